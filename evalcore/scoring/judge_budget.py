@@ -17,11 +17,7 @@ from django.utils import timezone
 
 from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.client import Judge, asking
-from evalcore.metrics.judging.costs import (
-    TO_GO_ON,
-    BudgetExceededError,
-    CostMeter,
-)
+from evalcore.metrics.judging.costs import TO_GO_ON, BudgetExceededError, CostMeter
 from evalcore.metrics.judging.settings import (
     ZERO,
     JudgeSettings,
@@ -75,7 +71,7 @@ class Account:
         """Return a meter that goes on from what the run has spent."""
         spent = _dollars(self._run.values_list("dollars", flat=True).get())
         shared = self._settings.budget_total is not None
-        return CostMeter.of(
+        return CostMeter(
             self._settings,
             spent=spent,
             on_spending=self._note,

@@ -85,7 +85,7 @@ class Command(ImportCommand):
         except FatalError as error:
             raise CommandError(f"{error}. Nothing was written.") from error
         if judge.meter.spent:
-            each = judge.meter.dollars_per_thousand(len(prompts))
+            each = judge.meter.spent * 1000 / len(prompts)
             self.stdout.write(
                 f"{judge.meter.spent:.2f} dollars paid to the judge: {each:.2f} for a "
                 "thousand prompts. VISTAR wants at most 5, answers included."

@@ -102,8 +102,8 @@ class Attempts:
         Which judge is asked.
     meter
         Counts the money.
-    clock, chance
-        Tell the time, and by how much pauses differ.
+    clock
+        Tells the time.
     """
 
     def __init__(
@@ -111,13 +111,12 @@ class Attempts:
         settings: JudgeSettings,
         meter: CostMeter,
         clock: Clock,
-        chance: random.Random,
     ) -> None:
         self.who = f"the judge {settings.name} at {settings.place}"
         self._patience = PATIENCE * settings.timeout
         self._meter = meter
         self._clock = clock
-        self._chance = chance
+        self._chance = random.Random()
         self._pace = Pace(settings.requests_per_minute, clock)
 
     def ask(self, sender: "Sender", question: Payload) -> str:

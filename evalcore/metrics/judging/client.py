@@ -5,7 +5,7 @@ money is set in the environment; see `evalcore.metrics.judging.settings`. Who ke
 account of the money between runs chooses the judge::
 
     settings = read_settings()
-    meter = CostMeter.of(settings, spent=spent_so_far, on_spending=note_it)
+    meter = CostMeter(settings, spent=spent_so_far, on_spending=note_it)
     with asking(Judge(settings, meter)):
         for outcome in engine.run(jobs): ...
 
@@ -17,7 +17,6 @@ raises as what it is, and a batch in which nothing was answered raises at once.
 """
 
 import os
-import random
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
@@ -39,7 +38,7 @@ from evalcore.metrics.judging.settings import (
     JudgeSettingsError,
     read_settings,
 )
-from evalcore.metrics.judging.waiting import Clock, RealClock
+from evalcore.metrics.judging.waiting import Clock
 from evalcore.metrics.weights import Lack, Lacks, lacking
 
 if TYPE_CHECKING:
@@ -67,8 +66,8 @@ class Judge:
         Which judge, and its bounds.
     meter
         Counts the money; by default a new one for the budget of the settings.
-    clock, chance
-        Tell the time, and by how much pauses differ.
+    clock
+        Tells the time.
     """
 
     def __init__(
@@ -77,13 +76,11 @@ class Judge:
         meter: CostMeter | None = None,
         *,
         clock: Clock | None = None,
-        chance: random.Random | None = None,
     ) -> None:
         self.settings = settings
-        self.meter = meter or CostMeter.of(settings)
-        self._clock = clock or RealClock()
-        chance = chance or random.Random()
-        self._attempts = Attempts(settings, self.meter, self._clock, chance)
+        self.meter = meter or CostMeter(settings)
+        self._clock = clock or Clock()
+        self._attempts = Attempts(settings, self.meter, self._clock)
         self._has_answered = False
 
     @property

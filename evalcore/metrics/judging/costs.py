@@ -76,10 +76,8 @@ class CostMeter:
 
     Parameters
     ----------
-    budget
-        Dollars that may be spent, `spent` included; None for no bound.
-    price_in, price_out
-        Dollars for a million tokens read and written.
+    settings
+        The judge's prices, and the budget, which what was `spent` is part of.
     spent
         Dollars that were spent before, in an earlier part of the same work.
     on_spending
@@ -91,17 +89,13 @@ class CostMeter:
 
     def __init__(
         self,
-        budget: Decimal | None = None,
+        settings: JudgeSettings,
         *,
-        price_in: Decimal = ZERO,
-        price_out: Decimal = ZERO,
         spent: Decimal = ZERO,
         on_spending: Callable[[Decimal], None] = lambda dollars: None,
         purse: Purse | None = None,
     ) -> None:
-        self.budget = budget
-        self.price_in = price_in
-        self.price_out = price_out
+        self.settings = settings
         self._on_spending = on_spending
         self._purse = purse
         self._set_aside: Decimal | None = None  # how far the purse reaches for now
@@ -111,25 +105,6 @@ class CostMeter:
         self._reserved = ZERO
         self._under_way = 0
         self._requests = 0
-
-    @classmethod
-    def of(
-        cls,
-        settings: JudgeSettings,
-        *,
-        spent: Decimal = ZERO,
-        on_spending: Callable[[Decimal], None] = lambda dollars: None,
-        purse: Purse | None = None,
-    ) -> "CostMeter":
-        """Return a meter with the budget and the prices of a judge."""
-        return cls(
-            settings.budget,
-            price_in=settings.price_in,
-            price_out=settings.price_out,
-            spent=spent,
-            on_spending=on_spending,
-            purse=purse,
-        )
 
     @property
     def spent(self) -> Decimal:
@@ -145,7 +120,8 @@ class CostMeter:
 
     def cost(self, tokens_in: int, tokens_out: int) -> Decimal:
         """Return the dollars for that many tokens."""
-        return (tokens_in * self.price_in + tokens_out * self.price_out) / MILLION
+        judge = self.settings
+        return (tokens_in * judge.price_in + tokens_out * judge.price_out) / MILLION
 
     @contextmanager
     def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
@@ -206,35 +182,23 @@ class CostMeter:
                 self._on_spending(spent - self._reported)
             self._reported = spent
 
-    def dollars_per_thousand(self, prompts: int) -> Decimal:
-        """Return what a thousand prompts cost, if so many cost what was spent.
-
-        Raises
-        ------
-        ValueError
-            There were no prompts.
-
-        Examples
-        --------
-        >>> CostMeter(spent=Decimal("0.5")).dollars_per_thousand(200)
-        Decimal('2.5')
-        """
-        if prompts < 1:
-            raise ValueError(f"a price for each prompt needs a prompt, not {prompts}")
-        return self.spent * 1000 / prompts
-
     def _fits(self, dollars: Decimal) -> bool:
-        bounds = [b for b in (self.budget, self._set_aside) if b is not None]
+        bounds = [
+            bound
+            for bound in (self.settings.budget, self._set_aside)
+            if bound is not None
+        ]
         return all(self._spent + self._reserved + dollars <= bound for bound in bounds)
 
     def _words(self, most: Decimal) -> str:
-        if self.budget is None or self._spent + most <= self.budget:
+        budget = self.settings.budget
+        if budget is None or self._spent + most <= budget:
             return (
                 "what was left of the budget over all runs is used up, and the next "
                 f"request could cost ${most:.4f}. {TO_GO_ON}"
             )
         return (
-            f"the judge's budget of ${self.budget} is used up: ${self._spent:.4f} were "
+            f"the judge's budget of ${budget} is used up: ${self._spent:.4f} were "
             f"spent, lately for {self._requests} requests, and the next one could cost "
             f"${most:.4f}. To go on, raise JUDGE_BUDGET and start again: what was "
             "answered is remembered, nothing is asked twice"

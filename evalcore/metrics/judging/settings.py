@@ -1,20 +1,6 @@
 """Which judge is asked, how fast, and for how much money; read from the environment.
 
-================================ =====================================================
-`JUDGE_BASE_URL`                 Where it answers, as `https://api.openai.com/v1` or
-                                 `http://localhost:11434/v1` (Ollama; vLLM: port 8000).
-`JUDGE_NAME`                     What it is called there, as `gpt-4.1`.
-`JUDGE_API_KEY`                  The key; a local server needs none.
-`JUDGE_PRICE_IN`                 Dollars for a million tokens that it reads; default 0.
-`JUDGE_PRICE_OUT`                Dollars for a million tokens that it writes; default 0.
-`JUDGE_BUDGET`                   Dollars that one run may spend; required unless it is
-                                 free.
-`JUDGE_BUDGET_TOTAL`             Dollars that all runs together may ever spend; default:
-                                 as many as one run, `JUDGE_BUDGET`.
-`JUDGE_REQUESTS_PER_MINUTE`      How often it may be asked; default: as often as it can.
-`JUDGE_TIMEOUT`                  Seconds to wait for a reply; default 120.
-`JUDGE_CONCURRENCY`              How many questions are asked at once; default 8.
-================================ =====================================================
+`evalcore.settings.ENVIRONMENT` says what each variable is, and what holds without it.
 """
 
 import os

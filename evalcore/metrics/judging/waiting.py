@@ -6,28 +6,15 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from email.utils import parsedate_to_datetime
 from threading import Lock
-from typing import Protocol
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 
 
-class Clock(Protocol):
-    """Tells the time in seconds, and lets it pass."""
-
-    def now(self) -> float:
-        """Return seconds since some moment; they never go back."""
-        ...
-
-    def sleep(self, seconds: float) -> None:
-        """Let time pass."""
-        ...
-
-
-class RealClock:
+class Clock:
     """The clock on the wall."""
 
     def now(self) -> float:
-        """Return seconds since some moment."""
+        """Return seconds since some moment; they never go back."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

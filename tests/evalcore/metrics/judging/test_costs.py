@@ -13,17 +13,23 @@ from evalcore.metrics.judging.costs import (
     picture_tokens,
     text_tokens,
 )
+from evalcore.metrics.judging.settings import JudgeSettings
 
 
-def dear(budget: str | None, **more) -> CostMeter:
-    """A meter at 1 dollar for a million tokens, either way."""
+def metered(budget: str | None = None, **more) -> CostMeter:
+    """A meter of a judge with those prices."""
+    prices = {n: Decimal(more.pop(n)) for n in ("price_in", "price_out") if n in more}
     bound = None if budget is None else Decimal(budget)
-    one = Decimal(1)
-    return CostMeter(bound, price_in=one, price_out=one, **more)
+    return CostMeter(JudgeSettings("", "owl", budget=bound, **prices), **more)
+
+
+def dear(budget: str, **more) -> CostMeter:
+    """A meter at 1 dollar for a million tokens, either way."""
+    return metered(budget, price_in=1, price_out=1, **more)
 
 
 def test_prices_are_for_a_million_tokens():
-    meter = CostMeter(price_in=Decimal("2.5"), price_out=Decimal(10))
+    meter = metered(price_in="2.5", price_out=10)
     # 1000 x 2.5 / 1e6 + 200 x 10 / 1e6 = 0.0025 + 0.002
     assert meter.cost(1000, 200) == Decimal("0.0045")
 
@@ -85,7 +91,7 @@ def test_what_was_set_aside_is_put_back_although_a_report_fails():
 
 
 def test_a_free_judge_has_no_bound():
-    meter = CostMeter()
+    meter = metered()
     meter.settle(meter.reserve(10**9, 10**9), meter.cost(10**9, 10**9))
     assert (meter.spent, meter.requests) == (0, 1)
 
@@ -163,14 +169,6 @@ def test_what_was_spent_before_is_not_reported_again():
     assert seen == []
 
 
-def test_dollars_for_a_thousand_prompts():
-    # VISTAR's bound: 5 dollars for 1000 prompts; here 3 dollars for 500.
-    meter = dear(None, spent=Decimal(3))
-    assert meter.dollars_per_thousand(500) == 6
-    with pytest.raises(ValueError, match="needs a prompt"):
-        meter.dollars_per_thousand(0)
-
-
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40))
 def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
     """Law: if nothing costs more than was reserved, spent <= budget throughout."""
@@ -181,7 +179,7 @@ def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
         except BudgetExceededError:
             continue
         meter.settle(reserved, min(reserved, meter.cost(share, 0)))
-        assert meter.spent <= meter.budget
+        assert meter.spent <= meter.settings.budget
 
 
 def test_many_threads_do_not_exceed_the_budget():

@@ -11,7 +11,7 @@ from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
-from evalcore.metrics.judging.costs import BudgetExceededError, CostMeter
+from evalcore.metrics.judging.costs import BudgetExceededError
 from evalcore.metrics.judging.questions import JudgeQuestion
 from tests.evalcore.metrics.judging.serving import (
     answers,
@@ -22,6 +22,7 @@ from tests.evalcore.metrics.judging.serving import (
     raw,
     serving,
 )
+from tests.evalcore.metrics.judging.test_costs import metered
 
 
 @pytest.fixture
@@ -44,12 +45,7 @@ def test_what_the_reply_says_is_billed(server):
     usage = {"prompt_tokens": 1000, "completion_tokens": 50}
     server.then = answers("yes", usage=usage)
     seen: list[Decimal] = []
-    meter = CostMeter(
-        Decimal(1),
-        price_in=Decimal(2),
-        price_out=Decimal(8),
-        on_spending=seen.append,
-    )
+    meter = metered(1, price_in=2, price_out=8, on_spending=seen.append)
     ask(judge_at(server, meter=meter), "a", "b")
     # 1000 x 2 / 1e6 + 50 x 8 / 1e6 = 0.0024 for each
     assert meter.spent == sum(seen) == Decimal("0.0048")
@@ -103,7 +99,7 @@ def test_a_gateway_that_gave_up_waiting_may_bill(server, status):
 
 def test_who_stops_early_loses_no_money_from_the_account(server):
     reported: list[Decimal] = []
-    meter = CostMeter(price_in=Decimal(1), on_spending=reported.append)
+    meter = metered(price_in=1, on_spending=reported.append)
     server.then = answers("yes", usage={"prompt_tokens": 10, "completion_tokens": 0})
     judge = judge_at(server, meter=meter, concurrency=2)
     coming = judge.stream([judge.prepare(JudgeQuestion((str(i),))) for i in range(20)])
@@ -170,7 +166,7 @@ def test_a_reply_dearer_than_possible_ends_it(server):
 
 
 def test_what_was_spent_before_counts(server):
-    meter = CostMeter(Decimal(5), price_in=Decimal(1), spent=Decimal(5))
+    meter = metered(5, price_in=1, spent=Decimal(5))
     with pytest.raises(BudgetExceededError, match=r"\$5\.0000 were spent"):
         ask(judge_at(server, meter=meter), "?")
     assert server.asked == []

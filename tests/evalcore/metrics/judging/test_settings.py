@@ -137,9 +137,9 @@ def test_one_judge_counts_the_money_of_the_environment(monkeypatch):
         monkeypatch.setenv(name, value)
     judge = the_judge()
     assert the_judge() is judge
-    assert judge.meter.budget == 5
+    assert judge.meter.settings.budget == 5
     monkeypatch.setenv("JUDGE_BUDGET", "7")
-    assert the_judge().meter.budget == 7
+    assert the_judge().meter.settings.budget == 7
     monkeypatch.delenv("JUDGE_BUDGET")
     with pytest.raises(JudgeSettingsError, match="JUDGE_BUDGET"):
         the_judge()

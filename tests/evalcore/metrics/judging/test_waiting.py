@@ -9,7 +9,7 @@ from threading import Thread
 
 import pytest
 
-from evalcore.metrics.judging.waiting import Pace, RealClock, pause, retry_after
+from evalcore.metrics.judging.waiting import Clock, Pace, pause, retry_after
 from tests.evalcore.metrics.judging.serving import JumpingClock
 
 
@@ -98,7 +98,7 @@ def test_what_is_neither_demands_nothing(header):
 
 
 def test_the_real_clock_goes_on():
-    clock = RealClock()
+    clock = Clock()
     before = clock.now()
     clock.sleep(0.01)
     assert clock.now() - before >= 0.01
