@@ -152,8 +152,8 @@ def test_three_networks_look_for_the_face_once(finder, monkeypatch, tmp_path):
     one = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
     encoders = [faces.FaceEncoder(one, finder, t) for t in (ARCFACE, faces.FFHQ)]
     looks = []
-    look = finder.faces
-    monkeypatch.setattr(finder, "faces", lambda p: looks.append(1) or look(p))
+    look = finder._found
+    monkeypatch.setattr(finder, "_found", lambda p: looks.append(1) or look(p))
     for encoder in encoders:
         asked(encoder, [image_of(bright(1))], tmp_path / "f")
     assert len(looks) == 1

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from evalcore.metrics.encoders.scrfd import THRESHOLDS, Scrfd, apart, letterboxed
+from evalcore.metrics.encoders.scrfd import THRESHOLDS, Scrfd, letterboxed
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise
 from tests.evalcore.metrics.encoders.face_files import (
@@ -24,32 +24,28 @@ BRIGHT = 127.5 / 128  # what the tiny network multiplies scores by where white i
 
 
 def found(outputs, monkeypatch, tmp_path, picture=WHITE):
-    return scrfd_of(outputs, monkeypatch, tmp_path).faces(picture)
+    return scrfd_of(outputs, monkeypatch, tmp_path).points(picture)
 
 
 @pytest.mark.parametrize("anchor", [0, 1])
 @pytest.mark.parametrize("stride", [8, 16, 32])
-def test_distances_become_a_box_and_points(stride, anchor, monkeypatch, tmp_path):
+def test_offsets_become_points(stride, anchor, monkeypatch, tmp_path):
     outputs = empty_outputs()
     plant(outputs, stride, 5, 7, anchor, 0.9, [1, 2, 3, 4], OFFSETS)
-    (face,) = found(outputs, monkeypatch, tmp_path)
+    points = found(outputs, monkeypatch, tmp_path)
     # Row 5, column 7: the anchor is at (7, 5) strides of the 640 square, which shows
     # the 320 picture twice as large.
     x, y, unit = 7 * stride / 2, 5 * stride / 2, stride / 2
-    assert face.box == pytest.approx(
-        [x - unit, y - 2 * unit, x + 3 * unit, y + 4 * unit]
-    )
-    assert face.points == pytest.approx(np.array([x, y]) + unit * np.array(OFFSETS))
-    assert face.score == pytest.approx(0.9 * BRIGHT)
+    assert points == pytest.approx(np.array([x, y]) + unit * np.array(OFFSETS))
 
 
 def test_a_large_picture_is_made_smaller(monkeypatch, tmp_path):
     outputs = empty_outputs()
     plant(outputs, 8, 10, 20, 0, 0.9, SIDES, OFFSETS)
     wide = np.full((1000, 2000, 3), 255, np.uint8)
-    (face,) = found(outputs, monkeypatch, tmp_path, wide)
+    points = found(outputs, monkeypatch, tmp_path, wide)
     # 2000 becomes 640, so a pixel of the square is 3.125 of the picture.
-    assert face.points[2] == pytest.approx([160 * 3.125, 80 * 3.125])
+    assert points[2] == pytest.approx([160 * 3.125, 80 * 3.125])
 
 
 def test_the_square_is_filled_from_the_top_left():
@@ -75,31 +71,35 @@ def test_a_picture_without_pixels_is_refused():
         letterboxed(np.zeros((5, 0, 3), np.uint8))
 
 
-def test_the_network_is_given_rgb_from_minus_1_to_1(monkeypatch, tmp_path):
+@pytest.mark.parametrize(("factor", "is_seen"), [(1.01, True), (0.99, False)])
+def test_the_network_is_given_rgb_from_minus_1_to_1(
+    factor, is_seen, monkeypatch, tmp_path
+):
     # The tiny network sees the brightest number only, here (191 - 127.5) / 128.
     outputs = empty_outputs()
-    plant(outputs, 8, 3, 3, 0, 1, SIDES, OFFSETS)
+    score = factor * THRESHOLDS[-1] / ((191 - 127.5) / 128)
+    plant(outputs, 8, 3, 3, 0, score, SIDES, OFFSETS)
     picture = np.zeros((640, 640, 3), np.uint8)
     picture[..., 1] = 191
-    (face,) = found(outputs, monkeypatch, tmp_path, picture)
-    assert face.score == pytest.approx((191 - 127.5) / 128)
+    assert (found(outputs, monkeypatch, tmp_path, picture) is not None) == is_seen
 
 
 @pytest.mark.parametrize("score", [0.46, 0.36, 0.26, 0.16])
-def test_the_threshold_is_lowered_until_a_face_appears(score, monkeypatch, tmp_path):
+def test_faint_faces_appear_too_and_the_best_of_them_counts(
+    score, monkeypatch, tmp_path
+):
     outputs = empty_outputs()
     plant(outputs, 8, 3, 3, 0, score, SIDES, OFFSETS)
     plant(outputs, 8, 40, 40, 0, score - 0.1, SIDES, OFFSETS)
     # The other face is fainter by one step of the threshold.
-    (face,) = found(outputs, monkeypatch, tmp_path)
-    assert face.score == pytest.approx(score * BRIGHT)
+    points = found(outputs, monkeypatch, tmp_path)
+    assert points[2] == pytest.approx([3 * 4, 3 * 4])
 
 
 def test_below_the_last_threshold_there_is_no_face(monkeypatch, tmp_path):
     outputs = empty_outputs()
     plant(outputs, 8, 3, 3, 0, 0.149 / BRIGHT, SIDES, OFFSETS)
     detector = scrfd_of(outputs, monkeypatch, tmp_path)
-    assert detector.faces(WHITE) == []
     assert detector.points(WHITE) is None
     assert THRESHOLDS[-1] == 0.15
 
@@ -110,35 +110,19 @@ def test_the_best_face_is_the_first_whatever_its_size_and_stride(monkeypatch, tm
     plant(outputs, 32, 15, 15, 1, 0.7, [3, 3, 3, 3], OFFSETS)
     plant(outputs, 16, 5, 30, 1, 0.95, [1, 1, 1, 1], OFFSETS)
     detector = scrfd_of(outputs, monkeypatch, tmp_path)
-    scores = [face.score for face in detector.faces(WHITE)]
-    assert scores == pytest.approx([0.95 * BRIGHT, 0.7 * BRIGHT, 0.6 * BRIGHT])
     assert detector.points(WHITE)[2] == pytest.approx([30 * 8, 5 * 8])
 
 
 def test_equal_scores_go_by_stride_and_position(monkeypatch, tmp_path):
     outputs = empty_outputs()
-    for stride, row, column in ((32, 1, 1), (8, 40, 40), (8, 20, 70)):
+    for i, (stride, row, column, middle) in enumerate(
+        ((32, 1, 1, [16, 16]), (8, 40, 40, [160, 160]), (8, 20, 70, [280, 80]))
+    ):
         plant(outputs, stride, row, column, 0, 0.9, [1] * 4, OFFSETS)
-    middles = [
-        face.points[2].tolist() for face in found(outputs, monkeypatch, tmp_path)
-    ]
-    assert middles == [[280, 80], [160, 160], [16, 16]]
-
-
-def test_two_boxes_of_one_face_are_one(monkeypatch, tmp_path):
-    outputs = empty_outputs()
-    plant(outputs, 8, 3, 3, 0, 0.9, SIDES, OFFSETS)
-    plant(outputs, 8, 3, 3, 1, 0.8, SIDES, OFFSETS)
-    assert len(found(outputs, monkeypatch, tmp_path)) == 1
-
-
-def test_boxes_may_overlap_by_0_4():
-    # 10 x 10 with their last pixel; 5 columns or 6 in common are 50 / 150 and 60 / 140.
-    first = [0, 0, 9, 9]
-    assert apart(np.array([first, [5, 0, 14, 9]], float)) == [0, 1]
-    assert apart(np.array([first, [4, 0, 13, 9]], float)) == [0]
-    # What only a dropped box overlaps stays.
-    assert apart(np.array([first, [4, 0, 13, 9], [8, 0, 17, 9]], float)) == [0, 2]
+        folder = tmp_path / str(i)
+        folder.mkdir()
+        points = found(outputs, monkeypatch, folder)
+        assert points[2].tolist() == middle
 
 
 def test_a_black_and_a_grey_picture_hold_no_face(monkeypatch, tmp_path):
@@ -181,7 +165,8 @@ def test_threads_get_the_same_faces(monkeypatch, tmp_path):
     plant(outputs, 16, 9, 9, 0, 0.9, SIDES, OFFSETS)
     detector = scrfd_of(outputs, monkeypatch, tmp_path)
     pictures = [np.full((n, n, 3), 255, np.uint8) for n in range(20, 60)]
-    alone = [detector.faces(picture)[0].points for picture in pictures]
+    alone = [detector.points(picture) for picture in pictures]
+    detector._known.clear()
     with ThreadPoolExecutor(4) as pool:
         together = list(pool.map(detector.points, pictures))
     assert np.array_equal(alone, together)
