@@ -17,6 +17,7 @@ item hear the same of it.
 """
 
 import os
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -58,12 +59,8 @@ class Outcome:
 class EncoderCounts:
     """How many items were asked for, remembered, and encoded, by encoder."""
 
-    asked: dict[str, int] = field(default_factory=dict)
-    encoded: dict[str, int] = field(default_factory=dict)
-
-    def add(self, counts: dict[str, int], encoder: Encoder, n: int) -> None:
-        """Count items of one encoder."""
-        counts[encoder.id] = counts.get(encoder.id, 0) + n
+    asked: Counter[str] = field(default_factory=Counter)
+    encoded: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -207,7 +204,7 @@ class Engine:
             one.known |= {
                 k: refused[name, k] for k in one.items if (name, k) in refused
             }
-            self.counts.add(self.counts.asked, one.encoder, len(one.items))
+            self.counts.asked[name] += len(one.items)
         return wanted
 
     def _encode(self, one: _Wanted) -> None:
@@ -222,7 +219,7 @@ class Engine:
                 one.known.update(new)
                 good = {k: f for k, f in new.items() if not isinstance(f, FeatureError)}
                 self.store.put_many(one.encoder.id, good)
-                self.counts.add(self.counts.encoded, one.encoder, len(good))
+                self.counts.encoded[one.encoder.id] += len(good)
                 self.on_batch()
 
 

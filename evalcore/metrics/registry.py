@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from evalcore.metrics.base import Metric
+from evalcore.metrics.envision.dimensions import PARTS
 
 VSB = ("vsb-code-2026.02", "vsb-paper")
 EVENTS = ("envision-paper", "envision-code-05be960")
@@ -65,7 +66,6 @@ VISTORY = "evalcore.metrics.vistorybench"
 CIDS = f"{VISTORY}.cids:CharacterConsistency"
 STORYBENCH = "evalcore.metrics.storybench"
 FRECHET = f"{STORYBENCH}.distances:FrechetDistance"
-ENVISION = "evalcore.metrics.envision.judged:EnvisionScore"
 ONEIG = "evalcore.metrics.oneig"
 VISTAR = "evalcore.metrics.vistar"
 METRICS: dict[str, Entry] = {
@@ -119,21 +119,12 @@ METRICS: dict[str, Entry] = {
     "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
     "pqa_technical": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("technical",)),
     # Envision
-    "envision_semantic": Entry(ENVISION, ("semantic",), EVENTS, TRIALS),
-    "envision_factual": Entry(ENVISION, ("factual",), EVENTS, TRIALS),
-    "envision_spatial_temporal": Entry(ENVISION, ("spatial_temporal",), EVENTS, TRIALS),
-    "envision_basic_properties": Entry(ENVISION, ("basic_properties",), EVENTS, TRIALS),
-    "envision_dynamics": Entry(ENVISION, ("dynamics",), EVENTS, TRIALS),
-    "envision_physical_reliability": Entry(
-        ENVISION, ("physical_reliability",), EVENTS, TRIALS
-    ),
-    "envision_expressiveness": Entry(ENVISION, ("expressiveness",), EVENTS, TRIALS),
-    "envision_artistic_quality": Entry(ENVISION, ("artistic_quality",), EVENTS, TRIALS),
-    "envision_authenticity": Entry(ENVISION, ("authenticity",), EVENTS, TRIALS),
-    "envision_consistency": Entry(ENVISION, ("consistency",), EVENTS, TRIALS),
-    "envision_physicality": Entry(ENVISION, ("physicality",), EVENTS, TRIALS),
-    "envision_aesthetic": Entry(ENVISION, ("aesthetic",), EVENTS, TRIALS),
-    "envision_overall": Entry(ENVISION, ("overall",), EVENTS, TRIALS),
+    **{
+        f"envision_{part}": Entry(
+            "evalcore.metrics.envision.judged:EnvisionScore", (part,), EVENTS, TRIALS
+        )
+        for part in PARTS
+    },
     # OneIG
     "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment", ending=GRID),
     "oneig_text": Entry(f"{ONEIG}.rendering:OneigText", ("output",), OCR, GRID),

@@ -6,7 +6,6 @@ stays on screen until the next one is due, and the last one to the end.
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
@@ -120,17 +119,9 @@ def _picture(frame: VideoFrame, aspect: float) -> Picture:
 Times = tuple[float | None, float | None]
 
 
-@dataclass(frozen=True)
-class Segments:
-    """Which sampled frames a method was given, and which show which shot."""
-
-    given: range
-    shots: tuple[range, ...]
-
-
 def segments(
     times: Sequence[Times], frames: int, *, given: float = 0.0, rate: float = RATE
-) -> Segments:
+) -> tuple[range, ...]:
     """Return which frames of a sampled video belong to which shot.
 
     Parameters
@@ -148,7 +139,7 @@ def segments(
 
     Returns
     -------
-    Segments
+    tuple
         One range a shot, from round(rate * start) up to but without round(rate * end),
         without the given part and what lies behind the end of the video. A shot that
         has no frame left has an empty range. Frames between and behind shots belong to
@@ -167,7 +158,7 @@ def segments(
     Examples
     --------
     >>> segments([(0.5, 1.25), (1.25, 2.0)], 16, given=0.5)
-    Segments(given=range(0, 4), shots=(range(4, 10), range(10, 16)))
+    (range(4, 10), range(10, 16))
     """
     first = min(round(given * rate), frames)
     shots = []
@@ -178,7 +169,7 @@ def segments(
             )
         begin = min(max(round(start * rate), first), frames)
         shots.append(range(begin, max(begin, min(round(end * rate), frames))))
-    return Segments(range(first), tuple(shots))
+    return tuple(shots)
 
 
 def _known(

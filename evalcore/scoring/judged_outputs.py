@@ -170,7 +170,7 @@ def _film(
     )
     return {
         shot.number: tuple(base.Image(source, index) for index in indices)
-        for shot, indices in zip(shots, parts.shots, strict=True)
+        for shot, indices in zip(shots, parts, strict=True)
     }
 
 

@@ -96,21 +96,10 @@ def _port(text: str) -> int:
 
 
 def _web_command(bind: str, port: int) -> list[str]:
-    return [
-        sys.executable,
-        "-m",
-        "gunicorn",
-        "evalcore.wsgi",
-        "--bind",
-        f"{_host(bind)}:{port}",
-        "--workers",
-        "2",
-        "--threads",
-        "4",
-        "--log-level",
-        "warning",
-        "--no-control-socket",
-    ]
+    options = "--workers 2 --threads 4 --log-level warning --no-control-socket"
+    address = f"{_host(bind)}:{port}"
+    server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
+    return [*server, *options.split()]
 
 
 CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
@@ -120,21 +109,11 @@ BEAT = [*CELERY, "beat", "--loglevel", "warning"]
 
 def _worker_command(queue: str) -> list[str]:
     # One process that works by itself: no child outlives it when it is killed.
-    return [
-        *CELERY,
-        "worker",
-        "--pool",
-        "solo",
-        "--queues",
-        queue,
-        "--hostname",
-        f"{queue}@%h",
-        "--loglevel",
-        "warning",
-        "--without-gossip",
-        "--without-mingle",
-        "--without-heartbeat",
-    ]
+    options = (
+        f"worker --pool solo --queues {queue} --hostname {queue}@%h "
+        "--loglevel warning --without-gossip --without-mingle --without-heartbeat"
+    )
+    return [*CELERY, *options.split()]
 
 
 class Command(BaseCommand):

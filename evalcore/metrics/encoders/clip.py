@@ -22,12 +22,7 @@ from evalcore.metrics.encoders.preprocessing import (
     short_side,
 )
 from evalcore.metrics.encoders.published import LARGE, clip_weights
-from evalcore.metrics.encoders.runtime import (
-    Network,
-    NetworkEncoder,
-    load_strictly,
-    read_checkpoint,
-)
+from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_weights
 
 Encode = Callable[[torch.Tensor], torch.Tensor]
 
@@ -106,8 +101,7 @@ def _is_of_others(record: logging.LogRecord) -> bool:
 def load_clip(name: str) -> nn.Module:
     """Return the network, loaded once for pictures and texts."""
     network: nn.Module = unloaded(name)
-    path = clip_weights(name).need()
-    load_strictly(network, read_checkpoint(path), path)
+    load_weights(network, clip_weights(name))
     return network
 
 

@@ -28,8 +28,7 @@ from evalcore.metrics.encoders.runtime import (
     Network,
     NetworkEncoder,
     in_fp32,
-    load_strictly,
-    read_checkpoint,
+    load_weights,
 )
 
 # What its authors' file holds beside the weights, none of which can do anything: the
@@ -104,10 +103,8 @@ def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> Network
 def load_csd(architecture: str) -> nn.Module:
     """Return the network with its weights, however the checkpoint names them."""
     network = StyleNetwork(architecture)
-    path = CSD.need()
     with torch.serialization.safe_globals(BESIDE):
-        checkpoint = read_checkpoint(path)
-    load_strictly(network, plain_keys(checkpoint), path)
+        load_weights(network, CSD, plain_keys)
     return network
 
 

@@ -7,18 +7,14 @@ and their names are those of the package facenet-pytorch.
 
 from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import torch
 from torch import nn
 
 from evalcore.metrics.base import Picture
-from evalcore.metrics.encoders.runtime import (
-    Network,
-    NetworkEncoder,
-    load_strictly,
-    read_checkpoint,
-)
-from evalcore.metrics.weights import Weights, WeightsError
+from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_weights
+from evalcore.metrics.weights import Weights
 
 LENGTH = 512
 CLASSIFIER = "logits."
@@ -205,14 +201,15 @@ def load_facenet(weights: Weights) -> FaceNetNetwork:
     WeightsError
         They are absent, or those of another network.
     """
-    path = weights.need()
-    state = read_checkpoint(path)
-    if not isinstance(state, dict):
-        raise WeightsError(f"{path} holds a {type(state).__name__}, not named weights")
     network = FaceNetNetwork()
-    kept = {k: v for k, v in state.items() if not k.startswith(CLASSIFIER)}
-    load_strictly(network, kept, path)
+    load_weights(network, weights, _without_classifier)
     return network
+
+
+def _without_classifier(state: Any) -> Any:
+    if not isinstance(state, dict):
+        return state
+    return {k: v for k, v in state.items() if not k.startswith(CLASSIFIER)}
 
 
 def _chain(width: int, layers: Sequence[Layer]) -> nn.Module:

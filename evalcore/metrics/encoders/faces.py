@@ -141,7 +141,7 @@ class Finder(Protocol):
 
 
 class FaceEncoder:
-    """An encoder of pictures of a figure into 1 x n numbers, or 0 x n without a face.
+    """An encoder of pictures of a figure into 1 x 512, or 0 x 512 without a face.
 
     Parameters
     ----------
@@ -151,21 +151,12 @@ class FaceEncoder:
         Finds the face.
     template
         Where the network expects its points.
-    length
-        n.
     """
 
-    def __init__(
-        self,
-        network: Encoder,
-        finder: Finder,
-        template: Template,
-        length: int = LENGTH,
-    ) -> None:
+    def __init__(self, network: Encoder, finder: Finder, template: Template) -> None:
         self.network = network
         self.finder = finder
         self.template = template
-        self.length = length
 
     @cached_property
     def id(self) -> str:
@@ -187,7 +178,7 @@ class FaceEncoder:
 
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
         """Return one feature a picture."""
-        return of_faces(prepared, self.network.encode, self.length)
+        return of_faces(prepared, self.network.encode, LENGTH)
 
 
 @cache

@@ -20,12 +20,7 @@ from evalcore.metrics.encoders.preprocessing import (
     short_side,
 )
 from evalcore.metrics.encoders.published import MOBILENET
-from evalcore.metrics.encoders.runtime import (
-    Network,
-    NetworkEncoder,
-    load_strictly,
-    read_checkpoint,
-)
+from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_weights
 
 RESIZED, SIDE = 256, 224
 
@@ -47,8 +42,7 @@ def mobilenet_encoder(what: Literal["features", "probabilities"]) -> NetworkEnco
 def load_mobilenet() -> nn.Module:
     """Return the network with its weights."""
     network: nn.Module = mobilenet_v2(weights=None)
-    path = MOBILENET.need()
-    load_strictly(network, read_checkpoint(path), path)
+    load_weights(network, MOBILENET)
     return network
 
 

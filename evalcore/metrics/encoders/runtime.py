@@ -164,6 +164,25 @@ def read_checkpoint(file: object) -> Any:
         raise WeightsError(f"{file} cannot be read as weights ({what})") from error
 
 
+def load_weights(
+    network: nn.Module,
+    weights: AnyWeights,
+    chosen: Callable[[Any], Any] = lambda checkpoint: checkpoint,
+) -> None:
+    """Load a file into a network, strictly: what is `chosen` of it.
+
+    Raises
+    ------
+    WeightsError
+        It is not here, is no file of tensors by name, or is of another network.
+    """
+    path = weights.need()
+    state = chosen(read_checkpoint(path))
+    if not isinstance(state, Mapping):
+        raise WeightsError(f"{path} holds a {type(state).__name__}, not named weights")
+    load_strictly(network, state, path)
+
+
 def load_pretrained(
     architecture: Any,
     folder: object,

@@ -25,8 +25,7 @@ from evalcore.metrics.encoders.runtime import (
     NetworkEncoder,
     in_fp32,
     load_pretrained,
-    load_strictly,
-    read_checkpoint,
+    load_weights,
 )
 
 SiglipPreprocess = Literal["official", "vsb"]
@@ -103,8 +102,7 @@ def load_predictor() -> nn.Module:
     """Return tower and head with their weights."""
     tower = load_pretrained(SiglipVisionModel, SIGLIP.need(), beside=TEXT_TOWER)
     head = Head(int(tower.config.hidden_size))  # type: ignore[union-attr, arg-type]
-    path = AESTHETIC_HEAD.need()
-    load_strictly(head, read_checkpoint(path), path)
+    load_weights(head, AESTHETIC_HEAD)
     return Predictor(tower, head)
 
 
