@@ -3,12 +3,11 @@
 So they can be looked over before any picture is judged by them, and corrected.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.written_files import Files
+from evalcore.formats.written_files import Files, as_lines
 from evalcore.metrics.vistar.generation import PromptForJudge
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import HierarchicalQuestionnaire
@@ -76,5 +75,4 @@ def questionnaire_file(
         }
         for key, questionnaire in questionnaires.items()
     ]
-    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return {FILE: "".join(lines)}
+    return {FILE: as_lines(rows)}

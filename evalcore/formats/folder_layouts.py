@@ -28,13 +28,13 @@ over is the mode.
 import os
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.problems import InputError, Problem
 from analysis.tables import is_text
 from evalcore.formats.envision import sequences
+from evalcore.formats.json_files import refuse
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
 VIDEOS = (".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v")
@@ -65,7 +65,21 @@ class FoundFolder:
 
 
 def media_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield every folder with pictures or videos, and these, in natural order.
+    """Yield every folder with pictures or videos, and these, in natural order."""
+    for folder, _names, files in walked(root, notes, shown=_is_shown):
+        found = [
+            folder / name
+            for name in sorted(filter(_is_shown, files), key=natural)
+            if Path(name).suffix.lower() in PICTURES + VIDEOS
+        ]
+        if found:
+            yield folder, found
+
+
+def walked(
+    root: Path, notes: list[str], shown: Callable[[str], bool] = bool
+) -> Iterator[tuple[Path, list[str], list[str]]]:
+    """Yield every folder, the names of those in it that are gone through, and of files.
 
     Links are not followed, and noted: an import reads nothing outside the tree it was
     given.
@@ -75,22 +89,16 @@ def media_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Pat
     InputError
         A folder cannot be read.
     """
-    for folder, names, files in os.walk(root, onerror=_refuse, followlinks=False):
-        names[:] = sorted(filter(_is_shown, names), key=natural)
+
+    def stop(error: OSError) -> None:
+        refuse(error.filename, f"a readable folder ({error.strerror})", cause=error)
+
+    for folder, names, files in os.walk(root, onerror=stop, followlinks=False):
+        names[:] = sorted(filter(shown, names), key=natural)
         paths = [Path(folder) / name for name in names]
         notes += [f"{path}: a link; left out" for path in paths if path.is_symlink()]
-        found = [
-            Path(folder) / name
-            for name in sorted(filter(_is_shown, files), key=natural)
-            if Path(name).suffix.lower() in PICTURES + VIDEOS
-        ]
-        if found:
-            yield Path(folder), found
-
-
-def _refuse(error: OSError) -> None:
-    what = f"a readable folder ({error.strerror})"
-    raise InputError([Problem(str(error.filename), what)]) from error
+        names[:] = [path.name for path in paths if not path.is_symlink()]
+        yield Path(folder), names, files
 
 
 def as_name(part: str) -> str:

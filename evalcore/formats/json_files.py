@@ -48,14 +48,14 @@ def read_text(path: Path) -> str:
 
 
 def refuse(
-    path: Path,
+    path: Path | str,
     expected: str,
     line: int | None = None,
     *,
     value: str = "",
     cause: Exception | None = None,
 ) -> NoReturn:
-    """Raise that one thing is wrong with a file."""
+    """Raise that one thing is wrong with a file, or an option."""
     raise InputError([Problem(str(path), expected, line, value=value)]) from cause
 
 
@@ -96,6 +96,24 @@ def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any
     if problems:
         raise InputError(problems, table=found)
     return found
+
+
+def read_rows(
+    path: Path, expected: str, *, strange: bool = False
+) -> list[tuple[int, Any]]:
+    """Return the rows of a JSON Lines file with their lines, or of a list with places.
+
+    Raises
+    ------
+    InputError
+        As `read_json_lines`; or it is no list, where one was `expected`.
+    """
+    if path.suffix.lower() == ".jsonl":
+        return read_json_lines(path, strange=strange)
+    rows = read_json(path, strange=strange)
+    if not isinstance(rows, list):
+        refuse(path, expected)
+    return list(enumerate(rows, start=1))
 
 
 def _parsed(path: Path, text: str, line: int | None, strange: bool) -> Any:

@@ -8,13 +8,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from analysis.problems import InputError, Problem
+from analysis.problems import Problem
 from evalcore.formats.folder_layouts import (
     MOST_SHOTS,
     FoundFolder,
     natural,
     shot_number,
 )
+from evalcore.formats.json_files import refuse
 
 # The shot numbers of each story that the benchmark knows.
 Shots = dict[str, set[int]]
@@ -68,9 +69,7 @@ def choose(
             there = sorted({getattr(folder, what) for folder in kept})
             if wanted not in there:
                 named = ", ".join(name or "(none)" for name in there) or "none"
-                raise InputError(
-                    [Problem(f"--{what}", f"one of those found: {named}", value=wanted)]
-                )
+                refuse(f"--{what}", f"one of those found: {named}", value=wanted)
             kept = [folder for folder in kept if getattr(folder, what) == wanted]
     newest: dict[tuple[str, str, str, str], str] = {}
     for f in kept:

@@ -2,12 +2,13 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from analysis.problems import InputError, Problem
+from evalcore.formats.json_files import refuse
 
 # What files hold, by their path below the folder that is written to.
 Files = dict[str, str]
@@ -38,6 +39,18 @@ def as_json(value: Any) -> str:
     '{\n    "a": "\\u72d0",\n    "b": 1\n}'
     """
     return json.dumps(value, indent=4, sort_keys=True)
+
+
+def as_lines(rows: Iterable[Any], **how: Any) -> str:
+    """Return JSON Lines."""
+    return "".join(json.dumps(row, ensure_ascii=False, **how) + "\n" for row in rows)
+
+
+def as_list(file: str, rows: Sequence[Any]) -> str:
+    """Return rows as the name of their file demands: JSON Lines, or a list."""
+    if file.lower().endswith(".jsonl"):
+        return as_lines(rows)
+    return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
 
 
 def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Written:
@@ -110,7 +123,7 @@ def _write(todo: Mapping[Path, bytes]) -> None:
             os.replace(part, path)
     except OSError as error:
         what = f"a folder that can be written to ({error.strerror})"
-        raise InputError([Problem(str(error.filename), what)]) from error
+        refuse(error.filename, what, cause=error)
     finally:
         for part in beside.values():
             part.unlink(missing_ok=True)

@@ -16,7 +16,7 @@ from evalcore.formats.json_files import (
     NO_LINK,
     number_of,
     read_json,
-    read_json_lines,
+    read_rows,
     storable,
 )
 
@@ -51,7 +51,8 @@ def read_results(
     for file in _files(path):
         if file.name == REPORT:
             continue
-        for place, row in _rows(file):
+        listed = "a list of records, each with index and individual_scores"
+        for place, row in read_rows(file, listed, strange=True):
             if not has_index(row):
                 what = "an object with a whole index, and category and process_type"
                 problems.append(_problem(file, place, row, what))
@@ -84,16 +85,6 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = [p for p in path.iterdir() if p.suffix.lower() in (".json", ".jsonl")]
     return sorted(p for p in files if not p.is_symlink())
-
-
-def _rows(file: Path) -> Iterable[tuple[int, Any]]:
-    if file.suffix.lower() == ".jsonl":
-        return read_json_lines(file, strange=True)
-    rows = read_json(file, strange=True)
-    if not isinstance(rows, list):
-        what = "a list of records, each with index and individual_scores"
-        raise InputError([Problem(str(file), what)])
-    return enumerate(rows, start=1)
 
 
 def _problem(file: Path, place: int, row: Any, expected: str, key: str = "") -> Problem:

@@ -26,7 +26,7 @@ from evalcore.formats.envision.score_names import (
 )
 from evalcore.formats.json_files import as_found, number_of
 from evalcore.formats.originals import ordered
-from evalcore.formats.written_files import Files
+from evalcore.formats.written_files import Files, as_lines
 from evalcore.metrics.envision.dimensions import WEIGHTS
 
 SHOWN = 5  # sequences at either end of the ranking
@@ -104,7 +104,7 @@ def result_files(
     records = [_record(sequence) for sequence in listed]
     files = {
         FULL: json.dumps(records, ensure_ascii=False, indent=2),
-        ROWS: "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        ROWS: as_lines(rows),
         REPORT: json.dumps(_report(rows, timestamp), ensure_ascii=False, indent=2),
     }
     return {f"{method}/{name}": text for name, text in files.items()}

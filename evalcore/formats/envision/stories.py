@@ -11,13 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from evalcore.formats.json_files import number_in, read_json
-from evalcore.formats.story_scripts import (
-    ReadShot,
-    ReadStory,
-    can_name_a_file,
-    origin,
-)
+from evalcore.formats.json_files import number_in, read_json, refuse
+from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
 
 STEPS = [1, 2, 3, 4]
 MOST_SEQUENCES = 10**9
@@ -85,19 +80,17 @@ def _files(path: Path) -> list[Path]:
         return [path]
     files = sorted(p for p in path.glob("*.json") if not p.is_symlink())
     if not files:
-        raise InputError([Problem(str(path), "files such as envision_bio.json")])
+        refuse(path, "files such as envision_bio.json")
     return files
 
 
 def _read_file(file: Path, problems: list[Problem]) -> list[ReadStory]:
     try:
         rows = read_json(file)
+        if not isinstance(rows, list) or not rows:
+            refuse(file, "a list of sequences, each with index and prompts")
     except InputError as error:
         problems += error.problems
-        return []
-    if not isinstance(rows, list) or not rows:
-        what = "a list of sequences, each with index and prompts"
-        problems.append(Problem(str(file), what))
         return []
     found = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
     return [story for story in found if story is not None]

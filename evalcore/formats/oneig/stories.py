@@ -14,14 +14,9 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.json_files import read_json, read_json_lines, read_text
+from evalcore.formats.json_files import read_rows, read_text, refuse
 from evalcore.formats.oneig.side_files import question_problem, read_sides
-from evalcore.formats.story_scripts import (
-    ReadShot,
-    ReadStory,
-    can_name_a_file,
-    origin,
-)
+from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
 
 CLASSES = {
     "Anime_Stylization": "anime",
@@ -84,28 +79,22 @@ def _list_of(folder: Path) -> Path:
 
 def _rows(path: Path) -> TableRows:
     """Return the rows of a list, with their lines or places."""
-    suffix = path.suffix.lower()
-    if suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         return list(_of_csv(path))
-    if suffix == ".jsonl":
-        return list(read_json_lines(path))
-    rows = read_json(path)
-    if not isinstance(rows, list):
-        what = "a list of objects with category, id and prompt_en or prompt_cn"
-        raise InputError([Problem(str(path), what)])
-    return list(enumerate(rows, start=1))
+    what = "a list of objects with category, id and prompt_en or prompt_cn"
+    return read_rows(path, what)
 
 
 def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
     from analysis.reading.files import read_csv
 
     if not is_text(read_text(path)):
-        raise InputError([Problem(str(path), "text without NUL or broken letters")])
+        refuse(path, "text without NUL or broken letters")
     table = read_csv(path)
     header = list(table.columns)
     if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
         what = "the columns category, id and prompt_en or prompt_cn"
-        raise InputError([Problem(str(path), what, 1, value=", ".join(header))])
+        refuse(path, what, 1, value=", ".join(header))
     return zip(table.index.tolist(), table.to_dict("records"), strict=True)
 
 

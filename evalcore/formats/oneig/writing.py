@@ -10,7 +10,7 @@ from typing import Any
 from evalcore.formats.oneig.side_files import ANSWERS, QUESTIONS, STYLES, TEXTS
 from evalcore.formats.oneig.stories import PROMPTS
 from evalcore.formats.originals import Extras, Original, by_file
-from evalcore.formats.written_files import Files
+from evalcore.formats.written_files import Files, as_list
 
 
 def prompt_files(stories: Extras) -> Files:
@@ -33,9 +33,7 @@ def _list(file: str, originals: Sequence[Original]) -> str:
     if file.lower().endswith(".csv"):
         header = dict.fromkeys(field for one in originals for field in one.fields)
         return _csv(header, rows)
-    if file.lower().endswith(".jsonl"):
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+    return as_list(file, rows)
 
 
 def _csv(header: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.foreign_scores import ForeignScores, FoundScore
-from evalcore.formats.json_files import number_of, read_text
+from evalcore.formats.json_files import number_of, read_text, refuse
 
 # A column of DOVER's table, in both spellings, and the metric.
 DOVER = {
@@ -36,12 +36,13 @@ def read_dover(
     """
     text = read_text(path)
     if not is_text(text):
-        raise InputError([Problem(str(path), "text without NUL or broken letters")])
+        refuse(path, "text without NUL or broken letters")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
     header = [name.strip().removesuffix("_score") for name in next(reader, [])]
     if header[:1] != ["name"] or not set(DOVER) <= set(header):
-        what = "tabs between the columns name, aesthetic, technical and overall"
-        raise InputError([Problem(str(path), what, 1)])
+        refuse(
+            path, "tabs between the columns name, aesthetic, technical and overall", 1
+        )
     problems: Problems[Problem] = Problems()
     found = ForeignScores()
     seen: dict[str, int] = {}

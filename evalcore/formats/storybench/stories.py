@@ -11,13 +11,8 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.json_files import read_json
-from evalcore.formats.story_scripts import (
-    ReadShot,
-    ReadStory,
-    can_name_a_file,
-    origin,
-)
+from evalcore.formats.json_files import read_json, refuse
+from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
 
 FRAMES_A_SECOND = 8
 TASKS = ("action_exe", "story_cont", "story_gen")
@@ -33,7 +28,9 @@ def read_tasks(file: Path) -> list[ReadStory]:
         With every problem.
     """
     problems: Problems[Problem] = Problems()
-    rows = _rows(file)
+    rows = read_json(file)
+    if not isinstance(rows, list) or not rows:
+        refuse(file, "a list of tasks, as data/tasks/*/story_cont.json has it")
     stories = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
     read = [story for story in stories if story is not None]
     keys = [story.key for story in read]
@@ -42,14 +39,6 @@ def read_tasks(file: Path) -> list[ReadStory]:
     if problems:
         raise InputError(problems)
     return read
-
-
-def _rows(file: Path) -> list[Any]:
-    rows = read_json(file)
-    if not isinstance(rows, list) or not rows:
-        what = "a list of tasks, as data/tasks/*/story_cont.json has it"
-        raise InputError([Problem(str(file), what)])
-    return rows
 
 
 def _story(

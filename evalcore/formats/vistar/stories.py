@@ -13,7 +13,7 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.json_files import read_json, read_json_lines, read_text
+from evalcore.formats.json_files import read_rows, read_text
 from evalcore.formats.story_scripts import (
     ORIGIN,
     ReadShot,
@@ -22,10 +22,7 @@ from evalcore.formats.story_scripts import (
     origin,
 )
 from evalcore.metrics.vistar.prompt_language import ParseError, parse
-from evalcore.metrics.vistar.questionnaire import (
-    QuestionnaireError,
-    read_questionnaire,
-)
+from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
 
 CODES = ("role", "angle")
 SHOWN = 60
@@ -73,16 +70,9 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
 
 
 def _rows(path: Path, problems: list[Problem]) -> list[PromptRow]:
-    suffix = path.suffix.lower()
-    if suffix == ".txt":
+    if path.suffix.lower() == ".txt":
         return list(_lines(path, problems))
-    if suffix == ".jsonl":
-        return list(read_json_lines(path))
-    rows = read_json(path)
-    if not isinstance(rows, list):
-        what = "a list of objects with prompt_id and prompt"
-        raise InputError([Problem(str(path), what)])
-    return list(enumerate(rows, start=1))
+    return read_rows(path, "a list of objects with prompt_id and prompt")
 
 
 def _lines(path: Path, problems: list[Problem]) -> Iterator[PromptRow]:

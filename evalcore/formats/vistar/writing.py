@@ -1,11 +1,10 @@
 """Write VISTAR's prompts as `evalcore.formats.vistar.stories` reads them."""
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 from evalcore.formats.originals import Extras, Original, by_file
-from evalcore.formats.written_files import Files
+from evalcore.formats.written_files import Files, as_list
 
 
 def prompt_files(stories: Extras) -> Files:
@@ -17,16 +16,12 @@ def prompt_files(stories: Extras) -> Files:
         With every story that no list told of.
     """
     files = by_file(stories, "vistar", "prompts.jsonl")
-    return {file: _text(file, originals) for file, originals in files.items()}
-
-
-def _text(file: str, originals: Sequence[Original]) -> str:
-    if file.lower().endswith(".txt"):
-        return _lines(originals)
-    rows = [_row(original) for original in originals]
-    if file.lower().endswith(".jsonl"):
-        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    return json.dumps(rows, ensure_ascii=False, indent=2) + "\n"
+    return {
+        file: _lines(originals)
+        if file.lower().endswith(".txt")
+        else as_list(file, [_row(original) for original in originals])
+        for file, originals in files.items()
+    }
 
 
 def _lines(originals: Sequence[Original]) -> str:

@@ -1,6 +1,5 @@
 """Find ViStoryBench's result folders, and choose among runs of one method."""
 
-import os
 from collections import defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,8 +8,8 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.folder_layouts import as_name
-from evalcore.formats.json_files import read_json
+from evalcore.formats.folder_layouts import as_name, walked
+from evalcore.formats.json_files import read_json, refuse
 from evalcore.formats.vistorybench.layout import LANGUAGES, METADATA, RunPath
 
 METRICS_FOLDER = "metrics"
@@ -73,7 +72,7 @@ def find_runs(
             if not kept:
                 there = sorted({getattr(run.run, name) for run in runs})
                 what = f"one of those found: {', '.join(there)}"
-                raise InputError([Problem(f"--{name}", what, value=wanted)])
+                refuse(f"--{name}", what, value=wanted)
             runs = kept
     return _newest(runs, notes), notes
 
@@ -85,24 +84,17 @@ def _plain(name: str, run: RunPath) -> str:
 
 def _folders(root: Path, notes: list[str]) -> list[Path]:
     """Return the folders that have one of metrics in them."""
-
-    def refuse(error: OSError) -> None:
-        what = f"a readable folder ({error.strerror})"
-        raise InputError([Problem(str(error.filename), what)]) from error
-
     found = []
-    for folder, names, files in os.walk(root, onerror=refuse, followlinks=False):
-        links = [name for name in names if (Path(folder) / name).is_symlink()]
-        notes += [f"{Path(folder) / name}: a link; left out" for name in links]
-        names[:] = sorted(name for name in names if name not in links)
+    for folder, names, files in walked(root, notes):
+        names.sort()
         if METRICS_FOLDER in names and (METADATA in files or _has_metrics(folder)):
-            found.append(Path(folder))
+            found.append(folder)
             names.clear()
     return found
 
 
-def _has_metrics(folder: str) -> bool:
-    return any((Path(folder) / METRICS_FOLDER).glob("*/*.json"))
+def _has_metrics(folder: Path) -> bool:
+    return any((folder / METRICS_FOLDER).glob("*/*.json"))
 
 
 def _run(

@@ -53,9 +53,8 @@ def story_folders(root: Path) -> list[Path]:
             found = [p for p in found if p.is_dir() and not p.is_symlink()]
             if found:
                 return sorted(found, key=lambda p: (int(p.name), p.name))
-    raise InputError(
-        [Problem(str(root), "a folder with stories named by numbers (01, 02, ...)")]
-    )
+    what = "a folder with stories named by numbers (01, 02, ...)"
+    raise InputError([Problem(str(root), what)])
 
 
 def read_benchmark(

@@ -5,7 +5,6 @@ score that differs from what was found goes before it.
 """
 
 import copy
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +30,7 @@ from evalcore.formats.vistorybench.layout import (
     story_record,
     values_in,
 )
-from evalcore.formats.written_files import Files, as_json
+from evalcore.formats.written_files import Files, as_json, as_lines
 
 
 @dataclass(frozen=True)
@@ -204,10 +203,7 @@ class _Folder:
         if self.records:
             files[RECORDS] = as_json(self.records)
         if lines := self._lines():
-            files[ITEMS] = "".join(
-                json.dumps(line, ensure_ascii=False, sort_keys=True) + "\n"
-                for line in lines
-            )
+            files[ITEMS] = as_lines(lines, sort_keys=True)
         if self.scores is not None:
             files[SCORES] = as_json(self.scores)
         return files
