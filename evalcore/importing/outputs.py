@@ -261,7 +261,6 @@ def _story_rows(
 
 
 def _output(rendering: FolderRendering, story: Story) -> tuple[Output, bool]:
-    """Return the output of a rendering, and whether it is new."""
     method, _created = Method.objects.get_or_create(name=rendering.method)
     folder = rendering.folder
     origin = {

@@ -196,7 +196,6 @@ def import_rows(
 
 
 def _of_names_once(rows: Sequence[ScoreRow], names: Names) -> list[Problem]:
-    """Name what is unknown where it first occurs."""
     pairs: dict[tuple[str, str], ScoreRow] = {}
     for row in rows:
         pairs.setdefault((row["story"], row["method"]), row)

@@ -132,7 +132,6 @@ class Ahead:
             return prepared
 
     def _work(self, line: _Line, load: _Load) -> None:
-        """Prepare a load: what a thread does."""
         try:
             if not self._over:
                 for prepared in _prepared(load):

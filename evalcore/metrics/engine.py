@@ -65,8 +65,6 @@ class EncoderCounts:
 
 @dataclass
 class _Active:
-    """A job that waits for features."""
-
     job: MetricJob
     ask: Ask
 
@@ -208,7 +206,6 @@ class Engine:
         return wanted
 
     def _encode(self, one: _Wanted) -> None:
-        """Encode what is ready, and remember it."""
         if not one.ready:
             return
         ready, one.ready = one.ready, []

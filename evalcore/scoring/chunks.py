@@ -139,7 +139,6 @@ class ChunkWork:
         return self._complete
 
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
-        """Compute the values, and store them as they come."""
         for outcome in engine.run(self._jobs(metrics)):
             piece: _Piece = outcome.key
             error = outcome.error or _unstorable(outcome.values)
@@ -240,12 +239,10 @@ class ChunkWork:
     def _untried(
         self, name: str, metrics: Iterable[WantedMetric]
     ) -> list[WantedMetric]:
-        """Return the metrics that have not failed on this before."""
         failed = {metric for what, metric, _why in self.chunk.failures if what == name}
         return [one for one in metrics if one.name not in failed]
 
     def _truths(self, outputs: Iterable[Output]) -> dict[int, LookedAt]:
-        """Return the true outputs of the same stories, by story."""
         method = self.chunk.run.options.get("truth")
         if not method:
             return {}

@@ -197,7 +197,6 @@ def forget_story(story: Story) -> None:
 
 
 def _computed(benchmark: int) -> list[QuerySet[Any]]:
-    """Return the values and absences that were computed here."""
     return [
         table.objects.filter(run__source=MetricRun.Source.COMPUTED, benchmark=benchmark)
         for table in (MetricScore, MetricAbsence)

@@ -107,7 +107,6 @@ def _read(path: Path) -> str:
 
 
 def _look(path: Path) -> tuple[str, int]:
-    """Return what a file holds, and who may read it."""
     try:
         with path.open(encoding="ascii") as file:
             mode = os.fstat(file.fileno()).st_mode

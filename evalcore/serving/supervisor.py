@@ -186,7 +186,6 @@ def run(web: Sequence[str], work: dict[str, Sequence[str]]) -> int | None:
 
 
 def _stop(children: Sequence[Child]) -> None:
-    """Ask every child to end, and insist after a while."""
     for child in children:
         child.ask_to_end()
     deadline = time.monotonic() + STOP_SECONDS

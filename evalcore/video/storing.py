@@ -221,7 +221,6 @@ def video_still_path(
 
 
 def _frame(path: Path, number: int) -> Image.Image:
-    """Return one frame of a rendition."""
     with av.open(str(path)) as file:
         stream = file.streams.video[0]
         rate, base = stream.average_rate, stream.time_base

@@ -96,8 +96,6 @@ def _problem(file: Path, place: int, row: Any, expected: str, key: str = "") -> 
 
 
 class _SequenceReader:
-    """Reads what rows and full records say of one sequence."""
-
     def __init__(
         self,
         key: str,

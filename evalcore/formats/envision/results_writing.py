@@ -195,7 +195,6 @@ def _comprehensive(scores: Mapping[str, float]) -> dict[str, Any]:
 
 
 def _number(row: Mapping[str, Any], key: str) -> float | None:
-    """Return a row's number; None where it has none."""
     number = number_of(row[key]) if key in row else None
     return float(number) if isinstance(number, int | float) else None
 

@@ -99,8 +99,6 @@ def _read_file(file: Path, problems: list[Problem]) -> list[ReadStory]:
 def _story(
     file: Path, place: int, row: Any, problems: list[Problem]
 ) -> ReadStory | None:
-    """Return one sequence as a story; what is wrong with it is noted."""
-
     def complain(expected: str, what: str = "") -> None:
         index = row.get("index") if isinstance(row, dict) else ""
         parts = [f"sequence {place}", f"index {index}" if index != "" else "", what]

@@ -78,7 +78,6 @@ def _list_of(folder: Path) -> Path:
 
 
 def _rows(path: Path) -> TableRows:
-    """Return the rows of a list, with their lines or places."""
     if path.suffix.lower() == ".csv":
         return list(_of_csv(path))
     what = "a list of objects with category, id and prompt_en or prompt_cn"
@@ -120,8 +119,6 @@ def class_of(category: str) -> str:
 def _story(
     path: Path, place: int, row: Any, problems: list[Problem]
 ) -> ReadStory | None:
-    """Return one prompt as a story; what is wrong with it is noted."""
-
     def complain(expected: str) -> None:
         problems.append(_problem(path, place, row, expected))
 

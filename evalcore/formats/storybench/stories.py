@@ -44,7 +44,6 @@ def read_tasks(file: Path) -> list[ReadStory]:
 def _story(
     file: Path, place: int, row: Any, problems: list[Problem]
 ) -> ReadStory | None:
-    """Return one task as a story; what is wrong with it is noted."""
     key = row.get("comment") if isinstance(row, dict) else None
 
     def complain(expected: str, what: str) -> None:

@@ -83,7 +83,6 @@ def _plain(name: str, run: RunPath) -> str:
 
 
 def _folders(root: Path, notes: list[str]) -> list[Path]:
-    """Return the folders that have one of metrics in them."""
     found = []
     for folder, names, files in walked(root, notes):
         names.sort()
@@ -142,7 +141,6 @@ def _is_name(value: str) -> bool:
 
 
 def _newest(runs: Sequence[RunFolder], notes: list[str]) -> list[RunFolder]:
-    """Return the newest run of each method, mode and language."""
     several: dict[tuple[str, str, str], list[RunFolder]] = defaultdict(list)
     for run in runs:
         several[run.run.method, run.run.mode, run.run.language].append(run)

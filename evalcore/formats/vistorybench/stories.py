@@ -95,8 +95,6 @@ def read_benchmark(
 
 
 class _StoryReader:
-    """Reads one story folder and notes problems and warnings."""
-
     def __init__(
         self,
         folder: Path,
@@ -281,7 +279,6 @@ def _both(value: Any) -> dict[str, str]:
 def _metadata(
     root: Path, problems: list[Problem], warnings: list[str]
 ) -> dict[str, dict[str, Any]]:
-    """Read tags of stories from metadata.xlsx, where there is one."""
     path = root / "metadata.xlsx"
     if not path.is_file():
         return {}

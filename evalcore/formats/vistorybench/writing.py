@@ -147,7 +147,6 @@ class _Folder:
         return story_record(self.run, self.name, story, values, reasons)
 
     def _records(self) -> dict[str, dict[str, Any]]:
-        """Return the records with the values that scores have now."""
         records = copy.deepcopy(self.before)
         for story, scores in self.stories.items():
             values = records[story]

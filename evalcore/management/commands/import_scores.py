@@ -144,7 +144,6 @@ class Command(ImportCommand):
 
 
 def _refuse_options(form: str, given: dict[str, object]) -> None:
-    """Refuse options that this format would ignore."""
     problems = [
         Problem(f"--{name.replace('_', '-')}", f"no such option for {FORMATS[form]}")
         for name, value in given.items()

@@ -45,7 +45,6 @@ class Command(ImportCommand):
 def _outputs(
     benchmark: Benchmark, methods: Sequence[str], stories: Sequence[str]
 ) -> QuerySet[Output]:
-    """Return the outputs of these methods and stories; of all where none is named."""
     outputs = Output.objects.filter(story__benchmark=benchmark)
     chosen = outputs
     for option, lookup, names in (
@@ -62,7 +61,6 @@ def _outputs(
 
 
 def _check(option: str, names: Sequence[str], known: Sequence[str]) -> None:
-    """Refuse names that do not exist."""
     expected = f"one of {', '.join(known) or 'none yet'}"
     problems = [
         Problem(option, expected, value=name) for name in names if name not in known

@@ -47,7 +47,6 @@ class Command(ImportCommand):
 def _prompts(
     benchmark: Benchmark, tag: str, languages: tuple[str, ...]
 ) -> Iterator[tuple[str, str]]:
-    """Yield category and wording of every shot that has a text."""
     shots = Shot.objects.filter(story__benchmark=benchmark)
     rows = shots.order_by("story__key", "number").values_list("story__tags", "text")
     for tags, text in rows:

@@ -167,7 +167,6 @@ def why_unjudged(rendering: Rendering) -> str:
 
 
 def _sub_scores(part: str) -> tuple[str, ...]:
-    """Return the sub-scores that a part is made of."""
     if part == "overall":
         return SUB_SCORES
     return DIMENSIONS.get(part, (part,))

@@ -56,8 +56,6 @@ class JudgeAnswer(Generic[T]):
 
 @dataclass
 class _Open(Generic[T]):
-    """A question without a usable answer so far."""
-
     question: JudgeQuestion
     place: int
     reasons: list[str]

@@ -89,7 +89,6 @@ def _picture_part(picture: Pillow.Image, question: JudgeQuestion) -> dict[str, A
 
 
 def _fit(picture: Picture, question: JudgeQuestion) -> Pillow.Image:
-    """Return a picture in the size in which it is sent."""
     image = Pillow.fromarray(picture)
     if question.size is not None:
         return image.resize(question.size, Pillow.Resampling.BICUBIC)

@@ -173,7 +173,6 @@ def _wanted(
 def _value(
     wanted: Sequence[WantedText], read: Sequence[ReadText], language: Language
 ) -> Value:
-    """Return the score of what was read; pictures that were not read are left out."""
     comparisons: list[Comparison] = [
         compare(found, text)
         for (_image, text), found in zip(wanted, read, strict=True)

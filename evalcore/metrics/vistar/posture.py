@@ -91,7 +91,6 @@ def face_box(joints: Floats, size: tuple[int, int]) -> Box | None:
 
 
 def _middle(joints: Floats, of: tuple[int, ...]) -> Floats | None:
-    """Return the middle of those joints that are visible."""
     chosen = joints[list(of)]
     visible = chosen[chosen[:, 2] >= VISIBLE]
     return visible[:, :2].mean(axis=0) if len(visible) else None

@@ -191,8 +191,6 @@ def parse(source: str) -> Prompt:
 
 
 class _Parser:
-    """Reads a prompt from left to right."""
-
     def __init__(self, source: str) -> None:
         self.source = source
         self.at = 0

@@ -276,7 +276,6 @@ def _match_shots(
     characters: Mapping[str, RenderedCharacter],
     eyes: Eyes,
 ) -> Generator[Ask, list[Any], None]:
-    """Fill in the matches of all shots."""
     cut = yield from find_figures(shots, eyes.detector)
     seen: dict[tuple[int, int], dict[str, Any]] = {
         (number, i): {} for number, figures in cut.items() for i in range(len(figures))

@@ -263,7 +263,6 @@ def scored(cast: Cast, variant: Variant) -> Value:
 
 
 def _trace(cast: Cast, shares: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return each character's share, where each was found, and what failed."""
     return {
         **cast.errors,
         "characters": {

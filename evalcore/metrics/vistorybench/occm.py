@@ -105,7 +105,6 @@ class CharacterCount:
 
 
 def _boxes(rendering: Rendering) -> Scoring:
-    """Score all boxes of each shot."""
     shots = character_matching.expecting(rendering)
     if not shots:
         return [Value(None, reason=NOBODY_EXPECTED)]

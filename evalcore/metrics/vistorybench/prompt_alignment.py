@@ -343,14 +343,12 @@ class IndividualAction(_Judged):
 
 
 def _value(number: int, answer: JudgeAnswer[float] | Refusal) -> Value:
-    """Return the value of a shot, with the judge's words."""
     if isinstance(answer, Refusal):
         return Value(None, number, str(answer), _traced(answer))
     return Value(answer.value, number, trace=_traced(answer))
 
 
 def _traced(answer: JudgeAnswer[float] | Refusal) -> dict[str, Any]:
-    """Return the judge's words as JSON."""
     if isinstance(answer, Refusal):
         return {"refused": list(answer.reasons)}
     return {"score": answer.value, "answer": answer.text, "attempt": answer.attempt}
