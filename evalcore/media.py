@@ -88,6 +88,11 @@ def prepare_picture(data: bytes) -> Prepared:
         return keep_picture(picture, digest(data))
 
 
+def prepare_file(path: Path) -> Prepared:
+    """Write the file of a picture that lies elsewhere, as `prepare_picture` does."""
+    return prepare_picture(read(path))
+
+
 def keep_picture(picture: Image.Image, source_sha256: str = "") -> Prepared:
     """Write the file of a picture in memory; without a source it is its own."""
     with _clean(picture) as draft:

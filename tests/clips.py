@@ -2,10 +2,14 @@
 
 from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import av
 import numpy as np
 from PIL import Image
+
+if TYPE_CHECKING:
+    from evalcore.models import MediaFile
 
 BITS = 8
 CODECS = {".mp4": "libx264", ".webm": "libvpx"}
@@ -19,6 +23,16 @@ def numbered(number: int, size: tuple[int, int] = (96, 64)) -> np.ndarray:
         if number >> (BITS - 1 - bit) & 1:
             frame[:, bit * width // BITS : (bit + 1) * width // BITS] = 255
     return frame
+
+
+def stored_clip(path: Path) -> "MediaFile":
+    """The row of a video, stored as an import does it."""
+    from evalcore.models import MediaFile
+    from evalcore.video import storing
+
+    row = storing.prepare_video(path)
+    storing.store_prepared([row])
+    return MediaFile.objects.get(pk=row.pk)
 
 
 def number_of(frame: np.ndarray) -> int:

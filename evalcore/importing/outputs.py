@@ -18,20 +18,8 @@ from evalcore.formats.file_checks import (
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.importing.media_files import (
-    PreparedFiles,
-    Videos,
-    prepare,
-    prepare_videos,
-)
-from evalcore.models import (
-    Benchmark,
-    Frame,
-    Method,
-    Output,
-    Shot,
-    Story,
-)
+from evalcore.importing.media_files import written
+from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
 from evalcore.postgresql import analyze
 from evalcore.scoring import score_rows
 from evalcore.twins import twin_outputs
@@ -39,6 +27,7 @@ from evalcore.video import storing
 
 # The folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
+PreparedFiles = dict[Path, media.Prepared]
 SHOWN_METHODS = 10
 
 
@@ -145,18 +134,20 @@ def import_outputs(
             problems or [Problem(str(one.path), one.expected) for one in left_out]
         )
     reading.note_absent(found, warnings)
-    prepared = prepare(
+    pictures = (
         path
         for rendering in found
         for number, path in rendering.by_shot.items()
         if (rendering.method, rendering.story, number) not in stored
     )
-    films = prepare_videos(
+    prepared = written(pictures, media.prepare_file, "pictures")
+    videos = (
         rendering.video
         for rendering in found
         if rendering.video is not None
         and (rendering.method, rendering.story, VIDEO) not in stored
     )
+    films = written(videos, storing.prepare_video, "videos")
     with transaction.atomic():
         if not benchmark.pk:
             benchmark.save()
@@ -222,7 +213,7 @@ def _store(
     shots: Shots,
     renderings: list[FolderRendering],
     prepared: PreparedFiles,
-    films: Videos,
+    films: dict[Path, MediaFile],
 ) -> OutputImport:
     summary = OutputImport(
         methods=sorted({r.method for r in renderings}),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
+from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import (
     FILE,
@@ -192,6 +193,43 @@ def import_rows(
         len(made) if changes else 0,
         changes.replaced,
         sorted(set(guessed)),
+    )
+
+
+def import_found(
+    found: ForeignScores,
+    *,
+    benchmark: Benchmark,
+    create: bool = False,
+    replace: bool = False,
+) -> ScoreImport:
+    """Store scores that other people's programs computed; see `import_scores`."""
+    rows: list[ScoreRow] = [
+        {
+            "story": score.story,
+            "method": score.method,
+            "shot": score.shot,
+            "metric": score.metric,
+            "score": score.value,
+            "reason": score.reason,
+            "metric_version": score.version,
+            "backend": score.backend,
+            "higher_is_better": score.higher,
+            "details": score.details,
+            LINE: score.line,
+            FILE: score.file,
+            RUN: score.run,
+        }
+        for score in found.scores
+    ]
+    return import_rows(
+        rows,
+        benchmark=benchmark,
+        file="",
+        create=create,
+        replace=replace,
+        options=found.options,
+        once=True,
     )
 
 

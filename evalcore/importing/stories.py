@@ -12,18 +12,12 @@ from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.importing.benchmark_formats import read_stories
-from evalcore.importing.media_files import PreparedFiles, prepare
-from evalcore.models import (
-    Benchmark,
-    Character,
-    CharacterImage,
-    Frame,
-    Shot,
-    Story,
-)
+from evalcore.importing.media_files import written
+from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
 from evalcore.scoring import score_rows
 from evalcore.twins import twin_outputs
 
+PreparedFiles = dict[Path, media.Prepared]
 # What files say beyond shots and characters, by format.
 Extra = dict[str, Any]
 
@@ -90,7 +84,7 @@ def import_benchmark(
     ]
     if problems:
         raise InputError(problems)
-    prepared = prepare(_pictures(stories))
+    prepared = written(_pictures(stories), media.prepare_file, "pictures")
     summary = StoryImport(warnings=warnings, unreadable=left_out)
     with transaction.atomic():
         benchmark, _created = Benchmark.objects.get_or_create(
@@ -126,12 +120,12 @@ def _differences(read: ReadStory, stored: Story) -> Iterator[Problem]:
     for what in _other_extras(read.extra, stored.extra):
         yield problem(what)
     shots = {shot.number: shot for shot in stored.shots.all()}
-    written = {number for number, shot in shots.items() if shot.text}
+    told = {number for number, shot in shots.items() if shot.text}
     given = {shot.number for shot in read.shots}
-    if written and written != given:
+    if told and told != given:
         yield problem("the shots")
     for shot in read.shots:
-        if shot.number in written & given:
+        if shot.number in told & given:
             row = shots[shot.number]
             on_stage = {character.key for character in row.characters.all()}
             if row.text != shot.text:

@@ -9,12 +9,10 @@ setting, constant frame rate, no sound, no metadata), made at import, or on firs
 
 import io
 import os
-import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal
 
 import av
 from django.conf import settings
@@ -32,32 +30,8 @@ from evalcore.video.decoding import (
 from evalcore.video.encoding import Shape, encode
 
 Box = tuple[int, int]
-Still = Literal["first", "middle"]
 
 LONGEST_SIDE = 1920  # of a rendition that is not fitted into a box
-
-
-def store_video(source: Path | bytes) -> MediaFile:
-    """Store a video without its metadata, make its rendition, and return its row.
-
-    Storing the same bytes again returns the row that exists.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is no video that can be shown.
-    """
-    if isinstance(source, bytes):
-        with tempfile.NamedTemporaryFile() as file:
-            file.write(source)
-            file.flush()
-            return store_video(Path(file.name))
-    known = MediaFile.objects.filter(source_sha256=media.file_digest(source)).first()
-    if known is not None and media.original_path(known).is_file():
-        return known
-    prepared = prepare_video(source)
-    store_prepared([prepared])
-    return MediaFile.objects.get(pk=prepared.pk)
 
 
 def prepare_video(path: Path) -> MediaFile:
@@ -198,18 +172,12 @@ def _shown(stored: MediaFile, name: str) -> Path:
     return folder / f"{stored.sha256}-{name}"
 
 
-def video_still_path(
-    stored: MediaFile,
-    rendition: media.Rendition,
-    box: Box | None = None,
-    at: Still = "middle",
-) -> Path:
-    """Return a frame of the rendition as a WebP picture, made on first use."""
-    size = rendition_size(stored, box)
-    path = _shown(stored, f"{size[0]}x{size[1]}-{at}-{rendition}.webp")
+def video_still_path(stored: MediaFile, rendition: media.Rendition) -> Path:
+    """Return the middle frame as a WebP picture, made on first use."""
+    width, height = rendition_size(stored)
+    path = _shown(stored, f"{width}x{height}-middle-{rendition}.webp")
     if not path.is_file():
-        number = frame_count(stored) // 2 if at == "middle" else 0
-        picture = _frame(video_rendition_path(stored, box), number)
+        picture = _frame(video_rendition_path(stored), frame_count(stored) // 2)
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
         with media.temporary_file(path.parent, "webp") as draft:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from evalcore.models import Benchmark, Method, Output, Shot, Story
-from evalcore.video import storing
+from tests.clips import stored_clip
 
 
 def make_same_reel(
@@ -11,7 +11,7 @@ def make_same_reel(
 ) -> Benchmark:
     """Two stories of two shots; every method rendered them as this video."""
     benchmark = Benchmark.objects.create(slug=slug, title=slug.title())
-    stored = storing.store_video(clip)
+    stored = stored_clip(clip)
     rows = [Method.objects.get_or_create(name=name)[0] for name in methods]
     for key in ("01", "02"):
         story = Story.objects.create(benchmark=benchmark, key=key)

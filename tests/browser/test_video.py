@@ -4,12 +4,11 @@ import pytest
 
 from annotate.models import Choice
 from evalcore.models import Benchmark, Method, Output, Shot, Story
-from evalcore.video import storing
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
 from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
 from tests.browser.waiting import wait_until
-from tests.clips import BITS, write_clip
+from tests.clips import BITS, stored_clip, write_clip
 from tests.factories import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -53,7 +52,7 @@ def make_reel(folder, clips, *, name="clip.mp4", given=None, times=None) -> Benc
         stored = None
         if clip is not None:
             path = write_clip(folder / str(place) / name, **clip)
-            stored = storing.store_video(path)
+            stored = stored_clip(path)
         Output.objects.create(story=story, method=method, video=stored)
     return benchmark
 

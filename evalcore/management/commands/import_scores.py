@@ -4,7 +4,6 @@ from pathlib import Path
 from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.foreign_scores import store_found
 from evalcore.importing.score_formats import (
     FORMATS,
     TABLE,
@@ -12,7 +11,7 @@ from evalcore.importing.score_formats import (
     guess,
     read_found,
 )
-from evalcore.importing.scores import ScoreImport, import_scores
+from evalcore.importing.scores import ScoreImport, import_found, import_scores
 from evalcore.models import Benchmark, Method, Story
 
 # Options that say what a table says itself.
@@ -133,7 +132,7 @@ class Command(ImportCommand):
             methods=set(Method.objects.values_list("name", flat=True)),
             stories=set(stories.values_list("key", flat=True)),
         )
-        summary = store_found(
+        summary = import_found(
             found,
             benchmark=target,
             create=bool(options["create"]),

@@ -36,6 +36,18 @@ def normalised(picture: Picture) -> Floats:
     return np.asarray(image, dtype=np.float64)
 
 
+def laplacian(values: Floats) -> Floats:
+    """Return the Laplacian of the four neighbours, on inner pixels only."""
+    inner: Floats = (
+        values[:-2, 1:-1]
+        + values[2:, 1:-1]
+        + values[1:-1, :-2]
+        + values[1:-1, 2:]
+        - 4 * values[1:-1, 1:-1]
+    )
+    return inner
+
+
 class PixelFormula:
     """An encoder without weights: a formula on the pixels of a normalised picture.
 

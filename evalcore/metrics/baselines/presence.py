@@ -4,17 +4,6 @@ from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.weights import needing
 
 
-def share_present(present: int, wanted: int) -> float:
-    """Return the share of the shots that have a picture.
-
-    Examples
-    --------
-    >>> share_present(3, 4)
-    0.75
-    """
-    return present / wanted
-
-
 class ShotsPresent:
     """Share of shots with a picture."""
 
@@ -35,5 +24,4 @@ class ShotsPresent:
         yield from ()
         if not rendering.shots:
             return [Value(None, reason="the story has no shots")]
-        present = len(rendering.rendered)
-        return [Value(share_present(present, len(rendering.shots)))]
+        return [Value(len(rendering.rendered) / len(rendering.shots))]

@@ -1,7 +1,7 @@
 """How sharp a picture is."""
 
 from evalcore.metrics.base import Floats, MetricInfo
-from evalcore.metrics.baselines.pixels import LUMA, PixelFormula, ShotFormula
+from evalcore.metrics.baselines.pixels import LUMA, PixelFormula, ShotFormula, laplacian
 
 
 def sharpness(grey: Floats) -> float:
@@ -26,14 +26,7 @@ def sharpness(grey: Floats) -> float:
     >>> sharpness(np.full((5, 5), 9.0))
     0.0
     """
-    laplacian = (
-        grey[:-2, 1:-1]
-        + grey[2:, 1:-1]
-        + grey[1:-1, :-2]
-        + grey[1:-1, 2:]
-        - 4 * grey[1:-1, 1:-1]
-    )
-    return float(laplacian.var())
+    return float(laplacian(grey).var())
 
 
 class Sharpness(ShotFormula):

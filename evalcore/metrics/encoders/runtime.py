@@ -123,28 +123,30 @@ def load_strictly(
         for key, tensor in wanted.items()
         if key in state and state[key].shape != tensor.shape
     ]
-    problems = _listed(
-        {
-            "missing": missing,
-            "not of this network": unexpected,
-            "of another shape": other,
-        }
-    )
-    if problems:
-        raise WeightsError(
-            f"{file} does not hold the weights of {type(network).__name__}: {problems}"
-        )
+    _refuse(file, type(network).__name__, missing, unexpected, other)
     network.load_state_dict(state, strict=True)
 
 
-def _listed(problems: Mapping[str, Sequence[str]]) -> str:
-    """Return the first keys of each problem; empty if no problem has any."""
-    return "; ".join(
+def _refuse(
+    file: object,
+    name: str,
+    missing: Sequence[str],
+    unexpected: Sequence[str],
+    other: Sequence[str],
+) -> None:
+    """Raise what is wrong with the weights of a network, if anything is."""
+    problems = "; ".join(
         f"{len(keys)} {what}: {', '.join(keys[:SHOWN_KEYS])}"
         f"{', ...' * (len(keys) > SHOWN_KEYS)}"
-        for what, keys in problems.items()
+        for what, keys in (
+            ("missing", missing),
+            ("not of this network", unexpected),
+            ("of another shape", other),
+        )
         if keys
     )
+    if problems:
+        raise WeightsError(f"{file} does not hold the weights of {name}: {problems}")
 
 
 def read_checkpoint(file: object) -> Any:
@@ -220,20 +222,13 @@ def load_pretrained(
         )
     except (*UNREADABLE, SafetensorError) as error:
         raise WeightsError(f"{folder} cannot be loaded ({error})") from error
-    problems = _listed(
-        {
-            "missing": _others(found["missing_keys"], unused),
-            "not of this network": _others(found["unexpected_keys"], beside),
-            "of another shape": [
-                f"{key} is {tuple(is_)}, not {tuple(wanted)}"
-                for key, is_, wanted in sorted(found["mismatched_keys"])
-            ],
-        }
-    )
-    if problems:
-        raise WeightsError(
-            f"{folder} does not hold the weights of {architecture.__name__}: {problems}"
-        )
+    other = [
+        f"{key} is {tuple(is_)}, not {tuple(wanted)}"
+        for key, is_, wanted in sorted(found["mismatched_keys"])
+    ]
+    missing = _others(found["missing_keys"], unused)
+    unexpected = _others(found["unexpected_keys"], beside)
+    _refuse(folder, architecture.__name__, missing, unexpected, other)
     loaded: nn.Module = network
     return loaded
 

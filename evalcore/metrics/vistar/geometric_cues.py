@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from evalcore.metrics.base import Floats
-from evalcore.metrics.baselines.pixels import LUMA
+from evalcore.metrics.baselines.pixels import LUMA, laplacian
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e
@@ -85,14 +85,7 @@ def curvature_score(depth: Floats) -> float:
     >>> curvature_score(np.tile(np.arange(8.0), (8, 1)))
     1.0
     """
-    laplacian = (
-        depth[:-2, 1:-1]
-        + depth[2:, 1:-1]
-        + depth[1:-1, :-2]
-        + depth[1:-1, 2:]
-        - 4 * depth[1:-1, 1:-1]
-    )
-    return math.exp(-float(np.abs(laplacian).mean()) / CURVED)
+    return math.exp(-float(np.abs(laplacian(depth)).mean()) / CURVED)
 
 
 def highlight_score(rgb: Floats) -> float:

@@ -20,6 +20,7 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.instances import Instance, unpacked
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
+from evalcore.metrics.vistar.geometric_cues import scaled_depth
 from evalcore.metrics.weights import needing
 
 Mask = npt.NDArray[np.bool_]
@@ -183,10 +184,7 @@ def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
     ]
     if not pairs:
         return []
-    low, high = float(depth.min()), float(depth.max())
-    if low == high:
-        raise ValueError("the depth map is flat")
-    scaled = (np.asarray(depth, np.float64) - low) / (high - low)
+    scaled = scaled_depth(depth)
     found = []
     for i, j in pairs:
         a, b = things[i], things[j]

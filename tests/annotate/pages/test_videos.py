@@ -9,7 +9,7 @@ from annotate.pages.seat.byte_ranges import send_part
 from annotate.presentation import slot_view
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from evalcore.video import storing
-from tests.clips import numbers, write_clip
+from tests.clips import numbers, stored_clip, write_clip
 from tests.factories import make_study
 from tests.people import eve
 
@@ -40,7 +40,7 @@ def video_benchmark(folder, *, methods=("Alder", "Birch"), times=TIMES) -> Bench
         Output.objects.create(
             story=story,
             method=Method.objects.create(name=name),
-            video=storing.store_video(source),
+            video=stored_clip(source),
         )
     return benchmark
 

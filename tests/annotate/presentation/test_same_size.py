@@ -18,8 +18,7 @@ from annotate.studies.definition import Presentation
 from annotate.studies.extending import extend
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Output
-from evalcore.video import storing
-from tests.clips import write_clip
+from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, picture_bytes
 from tests.working import LIKERT, PAIRWISE, join, make_planned
 
@@ -164,7 +163,7 @@ def films(tmp_path) -> Study:
             tags={"title": f"by {name}"},
             sound=not place,
         )
-        output.video = storing.store_video(clip)
+        output.video = stored_clip(clip)
         output.save()
     return make_planned(PAIRWISE, benchmark=benchmark, annotators=3)
 

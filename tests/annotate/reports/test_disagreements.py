@@ -7,8 +7,7 @@ from annotate.models import Report
 from annotate.reports import building
 from evalcore.models import Frame, Output
 from evalcore.scoring import metric_runs
-from evalcore.video import storing
-from tests.clips import write_clip
+from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -159,7 +158,7 @@ def test_questions_are_chosen_by_their_titles(study, report):
 
 def test_videos_are_shown_in_place_of_pictures(study, report, tmp_path):
     output = Output.objects.get(story__key="01", method__name="Alder")
-    output.video = storing.store_video(write_clip(tmp_path / "a.mp4"))
+    output.video = stored_clip(write_clip(tmp_path / "a.mp4"))
     output.save()
     rewrite(
         report,

@@ -11,7 +11,6 @@ from PIL import Image
 from evalcore.metrics import registry
 from evalcore.metrics.baselines.colourfulness import colourfulness
 from evalcore.metrics.baselines.palette import LEVELS, histogram, palette_consistency
-from evalcore.metrics.baselines.presence import share_present
 from evalcore.metrics.baselines.sharpness import sharpness
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
@@ -49,8 +48,11 @@ def test_palette_consistency_is_the_mean_over_pairs():
     assert palette_consistency([a, b, c]) == pytest.approx((0.5 + 0 + 0.5) / 3)
 
 
-def test_share_present():
-    assert share_present(0, 5) == 0
+@pytest.mark.parametrize(("present", "share"), [(0, 0), (3, 0.75)])
+def test_share_present(present, share, tmp_path):
+    pictures = [noise(i) if i < present else None for i in range(4)]
+    (value,) = score(registry.load("shots_present"), rendering_of(pictures), tmp_path)
+    assert value.value == share
 
 
 @pytest.mark.parametrize("name", registry.names())

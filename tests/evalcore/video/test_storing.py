@@ -20,6 +20,7 @@ from tests.clips import (
     open_still,
     read_clip,
     rewrap,
+    stored_clip,
     write_clip,
 )
 
@@ -32,7 +33,7 @@ SAME = {"x264-params": "bframes=0"}
 
 
 def test_it_works(tmp_path):
-    stored = storing.store_video(write_clip(tmp_path / "a.mp4", frames=30, rate=12))
+    stored = stored_clip(write_clip(tmp_path / "a.mp4", frames=30, rate=12))
     assert (stored.width, stored.height, stored.content_type) == (96, 64, "video/mp4")
     assert (stored.duration_seconds, stored.frame_rate) == (2.5, 12)
     assert storing.frame_count(stored) == 30
@@ -51,7 +52,7 @@ def test_it_works(tmp_path):
     ],
 )
 def test_every_kind_becomes_the_same_kind_of_rendition(tmp_path, name, codec):
-    stored = storing.store_video(write_clip(tmp_path / name, codec=codec, frames=25))
+    stored = stored_clip(write_clip(tmp_path / name, codec=codec, frames=25))
     assert (stored.extension, stored.frame_rate) == (name[2:], 12)
     path = storing.video_rendition_path(stored)
     assert numbers(path) == list(range(25))
@@ -70,7 +71,7 @@ def test_key_frames_of_the_original_are_not_ours(tmp_path):
     own = {"x264-params": "keyint=5:min-keyint=5:scenecut=0"}
     source = write_clip(tmp_path / "a.mp4", options=own)
     assert key_frames(source) == [0, 5, 10, 15, 20]
-    stored = storing.store_video(source)
+    stored = stored_clip(source)
     assert key_frames(storing.video_rendition_path(stored)) == [0, 6, 12, 18]
 
 
@@ -78,7 +79,7 @@ def test_no_metadata_survives(tmp_path):
     for name in ("a.mp4", "a.webm"):
         source = write_clip(tmp_path / name, tags=TAGS, sound=name == "a.mp4")
         assert SECRET.encode() in source.read_bytes()
-        stored = storing.store_video(source)
+        stored = stored_clip(source)
         original = media.original_path(stored)
         rendition = storing.video_rendition_path(stored)
         for path in (original, rendition):
@@ -93,7 +94,7 @@ def test_no_metadata_survives(tmp_path):
 
 def test_the_original_keeps_its_stream(tmp_path):
     source = write_clip(tmp_path / "a.mp4", tags=TAGS, sound=True)
-    stored = media.original_path(storing.store_video(source))
+    stored = media.original_path(stored_clip(source))
     packets = []
     for path in (source, stored):
         with av.open(str(path)) as file:
@@ -104,16 +105,15 @@ def test_the_original_keeps_its_stream(tmp_path):
 def test_other_tags_around_the_same_stream_are_the_same_video(tmp_path):
     plain = write_clip(tmp_path / "a.mp4")
     tagged = rewrap(plain, tmp_path / "b.mp4", TAGS)
-    stored = storing.store_video(plain)
-    assert storing.store_video(tagged) == stored
-    assert storing.store_video(plain.read_bytes()) == stored
+    stored = stored_clip(plain)
+    assert stored_clip(tagged) == stored
     assert storing.is_same_video(stored, tagged)
     other = write_clip(tmp_path / "c.mp4", frames=23)
     assert not storing.is_same_video(stored, other)
 
 
 def test_a_fast_start(tmp_path):
-    stored = storing.store_video(write_clip(tmp_path / "a.mp4"))
+    stored = stored_clip(write_clip(tmp_path / "a.mp4"))
     data = storing.video_rendition_path(stored).read_bytes()
     assert data.index(b"moov") < data.index(b"mdat")
 
@@ -121,7 +121,7 @@ def test_a_fast_start(tmp_path):
 def test_a_box_letterboxes(tmp_path):
     white = np.full((64, 64, 3), 255, np.uint8)
     source = write_clip(tmp_path / "a.mp4", size=(64, 64), pictures=lambda _n: white)
-    stored = storing.store_video(source)
+    stored = stored_clip(source)
     path = storing.video_rendition_path(stored, (159, 80))
     assert path != storing.video_rendition_path(stored)
     _time, frame = read_clip(path)[0]
@@ -141,7 +141,7 @@ def test_colours_are_as_they_were(tmp_path):
     red = np.zeros((64, 96, 3), np.uint8)
     red[:] = (200, 40, 60)
     source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: red)
-    path = storing.video_rendition_path(storing.store_video(source))
+    path = storing.video_rendition_path(stored_clip(source))
     _time, frame = read_clip(path)[5]
     assert np.abs(frame.astype(int) - red).max() <= 6
     with av.open(str(path)) as file:
@@ -150,7 +150,7 @@ def test_colours_are_as_they_were(tmp_path):
 
 def test_odd_sizes_become_even(tmp_path):
     source = write_clip(tmp_path / "a.webm", size=(97, 65))
-    stored = storing.store_video(source)
+    stored = stored_clip(source)
     assert (stored.width, stored.height) == (97, 65)
     assert read_clip(storing.video_rendition_path(stored))[0][1].shape == (64, 96, 3)
 
@@ -176,7 +176,7 @@ def test_a_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
     picture = np.zeros((64, 96, 3), np.uint8)
     picture[:16, :16] = 255  # left above, as it was filmed
     source = write_clip(tmp_path / "a.mp4", pictures=lambda _n: picture)
-    stored = storing.store_video(turned(source, matrix))
+    stored = stored_clip(turned(source, matrix))
     _time, frame = read_clip(storing.video_rendition_path(stored))[0]
     assert frame.shape[:2] == (stored.height, stored.width)
     assert (stored.width < stored.height) == (0 in corner)
@@ -187,7 +187,7 @@ def test_a_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
 def test_uneven_frames_are_shown_at_their_average_rate(tmp_path):
     times = [0.0, 0.1, 0.2, 0.3, 0.8, 0.9]  # 5 steps in 0.9 seconds
     source = write_clip(tmp_path / "a.mp4", frames=6, times=times)
-    stored = storing.store_video(source)
+    stored = stored_clip(source)
     assert stored.frame_rate == pytest.approx(5 / 0.9)
     shown = read_clip(storing.video_rendition_path(stored))
     assert [number_of(frame) for _time, frame in shown] == [0, 2, 3, 3, 3, 5]
@@ -198,19 +198,15 @@ def test_uneven_frames_are_shown_at_their_average_rate(tmp_path):
 
 @pytest.mark.parametrize("rate", [8, 24, 30, Fraction(24000, 1001)])
 def test_rates_survive_time_stamps_in_milliseconds(tmp_path, rate):
-    stored = storing.store_video(write_clip(tmp_path / "a.webm", rate=rate, frames=40))
+    stored = stored_clip(write_clip(tmp_path / "a.webm", rate=rate, frames=40))
     assert stored.frame_rate == float(rate)
     assert numbers(storing.video_rendition_path(stored)) == list(range(40))
 
 
-def test_stills(tmp_path):
-    stored = storing.store_video(write_clip(tmp_path / "a.mp4", frames=31, rate=8))
+def test_a_still_is_from_the_middle(tmp_path):
+    stored = stored_clip(write_clip(tmp_path / "a.mp4", frames=31, rate=8))
     middle = storing.video_still_path(stored, "thumb")
-    first = storing.video_still_path(stored, "thumb", at="first")
     assert number_of(open_still(middle)) == 15
-    assert number_of(open_still(first)) == 0
-    boxed = storing.video_still_path(stored, "display", box=(200, 64))
-    assert open_still(boxed).shape == (64, 200, 3)
 
 
 def cut(path):
@@ -299,7 +295,7 @@ BROKEN = {
 @pytest.mark.parametrize(("make", "what"), BROKEN.values(), ids=BROKEN.keys())
 def test_what_cannot_be_shown_is_refused(tmp_path, settings, make, what):
     path = make(tmp_path)
-    for use in (storing.check_video, storing.store_video):
+    for use in (storing.check_video, storing.prepare_video):
         with pytest.raises(UnreadableVideoError) as refused:
             use(path)
         assert what in str(refused.value)
