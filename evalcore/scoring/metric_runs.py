@@ -13,14 +13,7 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import OperationalError, transaction
-from django.db.models import (
-    Case,
-    F,
-    PositiveSmallIntegerField,
-    Q,
-    QuerySet,
-    When,
-)
+from django.db.models import Case, F, PositiveSmallIntegerField, Q, QuerySet, When
 from django.db.models import Value as Constant
 from django.utils import timezone
 from django.utils.translation import gettext as _

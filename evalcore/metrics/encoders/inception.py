@@ -29,10 +29,7 @@ from evalcore.metrics.encoders.preprocessing import (
     normalised,
     short_side,
 )
-from evalcore.metrics.encoders.published import (
-    INCEPTION_FID,
-    INCEPTION_IMAGENET,
-)
+from evalcore.metrics.encoders.published import INCEPTION_FID, INCEPTION_IMAGENET
 from evalcore.metrics.encoders.runtime import (
     Network,
     NetworkEncoder,
