@@ -19,16 +19,13 @@ class Command(ImportCommand):
         parser.add_argument(
             "--benchmark", required=True, type=short_name, help="its short name here"
         )
-        parser.add_argument("--method", default="", help="PATH is this method's folder")
-        parser.add_argument(
-            "--mode",
-            default="",
-            help="take only this folder below the method, such as base or ref",
-        )
-        parser.add_argument("--language", default="", help="take only en or zh")
-        parser.add_argument(
-            "--timestamp", default="", help="run to take; default: the newest"
-        )
+        for option, what in (
+            ("--method", "PATH is this method's folder"),
+            ("--mode", "take only this folder below the method, such as base or ref"),
+            ("--language", "take only en or zh"),
+            ("--timestamp", "run to take; default: the newest"),
+        ):
+            parser.add_argument(option, default="", help=what)
         parser.add_argument(
             "--create-stories",
             action="store_true",

@@ -82,12 +82,10 @@ class SimilarityOfImages(SeenByNetwork):
 
     Parameters
     ----------
-    features
-        Whose features: `inception` (as FID) or `clip`.
+    features, profile
+        Whose features, `inception` (as FID) or `clip`; see `SeenByNetwork`.
     level
         What has a value: an output (``pair``), or all outputs of a method (``run``).
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
     """
 
     def __init__(
