@@ -33,12 +33,6 @@ hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("repeatable")
 
-# No test cuts the power, and so none waits for the disk; as on PostgreSQL
-# (`with_postgres`). Servers and workers that tests start do wait.
-if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"):
-    options = settings.DATABASES["default"]["OPTIONS"]
-    options["init_command"] += "; PRAGMA synchronous=OFF"
-
 # The first to see a view's answer: what comes after knows its length.
 settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.one_line.middleware"]
 

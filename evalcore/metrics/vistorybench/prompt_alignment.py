@@ -188,7 +188,7 @@ def individual_action(
     return float(round(story)) if rounded else story
 
 
-class _Judged:
+class _GradedByJudge:
     """What both metrics share: how the judge is asked, and what they declare."""
 
     level: Literal["shot", "output"]
@@ -228,7 +228,7 @@ class _Judged:
         )
 
 
-class PromptAlignment(_Judged):
+class PromptAlignment(_GradedByJudge):
     """One judgement of each shot.
 
     Parameters
@@ -267,7 +267,7 @@ class PromptAlignment(_Judged):
         return JudgeQuestion((f"{self.judgement.rubric}\n\n{script}", shot.frames[0]))
 
 
-class IndividualAction(_Judged):
+class IndividualAction(_GradedByJudge):
     """One judgement of each character found in each shot; a value an output.
 
     Characters that were not found, and shots in which none was, do not count. A story

@@ -113,14 +113,14 @@ def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_quer
     client = rob(study)
     row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
     rewrite(report, row.format(1, "Alder"))
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(12):
         page(client, report)
     rewrite(
         report, "".join(row.format(s, m) for s in (1, 2) for m in ("Alder", "Birch"))
     )
-    # Session, user, study, report, its study; names of methods (left and right),
+    # Session, user, study, report, its study; names of methods,
     # titles, outputs, frames, titles of questions, whether the user manages the study.
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(12):
         page(client, report)
 
 

@@ -62,8 +62,6 @@ def filmed(
     texts = captions or [f"shot {i}" for i in range(1, len(times) + 1)]
     shots = tuple(
         RenderedShot(number, tuple(Image(source, i) for i in part), {"caption": text})
-        for number, (part, text) in enumerate(
-            zip(cut.shots, texts, strict=True), start=1
-        )
+        for number, (part, text) in enumerate(zip(cut, texts, strict=True), start=1)
     )
     return Rendering(story, method, shots, is_video=True, extra=extra)
