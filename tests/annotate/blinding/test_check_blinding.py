@@ -39,7 +39,7 @@ checks:
 """
 
 
-def look(study: Study, slots: int | None = 4, *, around: bool = False) -> BlindingCheck:
+def look(study: Study, slots: int | None = 1, *, around: bool = False) -> BlindingCheck:
     """Look at a study; the pages around its slots take long and are seldom needed."""
     looked = BlindingCheck(Study.objects.get(pk=study.pk), slots=slots)
     with pytest.MonkeyPatch.context() as patched:
@@ -50,7 +50,7 @@ def look(study: Study, slots: int | None = 4, *, around: bool = False) -> Blindi
     return looked
 
 
-def check(study: Study, slots: int | None = 4, **how: bool) -> BlindingReport:
+def check(study: Study, slots: int | None = 1, **how: bool) -> BlindingReport:
     return look(study, slots, **how).report
 
 

@@ -30,7 +30,7 @@ from evalcore.models import MetricRun, MetricScore, Output
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned, save, work
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 METHODS = ("Alder", "Birch", "Cedar", "Elm")
 FILE = """\
@@ -49,6 +49,7 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
+@pytest.mark.twice
 def test_methods_are_known_wherever_they_stand(study):
     # The last one in the alphabet is the third of each set that it is in.
     assert study.method_names == sorted(METHODS)
@@ -151,6 +152,7 @@ def test_all_sets_and_a_ring():
     assert problems(every) == problems(ring) == []
 
 
+@pytest.mark.twice
 def test_a_unit_stands_once_in_a_study(study):
     unit = study.units.first()
     assert (unit.output_d, unit.output_e) == (None, None)
@@ -169,6 +171,7 @@ def test_a_unit_stands_once_in_a_study(study):
 # Answering
 
 
+@pytest.mark.twice
 def test_an_order_is_stored_by_the_units_letters(study):
     person = join(study, "A01")
     slot = choosing.take_next(person).slot
@@ -188,6 +191,7 @@ def test_an_order_is_stored_by_the_units_letters(study):
     assert (again.revision, again.value) == (2, again.shown)
 
 
+@pytest.mark.twice
 @pytest.mark.parametrize(
     "value", ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]
 )
@@ -214,6 +218,7 @@ def test_only_whole_orders_are_answers(study, value):
     assert not Ranking.objects.exists()
 
 
+@pytest.mark.twice
 def test_a_browser_with_a_script_saves_and_submits(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -306,6 +311,7 @@ def test_coverage_counts_sets_of_methods(done):
     assert found.done.sum() == done.slots.filter(state="submitted").count()
 
 
+@pytest.mark.twice
 def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
     run = MetricRun.objects.create(
         benchmark=done.benchmark,
@@ -380,6 +386,7 @@ def test_a_repeat_is_compared_with_what_was_said_before():
     assert problems(study) == []
 
 
+@pytest.mark.twice
 def test_an_order_that_cannot_be_is_found(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")

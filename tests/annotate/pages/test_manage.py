@@ -32,7 +32,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, log_in, rob
 from tests.working import join
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
 @pytest.fixture
@@ -206,6 +206,7 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
     return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
 
 
+@pytest.mark.twice
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 @pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
 def test_every_number_leads_exactly_to_its_slots(kind, name):

@@ -11,7 +11,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 BASELINES = ["colourfulness", "palette_consistency", "sharpness", "shots_present"]
 
 

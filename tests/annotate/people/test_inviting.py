@@ -18,9 +18,10 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, eve, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 
+@pytest.mark.twice
 def test_everybody_on_a_list_takes_over_somebody_planned():
     study = planned_study()
     result = invite_list(study, "ada@example.org,,3,night shift\n\nGrace;;;\n")
@@ -32,6 +33,7 @@ def test_everybody_on_a_list_takes_over_somebody_planned():
     assert problems(study) == []
 
 
+@pytest.mark.twice
 def test_people_of_a_language_take_the_places_of_that_language():
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     invite_list(study, "person\tlanguage\nLi\tzh\nAda\ten\n")
@@ -44,6 +46,7 @@ def test_people_of_a_language_take_the_places_of_that_language():
     assert not study.annotators.filter(external_id="Bo").exists()
 
 
+@pytest.mark.twice
 def test_a_list_can_grow_and_be_sent_again():
     study = planned_study()
     invite_list(study, "Ada\n")
@@ -284,6 +287,7 @@ def run(*arguments):
     return out.getvalue()
 
 
+@pytest.mark.twice
 def test_commands_invite_extend_and_redistribute(tmp_path):
     study = planned_study()
     people = tmp_path / "people.csv"

@@ -13,7 +13,7 @@ from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Output, Story
 from tests.factories import picture_bytes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 WORDS = ("seed", "sprout", "leaf", "tree")
 

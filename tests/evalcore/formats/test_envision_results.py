@@ -12,7 +12,7 @@ from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, S
 from tests.evalcore.formats.test_envision import sequence
 from tests.evalcore.formats.test_envision import write as write_list
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 NINE = {
     "semantic_consistency": 4.0,

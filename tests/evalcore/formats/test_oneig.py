@@ -11,7 +11,7 @@ from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Story
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 ROWS = [
     {"category": "Anime_Stylization", "id": "000", "prompt_en": "A boy, drawn."},

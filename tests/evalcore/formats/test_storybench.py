@@ -10,7 +10,7 @@ from evalcore.importing.stories import import_benchmark
 from evalcore.models import Shot, Story
 from tests.evalcore.importing.test_benchmark import both, shot, write
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 # Two tasks of data/tasks/oops-test/story_cont.json.
 TASK = {

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from evalcore.models import MetricScore, Story
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 HEAD = "name\taesthetic_score\ttechnical_score\toverall_score\n"
 

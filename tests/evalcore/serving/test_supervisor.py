@@ -15,7 +15,7 @@ from evalcore.serving import supervisor
 from evalcore.serving.supervisor import KeptWorker
 from tests.serving import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
 PYTHON = [sys.executable, "-S", "-c"]
 # Has a child of its own, as a worker with a pool has, and says which.
 PARENT = """
