@@ -242,15 +242,8 @@ def asked_of(found: UnitCounts, study: Study, question: Question) -> NDArray[np.
 
 def stories_of(study: Study, question: Question) -> set[str]:
     """Return the keys of the stories that a question is asked of."""
-    rows = Story.objects.filter(benchmark=study.benchmark_id)
-    return {
-        key
-        for key, tags in rows.values_list("key", "tags")
-        if all(
-            str(tags.get(tag)) in map(str, some)
-            for tag, some in question.stories.items()
-        )
-    }
+    rows = Story.objects.filter(benchmark=study.benchmark_id).only("key", "tags")
+    return {story.key for story in rows if question.is_asked_of(story)}
 
 
 def doubted_units(study: Study) -> Counter[int]:

@@ -291,15 +291,17 @@ def test_answers_of_flagged_people_are_told_apart(running):
 def test_a_question_is_counted_where_it_is_asked(running):
     Study.objects.filter(pk=running.pk).update(template="own")
     running.refresh_from_db()
-    first = running.benchmark.stories.first()
-    first.tags = {"angle": "TR"}
+    first, other, *untagged = running.benchmark.stories.all()
+    first.tags, other.tags = {"angle": "TR"}, {"angle": "LI"}
     first.save()
+    other.save()
     question = running.questions.first()
     question.stories = {"angle": ["TR", "IQ"]}
     question.save()
     grid = heat_map.grid(counts.of_question(counts.units(running), running, question))
-    assert [column.label for column in grid.columns] == [first.key]
-    assert {row.wanted for row in grid.rows} == {6}
+    asked = [first, *untagged]  # those without the tag, too
+    assert [column.label for column in grid.columns] == [one.key for one in asked]
+    assert {row.wanted for row in grid.rows} == {6 * len(asked)}
     shown = page(running, question=question.key)
     assert shown.count('<th scope="col" class="number">') < page(running).count(
         '<th scope="col" class="number">'
