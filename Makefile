@@ -23,7 +23,7 @@ SPREAD := -n auto --dist worksteal
 BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run metrics check test lint format messages bench requirements clean
+.PHONY: help setup demo run metrics check test lint rules types format messages bench requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -72,7 +72,9 @@ else
 	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" tests/annotate tests/evalcore
 endif
 
-lint: $(FULL)  ## formatting, rules, dead code, import directions, types, missing migrations
+lint: rules types ## formatting, rules, dead code, import directions, types, missing migrations
+
+rules: $(FULL)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/djangofmt --check $(PAGES)
@@ -81,8 +83,10 @@ lint: $(FULL)  ## formatting, rules, dead code, import directions, types, missin
 	$(BIN)/djangofmt check --profile jinja $(REPORT)
 	$(BIN)/vulture
 	$(BIN)/lint-imports
-	$(BIN)/mypy
 	$(BIN)/python manage.py makemigrations --check --dry-run
+
+types: $(FULL)
+	$(BIN)/mypy
 
 format: $(FULL) ## rewrite code and templates in the project's format
 	$(BIN)/ruff check --fix .
