@@ -33,6 +33,9 @@ hypothesis_settings.register_profile("explore", deadline=None)
 hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True)
 hypothesis_settings.load_profile("repeatable")
 
+# What makes a password slow to guess makes a test slow, and nothing else.
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
 # The first to see a view's answer: what comes after knows its length.
 settings.MIDDLEWARE = [*settings.MIDDLEWARE, "tests.one_line.middleware"]
 

@@ -26,11 +26,6 @@ CHINESE = {"Accept-Language": "zh-hans"}
 DOORS = ["login", "admin:login", "api-token"]
 
 
-@pytest.fixture(autouse=True)
-def quick_passwords(settings):
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
-
-
 @pytest.fixture
 def manager():
     return User.objects.create_superuser("alice", password=PASSWORD)
