@@ -100,7 +100,6 @@ def _write(path: Path, data: bytes) -> None:
             stream.write(data)
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
+    finally:
+        with contextlib.suppress(FileNotFoundError):  # in its place by now
             os.unlink(temporary)
-        raise

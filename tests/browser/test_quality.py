@@ -89,6 +89,18 @@ def test_a_story_is_skipped_by_keyboard_with_a_comment(page, live_server):
     assert "/story/" in page.url
 
 
+def test_who_skips_a_story_asks_no_longer_what_follows_it(page, live_server):
+    """Once it is given away, the server knows no such story of theirs."""
+    page.route("**/ahead/", lambda _route: None)  # is never answered
+    with page.expect_request("**/ahead/"):
+        open_story(page, live_server, make_study(annotators=2))
+    page.evaluate("skip.addEventListener('submit', (event) => event.preventDefault())")
+    page.click(".skip summary")
+    page.check("input[name=reason][value=unclear]")
+    with page.expect_event("requestfailed", lambda asked: "/ahead/" in asked.url):
+        page.click(".skip-reasons button")
+
+
 def test_skipping_needs_a_reason(page, live_server):
     study = make_study(annotators=2)
     open_story(page, live_server, study)

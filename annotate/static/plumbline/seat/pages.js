@@ -17,8 +17,8 @@ const kindOf = (root) =>
   [".player", ".shots", ".checklist"].map((part) => !root.querySelector(part)).join();
 
 // Null: it cannot be shown at once.
-async function fetchPage(address, withVideos) {
-  const response = await fetch(address);
+async function fetchPage(address, withVideos, signal) {
+  const response = await fetch(address, { signal });
   const parsed = new DOMParser().parseFromString(await response.text(), "text/html");
   if (!response.ok || kindOf(parsed) !== kindOf(document)) return null;
   const page = pageOf(parsed, address);
@@ -30,7 +30,7 @@ async function fetchPage(address, withVideos) {
   }));
   // Read to the end, a video is in the browser's store.
   for (const { src } of withVideos ? all("video") : []) {
-    await (await fetch(src, { priority: "low" })).blob();
+    await (await fetch(src, { priority: "low", signal })).blob();
   }
   return (await Promise.all(loaded)).every(Boolean) ? page : null;
 }
@@ -42,6 +42,8 @@ export function openPages() {
   let here;
   let wanted;
   let fetching = Promise.resolve();
+  const leaving = new AbortController();
+  const { signal } = leaving;
 
   const next = () => kept.get(coming[0]);
 
@@ -55,7 +57,7 @@ export function openPages() {
   }
 
   async function fetchAll(url) {
-    const response = await fetch(url);
+    const response = await fetch(url, { signal });
     if (!response.ok) return;
     const { pages, rest } = await response.json();
     if (url !== wanted) return;
@@ -64,7 +66,7 @@ export function openPages() {
     coming = named.map(pathOf).filter((each) => each !== here);
     for (const [i, address] of named.entries()) {
       if (url !== wanted) return;
-      const page = kept.get(pathOf(address)) ?? await fetchPage(address, i < 2);
+      const page = kept.get(pathOf(address)) ?? await fetchPage(address, i < 2, signal);
       if (page) kept.set(page.url, page);
       count();
       if (!i) decodeNext();
@@ -76,8 +78,11 @@ export function openPages() {
       wanted = url;
       decodeNext();
       fetching = fetching.then(() => fetchAll(url))
-        .catch((error) => error instanceof TypeError || reportError(error)); // no network
+        // No network, or left.
+        .catch((error) => error instanceof TypeError || signal.aborted || reportError(error));
     },
+    // A story that is given away has no pages after it.
+    leave: () => leaving.abort(),
     find: (url) => kept.get(url),
     keep(page) {
       here = page.url;

@@ -111,6 +111,7 @@ function open(page) {
 
 function wire(main, on) {
   on(main, "submit", (event) => {
+    if (event.target.id === "skip") pages.leave();
     if (event.target.id !== "answers") return;
     event.preventDefault();
     complete();
