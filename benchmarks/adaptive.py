@@ -27,7 +27,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.rankings.bradley_terry import fit
+from analysis.rankings.bradley_terry import fit_model
 from annotate.next_slot.adaptive import (
     ChosenUnit,
     StopRule,
@@ -173,12 +173,12 @@ def errors(
         SLOTS,
     )
     place = np.argsort(order)
-    theta, converged = fit(np.stack([wins, ties])[None], ties="davidson")
+    fit = fit_model(np.stack([wins, ties])[None], ties="davidson")
     found = {
         "win rate, raw": win_rates(log, np.ones(len(log))) - truth,
         "win rate, weighted": win_rates(log, weight) - truth,
         "ability, posterior": standing(wins, ties).mean - ability[order],
-        "ability, Davidson": np.where(converged[0], theta[0], np.nan) - ability[order],
+        "ability, Davidson": np.where(fit.converged[0], fit.theta[0], np.nan) - ability[order],
     }
     return {name: error[place] for name, error in found.items()}
 

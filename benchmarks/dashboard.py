@@ -208,7 +208,6 @@ def outline(answers: int):
         title="Large",
         benchmark=benchmark,
         state="open",
-        kind="likert",
         template="own",
         redundancy=REDUNDANCY,
     )
@@ -216,6 +215,7 @@ def outline(answers: int):
         Question.objects.create(
             study=study,
             key=f"q{i}",
+            kind="likert",
             ordinal=i,
             titles={"en": f"Question {i}"},
             scale_min=0,

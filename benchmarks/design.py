@@ -21,7 +21,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import BalanceReport, DesignUnit
-from annotate.assignment.designs.balanced import LanguageGroup, plan
+from annotate.assignment.designs.balanced import plan
+from annotate.assignment.designs.planned_slots import LanguageGroup
 
 
 @dataclass(frozen=True)
