@@ -174,11 +174,12 @@ def errors(
     )
     place = np.argsort(order)
     fit = fit_model(np.stack([wins, ties])[None], ties="davidson")
+    abilities = np.where(fit.converged[0], fit.theta[0], np.nan)
     found = {
         "win rate, raw": win_rates(log, np.ones(len(log))) - truth,
         "win rate, weighted": win_rates(log, weight) - truth,
         "ability, posterior": standing(wins, ties).mean - ability[order],
-        "ability, Davidson": np.where(fit.converged[0], fit.theta[0], np.nan) - ability[order],
+        "ability, Davidson": abilities - ability[order],
     }
     return {name: error[place] for name, error in found.items()}
 

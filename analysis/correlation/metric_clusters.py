@@ -9,8 +9,6 @@ import pandas as pd
 from analysis.results import NAN, TableRow
 
 KEYS = ("dimension", "level", "coefficient")
-# What a row keeps of a correlation.
-KEPT = ("metric", "value", "low", "high", "n")
 SIGNIFICANT = 0.05
 
 

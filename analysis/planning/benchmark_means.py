@@ -14,6 +14,8 @@ from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out
 from analysis.results import NAN, Array, Estimate, Mask, undefined
 
+SAME_MEANS = "all means are the same"
+
 
 @dataclass(frozen=True)
 class BenchmarkScores:
@@ -115,11 +117,20 @@ def mean_defined(values: Array) -> float:
     return float(defined.mean()) if len(defined) else NAN
 
 
-def over_draws(draws: Array, confidence: float, value: float | None = None) -> Estimate:
-    """Return a value, or else the mean of the draws, with the interval of the draws."""
+def over_draws(
+    draws: Array,
+    confidence: float,
+    value: float | None = None,
+    *,
+    why: str = SAME_MEANS,
+) -> Estimate:
+    """Return a value, or else the mean of the draws, with the interval of the draws.
+
+    `why` is the reason where there is none.
+    """
     found = mean_defined(draws) if value is None else value
     if np.isnan(found):
-        return undefined("all means are the same")
+        return undefined(why)
     low, high, reason = interval(draws, confidence)
     return Estimate(found, low, high, reason=reason)
 

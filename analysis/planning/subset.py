@@ -16,6 +16,7 @@ from analysis.inference.resampling import cluster_counts, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.benchmark_means import (
+    SAME_MEANS,
     BenchmarkScores,
     correlated_means,
     over_draws,
@@ -27,6 +28,7 @@ from analysis.results import Array, Estimate, Mask, TableRow, in_unit, undefined
 
 # Random subsets beside the given one.
 RANDOM = 200
+NO_PERCENT = "there are no per cent of a mean of 0"
 
 
 def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
@@ -195,7 +197,12 @@ def _statistics(
     value = _compared(full.means()[None], part.means()[None], one)
     draws = _compared(*drawn)
     found = {
-        name: over_draws(draws[name], confidence, float(values[0]))
+        name: over_draws(
+            draws[name],
+            confidence,
+            float(values[0]),
+            why=NO_PERCENT if "percent" in name else SAME_MEANS,
+        )
         for name, values in value.items()
     }
     if comparison.inside is not None:

@@ -88,7 +88,7 @@ def composites(
 
     Returns
     -------
-    list of Row
+    list of TableRow
         Rows of ``composites``, composites in the order of the weights, their
         methods best first. Rank 1 is best. Intervals are empty where no part has two
         stories.

@@ -103,7 +103,7 @@ def leaderboard(
 
     Returns
     -------
-    list of Standing
+    list of LeaderboardRow
         Best first, equal ones by name.
     list of str
         Remarks: why there is no rating, how many resamples had none.
@@ -167,7 +167,7 @@ def side_effect(
 
     Returns
     -------
-    list of Row
+    list of TableRow
         One row of ``side_effect``: value is the log odds for the left output
         between equal methods, above 0 in favour of the left; elo the same in points;
         n the answers with a known side; p_value for "no effect", from the resamples.

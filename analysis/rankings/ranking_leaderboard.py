@@ -68,7 +68,7 @@ def ranking_leaderboard(
 
     Returns
     -------
-    list of RankedStanding
+    list of RankingLeaderboardRow
         Best first, equal ones by name.
     list of str
         Remarks: why there is no rating, how many resamples had none.
@@ -99,11 +99,13 @@ def ranking_leaderboard(
         return [], ["no ratings, since no answer ranks two methods."]
     counts = stages.counts()[None]
     beats = stages.sets.beats(counts)[0]
+    without = _rows(stages, [RankedRating()] * len(stages.methods))
     apart = who_stands_apart(beats, stages.methods, "were never ranked together")
     if apart:
-        nothing = [RankedRating()] * len(stages.methods)
-        return _rows(stages, nothing), [f"no ratings, since {apart}."]
-    theta = fit(stages.sets, counts)[0][0]
+        return without, [f"no ratings, since {apart}."]
+    (theta,), (converged,) = fit(stages.sets, counts)
+    if not converged:
+        return without, ["no ratings, since their maximum was not found."]
     draws = resampled_counts(
         stages, parts, resamples=resamples, seed=seed, name=f"pl {criterion}"
     )

@@ -94,7 +94,7 @@ def rating_leaderboard(
 
     Returns
     -------
-    list of Row
+    list of TableRow
         Rows of ``rating_leaderboard``, the highest mean first:
 
         - ``mean``: mean of the method's cells, each the mean of its annotators;

@@ -12,7 +12,13 @@ from analysis.report.figure_layout import (
     LEVEL_NAMES,
     human_ceiling,
 )
-from analysis.report.wording import interval, number, per_cent, records
+from analysis.report.wording import (
+    SIGNIFICANT,
+    interval,
+    number,
+    per_cent,
+    records,
+)
 
 ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
@@ -253,8 +259,8 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         known = comparisons["p_adjusted"].dropna()
         yield (
             "Are metrics compared by paired tests, and adjusted?",
-            f"Yes, Holm: {int((known <= 0.05).sum())} of {len(known)} differences have "
-            "an adjusted p of .05 or less.",
+            f"Yes, Holm: {int((known <= SIGNIFICANT).sum())} of {len(known)} "
+            "differences have an adjusted p of .05 or less.",
         )
     clusters = tables.get("clusters")
     if clusters is not None and len(clusters):

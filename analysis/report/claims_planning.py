@@ -196,7 +196,7 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
         ["question", "metric_a", "metric_b"], sort=False
     ):
         levels = {row["level"]: row for row in records(rows)}
-        level = next(x for x in ("story", "pooled", "method") if x in levels)
+        level = next(level for level in LEVELS if level in levels)
         row = levels[level]
         few = level == "method" and row["n"] < FEW_METHODS
         shown = row["low"] > 0 and not few

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from xml.etree.ElementTree import canonicalize
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -139,13 +140,14 @@ def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
     if done.returncode or text is None or not text[1]:
         return None
     images = json.loads(html.unescape(text[1]))
-    return {key: _content(value) for key, value in images.items()}
+    return {key: file_content(value) for key, value in images.items()}
 
 
-def _content(value: str) -> bytes:
+def file_content(value: str) -> bytes:
+    """Return the bytes of a file; a drawing with its attributes in one order."""
     if value.startswith("data:"):
         return base64.b64decode(value.partition(",")[2])
-    return value.encode()
+    return f"{canonicalize(value)}\n".encode()
 
 
 def remove_images(out: Path) -> None:

@@ -8,7 +8,10 @@ from typing import TypeVar
 
 from tqdm import tqdm
 
+from evalcore import media
+
 Written = TypeVar("Written")
+PreparedFiles = dict[Path, media.Prepared]
 
 
 def written(

@@ -18,7 +18,7 @@ from evalcore.formats.file_checks import (
 )
 from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
-from evalcore.importing.media_files import written
+from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
 from evalcore.postgresql import analyze
 from evalcore.scoring import score_rows
@@ -27,7 +27,6 @@ from evalcore.video import storing
 
 # The folder of all methods in ViStoryBench's layout.
 CONTAINER = "outputs"
-PreparedFiles = dict[Path, media.Prepared]
 SHOWN_METHODS = 10
 
 

@@ -12,12 +12,11 @@ from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.importing.benchmark_formats import read_stories
-from evalcore.importing.media_files import written
+from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
 from evalcore.scoring import score_rows
 from evalcore.twins import twin_outputs
 
-PreparedFiles = dict[Path, media.Prepared]
 # What files say beyond shots and characters, by format.
 Extra = dict[str, Any]
 

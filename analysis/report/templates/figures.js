@@ -65,9 +65,8 @@ const Figures = (() => {
       for (const [k, j] of row.entries()) {
         const x = k * (width + gap);
         for (const [l, line] of headings[k].entries()) {
-          const label = document.createElement("i");
-          label.textContent = line;
-          parts.push(`<text x="${x + 4}" y="${y + 16 + 18 * l}" font-family="${FONT}" font-size="14" font-weight="600" fill="${INK}">${label.innerHTML}</text>`);
+          const label = new XMLSerializer().serializeToString(document.createTextNode(line));
+          parts.push(`<text x="${x + 4}" y="${y + 16 + 18 * l}" font-family="${FONT}" font-size="14" font-weight="600" fill="${INK}">${label}</text>`);
         }
         const inner = await panelSvg(plots[j], width, heights[j], `p${j}`);
         parts.push(inner.replace("<svg ", `<svg x="${x}" y="${y + top}" `));

@@ -108,12 +108,14 @@ def load_csd(architecture: str) -> nn.Module:
     return network
 
 
-def plain_keys(checkpoint: Mapping[str, object]) -> dict[str, torch.Tensor]:
+def plain_keys(checkpoint: object) -> dict[str, torch.Tensor]:
     """Return the weights of a checkpoint by the network's own names.
 
     The authors' file holds them under `model_state_dict`, each name preceded by
-    `module.`.
+    `module.`. Of what is no such file there are none.
     """
+    if not isinstance(checkpoint, Mapping):
+        return {}
     state = checkpoint.get("model_state_dict", checkpoint)
     if not isinstance(state, Mapping):
         return {}

@@ -142,6 +142,14 @@ def test_random_subsets_lie_where_the_given_random_one_does():
     assert inside >= 24
 
 
+def test_of_a_mean_of_zero_there_are_no_per_cent():
+    found = compared(boards(scores(0 * simulated())), ["s00", "s01"])
+    assert found["k", "kendall"]["reason"] == "all means are the same"
+    percent = found["k", "difference_percent"]
+    assert np.isnan(percent["value"])
+    assert percent["reason"] == "there are no per cent of a mean of 0"
+
+
 def test_the_whole_as_its_own_subset():
     names = [f"s{s:02d}" for s in range(24)]
     found = compared(boards(scores(simulated())), names)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.problems import InputError
+from analysis.rankings import plackett_luce
 from analysis.rankings.choice_counts import PARTS, resampled_counts
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.plackett_luce import choice_sets, fit
@@ -169,6 +170,13 @@ def test_islands_are_named():
         "no ratings, since these groups of methods were never ranked together: "
         "a, b; c, d, e."
     ]
+
+
+def test_worths_that_are_not_found_are_not_told(monkeypatch):
+    monkeypatch.setattr(plackett_luce, "STEPS", 1)
+    standings, notes = board(simulated())
+    assert all(np.isnan([row.rating, row.log_worth]).all() for row in standings)
+    assert notes == ["no ratings, since their maximum was not found."]
 
 
 def test_rankings_of_one_method_only():

@@ -177,6 +177,14 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
     )
 
 
+def test_judges_that_were_compared_inside_methods_only():
+    table = judges(("people", "gpt", "within_method", 0.4, 0.3, 0.5))
+    assert sentences({"judges": table}, 0) == (
+        "q: people and gpt agree within methods: Kendall's tau-b 0.40 [0.30, 0.50], "
+        "n = 90.",
+    )
+
+
 @pytest.mark.parametrize(("n", "shown"), [(3, False), (9, False), (10, True)])
 def test_judges_over_few_methods_show_nothing(n, shown):
     """Three methods in order are so in every resample."""

@@ -31,7 +31,7 @@ def means_of(*questions):
 
 @pytest.fixture
 def drawn():
-    return means_of("q", "<r>")
+    return means_of("q\N{NO-BREAK SPACE}&", "<r>")
 
 
 @pytest.mark.browser
@@ -45,11 +45,17 @@ def test_two_runs_are_identical_and_all_names_stand_as_text(drawn, tmp_path):
     first, second = ((tmp_path / f / "means.svg").read_bytes() for f in ("a", "b"))
     assert first == second
     text = "".join(ET.fromstring(first).itertext())
-    for name in [*NAMES, "q", "<r>"]:
+    for name in [*NAMES, "q\N{NO-BREAK SPACE}&", "<r>"]:
         assert name in text
     ids = [e.get("id") for e in ET.fromstring(first).iter() if e.get("id")]
     assert len(ids) == len(set(ids))
     assert "clip" in "".join(ids)
+
+
+def test_the_order_in_which_a_browser_writes_attributes_does_not_matter():
+    either = '<svg><rect x="1" y="2"/></svg>', '<svg><rect y="2" x="1"/></svg>'
+    first, second = map(static_figures.file_content, either)
+    assert first == second == b'<svg><rect x="1" y="2"></rect></svg>\n'
 
 
 @pytest.mark.browser

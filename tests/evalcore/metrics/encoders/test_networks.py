@@ -228,6 +228,12 @@ class TestCsd:
         with pytest.raises(WeightsError, match="missing: "):
             encoded(csd_encoder("squash", tiny.CLIP), WIDE)
 
+    def test_a_file_that_holds_no_names(self, weights):
+        (weights / "csd").mkdir()
+        torch.save(torch.zeros(1), weights / published.CSD.path)
+        with pytest.raises(WeightsError, match="missing: "):
+            encoded(csd_encoder("squash", tiny.CLIP), WIDE)
+
 
 class TestAesthetic:
     def test_official_pictures_are_rated_as_the_network_rates_them(self, weights):
