@@ -11,7 +11,8 @@ folder. Where nothing is changed, or something that all rests on, every test is 
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path, PurePath
 
 import grimp
@@ -31,7 +32,6 @@ FOLDERS = {
 }
 PAGES = ("annotate.urls", "evalcore.urls")
 COMMANDS = re.compile(r"\.management\.commands\.(\w+)$")
-ALL = ["tests", "analysis"]
 
 
 def git(*words: str) -> list[str]:
@@ -98,14 +98,34 @@ def reached_by(path: str, graph: grimp.ImportGraph) -> set[str] | None:
     } | ({path} if file.parts[0] == "analysis" else set())
 
 
+def closeness(test: str, paths: list[str]) -> int:
+    """Return how many folders a test at most shares with what was changed."""
+    own = PurePath(test.removeprefix("tests/")).parts
+    return max((shared(own, PurePath(path).parts) for path in paths), default=0)
+
+
+def shared(one: Sequence[str], other: Sequence[str]) -> int:
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+
+def tests_below(path: str) -> list[str]:
+    """Return the test files of a folder; where it has doctests only, itself."""
+    found = [str(file.relative_to(ROOT)) for file in (ROOT / path).rglob("test_*.py")]
+    return found or [path]
+
+
 def reached(paths: list[str]) -> list[str]:
-    """Return what pytest is to run after these files have changed."""
+    """Return what pytest is to run after these files have changed, closest first."""
     graph = imports()
     found = [reached_by(path, graph) for path in paths]
     if not found or None in found:
-        return ALL
-    there = TREE.union(*filter(None, found))
-    return sorted(path for path in there if (ROOT / path).exists())
+        found.append({"tests", "analysis"})
+    there = [
+        path for path in TREE.union(*filter(None, found)) if (ROOT / path).exists()
+    ]
+    files = {file for path in there for file in tests_below(path)}
+    return sorted(files, key=lambda path: (-closeness(path, paths), path))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ import pytest
 from tests import reached
 
 TREE = sorted(reached.TREE)
+ROOT = reached.ROOT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -49,9 +50,19 @@ def test_a_command_reaches_tests_that_call_it_by_name():
     ],
 )
 def test_a_file_reaches(path, tests):
-    assert reached.reached([path]) == sorted([*TREE, *tests])
+    files = {file for test in tests for file in reached.tests_below(test)}
+    assert sorted(reached.reached([path])) == sorted({*TREE, *files})
 
 
 @pytest.mark.parametrize("paths", [[], ["pyproject.toml"], ["README.md", "Makefile"]])
 def test_everything_is_reached_by_nothing_and_by_what_all_rests_on(paths):
-    assert reached.reached(paths) == reached.ALL
+    found = set(reached.reached(paths))
+    files = {str(path.relative_to(ROOT)) for path in ROOT.glob("tests/**/test_*.py")}
+    assert found == {*files, "analysis"}
+
+
+def test_the_closest_tests_come_first():
+    metric = "evalcore/metrics/baselines/sharpness.py"
+    found = reached.reached([metric, "pyproject.toml"])
+    assert found[0].startswith("tests/evalcore/metrics/")
+    assert found.index("analysis") > found.index("tests/evalcore/scoring/test_runs.py")
