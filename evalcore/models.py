@@ -1,5 +1,6 @@
 """What is judged (benchmark, story, shot, method, output) and its automatic scores."""
 
+from collections.abc import Collection, Mapping
 from typing import cast
 
 from django.conf import settings
@@ -97,6 +98,13 @@ class Story(models.Model):
 
     def __str__(self) -> str:
         return self.title or self.key
+
+    def suits(self, tags: Mapping[str, Collection[str]]) -> bool:
+        """Say whether each of these tags has one of these values, or is not known."""
+        return all(
+            tag not in self.tags or str(self.tags[tag]) in values
+            for tag, values in tags.items()
+        )
 
 
 class MediaFile(models.Model):

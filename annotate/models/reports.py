@@ -31,10 +31,10 @@ class Report(models.Model):
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     view = models.ForeignKey(
-        AnalysisView, on_delete=models.PROTECT, related_name="reports"
+        AnalysisView, on_delete=models.RESTRICT, related_name="reports"
     )
     as_of = models.ForeignKey(
-        Event, on_delete=models.PROTECT, null=True, related_name="+"
+        Event, on_delete=models.RESTRICT, null=True, related_name="+"
     )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     waits = models.BooleanField(

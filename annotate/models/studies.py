@@ -262,10 +262,7 @@ class Question(models.Model):
 
     def is_asked_of(self, story: Story) -> bool:
         """Say whether this is asked of a story, by the story's tags."""
-        return all(
-            tag not in story.tags or str(story.tags[tag]) in values
-            for tag, values in self.stories.items()
-        )
+        return story.suits(self.stories)
 
     @property
     def steps(self) -> list[tuple[int, str]]:

@@ -161,6 +161,7 @@ def _replace(slot: Slot) -> Slot | None:
         level=slot.level,
         language=slot.language,
         a_is_left=slot.a_is_left is not False,
+        turn=slot.turn,
     )
     event_log.note_slot(Event.Kind.SLOT_OPENED, replacement, instead_of=slot.code)
     return replacement

@@ -225,11 +225,9 @@ def _shown(
             sorted(set(stories) - told if drawn else told | set(stories)),
             among=among,
         )
-        shown = choose_units(every, outputs)
+        return choose_units(every, outputs)
     except PlanningError as error:
         raise ExtendingError(str(error)) from error
-    questions = list(study.questions.all())
-    return [one for one in shown if any(q.is_asked_of(one.story) for q in questions)]
 
 
 def _fresh(study: Study, shown: Sequence[Shown]) -> list[Unit]:

@@ -115,10 +115,20 @@ def gaps_note(shown: Sequence[Shown]) -> str:
 
 
 def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list[Shown]:
-    """Return the units of a study: sampled stories, chosen pairs, own redundancies."""
+    """Return the units of a study: sampled stories, chosen pairs, own redundancies.
+
+    Stories of which no question is asked have none.
+    """
     by_story: dict[str, list[Output]] = defaultdict(list)
     for output in outputs:
-        by_story[output.story.key].append(output)
+        if any(output.story.suits(asked.stories) for asked in definition.questions):
+            by_story[output.story.key].append(output)
+    if outputs and not by_story:
+        raise PlanningError(
+            "No question is asked of these stories: their tags are others than each "
+            "question's `stories` names.",
+            field="story",
+        )
     stories = {key: group[0].story for key, group in by_story.items()}
     chosen = _sampled(definition.stories, stories, definition.seed)
     kept = {key: by_story[key] for key in by_story if key in chosen}

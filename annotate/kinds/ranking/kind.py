@@ -73,8 +73,15 @@ class RankingKind(ChoiceKind):
         given = str(value).split(BEFORE)
         if sorted(given) != places:
             raise BadAnswerError(
-                f"{str(value)[:40]!r} does not name each of {', '.join(places)} once, "
-                f"the best first, such as {BEFORE.join(places)}."
+                _(
+                    "Give each version a rank of its own: %(value)s is no order of "
+                    "%(places)s, such as %(example)s."
+                )
+                % {
+                    "value": str(value)[:40],
+                    "places": ", ".join(places),
+                    "example": BEFORE.join(places),
+                }
             )
         order = "".join(shown[int(place) - 1] for place in given)
         return {"value": order, "shown": shown}
@@ -87,15 +94,18 @@ class RankingKind(ChoiceKind):
         return {"value": value, "shown": shown}
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str:
-        """Return the places by their ranks; empty while one of them has none."""
+        """Return the places by their ranks, or what is no order; empty without ranks.
+
+        Two versions of one rank would have an order by chance.
+        """
         begin = f"{question.key}:"
         ranks = {
             name.removeprefix(begin): int(rank)
             for name, rank in form.items()
             if name.startswith(begin) and rank in RANKS
         }
-        if not ranks or sorted(ranks.values()) != list(range(1, len(ranks) + 1)):
-            return ""
+        if len(set(ranks.values())) < len(ranks):
+            return BEFORE.join(map(str, ranks.values()))
         return BEFORE.join(sorted(ranks, key=ranks.__getitem__))
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:

@@ -21,7 +21,7 @@ from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
 from annotate.next_slot import choosing
 from annotate.presentation import slot_view
-from annotate.quality import monitoring
+from annotate.quality import exclusion, monitoring
 from annotate.reports import building, study_tables
 from annotate.slots.errors import AnswerError, BadAnswerError
 from annotate.studies.study_file import DefinitionError, read_definition
@@ -234,10 +234,13 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     browser.start()
     assert "Version 3" in client.get(browser.at).content.decode()
     form = {"quality:1": "2", "quality:2": "1", "quality:3": "3"}
+    refused = client.post(f"{browser.at}submit/", form)
+    assert refused.status_code == 422
+    assert "Not answered yet: Text" in refused.content.decode()
     twice = form | {"text:1": "1", "text:2": "1", "text:3": "2"}
     refused = client.post(f"{browser.at}submit/", twice)
     assert refused.status_code == 422
-    assert "Not answered yet: Text" in refused.content.decode()
+    assert "1&gt;1&gt;2 is no order of 1, 2, 3" in refused.content.decode()
     for odd in ("9" * 5000, "0", "-1", "x", ""):
         refused = client.post(f"{browser.at}submit/", form | {"text:1": odd})
         assert refused.status_code == 422
@@ -246,6 +249,31 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     slot = Slot.objects.get(state="submitted")
     given = {s.question.key: s.answer for s in slot_view.shown_questions(slot)}
     assert given == {"quality": "2>1>3", "text": "2>3>1"}
+
+
+@pytest.mark.parametrize(
+    "ranks", [("1", "2", "2"), ("2", "2", "1"), ("1", "2", ""), ("2", "3", "")]
+)
+def test_ranks_that_are_no_order_do_not_submit_the_earlier_answer(
+    study, client, ranks
+):
+    person = join(study, "A01")
+    browser = Browser(client, person)
+    browser.start()
+    save(client, browser.at, quality="3>2>1", text="3>2>1")
+    form = {f"text:{place}": rank for place, rank in enumerate(ranks, start=1)}
+    refused = client.post(f"{browser.at}submit/", form)
+    assert refused.status_code == 422
+    assert "is no order of 1, 2, 3" in refused.content.decode()
+    assert not Slot.objects.filter(state="submitted").exists()
+
+
+def test_a_replacement_stands_as_the_excluded_answer_stood(study):
+    work(join(study, "A01"), in_order)
+    slot = Slot.objects.filter(state="submitted").exclude(turn=0).first()
+    exclusion.exclude(slot, reason="asleep", author=None)
+    new = slot.unit.slots.latest("pk")
+    assert (new.turn, new.order) == (slot.turn, slot.order)
 
 
 def test_pictures_and_pages_name_no_method(study, client):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from django.core.management import call_command
 from django.db import connection
+from django.db.models import RestrictedError
 
 from annotate.history.verifying import problems
 from annotate.models import Purpose, Study, User
@@ -70,6 +71,23 @@ def test_so_many_pairs_for_each_role_and_angle():
         assert [c.question.key for c in slot.choices.all()] == [asked]
         assert [q.question.key for q in shown_questions(slot)] == [asked]
     assert problems(study) == []
+
+
+def test_stories_of_which_nothing_is_asked_are_not_shown():
+    """Nor is a sample filled with them; whose tag is not known is asked about."""
+    benchmark = make_benchmark(stories=6, shots=1)
+    tagged = zip(benchmark.stories.order_by("key"), ["TR", "LI"] * 2, strict=False)
+    for story, angle in tagged:
+        story.tags = {"angle": angle}
+        story.save()
+    text = LIKERT.replace("key: character,", "key: character, stories: {angle: [TR]},")
+    text = text.replace("key: beauty,", "key: beauty, stories: {angle: [TR, XX]},")
+    study = make_planned(text, benchmark=benchmark, annotators=1, redundancy=1)
+    stories = study.units.values_list("story__key", flat=True)
+    assert set(stories) == {"01", "03", "05", "06"}
+    benchmark.stories.update(tags={"angle": "LI"})
+    with pytest.raises(PlanningError, match="No question is asked of these stories"):
+        make_planned(text, slug="other", benchmark=benchmark, annotators=1)
 
 
 def test_more_pairs_than_there_are_name_the_number():
@@ -246,3 +264,16 @@ def test_twins_are_drawn_before_the_transaction(monkeypatch):
     )
     assert len(met) > 6
     assert set(met) == {depth}
+
+
+def test_a_draft_of_which_reports_were_asked_for_can_be_edited():
+    definition = read_definition(LIKERT, file="s.yaml", name="s")
+    setup = Setup("mine", make_benchmark(stories=2), definition, 3)
+    user = User.objects.create(username="ann")
+    study = drafting.create(setup, user)
+    report = study.reports.create(created_by=user)
+    new = drafting.replace(study, setup, user)
+    assert not new.reports.exists()
+    report = new.reports.create(created_by=user)
+    with pytest.raises(RestrictedError):
+        report.view.delete()
