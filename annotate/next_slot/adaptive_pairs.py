@@ -5,7 +5,7 @@ undo the choice, the probability and the number of free slots, stays with the sl
 """
 
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,10 @@ from annotate.next_slot import adaptive
 from evalcore.models import Method
 
 PairNumbers = np.ndarray
+
+
+# Its key, its unit, and whether `a` stands left.
+FreeSlot = tuple[int, int, bool]
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,16 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
     if rule.holds(known):
         _stop(study, board, known)
         return None
-    left, right = _allowed(study, board, free)
+    # Read once: others take slots meanwhile.
+    own = list(free.order_by().values_list("pk", "unit", "a_is_left"))
+    left, right = _allowed(study, board, own)
     chosen = adaptive.pick(
         adaptive.information(known, top=asked["top"]),
         left + right,
         np.random.default_rng(),
         explore=asked["explore"],
     )
-    return None if chosen is None else _slot_of(board, free, chosen, left, right)
+    return None if chosen is None else _slot_of(board, own, chosen, left, right)
 
 
 def _board(study: Study) -> MethodBoard:
@@ -86,7 +92,7 @@ def _board(study: Study) -> MethodBoard:
 
 
 def _allowed(
-    study: Study, board: MethodBoard, free: QuerySet[Slot]
+    study: Study, board: MethodBoard, own: Sequence[FreeSlot]
 ) -> tuple[PairNumbers, PairNumbers]:
     """Return the annotator's free slots, left and right, that keep sides even.
 
@@ -110,8 +116,7 @@ def _allowed(
     left, right = adaptive.counterbalanced(
         *board.counts((u, side, n) for u, side, n, _ in rows), excess
     )
-    own_rows = free.order_by().values_list("unit", "a_is_left").annotate(n=Count("pk"))
-    own_left, own_right = board.counts(own_rows)
+    own_left, own_right = board.counts((unit, side, 1) for _pk, unit, side in own)
     kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
     if kept[0].any() or kept[1].any():
         return kept
@@ -168,16 +173,17 @@ def _stop(study: Study, board: MethodBoard, known: adaptive.MethodEstimates) -> 
 
 def _slot_of(
     board: MethodBoard,
-    free: QuerySet[Slot],
+    own: Sequence[FreeSlot],
     chosen: adaptive.ChosenUnit,
     left: PairNumbers,
     right: PairNumbers,
 ) -> Slot:
     """Draw one of the unit's free slots among those whose side keeps it balanced."""
     place = (*chosen.pair, chosen.story)
-    unit = next(pk for pk, where in board.places.items() if where == place)
     kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
-    slots = free.filter(unit=unit, a_is_left__in=kept).select_related("unit", "study")
-    slot = random.choice(list(slots))
+    slots = [
+        pk for pk, unit, side in own if board.places[unit] == place and side in kept
+    ]
+    slot = Slot.objects.select_related("unit", "study").get(pk=random.choice(slots))
     slot.probability, slot.alternatives = chosen.per_slot, chosen.available
     return slot

@@ -9,8 +9,10 @@ that is extended finds it anew.
 import logging
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Max, Q, QuerySet
 
 from annotate.models import Study, Unit
@@ -31,13 +33,23 @@ def box_of(study: Study) -> Box | None:
     if not study.same_size:
         return None
     if "box" not in study.presentation:
-        box = box_around(outputs_of(study))
-        if box is None:
-            return None
-        study.presentation["box"] = list(box)
-        Study.objects.filter(pk=study.pk).update(presentation=study.presentation)
+        with _presentation_of(study):
+            box = study.presentation.get("box") or box_around(outputs_of(study))
+            if box is None:
+                return None
+            study.presentation["box"] = list(box)
     width, height = study.presentation["box"]
     return width, height
+
+
+@contextmanager
+def _presentation_of(study: Study) -> Iterator[None]:
+    """Bring up to date how a study is presented, and store what becomes of it."""
+    with transaction.atomic():
+        stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        study.presentation = stored.presentation
+        yield
+        study.save(update_fields=["presentation"])
 
 
 def box_around(outputs: QuerySet[Output]) -> Box | None:
@@ -80,16 +92,18 @@ def draw(study: Study, seconds: float) -> bool:
     for it. A picture that cannot be read is passed over.
     """
     deadline = time.monotonic() + seconds
-    stories = study.units.order_by().values("story")
-    for stored, rendition, box in _renditions(
-        outputs_of(study), stories, box_of(study)
-    ):
+    outputs, stories = outputs_of(study), study.units.order_by().values("story")
+    box, number = box_of(study), outputs.count()
+    for stored, rendition, size in _renditions(outputs, stories, box):
         if time.monotonic() > deadline:
             return False
-        _draw(stored, rendition, box)
-    study.presentation["drawn"] = True
-    Study.objects.filter(pk=study.pk).update(presentation=study.presentation)
-    return True
+        _draw(stored, rendition, size)
+    with _presentation_of(study):
+        # Meanwhile there may be more of them, and larger ones.
+        is_all = box_of(study) == box and outputs.all().count() == number
+        if is_all:
+            study.presentation["drawn"] = True
+    return is_all
 
 
 def draw_unit(unit: Unit, box: Box | None) -> None:

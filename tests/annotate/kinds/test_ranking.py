@@ -254,9 +254,7 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
 @pytest.mark.parametrize(
     "ranks", [("1", "2", "2"), ("2", "2", "1"), ("1", "2", ""), ("2", "3", "")]
 )
-def test_ranks_that_are_no_order_do_not_submit_the_earlier_answer(
-    study, client, ranks
-):
+def test_ranks_that_are_no_order_do_not_submit_the_earlier_answer(study, client, ranks):
     person = join(study, "A01")
     browser = Browser(client, person)
     browser.start()

@@ -115,6 +115,34 @@ def test_pictures_of_open_studies_are_drawn_beforehand():
     assert "drawn" not in Study.objects.get().presentation
 
 
+@pytest.mark.parametrize("method", ["Cedar", "Elm"], ids=["no larger", "larger"])
+def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
+    methods = ("Alder", "Birch", "Cedar", "Elm")
+    study = make_planned(
+        LIKERT,
+        benchmark=uneven(methods=methods),
+        annotators=3,
+        methods=["Alder", "Birch"],
+    )
+    render, come = same_size.media.rendition_path, iter([method])
+
+    def slow(*given):
+        for name in come:
+            extend(Study.objects.get(), methods=[name])
+        return render(*given)
+
+    monkeypatch.setattr(same_size.media, "rendition_path", slow)
+    assert not same_size.draw(study, seconds=100)
+    now = Study.objects.get()
+    assert "drawn" not in now.presentation
+    assert same_size.box_of(now) == ((200, 100) if method == "Elm" else (96, 96))
+    assert same_size.draw(now, seconds=100)
+    assert (
+        files("display")
+        == Frame.objects.filter(output__in=same_size.outputs_of(now)).count()
+    )
+
+
 def test_drawing_stops_in_time_and_goes_on_later():
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     assert not same_size.draw(study, seconds=-1)
