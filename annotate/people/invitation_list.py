@@ -110,7 +110,13 @@ def _read(study: Study, text: str, problems: Problems[ToldProblem]) -> Iterator[
     columns: tuple[str, ...] = COLUMNS
     seen: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
-        cells = _cells(line)
+        try:
+            cells = _cells(line)
+        except csv.Error:
+            text = _("a cell has more than %(most)d letters")
+            most = {"most": csv.field_size_limit()}
+            problems.append(_problem(number, text % most))
+            continue
         if not any(cells):
             continue
         if cells[0].casefold() in HEADINGS:
@@ -167,12 +173,14 @@ def _fault(study: Study, columns: tuple[str, ...], cells: list[str]) -> str:
     return (
         _language_fault(study, given.get("language", ""))
         or _cap_fault(given.get("cap", ""))
-        or (
-            _("a note has at most %(most)d letters") % {"most": LONGEST_NOTE}
-            if len(given.get("note", "")) > LONGEST_NOTE
-            else ""
-        )
+        or _note_fault(given.get("note", ""))
     )
+
+
+def _note_fault(note: str) -> str:
+    if len(note) > LONGEST_NOTE:
+        return _("a note has at most %(most)d letters") % {"most": LONGEST_NOTE}
+    return "" if note.isprintable() else _("a note has no control characters")
 
 
 def is_known_id(text: str) -> bool:

@@ -30,6 +30,8 @@ PREVIEW = "ASSIGNMENT_ID_NOT_AVAILABLE"
 MOST_JOINERS = 100_000
 # So long the page on which somebody joined counts as the device's own.
 PAGE_LASTS = timedelta(minutes=15)
+# Later, a page that a browser restores may be before somebody else.
+PRESSED_TWICE = timedelta(minutes=1)
 
 
 class JoiningError(ValueError):
@@ -102,7 +104,7 @@ def join(
         The link or the study is closed, or nothing is left to do.
     """
     study = Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
-    person = known(study, external_id)
+    person = known(study, external_id) if external_id else _just_joined(link, page)
     if person is not None:
         return person
     if external_id and study.annotators.filter(external_id=external_id).exists():
@@ -138,6 +140,21 @@ def join(
         page=_digest(page),
     )
     return place
+
+
+def _just_joined(link: JoinLink, page: str) -> Annotator | None:
+    """Return who joined on the same page a moment ago: its button was pressed twice."""
+    if not page:
+        return None
+    event = Event.objects.filter(
+        study=link.study_id,
+        kind=Event.Kind.ANNOTATOR_JOINED,
+        annotator__invitation__isnull=False,
+        at__gt=timezone.now() - PRESSED_TWICE,
+        details__link=link.pk,
+        details__page=_digest(page),
+    ).first()
+    return event.annotator if event else None
 
 
 def joined_on(person: Annotator, page: str) -> bool:

@@ -1,5 +1,6 @@
 """The questions of the set-up form, each a card of its own."""
 
+import re
 from collections.abc import Callable
 
 from django.utils.translation import get_language
@@ -9,6 +10,8 @@ from annotate.setup_form.fields import Card, FieldGroup
 from annotate.setup_form.sections import filled, number, texts
 from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
+
+WHOLE = re.compile(r"-?[0-9]{1,9}")
 
 
 def cards(values: FormValues) -> list[Card]:
@@ -96,7 +99,7 @@ def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
 
 def _whole(text: str | None) -> int | None:
     stripped = (text or "").strip()
-    return int(stripped) if stripped.removeprefix("-").isdecimal() else None
+    return int(stripped) if WHOLE.fullmatch(stripped) else None
 
 
 # The fields that only questions of some kinds have (`Kind.form_parts`).

@@ -29,7 +29,7 @@ NAMES = re.compile(
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
     r"|presentation\.(sent|same_size|must_watch|comments)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
-    r"|questions\.\d+\.(key|kind|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
+    r"|questions\.\d{1,4}\.(key|kind|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
 )
 SEVERAL = re.compile(r"checks\.(kinds|degradations)")
@@ -43,7 +43,7 @@ NUMBERS = re.compile(
 WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
 # What a question that is added has in common with the last one.
 COPIED = ("kind", "scale", "allow", "category")
-QUESTION = re.compile(r"questions\.(\d+)\.(.+)")
+QUESTION = re.compile(r"questions\.(\d{1,4})\.(.+)")
 
 
 # From a file to a form

@@ -124,6 +124,8 @@ class ChoiceKind(Kind):
 
     def words(self, slot: Slot, question: Question, value: Value) -> str:
         methods = dict(zip("ab", slot.unit.methods, strict=False))
+        if value == Choice.Value.BOTH_BAD:  # of an import
+            return _("Both are bad")
         return methods.get(str(value)) or _("No preference")
 
     def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:

@@ -110,6 +110,10 @@ def _stopped(
         texts = {
             "revoked": _("This invitation is no longer valid."),
             "gone": _("This story is now with somebody else."),
+            "failed": _(
+                "Your answers in the training round differ too much from those "
+                "expected, so you cannot take part in this study."
+            ),
             "held": _("Your work is paused; the study's manager knows why."),
         }
         paused = _("The study does not take answers at the moment.")

@@ -329,6 +329,18 @@ def test_a_slot_of_a_pair_names_the_chosen_method():
     assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
 
 
+def test_a_slot_of_a_pair_says_that_both_are_bad():
+    """No page offers that, but studies that were imported may have it."""
+    study = make_study(kind="choice")
+    answer_everything(study, value="b")
+    slot = study.slots.first()
+    slot.choices.update(value="both_bad")
+    context = (
+        alice(study).get(reverse("slot-detail", args=[study.slug, slot.code])).context
+    )
+    assert {words for _answer, words, _mark in context["answers"]} == {"Both are bad"}
+
+
 def test_excluding_keeps_the_list_one_came_from(study):
     answer_everything(study)
     slot = study.slots.first()

@@ -68,6 +68,8 @@ def test_a_list_can_grow_and_be_sent_again():
         ("Ada,,,x,y\n", "Line 1: 5 columns"),
         ("name,shoe\nAda,42\n", "Line 1: unknown column shoe"),
         ("Ada,,," + "x" * 201, "Line 1: a note has at most 200"),
+        ("Ada,,,a\0b\n", "Line 1: a note has no control characters"),
+        ("Ada\n" + "x" * 131_073, "Line 2: a cell has more than 131072 letters"),
         ("a\n" * 2001, "at most 2000 lines"),
         ("A\nB\nC\nD\nE\n", "Line 5: nobody planned is left"),
     ],

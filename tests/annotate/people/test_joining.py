@@ -1,6 +1,7 @@
 """Open links, ids of crowd platforms, and two invitations on one device."""
 
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import pytest
 from django.core.signing import TimestampSigner, get_cookie_signer
@@ -113,6 +114,25 @@ def test_pressing_twice_leads_on_even_if_the_first_answer_is_lost():
     other = address(link, rater="6a1b")
     Client().post(other)
     assert Client().post(other, {"page": page}).status_code == 403
+
+
+def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
+    study = planned_study()
+    link = joining.make_link(study, most=3)
+    page = Client().get(address(link)).context["page"]
+    first = Client().post(address(link), {"page": page})
+    assert Client().post(address(link), {"page": page}).url == first.url
+    link.refresh_from_db()
+    assert link.joined == 1
+    # Each page has a text of its own; an old one is perhaps somebody else's.
+    new = Client().get(address(link)).context["page"]
+    second = Client().post(address(link), {"page": new})
+    assert second.url != first.url
+    monkeypatch.setattr(joining, "PRESSED_TWICE", timedelta(0))
+    assert Client().post(address(link), {"page": new}).url not in (
+        first.url,
+        second.url,
+    )
 
 
 def test_a_page_opened_by_somebody_else_lets_nobody_in():

@@ -9,6 +9,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils.http import urlencode
 
 from annotate.history.verifying import problems as broken_promises
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
@@ -430,12 +431,21 @@ def test_odd_values_are_no_server_error(manager, woods):
         "languages.",
         "questions.0.title",
         "questions.99999999999999999999.key",
+        "questions.0.scale.0",
     ):
-        for value in ("", "x", "0"):
+        for value in ("", "x", "0", "9" * 5000):
             for action in ("check", "file", "create"):
                 sent = begun | {"do": [action], "slug": ["odd-" + action]}
                 sent |= {name: [value]}
                 assert post(manager, sent).status_code in (200, 302, 422)
+
+
+def test_a_question_of_an_endless_number_is_passed_over(manager, woods):
+    sent = filled() | {"do": ["check"], f"questions.{'9' * 5000}.key": ["x"]}
+    coded = urlencode(sent, doseq=True)
+    coding = "application/x-www-form-urlencoded"
+    found = manager.post("/setup/woods/", coded, content_type=coding)
+    assert found.status_code == 200
 
 
 # The annotator's page beforehand

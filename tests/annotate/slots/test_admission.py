@@ -164,3 +164,14 @@ def test_the_api_leads_through_the_training_round():
         assert api(person).post(url, given, format="json").status_code == 200
     assert purposes == [Purpose.TRAINING, Purpose.REAL]
     assert training.result(person, 1).passed
+
+
+def test_scripts_read_why_somebody_was_not_admitted(client):
+    study = make_study(consented=True)
+    person = study.annotators.get(name="A01")
+    code = person.slots.first().code
+    person.state = "failed"
+    person.save()
+    response = save(client, link(person, "slot", code), character="3")
+    assert response.status_code == 403
+    assert "differ too much from those expected" in response.json()["error"]
