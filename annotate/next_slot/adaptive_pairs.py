@@ -22,7 +22,7 @@ PairNumbers = np.ndarray
 
 
 # Its key, its unit, and whether `a` stands left.
-FreeSlot = tuple[int, int, bool]
+FreeSlot = tuple[int, int, bool | None]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _allowed(
     left, right = adaptive.counterbalanced(
         *board.counts((u, side, n) for u, side, n, _ in rows), excess
     )
-    own_left, own_right = board.counts((unit, side, 1) for _pk, unit, side in own)
+    own_left, own_right = board.counts((unit, bool(side), 1) for _pk, unit, side in own)
     kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
     if kept[0].any() or kept[1].any():
         return kept
@@ -182,7 +182,9 @@ def _slot_of(
     place = (*chosen.pair, chosen.story)
     kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
     slots = [
-        pk for pk, unit, side in own if board.places[unit] == place and side in kept
+        pk
+        for pk, unit, side in own
+        if board.places[unit] == place and bool(side) in kept
     ]
     slot = Slot.objects.select_related("unit", "study").get(pk=random.choice(slots))
     slot.probability, slot.alternatives = chosen.per_slot, chosen.available

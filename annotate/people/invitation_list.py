@@ -113,9 +113,9 @@ def _read(study: Study, text: str, problems: Problems[ToldProblem]) -> Iterator[
         try:
             cells = _cells(line)
         except csv.Error:
-            text = _("a cell has more than %(most)d letters")
-            most = {"most": csv.field_size_limit()}
-            problems.append(_problem(number, text % most))
+            reason = _("a cell has more than %(most)d letters")
+            named = {"most": csv.field_size_limit()}
+            problems.append(_problem(number, reason % named))
             continue
         if not any(cells):
             continue

@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass, replace
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
 from django.db import IntegrityError, transaction
+from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.assignment.designs import balanced
 from annotate.assignment.designs.planned_slots import LanguageGroup
-from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
 from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
 from annotate.people.naming import name_people
@@ -39,8 +39,8 @@ from annotate.studies.units import (
 from evalcore.models import Benchmark, Shot
 from evalcore.postgresql import analyze
 
-# Looking at a picture, and thinking about a question: what the cost assumes.
-SECONDS_PER_PICTURE, SECONDS_PER_QUESTION = 3, Kind.seconds
+# Looking at a picture: what the cost assumes, beside `Kind.seconds`.
+SECONDS_PER_PICTURE = 3
 
 # More is a slip of the pen, and would take the server's memory.
 MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
@@ -97,8 +97,7 @@ class Draft:
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.
 
-        The time is an assumption (`SECONDS_PER_PICTURE` and the like), not a
-        measurement.
+        The time is an assumption (`assumed`), not a measurement.
         """
         shots = Counter(
             Shot.objects.filter(story__benchmark=self.setup.benchmark).values_list(
@@ -111,6 +110,15 @@ class Draft:
         )
         checks = 1 + self.definition.checks.per_session / self.definition.session_size
         return self.definition.rounds * seconds * checks / 3600
+
+    def assumed(self) -> str:
+        """Return how long each kind of question is taken to need."""
+        kinds = dict.fromkeys(KINDS[q.kind] for q in self.definition.questions)
+        texts = {True: _("%(n)d s a shot (%(kind)s)"), False: _("%(n)d s (%(kind)s)")}
+        return ", ".join(
+            texts[kind.of_shots] % {"n": kind.seconds, "kind": kind.title}
+            for kind in kinds
+        )
 
     def _seconds(self, shots: int, outputs: int) -> int:
         answering = 0

@@ -12,7 +12,6 @@ from annotate.studies import lifecycle
 from annotate.studies.definition import StorySample, StudyDefinition, template_names
 from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
-    SECONDS_PER_QUESTION,
     Draft,
     Setup,
     check_slug,
@@ -191,7 +190,7 @@ class Command(BaseCommand):
         self.stdout.write(
             f"{len(draft.shown)} units, {draft.slots} slots, {draft.sessions} "
             f"sessions, {draft.hours():.1f} annotator hours (a picture takes "
-            f"{SECONDS_PER_PICTURE} s, a question {SECONDS_PER_QUESTION} s)"
+            f"{SECONDS_PER_PICTURE} s, a question {draft.assumed()})"
         )
         if draft.plan is not None:
             for line in draft.plan.balance.lines():

@@ -32,7 +32,7 @@ from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
-from annotate.studies.planning import SECONDS_PER_PICTURE, SECONDS_PER_QUESTION, Setup
+from annotate.studies.planning import SECONDS_PER_PICTURE, Setup
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import LONGEST, DefinitionError
@@ -247,7 +247,6 @@ def _checked(
         "balance": draft.plan.balance.as_dict() if draft and draft.plan else None,
         "hours": draft.hours() if draft else 0,
         "seconds_picture": SECONDS_PER_PICTURE,
-        "seconds_question": SECONDS_PER_QUESTION,
     }
     if request.htmx:
         context = {"form": form, **summary}

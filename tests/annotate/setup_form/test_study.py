@@ -359,6 +359,7 @@ def test_the_check_tells_cost_and_balance_and_stores_nothing(manager, woods):
     text = page.content.decode()
     assert "<form" not in text
     assert "annotator hours" in text
+    assert "for each question 7 s (ratings); checks included" in " ".join(text.split())
     assert "slots per annotator" in text
     whole = post(manager, data).content.decode()
     assert "annotator hours" in whole
