@@ -10,6 +10,7 @@ import logging
 import math
 import time
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -244,10 +245,20 @@ def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
         found[str(annotator.pk)] = {
             "own": done[annotator.pk],
             "all": total,
-            "rest": _plain(signals[name]),
-            "checks": {k: _plain(signals[k]) for k in CHECKS if signals[k].n},
+            "rest": _plain(_told(signals, name)),
+            "checks": {
+                check: _plain(told)
+                for check in CHECKS
+                if (told := _told(signals, check)).n
+            },
         }
     return found
+
+
+def _told(signals: Mapping[str, Signal], name: str) -> Signal:
+    """Return what answers to whole units say, or ticks where those say nothing."""
+    ticks = signals.get(f"ticks_{name}")
+    return ticks if ticks and not signals[name].n else signals[name]
 
 
 def _plain(signal: Signal) -> list[Any]:

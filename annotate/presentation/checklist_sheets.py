@@ -91,7 +91,7 @@ def labels_by_category(
 def ticked_boxes(slot: Slot, annotator: Annotator | None) -> dict[int, set[str]]:
     """Return the keys of the boxes that are ticked now, by shot."""
     rows = Rating.objects.filter(
-        slot=slot, annotator=annotator, is_current=True, value=1
+        slot=slot, annotator=annotator, is_current=True, value=1, shot__gt=0
     )
     ticked: dict[int, set[str]] = defaultdict(set)
     for shot, key in rows.values_list("shot", "question__key"):

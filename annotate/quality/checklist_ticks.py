@@ -1,16 +1,18 @@
 """The ticks of an annotator of a checklist, from the tables to their signals."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from django.db.models import Count, F
 
+from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Purpose, Rating, Slot
 from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
 from annotate.quality_rules.signals import Signal
 from evalcore.models import Shot as StoryShot
+from evalcore.models import Story
 
 # By slot (or unit) and the number of the shot.
 ShotKey = tuple[int, int]
@@ -37,10 +39,11 @@ def tick_signals(
     annotator: Annotator, slots: Sequence[SubmittedSlot], *, with_others: bool
 ) -> dict[str, Signal]:
     """Return what the boxes say; what others ticked is looked up only when asked."""
-    boxes = list(annotator.study.questions.values_list("key", flat=True))
+    slots = [slot for slot in slots if slot.purpose != Purpose.TRAINING]
+    boxes = _boxes(annotator, slots)
     ticked = _ticked(annotator)
-    numbers = _numbers(slots)
-    rest = _rest(annotator, slots, numbers) if with_others else {}
+    numbers = _numbers(boxes)
+    rest = _rest(annotator, slots, numbers, boxes) if with_others else {}
     shots = [
         TickedShot(
             ticked[slot.pk, number],
@@ -50,12 +53,27 @@ def tick_signals(
         for slot in slots
         for number in numbers[slot.story]
     ]
-    return measure_boxes(shots, boxes)
+    return measure_boxes(shots)
+
+
+def _boxes(
+    annotator: Annotator, slots: Sequence[SubmittedSlot]
+) -> dict[int, list[str]]:
+    """Return the keys of the boxes that are asked of each story, if any are."""
+    asked = [one for one in annotator.study.asked if kind_of(one).of_shots]
+    stories = Story.objects.filter(pk__in={slot.story for slot in slots}).only("tags")
+    found = {
+        story.pk: [box.key for box in asked if box.is_asked_of(story)]
+        for story in stories
+    }
+    return {story: keys for story, keys in found.items() if keys}
 
 
 def _ticked(annotator: Annotator) -> Mapping[ShotKey, frozenset[str]]:
     """Return the keys of the boxes ticked now; only these rows are read."""
-    rows = Rating.objects.filter(annotator=annotator, is_current=True, value=1)
+    rows = Rating.objects.filter(
+        annotator=annotator, is_current=True, value=1, shot__gt=0
+    )
     found: dict[ShotKey, set[str]] = defaultdict(set)
     for slot, shot, key in rows.values_list("slot", "shot", "question__key"):
         found[slot, shot].add(key)
@@ -63,8 +81,8 @@ def _ticked(annotator: Annotator) -> Mapping[ShotKey, frozenset[str]]:
     return defaultdict(frozenset, kept)
 
 
-def _numbers(slots: Sequence[SubmittedSlot]) -> Mapping[int, list[int]]:
-    rows = StoryShot.objects.filter(story__in={slot.story for slot in slots})
+def _numbers(stories: Iterable[int]) -> Mapping[int, list[int]]:
+    rows = StoryShot.objects.filter(story__in=stories)
     numbers: dict[int, list[int]] = defaultdict(list)
     for story, number in rows.values_list("story", "number"):
         numbers[story].append(number)
@@ -75,6 +93,7 @@ def _rest(
     annotator: Annotator,
     slots: Sequence[SubmittedSlot],
     numbers: Mapping[int, list[int]],
+    boxes: Mapping[int, list[str]],
 ) -> dict[ShotKey, dict[str, float]]:
     """Return the share of the others who ticked each box, where there are others."""
     others = Slot.objects.filter(
@@ -85,18 +104,22 @@ def _rest(
     counts = dict(others.values_list("unit").annotate(n=Count("pk")).order_by())
     ticks = (
         Rating.objects.filter(
-            slot__in=others, is_current=True, value=1, annotator=F("slot__annotator")
+            slot__in=others,
+            is_current=True,
+            value=1,
+            shot__gt=0,
+            annotator=F("slot__annotator"),
         )
         .values_list("slot__unit", "shot", "question__key")
         .annotate(n=Count("pk"))
         .order_by()
     )
-    rest: dict[ShotKey, dict[str, float]] = {
-        (slot.unit, number): {}
+    shares = {(unit, shot, key): n / counts[unit] for unit, shot, key, n in ticks}
+    return {
+        (slot.unit, number): {
+            box: shares.get((slot.unit, number, box), 0.0) for box in boxes[slot.story]
+        }
         for slot in slots
         if slot.unit in counts
         for number in numbers[slot.story]
     }
-    for unit, shot, key, n in ticks:
-        rest[unit, shot][key] = n / counts[unit]
-    return rest

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
-from annotate.kinds.registry import KINDS, asks_of_shots, kinds_of, tables_of
+from annotate.kinds.registry import KINDS, asks_of_shots, tables_of
 from annotate.models import (
     Annotator,
     Answer,
@@ -84,7 +84,7 @@ def look(annotator: Annotator) -> list[Flag]:
 def signals_of(
     annotator: Annotator, *, rules: Sequence[Rule] | None = None
 ) -> dict[str, Signal]:
-    """Return every signal of an annotator.
+    """Return every signal of an annotator, those of ticks under names of their own.
 
     With `rules`, what the others say is looked up only when a rule asks for it, and
     every few answers.
@@ -247,14 +247,15 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
 def _act(annotator: Annotator, breach: Breach) -> Flag | None:
     """Raise a flag and do what the rule says, unless that was done before."""
     person = locked_annotator(annotator)
-    before = Flag.objects.filter(annotator=person, rule=breach.rule.key).first()
-    if before is not None and (
-        before.resolved_at is None or breach.n < AGAIN * before.n
-    ):
+    flags = list(Flag.objects.filter(annotator=person, rule=breach.rule.key))
+    if any(flag.resolved_at is None for flag in flags):
         return None
-    found = finding(
-        breach, of_ticks=all(kind.of_shots for kind in kinds_of(person.study))
-    )
+    # Shots and units are counted apart.
+    same = (f for f in flags if f.finding.get("of_ticks", False) == breach.of_ticks)
+    before = next(same, None)
+    if before is not None and breach.n < AGAIN * before.n:
+        return None
+    found = finding(breach)
     flag = Flag.objects.create(
         annotator=person,
         rule=breach.rule.key,

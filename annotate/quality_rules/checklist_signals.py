@@ -5,7 +5,7 @@ answers are held against each other by what is ticked, not by what is left empty
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from annotate.quality_rules.signals import JudgedUnit, Signal, agreement, mean_of
 
@@ -15,8 +15,8 @@ class TickedShot:
     """The keys of the boxes that an annotator has ticked in one shot.
 
     `earlier` is, of a repeat, what the annotator had ticked before. `rest` has the
-    share of the other annotators of the shot who ticked a box, by its key; a box that
-    is missing was ticked by nobody. None where there are no others.
+    share of the other annotators of the shot who ticked a box, for each box, by its
+    key. None where there are no others.
     """
 
     ticked: frozenset[str]
@@ -24,15 +24,13 @@ class TickedShot:
     rest: Mapping[str, float] | None = None
 
 
-def measure_boxes(
-    shots: Sequence[TickedShot], boxes: Sequence[str]
-) -> dict[str, Signal]:
+def measure_boxes(shots: Sequence[TickedShot]) -> dict[str, Signal]:
     """Return the signals that ticks have: flat, repeat, agreement; n counts shots.
 
-    `boxes` are the keys of all boxes of a shot.
+    They stand beside those of answers to whole units, as `ticks_flat` and so on.
     """
-    found = [blank(shots), moved(shots), with_the_rest(shots, boxes)]
-    return {signal.name: signal for signal in found}
+    found = [blank(shots), moved(shots), with_the_rest(shots)]
+    return {f"ticks_{signal.name}": replace(signal, of_ticks=True) for signal in found}
 
 
 def blank(shots: Iterable[TickedShot]) -> Signal:
@@ -56,13 +54,13 @@ def moved(shots: Iterable[TickedShot]) -> Signal:
     return mean_of("repeat", parts, "no shot with a tick was looked at twice")
 
 
-def with_the_rest(shots: Iterable[TickedShot], boxes: Sequence[str]) -> Signal:
+def with_the_rest(shots: Iterable[TickedShot]) -> Signal:
     """Correlation with the shares of the others who ticked, as `agreement` has it."""
     judged = [
         JudgedUnit(
             "real",
-            {box: int(box in s.ticked) for box in boxes},
-            rest={box: s.rest.get(box, 0.0) for box in boxes},
+            {box: int(box in s.ticked) for box in s.rest},
+            rest=s.rest,
         )
         for s in shots
         if s.rest is not None

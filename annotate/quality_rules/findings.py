@@ -61,7 +61,7 @@ SENTENCES = {
 }
 
 
-# What the same signals say of a checklist, whose observations are shots.
+# What the same signals say of ticks, whose observations are shots.
 OF_TICKS = {
     "flat": gettext_lazy("Nothing is ticked in %(value)s of %(n)s shots"),
     "repeat": gettext_lazy(
@@ -73,11 +73,8 @@ OF_TICKS = {
 }
 
 
-def finding(breach: Breach, *, of_ticks: bool = False) -> dict[str, Any]:
-    """Return what is stored of a breach: enough to say it in any language.
-
-    `of_ticks` says that the study is a checklist.
-    """
+def finding(breach: Breach) -> dict[str, Any]:
+    """Return what is stored of a breach: enough to say it in any language."""
     rule = breach.rule
     known = {
         "signal": rule.signal,
@@ -87,7 +84,7 @@ def finding(breach: Breach, *, of_ticks: bool = False) -> dict[str, Any]:
         "below": rule.below,
         "limit": rule.limit,
         "p": breach.p,
-        "of_ticks": True if of_ticks else None,
+        "of_ticks": True if breach.of_ticks else None,
     }
     return {key: value for key, value in known.items() if value is not None}
 

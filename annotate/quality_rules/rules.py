@@ -95,13 +95,15 @@ class Breach:
     """A rule that an annotator's answers break now.
 
     `value` is the signal's, as the rule sees it, and rests on `n` observations; `p` is
-    the always-valid p value, None for rules without `chance`.
+    the always-valid p value, None for rules without `chance`. `of_ticks` is the
+    signal's.
     """
 
     rule: Rule
     value: float
     n: int
     p: float | None
+    of_ticks: bool = False
 
 
 # Thresholds by simulation (docs/quality.md). Pauses only on strong evidence.
@@ -130,13 +132,19 @@ def evaluate(rules: Sequence[Rule], signals: Mapping[str, Signal]) -> list[Breac
     """Return the rules that the signals break, in the order of the rules.
 
     An undefined signal, or one with fewer than `at_least` observations, breaks none.
+    A rule looks at answers to whole units and at ticks, each by itself.
     """
-    found = (_breach(rule, signals.get(rule.signal)) for rule in rules)
+    found = (
+        _breach(rule, signal)
+        for rule in rules
+        for signal in signals.values()
+        if signal.name == rule.signal
+    )
     return [breach for breach in found if breach is not None]
 
 
-def _breach(rule: Rule, signal: Signal | None) -> Breach | None:
-    if signal is None or signal.value is None or signal.n < rule.at_least:
+def _breach(rule: Rule, signal: Signal) -> Breach | None:
+    if signal.value is None or signal.n < rule.at_least:
         return None
     value, observations = signal.value, signal.observations
     if rule.limit is not None:
@@ -149,7 +157,7 @@ def _breach(rule: Rule, signal: Signal | None) -> Breach | None:
         p = _p(rule, value, signal.n, observations)
         if p > rule.chance:
             return None
-    return Breach(rule, value, signal.n, p)
+    return Breach(rule, value, signal.n, p, signal.of_ticks)
 
 
 def _p(rule: Rule, value: float, n: int, observations: Sequence[float]) -> float:

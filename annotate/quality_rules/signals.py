@@ -103,6 +103,8 @@ class Signal:
     observations
         One number per observation, whose mean (of seconds: median; of sides: distance
         of the mean from one half) is the value. Empty for a correlation.
+    of_ticks
+        Whether it was measured of the ticks of a checklist, shot by shot.
     """
 
     name: str
@@ -110,6 +112,7 @@ class Signal:
     n: int
     detail: str = ""
     observations: tuple[float, ...] = field(default=(), repr=False)
+    of_ticks: bool = False
 
 
 def measure(

@@ -136,7 +136,7 @@ def test_signals_that_mean_nothing_for_boxes_are_undefined(study):
     for slot in study.slots.all():
         tick(slot, "pan|text", "people|video")
     signals = monitoring.signals_of(study.annotators.get(name="A01"))
-    assert signals["flat"].value == 0
+    assert signals["ticks_flat"].value == 0
     assert signals["seconds_per_shot"].value == pytest.approx(40 / 3)
     for name in ("straight_line", "same_answer", "side_bias", "twin", "majority"):
         assert signals[name].value is None, name
@@ -147,7 +147,7 @@ def test_the_others_ticks_are_compared(study):
     for slot in study.slots.select_related("annotator"):
         same = slot.annotator.name == "A01" or slot.unit_id % 3
         tick(slot, keys[slot.unit_id % 2] if same else keys[1 - slot.unit_id % 2])
-    signal = monitoring.signals_of(study.annotators.get(name="A01"))["agreement"]
+    signal = monitoring.signals_of(study.annotators.get(name="A01"))["ticks_agreement"]
     assert signal.n == 18
     assert 0 < signal.value < 1
 
@@ -167,7 +167,7 @@ def test_a_repeat_is_compared_by_what_is_ticked(study):
     then = timezone.now() - timedelta(minutes=5)
     tick(slot, "pan|text", "people|video", at=then)
     tick(again, "pan|text")
-    signal = monitoring.signals_of(person)["repeat"]
+    signal = monitoring.signals_of(person)["ticks_repeat"]
     assert (signal.value, signal.n) == (0.5, 3)
 
 

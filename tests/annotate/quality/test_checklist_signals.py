@@ -4,17 +4,15 @@ import pytest
 
 from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
 
-BOXES = ("a", "b", "c", "d")
-
 
 def measured(*shots: TickedShot):
-    return measure_boxes(shots, BOXES)
+    return measure_boxes(shots)
 
 
 def test_nothing_ticked_is_told_by_shots():
     signal = measured(
         TickedShot(frozenset()), TickedShot(frozenset("a")), TickedShot(frozenset())
-    )["flat"]
+    )["ticks_flat"]
     assert (signal.value, signal.n) == (pytest.approx(2 / 3), 3)
     assert signal.observations == (1, 0, 1)
 
@@ -29,29 +27,28 @@ def test_nothing_ticked_is_told_by_shots():
     ],
 )
 def test_repeats_compare_what_is_ticked(now, then, value):
-    signal = measured(TickedShot(frozenset(now), frozenset(then)))["repeat"]
+    signal = measured(TickedShot(frozenset(now), frozenset(then)))["ticks_repeat"]
     assert (signal.value, signal.n) == (pytest.approx(value), 1)
 
 
 def test_empty_boxes_are_no_agreement():
     # Of 68 boxes 60 are empty in any case.
     signal = measured(TickedShot(frozenset(), frozenset()), TickedShot(frozenset("a")))[
-        "repeat"
+        "ticks_repeat"
     ]
     assert (signal.value, signal.n) == (None, 0)
 
 
 def test_agreement_with_the_shares_of_the_others():
+    rest = [{"a": i % 2, "b": i % 2 / 2, "c": 0, "d": 0} for i in range(8)]
     shots = [
-        TickedShot(frozenset("ab" if i % 2 else "c"), rest={"a": i % 2, "b": i % 2 / 2})
-        for i in range(8)
+        TickedShot(frozenset("ab" if i % 2 else "c"), rest=rest[i]) for i in range(8)
     ]
-    signal = measured(*shots)["agreement"]
+    signal = measured(*shots)["ticks_agreement"]
     assert signal.n == 8
     assert signal.value == pytest.approx(0.6**0.5)
     against = [
-        TickedShot(frozenset("c" if i % 2 else "ab"), rest={"a": i % 2, "b": i % 2 / 2})
-        for i in range(8)
+        TickedShot(frozenset("c" if i % 2 else "ab"), rest=rest[i]) for i in range(8)
     ]
-    assert measured(*against)["agreement"].value == pytest.approx(-(0.6**0.5))
-    assert measured(*[TickedShot(frozenset("a"))] * 8)["agreement"].value is None
+    assert measured(*against)["ticks_agreement"].value == pytest.approx(-(0.6**0.5))
+    assert measured(*[TickedShot(frozenset("a"))] * 8)["ticks_agreement"].value is None

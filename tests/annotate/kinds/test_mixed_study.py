@@ -1,0 +1,204 @@
+"""A study of ratings and a checklist around its answers: watched, verified, shown."""
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from annotate.answers.writing import SlotAnswers, store_judgements
+from annotate.coverage import coverage_tables, snapshots
+from annotate.history.verifying import problems
+from annotate.kinds.registry import kind_of
+from annotate.models import Flag, Invitation, Purpose, Slot
+from annotate.presentation import checklist_sheets
+from annotate.quality import monitoring
+from tests.factories import make_benchmark
+from tests.working import join, make_planned
+
+pytestmark = pytest.mark.django_db
+
+QUESTIONS = """\
+redundancy: 2
+session_size: 10
+questions:
+  - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?"}
+  - {key: faith, kind: likert, scale: [0, 4], title: Faith, text: "As the text says?"}
+  - {key: pan, kind: checklist, category: Camera, title: Pan, text: "It turns."}
+  - {key: zoom, kind: checklist, category: Camera, title: Zoom, text: "It nears."}
+"""
+RULES = """\
+rules:
+  - {key: flat, signal: flat, above: 0.9, action: warn}
+"""
+# Each story is asked for the labels, or for the ratings.
+APART = """\
+redundancy: 1
+questions:
+  - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?",
+     stories: {ask: [ratings]}}
+  - {key: pan, kind: checklist, category: Camera, title: Pan, text: "It turns.",
+     stories: {ask: [labels]}}
+"""
+
+
+def mixed(text=QUESTIONS, *, stories=5, annotators=2):
+    benchmark = make_benchmark(stories=stories, shots=2, methods=["Alder"])
+    return make_planned(text, benchmark=benchmark, annotators=annotators)
+
+
+@pytest.fixture
+def apart():
+    benchmark = make_benchmark(stories=2, shots=2, methods=["Alder"])
+    for story, asked in zip(
+        benchmark.stories.order_by("key"), ["labels", "ratings"], strict=True
+    ):
+        story.tags = {"ask": asked}
+        story.save()
+    return make_planned(APART, benchmark=benchmark, annotators=1)
+
+
+def fill(slot, ratings, *ticked):
+    """Answer what is asked: ratings in order, the same boxes ticked in every shot."""
+    asked = slot.unit.questions
+    whole = [question for question in asked if not kind_of(question).of_shots]
+    boxes = {
+        (shot.number, question): int(question.key in ticked)
+        for shot in slot.unit.story.shots.all()
+        for question in asked
+        if kind_of(question).of_shots
+    }
+    values = dict(zip(whole, ratings, strict=True))
+    store_judgements([SlotAnswers(slot, values, timezone.now(), 40.0, boxes)])
+
+
+def slots_of(study, name):
+    return list(study.slots.filter(annotator__name=name).order_by("unit__story__key"))
+
+
+# Watched
+
+
+def test_a_rating_of_one_is_no_tick():
+    """The other person's ratings of 1 are about no shot."""
+    study = mixed(QUESTIONS + "rules: default\n")
+    for slot in slots_of(study, "A02"):
+        fill(slot, [1, 1], "pan|text")
+    for nth, slot in enumerate(slots_of(study, "A01")):
+        fill(slot, [1, nth % 4], "pan|text")
+    join(study, "A02")
+    person = join(study, "A01")
+    assert checklist_sheets.ticked_boxes(person.slots.first(), person) == {
+        1: {"pan|text"},
+        2: {"pan|text"},
+    }
+    assert monitoring.look(person) == []
+    assert monitoring.signals_of(person)["ticks_agreement"].n == 10
+    snapshots.refresh(study)
+    assert problems(study) == []
+
+
+def test_the_interface_for_programs_tells_ticks_of_shots_only():
+    study = mixed()
+    person = join(study, "A01")
+    client = APIClient()
+    token = Invitation.objects.get(annotator=person).token
+    client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    slot = client.post(reverse("api-slot")).json()
+    for question in study.questions.filter(kind="likert"):
+        row = {"kind": "answer", "id": question.key, "question": question.key}
+        client.post(
+            reverse("rate-save", args=[token, slot["code"]]),
+            {"rows": [row | {"value": "1", "key": question.key}]},
+            format="json",
+        )
+    again = client.post(reverse("api-slot")).json()
+    assert again["code"] == slot["code"]
+    assert again["questions"][0]["answer"] == "1"
+    assert again["ticked"] == {}
+
+
+def test_answers_and_ticks_are_measured_each_by_itself():
+    study = mixed()
+    for name in ("A01", "A02"):
+        for nth, slot in enumerate(slots_of(study, name)):
+            fill(slot, [nth % 5, 4 - nth % 3], *["pan|text", "zoom|video"][: nth % 2])
+    person = study.annotators.get(name="A01")
+    first = person.slots.order_by("unit__story__key").first()
+    again = Slot.objects.create(
+        study=study,
+        unit=first.unit,
+        purpose=Purpose.REPEAT,
+        repeat_of=first,
+        annotator=person,
+        session=9,
+        position=99,
+    )
+    fill(again, [2, 4], "pan|text")
+    signals = monitoring.signals_of(person)
+    assert (signals["repeat"].value, signals["repeat"].n) == (0.25, 1)
+    assert (signals["ticks_repeat"].value, signals["ticks_repeat"].n) == (1, 2)
+    assert (signals["agreement"].value, signals["agreement"].n) == (1, 5)
+    assert signals["ticks_agreement"].value == pytest.approx(1)
+    assert signals["ticks_agreement"].n == 10
+    assert (signals["flat"].n, signals["ticks_flat"].n) == (6, 12)
+    row = snapshots.refresh(study).data["signals"][str(person.pk)]
+    assert row["rest"] == [1, 5]
+    assert row["checks"] == {"repeat": [0.25, 1]}
+    _header, people = coverage_tables.TABLES["annotators"]
+    assert len(list(people(study))) == 2
+
+
+@pytest.mark.parametrize(
+    ("ratings", "ticked", "found", "told"),
+    [
+        (
+            [3, 3],
+            ["pan|text"],
+            "100 % of 3 units had one and the same answer to all questions",
+            "Some of your answers differ",
+        ),
+        (
+            [3, 2],
+            [],
+            "Nothing is ticked in 100 % of 6 shots",
+            "You ticked nothing in many shots",
+        ),
+    ],
+)
+def test_a_finding_says_what_was_measured(ratings, ticked, found, told):
+    study = mixed(QUESTIONS + RULES)
+    for slot in slots_of(study, "A01")[:3]:
+        fill(slot, ratings, *ticked)
+    (flag,) = monitoring.look(join(study, "A01"))
+    assert flag.sentence.startswith(found)
+    assert monitoring.warning_text(flag).startswith(told)
+
+
+def test_a_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
+    """Shots and units are counted apart; one flag of a rule is in force at a time."""
+    study = mixed(QUESTIONS + RULES)
+    person = join(study, "A01")
+    for slot in slots_of(study, "A01")[:3]:
+        fill(slot, [3, 3])
+    (flag,) = monitoring.look(person)
+    assert monitoring.look(person) == []
+    monitoring.resolve(flag, user=None)
+    (other,) = monitoring.look(person)
+    assert other.finding["of_ticks"]
+    monitoring.resolve(other, user=None)
+    assert monitoring.look(person) == []
+    for slot in slots_of(study, "A01")[3:]:
+        fill(slot, [3, 2])
+    # 10 shots are enough more than 6; of 5 units 3 are flat.
+    assert [again.n for again in monitoring.look(person)] == [10]
+    assert Flag.objects.count() == 3
+
+
+def test_training_counts_for_no_signal_of_ticks():
+    study = mixed()
+    for slot in slots_of(study, "A01")[:2]:
+        fill(slot, [3, 2])
+    Slot.objects.filter(pk=slot.pk).update(purpose=Purpose.TRAINING, ordinal=None)
+    study.annotators.update(trained_at=timezone.now())
+    signals = monitoring.signals_of(study.annotators.get(name="A01"))
+    assert signals["ticks_flat"].n == 2
