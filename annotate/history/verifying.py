@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 
 from annotate.answers.analysis_views import in_force
 from annotate.history import as_of_event, replaying
-from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
+from annotate.kinds.registry import kind_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
@@ -222,13 +222,16 @@ def _looks(study: Study) -> Iterator[str]:
 
     An imported table may leave shots out.
     """
-    if not (asks_of_shots(study) and study.template):
+    boxes = [q for q in study.questions.all() if kind_of(q).of_shots]
+    if not (boxes and study.template):
         return
     shots = _shots(study)
     own = Count("looks", filter=Q(looks__annotator=F("annotator")))
     closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
-    for slot in closed.annotate(n=own).select_related("unit").iterator(2000):
-        if slot.n != shots.get(slot.unit.story_id, 0):
+    for slot in closed.annotate(n=own).select_related("unit__story").iterator(2000):
+        story = slot.unit.story
+        is_asked = any(box.is_asked_of(story) for box in boxes)
+        if is_asked and slot.n != shots.get(story.pk, 0):
             yield f"slot {slot.code}: {slot.n} of its shots were looked at"
 
 

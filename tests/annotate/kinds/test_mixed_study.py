@@ -194,6 +194,18 @@ def test_a_finding_about_ratings_that_was_settled_excuses_no_empty_boxes():
     assert Flag.objects.count() == 3
 
 
+def test_nothing_is_missed_where_no_label_is_asked(apart):
+    person = join(apart, "A01")
+    labels, ratings = slots_of(apart, "A01")
+    fill(labels, [], "pan|text")
+    fill(ratings, [1])
+    assert problems(apart) == []
+    signals = monitoring.signals_of(person)
+    assert (signals["ticks_flat"].value, signals["ticks_flat"].n) == (0, 2)
+    labels.looks.filter(shot=2).delete()
+    assert problems(apart) == [f"slot {labels.code}: 1 of its shots were looked at"]
+
+
 def test_training_counts_for_no_signal_of_ticks():
     study = mixed()
     for slot in slots_of(study, "A01")[:2]:
