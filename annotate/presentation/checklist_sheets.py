@@ -9,14 +9,14 @@ from itertools import groupby
 from django.utils.translation import gettext as _
 
 from annotate.answers.writing import asked_questions, shots_left
-from annotate.kinds.registry import asks_of_shots, kind_of
+from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts
 
 
 def on_page(slot: Slot) -> dict[str, object]:
-    """Return what a page shows of a checklist; nothing of other protocols."""
-    if not asks_of_shots(slot.study):
+    """Return what a page shows of a checklist; nothing where no label is asked."""
+    if not any(kind_of(question).of_shots for question in asked_questions(slot)):
         return {}
     return {"sheets": shown_checklist(slot), "boxes": box_names(slot)}
 

@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate.history.verifying import problems
 from annotate.models import Invitation, Rating
 from tests.browser.hands import HANDS
 from tests.factories import make_benchmark
@@ -17,6 +18,16 @@ questions:
   - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?"}
   - {key: pan, kind: checklist, category: Camera, title: Pan}
   - {key: zoom, kind: checklist, category: Camera, title: Zoom}
+"""
+
+# What a story is asked for is its tag.
+APART = """\
+redundancy: 1
+questions:
+  - {key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?",
+     stories: {ask: [rating, both]}}
+  - {key: pan, kind: checklist, category: Camera, title: Pan,
+     stories: {ask: [labels, both]}}
 """
 
 
@@ -71,3 +82,54 @@ def test_shared_keys_go_to_the_kind_that_has_the_focus(chromium, live_server, st
         HANDS["digits"].send(page)
         page.wait_for_url("**/done/")
     assert stored() == {("beauty", 0): 1, ("zoom|video", 1): 1}
+
+
+@pytest.mark.parametrize("hand", ["mouse", "digits"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("labels", "rating"),
+        ("rating", "labels"),
+        ("labels", "both"),
+        ("both", "labels"),
+    ],
+)
+def test_stories_that_are_asked_differently(chromium, live_server, order, hand):
+    benchmark = make_benchmark(stories=2, shots=2, methods=["Alder"])
+    study = make_planned(APART, benchmark=benchmark, annotators=1)
+    slots = list(study.slots.order_by("position").select_related("unit__story"))
+    for slot, asked in zip(slots, order, strict=True):
+        slot.unit.story.tags = {"ask": asked}
+        slot.unit.story.save()
+    hand = HANDS[hand]
+    with hand.page(chromium) as page:
+        # The next story is fetched beforehand.
+        with page.expect_response(f"**/story/{slots[1].code}/*"):
+            open_story(page, live_server, study)
+        for asked in order:
+            page.wait_for_selector("html.js")
+            here = page.url
+            sheets, questions = (
+                page.locator(f"[data-part={part}]")
+                for part in ("checklist", "question")
+            )
+            expect(sheets).to_have_count(int(asked != "rating"))
+            expect(questions).to_have_count(int(asked != "labels"))
+            if asked != "labels":
+                hand.choose(page, "beauty", "3")
+                expect(questions.locator(":checked")).to_have_value("3")
+            if asked != "rating":
+                page.locator("[name='1:pan|text']").focus()
+                hand.tick(page, 1, "pan|text")
+                for shot in (1, 2):
+                    hand.look_at(page, shot)
+                    hand.finish_shot(page, shot)
+            hand.send(page)
+            page.wait_for_function("url => location.href !== url", arg=here)
+        page.wait_for_url("**/done/")
+    rows = Rating.objects.filter(is_current=True, value__gt=0, slot__state="submitted")
+    told = [("beauty", 0, 3)] * (2 - order.count("labels"))
+    told += [("pan|text", 1, 1)] * (2 - order.count("rating"))
+    found = rows.order_by("question__key").values_list("question__key", "shot", "value")
+    assert list(found) == told
+    assert problems(study) == []

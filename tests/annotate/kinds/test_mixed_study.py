@@ -13,7 +13,7 @@ from annotate.models import Flag, Invitation, Purpose, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
 from tests.factories import make_benchmark
-from tests.working import join, make_planned
+from tests.working import Browser, join, make_planned
 
 pytestmark = pytest.mark.django_db
 
@@ -214,3 +214,23 @@ def test_training_counts_for_no_signal_of_ticks():
     study.annotators.update(trained_at=timezone.now())
     signals = monitoring.signals_of(study.annotators.get(name="A01"))
     assert signals["ticks_flat"].n == 2
+
+
+# Shown
+
+
+def test_a_story_without_labels_shows_no_sheets(client, apart):
+    browser = Browser(client, apart.annotators.get())
+    browser.start()
+    for _story in range(2):
+        text = browser.text()
+        if browser.slot.unit.story.tags["ask"] == "labels":
+            assert 'data-part="checklist"' in text
+            assert 'data-part="question"' not in text
+            browser.fill(**{"1:pan|text": "on", "looked:1": "on", "looked:2": "on"})
+        else:
+            assert 'data-part="checklist"' not in text
+            assert 'data-part="question"' in text
+            browser.fill(beauty="3")
+    assert apart.slots.filter(state="submitted").count() == 2
+    assert problems(apart) == []

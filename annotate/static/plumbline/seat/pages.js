@@ -12,9 +12,12 @@ export const pageOf = (root, address) => ({
   place: root.querySelector("#place"),
 });
 
+// What is shown, and the kinds of questions: each has its script.
+export const partsOf = (root) =>
+  [...new Set([...root.querySelectorAll("[data-part]")].map(({ dataset }) => dataset.part))];
+
 // The scripts that are loaded serve one kind of page.
-const kindOf = (root) =>
-  [".player", ".shots", ".checklist"].map((part) => !root.querySelector(part)).join();
+const kindOf = (root) => partsOf(root).join();
 
 // Null: it cannot be shown at once.
 async function fetchPage(address, withVideos, signal) {

@@ -1,6 +1,6 @@
 // A story's page: its parts, their keys, and the next story in its place.
 import { ask, openQueue } from "./queue.js";
-import { openPages, pageOf } from "./pages.js";
+import { openPages, pageOf, partsOf } from "./pages.js";
 import { teller } from "./state.js";
 
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
@@ -46,8 +46,7 @@ function isGated() {
   return story.gate;
 }
 
-// What is shown, and the kinds of questions.
-const names = [...new Set([...document.querySelectorAll("[data-part]")].map((each) => each.dataset.part))];
+const names = partsOf(document);
 const parts = await Promise.all(names.map((name) => import(`./${name}.js`)));
 
 function open(page) {
