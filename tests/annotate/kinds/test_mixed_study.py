@@ -2,7 +2,7 @@
 
 import pytest
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from rest_framework.test import APIClient
 
 from annotate.answers.writing import SlotAnswers, store_judgements
@@ -13,6 +13,7 @@ from annotate.models import Flag, Invitation, Purpose, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
 from tests.factories import make_benchmark
+from tests.people import alice
 from tests.working import Browser, join, make_planned
 
 pytestmark = pytest.mark.django_db
@@ -234,3 +235,66 @@ def test_a_story_without_labels_shows_no_sheets(client, apart):
             browser.fill(beauty="3")
     assert apart.slots.filter(state="submitted").count() == 2
     assert problems(apart) == []
+
+
+def test_the_instructions_tell_labels_and_questions_apart(client):
+    study = mixed()
+    browser = Browser(client, study.annotators.get(name="A01"))
+    client.post(browser.address("consent"))
+    text = browser.text(browser.address("instructions"))
+    assert text.count("How nice?") == 1
+    assert text.count("It turns.") == 1
+    assert text.index("The labels") < text.index("It turns.")
+    assert text.index("It nears.") < text.index("The questions")
+    assert text.index("The questions") < text.index("How nice?")
+
+
+def test_the_study_page_lists_labels_and_questions():
+    study = mixed()
+    text = alice(study).get(reverse("study-detail", args=[study.slug]))
+    labels, questions = text.content.decode().split("<h2>Questions</h2>")
+    assert "<strong>Camera:</strong>" in labels
+    assert "How nice?" not in labels
+    assert "How nice?" in questions
+    assert "It turns." not in questions
+
+
+def test_the_slot_page_has_ratings_and_ticks():
+    study = mixed()
+    client = alice(study)
+    slot = slots_of(study, "A01")[0]
+    address = reverse("slot-detail", args=[study.slug, slot.code])
+    assert "No answer yet." in client.get(address).content.decode()
+    fill(slot, [3, 1], "pan|text")
+    text = client.get(address).content.decode()
+    assert "Only in the text" in text
+    assert "How nice?" in text
+    assert "No answer yet." not in text
+
+
+@pytest.mark.parametrize(
+    ("language", "head", "nominal", "ordinal"),
+    [
+        ("en", "Alpha so far", "nominal", "ordinal"),
+        ("zh-hans", "目前的 alpha", "名义", "序数"),
+    ],
+)
+def test_agreement_says_of_each_row_which_alpha_it_is(language, head, nominal, ordinal):
+    study = mixed()
+    for nth, name in enumerate(("A01", "A02")):
+        for story, slot in enumerate(slots_of(study, name)):
+            fill(slot, [story % 5, (story + nth) % 5], *["pan|text"][: story % 2])
+    snapshots.refresh(study)
+    client = alice(study)
+    with translation.override(language):
+        client.cookies.load({"django_language": language})
+        page = client.get(reverse("study-coverage", args=[study.slug]))
+    text = page.content.decode()
+    table = text[text.index('id="agreement-scroll"') :].split("</table>")[0]
+    assert head in table
+    rows = table.split("<tr>")[2:]
+    assert [(nominal in row, ordinal in row) for row in rows] == [
+        (False, True),
+        (False, True),
+        (True, False),
+    ]
