@@ -6,7 +6,6 @@ that are gone leave it, and the compiled catalogue is written beside it.
 """
 
 import io
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -109,11 +108,6 @@ def missing(catalogue: Catalog) -> list[str]:
         for message in catalogue
         if message.id and not all(_forms(message.string))
     ]
-
-
-def placeholders(text: str) -> list[str]:
-    """Return the `%(name)s` and `%s` of a text."""
-    return re.findall(r"%(?:\(\w+\))?[sd]", text)
 
 
 def _forms(string: str | Sequence[str] | None) -> Sequence[str]:

@@ -49,8 +49,9 @@ TIMES = ("offered_at", "seconds", "claimed_seconds")
 class SlotAnswers:
     """All answers of one annotator to one slot, given elsewhere or simulated.
 
-    Choices are given as a, b, tie or both_bad in the unit's order; the boxes of a
-    checklist (0, 1) by the number of their shot, too.
+    Choices are given as a, b, tie or both_bad in the unit's order, rankings as its
+    letters in order (`cab`); the boxes of a checklist (0, 1) by the number of their
+    shot, too.
     """
 
     slot: Slot
@@ -70,7 +71,8 @@ def record_answer(
 ) -> Answer:
     """Store one answer as it is given and return the current row.
 
-    A rating is a whole number, also in digits as forms send it; a choice is a side.
+    A rating is a whole number, also in digits as forms send it; a choice is a side, a
+    ranking the places in order, `2>1>3`.
     `checklists.record_shot` stores the boxes of a checklist.
 
     The same value again, or the same `client_key` again, changes nothing. Another

@@ -22,7 +22,7 @@ def new_completion_code() -> str:
 
 
 class Annotator(models.Model):
-    """A person in one study; `name` is the pseudonym in the three tables.
+    """A person in one study; `name` is the pseudonym in the tables.
 
     See docs/decisions/0001-annotators-have-no-account.md.
     """

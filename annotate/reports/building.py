@@ -273,19 +273,16 @@ def write_export(study: Study, out: Path) -> list[Path]:
     there.
     """
     out.mkdir(parents=True, exist_ok=True)
-    written = []
     names = [*answer_tables(study), "scores"]
-    for name in names:
-        path = out / f"{name}.csv"
-        partial = path.with_suffix(".part")
-        with partial.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(downloads.csv_lines(study, name))
-        os.replace(partial, path)
-        written.append(path)
-    path = out / "study.json"
+    found = {f"{name}.csv": downloads.csv_lines(study, name) for name in names}
     description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
-    path.write_text(description, encoding="utf-8")
-    return [*written, path]
+    found["study.json"] = iter([description])
+    for name, lines in found.items():
+        partial = out / f"{name}.part"
+        with partial.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(lines)
+        os.replace(partial, out / name)
+    return [out / name for name in found]
 
 
 def describe(study: Study) -> dict[str, Any]:
@@ -316,6 +313,8 @@ def describe(study: Study) -> dict[str, Any]:
                 "help": q.help_texts,
                 "anchors": q.anchors,
                 "scale": [q.scale_min, q.scale_max],
+                "allow_tie": q.allow_tie,
+                "stories": q.stories,
                 "metric": q.metric,
             }
             for q in study.questions.all()

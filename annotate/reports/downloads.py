@@ -1,4 +1,4 @@
-"""The three tables as CSV, in pieces and safe to open in a spreadsheet."""
+"""A study's tables as CSV, in pieces and safe to open in a spreadsheet."""
 
 import hashlib
 from collections.abc import Iterator

@@ -70,7 +70,6 @@ class Section:
     key: str
     title: str
     groups: list[FieldGroup]
-    intro: str = ""
     folded: bool = False
 
     @property

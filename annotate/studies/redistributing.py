@@ -98,9 +98,8 @@ def redistribute(
     """Deal what people who dropped out have not submitted to those still working.
 
     Dropped out are those named, those not seen for so many days, and whoever was
-    revoked. Their drafts are kept. Nobody gets anything who was
-    invited and is missed. In an open
-    study their slots become free. With `dry_run` nothing is kept.
+    revoked. Their drafts are kept. Nobody gets anything who was invited and is missed.
+    In an open study their slots become free. With `dry_run` nothing is kept.
     """
     with transaction.atomic():
         stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)

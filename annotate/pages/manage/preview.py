@@ -112,7 +112,7 @@ video = _of_preview(send_side)
 
 
 def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
-    """Return an unstored slot of one or two outputs that the user may look at."""
+    """Return an unstored slot of outputs that the user may look at."""
     if not can_create(request.user):
         raise Http404
     known = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)

@@ -44,7 +44,7 @@ TYPES = {
 
 @study_page()
 def table_csv(request: UserRequest, study: Study, table: str) -> StreamingHttpResponse:
-    """Stream one of the three tables, through a view and as of an event if asked."""
+    """Stream a table of a study, through a view and as of an event if asked."""
     response = _table(study, table, request.GET)
     name = f"{study.slug}-{table}.csv"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
@@ -78,7 +78,7 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
 )
 @api_view(["GET"])  # type: ignore[untyped-decorator]  # REST framework has no types
 def api_table(request: Request, slug: str, table: str) -> StreamingHttpResponse:
-    """One of the three tables as CSV."""
+    """Return a table of the study as CSV: of its answers, or `scores`."""
     study = get_study_for(request.user, slug)
     return _table(study, table, request.query_params)
 

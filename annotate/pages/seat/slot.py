@@ -34,7 +34,7 @@ LONGEST_REASON = Skip._meta.get_field("comment").max_length
 @require_safe
 @for_annotator
 def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one story, or two side by side, with the questions.
+    """Show one version of a story, or several, with the questions.
 
     With `ahead`, its number in the session, it is only fetched beforehand: nothing is
     taken.
