@@ -52,6 +52,7 @@ USUAL_SECONDS = 0.4
 DATABASE = {"db", "transactional_db", "live_server"}
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers():
     """One more than there are cores: tests wait, for browsers above all."""
     return (os.cpu_count() or 1) + 1
@@ -66,14 +67,19 @@ def pytest_addoption(parser):
     )
 
 
+def cache_of(config) -> pytest.Cache | None:
+    """Return what is kept between runs; with `-p no:cacheprovider` nothing is."""
+    return getattr(config, "cache", None)
+
+
 def pytest_runtest_logreport(report):
     seconds[report.nodeid] = seconds.get(report.nodeid, 0) + report.duration
 
 
 def pytest_sessionfinish(session):
     """Keep how long each test took; a worker's reports are the controller's, too."""
-    cache = session.config.cache
-    if not hasattr(session.config, "workerinput"):
+    cache = cache_of(session.config)
+    if cache is not None and not hasattr(session.config, "workerinput"):
         cache.set(SECONDS, cache.get(SECONDS, {}) | seconds)
 
 
@@ -82,7 +88,8 @@ def too_slow(config, items) -> set:
 
     Of tests that never ran here those that stand first are taken.
     """
-    known, left = config.cache.get(SECONDS, {}), config.getoption("--most-seconds")
+    cache, left = cache_of(config), config.getoption("--most-seconds")
+    known = {} if cache is None else cache.get(SECONDS, {})
     took = {item: known.get(item.nodeid, USUAL_SECONDS) for item in items}
     quickest = sorted(items, key=took.__getitem__)
     spent = itertools.accumulate(map(took.__getitem__, quickest))
@@ -134,9 +141,10 @@ def migrated_file(request, django_db_modify_db_settings) -> Path | None:
 
     The modified settings name another database for each worker.
     """
-    if not is_sqlite():
+    cache = cache_of(request.config)
+    if cache is None or not is_sqlite():
         return None
-    return request.config.cache.mkdir("migrated") / f"{migrated.key()}.sqlite3"
+    return cache.mkdir("migrated") / f"{migrated.key()}.sqlite3"
 
 
 @pytest.fixture(scope="session")
