@@ -276,6 +276,18 @@ def test_any_order_of_events_keeps_every_promise_and_replays(kind, monkeypatch):
 
 
 @pytest.mark.django_db
+def test_events_are_added_and_never_changed():
+    study = make_grid("trial", stories=2, methods=2, redundancy=2)
+    event = study.events.first()
+    event.kind = Event.Kind.STUDY_CLOSED
+    with pytest.raises(TypeError, match="never changed"):
+        event.save()
+    with pytest.raises(TypeError, match="never changed"):
+        study.events.update(kind=Event.Kind.STUDY_CLOSED)
+    assert not study.events.filter(kind=Event.Kind.STUDY_CLOSED).exists()
+
+
+@pytest.mark.django_db
 def test_a_log_with_a_gap_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
