@@ -15,6 +15,11 @@ class Clock:
     def now(self):
         return self.real() + self.moved
 
+    def stop(self):
+        """Let no time pass but what it is moved by."""
+        stopped = self.real()
+        self.real = lambda: stopped
+
     def move(self, minutes):
         self.moved += timedelta(minutes=minutes)
 

@@ -145,6 +145,7 @@ def test_a_flag_of_somebody_else_is_not_settled_besides(study):
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
+@pytest.mark.twice
 def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
     ann = study.annotators.first()
     answer_everything(study)
@@ -258,7 +259,9 @@ def test_the_legend_names_the_marks_that_stand_in_the_map(study):
     assert "⚑: set aside" in page(study)
 
 
-def test_answers_of_one_hour_are_drawn_by_the_hour(study):
+@pytest.mark.twice
+def test_answers_of_one_hour_are_drawn_by_the_hour(study, clock):
+    clock.stop()
     answer_everything(study)
     shown = dashboard.dashboard(study)
     assert not shown.by_day
@@ -266,6 +269,7 @@ def test_answers_of_one_hour_are_drawn_by_the_hour(study):
     assert "bars: slots an hour" in page(study)
 
 
+@pytest.mark.twice
 def test_what_was_set_aside_is_handed_out_again(running):
     set_aside(running, timezone.now())
     assert "Hand out again" in page(running)
@@ -371,7 +375,8 @@ def test_many_pairs_are_folded_too():
     assert [row.name for row in part.rows] == ["M00 / M01", "M00 / M02", "M00 / M03"]
 
 
-def test_the_page_is_sent_only_when_there_is_news(study):
+def test_the_page_is_sent_only_when_there_is_news(study, clock):
+    clock.stop()
     client = alice(study)
     url = reverse("study-coverage", args=[study.slug])
     htmx = {"hx-request": "true"}
@@ -398,6 +403,7 @@ def test_news_are_asked_for_with_few_queries(running, django_assert_max_num_quer
         client.get(url, {"since": since}, headers={"hx-request": "true"})
 
 
+@pytest.mark.twice
 def test_the_worker_computes_what_takes_long(running):
     assert "Being computed" in page(running)
     tasks.refresh_snapshots()
@@ -506,6 +512,7 @@ def test_the_drawing_has_no_style_of_its_own_and_numbers_of_any_language(running
     assert not re.search(r'(x|width|height)="[0-9]+,', shown)
 
 
+@pytest.mark.twice
 def test_cells_as_a_table(running):
     flag(running.annotators.first(), "warn", "fast")
     rows = table(running, "cells")
@@ -517,6 +524,7 @@ def test_cells_as_a_table(running):
     assert any(int(r["quality_adjusted"]) < int(r["submitted"]) for r in rows)
 
 
+@pytest.mark.twice
 def test_annotators_as_a_table(running):
     flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
     snapshots.refresh(running)
@@ -529,17 +537,20 @@ def test_annotators_as_a_table(running):
     assert int(first["planned"]) == 40
 
 
+@pytest.mark.twice
 def test_arrivals_as_a_table(running):
     rows = table(running, "arrivals")
     assert int(rows[-1]["total"]) == counts.totals(running).submitted
     assert sum(int(row["submitted"]) for row in rows) == int(rows[-1]["total"])
 
 
+@pytest.mark.twice
 def test_alerts_as_a_table(running):
     rows = table(running, "alerts")
     assert [row["kind"] for row in rows] == ["away"]
 
 
+@pytest.mark.twice
 def test_the_log_as_a_table(running):
     rows = table(running, "events")
     assert len(rows) == running.events.count()
@@ -573,6 +584,7 @@ def test_the_log_is_read_page_by_page_newest_first(study):
         assert client.get(url, {"before": odd}).status_code == 200
 
 
+@pytest.mark.twice
 def test_the_log_is_filtered_and_leads_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
@@ -649,6 +661,7 @@ def test_only_who_manages_is_sent_to_the_invitations():
     assert "Invitations</a>" not in page(stalled, rob(stalled))
 
 
+@pytest.mark.twice
 def test_comments_and_reasons_are_one_table(study):
     slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
     slot.comment = "The fox has =two= tails."
