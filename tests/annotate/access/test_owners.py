@@ -300,6 +300,7 @@ def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     assert page.status_code == 200
 
 
+@pytest.mark.twice
 def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
     from django.db import IntegrityError, transaction
 

@@ -101,6 +101,7 @@ def test_a_complete_study_has_not_stalled(study):
     assert kinds(study, now=later(days=9)) == []
 
 
+@pytest.mark.twice
 def test_what_several_people_skipped_is_told_with_their_reasons(study):
     unit = study.units.last()
     for slot in unit.slots.all():
@@ -181,6 +182,7 @@ def test_flags_are_told_by_how_grave_they_are(study):
     assert len(attention(study)) == 2
 
 
+@pytest.mark.twice
 def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     ann = study.annotators.get(name="A01")
     warning = flag(ann, "warn", "Ten were fast.")
@@ -233,6 +235,7 @@ def test_what_can_be_done_follows_from_how_somebody_stands(study):
     assert todo() == ("The link is revoked and no answer counts; settle the flag.", 0)
 
 
+@pytest.mark.twice
 def test_leases_that_run_out_again_and_again_are_told(study):
     ann = study.annotators.get(name="A01")
     for _ in range(3):

@@ -60,6 +60,7 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert found.outlook.text in shown
 
 
+@pytest.mark.twice
 def test_one_alert_says_who_holds_how_much_since_when(vanished):
     found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
     (alert,) = found
@@ -139,6 +140,7 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     assert "chart-wedge" in page(study)
 
 
+@pytest.mark.twice
 def test_the_pace_is_that_of_people_who_go_on():
     """Of sixteen people one goes on: what the others did says nothing of her."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
@@ -240,6 +242,7 @@ def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
 
 
+@pytest.mark.twice
 def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert away(vanished) is not None
     lifecycle.pause(vanished)
@@ -273,6 +276,7 @@ def test_whoever_is_invited_to_a_draft_is_not_missed():
     assert not any(one.is_missed for one in redistributing.presences(study))
 
 
+@pytest.mark.twice
 def test_whoever_has_a_story_in_hand_is_at_work(vanished):
     ann = vanished.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)

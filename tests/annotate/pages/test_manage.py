@@ -83,6 +83,7 @@ def test_the_list_shows_only_ones_own_studies(study):
     assert other.title not in page
 
 
+@pytest.mark.twice
 def test_the_list_counts_the_rows_of_each_study_by_themselves(study):
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="x", author=None)

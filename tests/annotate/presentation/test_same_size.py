@@ -115,6 +115,7 @@ def test_pictures_of_open_studies_are_drawn_beforehand():
     assert "drawn" not in Study.objects.get().presentation
 
 
+@pytest.mark.twice
 @pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
 def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")

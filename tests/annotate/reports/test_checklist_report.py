@@ -54,6 +54,7 @@ def study():
     return study
 
 
+@pytest.mark.twice
 def test_it_works(study, tmp_path):
     import pandas as pd
 

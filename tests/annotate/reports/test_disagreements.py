@@ -43,6 +43,7 @@ def page(client, report, **query):
     return client.get(url, query)
 
 
+@pytest.mark.twice
 def test_it_works(study, report):
     answer = page(rob(study), report)
     assert answer.status_code == 200

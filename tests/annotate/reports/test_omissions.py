@@ -74,6 +74,7 @@ def test_what_was_stored_after_the_moment_is_named(study):
     )
 
 
+@pytest.mark.twice
 def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     rows = MetricScore.objects.filter(metric="sharpness", story__key="01")
@@ -97,6 +98,7 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     assert "Metric shots_present" not in page
 
 
+@pytest.mark.twice
 def test_the_page_says_beforehand_what_a_report_would_lack(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])
@@ -131,6 +133,7 @@ def test_the_command_says_it_too(study, tmp_path, capsys):
     assert "shots_present" not in said
 
 
+@pytest.mark.twice
 def test_a_report_waits_for_scores_if_asked_to(study):
     run = half_done(study, "sharpness")
     create = reverse("report-create", args=[study.slug])

@@ -555,6 +555,7 @@ def test_a_draft_that_was_stored_anew_while_its_twins_were_drawn(
     assert Study.objects.get().title == "First"
 
 
+@pytest.mark.twice
 @pytest.mark.django_db(transaction=True)
 def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
     benchmark = make_benchmark()

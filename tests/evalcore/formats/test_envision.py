@@ -46,6 +46,7 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
+@pytest.mark.twice
 def test_a_sequence_is_a_story_of_four_shots(tmp_path):
     path = write(tmp_path, [sequence(7, source="own")])
     summary = import_benchmark(path, slug="e")

@@ -49,6 +49,7 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
+@pytest.mark.twice
 @pytest.mark.parametrize("by_folder", [False, True])
 def test_a_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
     path = write(tmp_path)

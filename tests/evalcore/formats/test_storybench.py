@@ -47,6 +47,7 @@ def write_tasks(tmp_path, *tasks, folder="oops-test", name="story_cont.json"):
     return file
 
 
+@pytest.mark.twice
 def test_it_works(tmp_path):
     file = write_tasks(tmp_path, TASK, LATER)
     summary = import_benchmark(file, slug="oops")

@@ -65,6 +65,7 @@ def test_every_wrong_line_is_named_with_its_column(tmp_path):
     )
 
 
+@pytest.mark.twice
 @pytest.mark.parametrize("name", ["core.json", "core.jsonl"])
 def test_objects_with_questionnaires(tmp_path, name):
     rows = [

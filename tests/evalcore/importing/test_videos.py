@@ -150,6 +150,7 @@ def test_a_second_run_changes_nothing(tmp_path, benchmark, place):
     assert Output.objects.values_list("pk", "video").get() == before
 
 
+@pytest.mark.twice
 def test_a_video_of_an_output_that_a_table_made_is_filled_in(
     tmp_path, benchmark, place
 ):
