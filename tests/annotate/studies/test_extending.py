@@ -347,6 +347,18 @@ def test_what_revoked_people_left_behind_is_dealt_too():
     assert problems(study) == []
 
 
+def test_what_is_left_of_a_later_round_is_dealt_whoever_judged_it_before():
+    study = planned_study(rounds=2)
+    first = study.annotators.first()
+    work(first, 2)
+    left = first.slots.filter(state="open")
+    assert set(left.values_list("round", flat=True)) == {2}
+    result = redistribute(study, annotators=[first])
+    assert result.given_up == {"A01": 2}
+    assert (sum(result.shares.values()), result.free) == (2, 0)
+    assert problems(study) == []
+
+
 def test_slots_of_an_open_study_become_free():
     study = planned_study(assignment="open")
     person = Annotator.objects.create(study=study, name="A01")
