@@ -385,6 +385,19 @@ def test_default_rules_leave_careful_annotators_alone():
     assert not Flag.objects.exists()
 
 
+def test_what_the_others_say_is_compared_every_few_answers():
+    odd = "  - {key: odd, signal: agreement, below: 0, action: note}\n"
+    study = ruled(odd)
+    first, contrary = join(study, "A01"), join(study, "A02")
+    work(first, lambda slot, _question: str(slot.unit_id % 5))
+    raised = []
+    for number in range(1, 12):
+        work(contrary, lambda slot, _question: str(4 - slot.unit_id % 5), most=1)
+        if Flag.objects.filter(rule="odd", annotator=contrary).delete()[0]:
+            raised.append(number)
+    assert raised == [5, 10]
+
+
 def test_a_straight_liner_breaks_the_default_rules():
     text = LIKERT + "session_size: 4\nrules: default\n"
     study = make_planned(text, annotators=1, redundancy=1)

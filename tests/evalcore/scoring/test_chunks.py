@@ -20,7 +20,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
-from evalcore.scoring import chunks, metric_runs
+from evalcore.scoring import chunks, metric_runs, score_rows
 from tests.clips import write_clip
 from tests.factories import make_benchmark
 
@@ -133,6 +133,19 @@ def test_a_true_video_without_length_fails_who_is_held_against_it(reels, levels)
     run = scored(reels, "pair", truth="Oak")
     assert run.error.endswith(f"Loom / 02: pair: the true output: {NO_LENGTH}")
     assert MetricScore.objects.count() == 2
+
+
+def test_a_value_that_somebody_else_has_stored_meanwhile_stays(monkeypatch):
+    store = score_rows.store
+
+    def late(run, scored):
+        store(run, [replace(one, values=[Value(0.5)]) for one in scored])
+        store(run, scored)
+
+    monkeypatch.setattr(score_rows, "store", late)
+    run = scored(make_benchmark(), "shots_present")
+    assert (run.state, run.error) == ("done", "")
+    assert set(MetricScore.objects.values_list("value", flat=True)) == {0.5}
 
 
 def test_a_method_whose_outputs_are_gone_meanwhile(levels):
