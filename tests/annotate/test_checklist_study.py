@@ -13,7 +13,7 @@ from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.coverage import coverage_tables, snapshots
 from annotate.coverage.dashboard import dashboard
 from annotate.history import verifying
-from annotate.models import Purpose, Slot
+from annotate.models import Purpose, Rating, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
 from annotate.setup_form.study import StudyForm
@@ -147,9 +147,27 @@ def test_the_others_ticks_are_compared(study):
     for slot in study.slots.select_related("annotator"):
         same = slot.annotator.name == "A01" or slot.unit_id % 3
         tick(slot, keys[slot.unit_id % 2] if same else keys[1 - slot.unit_id % 2])
-    signal = monitoring.signals_of(study.annotators.get(name="A01"))["ticks_agreement"]
+    person = study.annotators.get(name="A01")
+    signal = monitoring.signals_of(person)["ticks_agreement"]
     assert signal.n == 18
     assert 0 < signal.value < 1
+    row = snapshots.refresh(study).data["signals"][str(person.pk)]
+    assert row["rest"] == [pytest.approx(signal.value, abs=0.001), 18]
+    gone = study.annotators.create(name="A09")  # gave the slots away
+    question = study.questions.get(key="animals|text")
+    Rating.objects.bulk_create(
+        Rating(
+            slot=slot,
+            annotator=gone,
+            question=question,
+            shot=slot.unit_id % 3 + 1,
+            value=1,
+            scale_min=0,
+            scale_max=1,
+        )
+        for slot in study.slots.exclude(annotator=person)
+    )
+    assert monitoring.signals_of(person)["ticks_agreement"] == signal
 
 
 def test_a_repeat_is_compared_by_what_is_ticked(study):
