@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import timedelta
 from threading import Barrier, BrokenBarrierError
 
 import pytest
@@ -34,6 +35,18 @@ def at_once(work, jobs):
 
     with ThreadPoolExecutor(len(jobs)) as pool:
         return list(pool.map(run, jobs))
+
+
+def meet(monkeypatch, module, name, number):
+    """Let so many meet before a function; whoever a lock keeps away is not awaited."""
+    function, everybody = getattr(module, name), Barrier(number)
+
+    def together(*given, **named):
+        with suppress(BrokenBarrierError):
+            everybody.wait(timeout=1)
+        return function(*given, **named)
+
+    monkeypatch.setattr(module, name, together)
 
 
 def test_one_free_slot_goes_to_one_of_many():
@@ -98,6 +111,31 @@ def test_submitting_from_two_tabs_submits_once():
     at_once(lambda _i: writing.submit_slot(slot=slot, annotator=ann), range(5))
     assert study.events.filter(kind="slot submitted").count() == 1
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
+
+
+def test_a_lease_that_two_release_at_once_runs_out_once(monkeypatch):
+    study = make_grid("trial", stories=1, methods=2, redundancy=1)
+    for person in add_people(study, 2):
+        choosing.take_next(person)
+    later = timezone.now() + timedelta(days=1)
+    meet(monkeypatch, leasing, "_store", 2)
+    released = at_once(lambda _: leasing.release_expired(later), range(2))
+    assert sum(released) == 2
+    assert study.events.filter(kind="lease expired").count() == 2
+    assert problems(study) == []
+
+
+def test_a_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
+    study = make_study(annotators=3, consented=True)
+    unit = study.units.first()
+    meet(monkeypatch, leasing, "_leave", 3)
+    at_once(
+        lambda slot: leasing.skip(slot, slot.annotator, reason="unclear"),
+        list(unit.slots.select_related("annotator")),
+    )
+    unit.refresh_from_db()
+    assert unit.set_aside_at is not None
+    assert problems(study) == []
 
 
 def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
