@@ -451,6 +451,7 @@ def test_means_of_raters_and_method_level_scores_plan_what_they_can():
     power, _ = analysis(means.assign(annotator=MEAN_OF_RATERS), scores)
     of = power[power["grows"] == "annotators"]
     assert of["reason"].str.contains("means over raters").all()
+    assert power["n_annotators"].isna().all()
     assert power.loc[power["grows"] == "stories", "half_width"].notna().any()
     flat = scores.groupby(["method", "metric"])["score"].mean().reset_index()
     power, _ = analysis(rows, flat.assign(story=""))

@@ -103,8 +103,13 @@ def test_fvd_says_which_stories_it_left_out(tmp_path, archive):
     assert value.trace["left_out"] == ["3", "4"]
 
 
-def test_fvd_is_undefined_for_pictures(tmp_path):
-    run = Run("Alder", (told([1, 2]),), (told([3, 4]),))
+@pytest.mark.parametrize("side", ["output", "truth", "both"])
+def test_fvd_is_undefined_for_pictures(tmp_path, side):
+    output, truth = (
+        told([1, 2]) if side in (one, "both") else filmed(tmp_path, TIMES, method=one)
+        for one in ("output", "truth")
+    )
+    run = Run("Alder", (output,), (truth,))
     (value,) = score(FrechetDistance("i3d"), run, tmp_path)
     assert value.value is None
     assert value.reason == "no video has a true one of the same story"

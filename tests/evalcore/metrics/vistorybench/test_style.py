@@ -9,6 +9,7 @@ from hypothesis.extra import numpy as arrays
 from evalcore.metrics import registry
 from evalcore.metrics.base import RenderedCharacter
 from evalcore.metrics.consistency import mean_cosine
+from evalcore.metrics.encoders import csd
 from evalcore.metrics.vistorybench.csd import (
     StyleConsistency,
     StyleFaithfulness,
@@ -42,6 +43,13 @@ def csd_self():
 @pytest.fixture
 def csd_cross():
     return with_colours(StyleFaithfulness("vsb-paper"))
+
+
+@pytest.mark.parametrize("metric", [StyleConsistency, StyleFaithfulness])
+def test_the_program_squashes_and_the_paper_crops(metric, monkeypatch):
+    monkeypatch.setattr(csd, "csd_encoder", lambda way: way)
+    assert metric("vsb-code-2026.02").encoder == "squash"
+    assert metric("vsb-paper").encoder == "centercrop"
 
 
 class TestSelf:
@@ -103,7 +111,8 @@ class TestCross:
 
     def test_a_character_without_pictures_is_replaced_by_the_first_that_has_one(self):
         fox, owl = RenderedCharacter("Fox"), character("Owl", scene(doll(GREEN)))
-        rendering = story([scene()], [("Fox", "Nobody")], [fox, owl])
+        hen = character("Hen", scene(doll(BLUE)))
+        rendering = story([scene()], [("Fox", "Nobody")], [fox, owl, hen])
         assert references_of(rendering, rendering.shots[0]) == [
             ("Fox", owl.references[0])
         ]
