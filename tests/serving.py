@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 import urllib.request
-from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,6 +26,12 @@ def answers(port: int) -> bool:
             return response.status == 200
     except OSError:
         return False
+
+
+def hear_signals() -> None:
+    """Undo what tests inherit: nohup ignores SIGHUP, a job in the background SIGINT."""
+    for number in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(number, signal.SIG_DFL)
 
 
 def wait_until(is_so, seconds: float, what: str) -> float:
@@ -64,8 +69,7 @@ class Served:
             stderr=subprocess.STDOUT,
             text=True,
             start_new_session=True,
-            # Tests that run under nohup ignore it, and what they start does, too.
-            preexec_fn=partial(signal.signal, signal.SIGHUP, signal.SIG_DFL),
+            preexec_fn=hear_signals,
         )
 
     def __enter__(self) -> "Served":

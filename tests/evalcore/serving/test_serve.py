@@ -14,7 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalcore.management.commands import serve
-from tests.serving import Served, free_port, wait_until
+from tests.serving import Served, free_port, hear_signals, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -130,6 +130,7 @@ def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
         cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
+        preexec_fn=hear_signals,
     )
     told, _ = server.communicate(timeout=60)
     assert server.returncode == 0
