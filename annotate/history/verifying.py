@@ -87,7 +87,7 @@ def _redundancy(study: Study) -> Iterator[str]:
             n=Count("slots", filter=inside & Q(slots__round=round_))
         )
         wrong = Q(n__gt=F("redundancy"))
-        if study.template:
+        if study.is_planned:
             wrong |= Q(n__lt=F("redundancy"))
         for unit in units.filter(wrong):
             yield (
@@ -179,7 +179,7 @@ def _answers(study: Study) -> Iterator[str]:
                 for question in asked
                 if question.is_asked_of(story)
             )
-            if not (wanted if study.template else 1) <= slot.n <= wanted:
+            if not (wanted if study.is_planned else 1) <= slot.n <= wanted:
                 told = f"{slot.n} current {name} for {wanted} questions"
                 yield f"slot {slot.code}: {told}"
         yield from _answers_of(model, study)
@@ -223,7 +223,7 @@ def _looks(study: Study) -> Iterator[str]:
     An imported table may leave shots out.
     """
     boxes = [q for q in study.questions.all() if kind_of(q).of_shots]
-    if not (boxes and study.template):
+    if not (boxes and study.is_planned):
         return
     shots = _shots(study)
     own = Count("looks", filter=Q(looks__annotator=F("annotator")))

@@ -121,6 +121,11 @@ class Study(models.Model):
         return tuple(f"{above}{name}{below}" for name in names)
 
     @property
+    def is_planned(self) -> bool:
+        """Say whether a plan made its slots; answers that were imported have none."""
+        return bool(self.template)
+
+    @property
     def is_open(self) -> bool:
         """Say whether annotators arrive one by one and take free slots."""
         return self.assignment == self.Assignment.OPEN

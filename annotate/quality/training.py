@@ -16,8 +16,7 @@ from annotate.quality_rules.signals import is_right
 from annotate.slots import leasing
 from annotate.slots.admission import is_training_needed
 from annotate.slots.locking import locked_annotator
-
-PASS_MARK, ATTEMPTS = 0.7, 2
+from annotate.studies.definition import Training
 
 
 @dataclass(frozen=True)
@@ -125,7 +124,7 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
     )
     done = [slot for slot in slots if slot.submitted_at is not None]
     marked = [mark for slot in done for mark in marks(slot)]
-    share = annotator.study.training.get("pass_mark", PASS_MARK)
+    share = annotator.study.training.get("pass_mark", Training.pass_mark)
     return TrainingResult(
         right=sum(mark.right for mark in marked),
         n=len(marked),
@@ -148,7 +147,7 @@ def conclude(annotator: Annotator) -> bool | None:
     found = result(person, round_)
     if not found.is_over:
         return None
-    attempts = person.study.training.get("attempts", ATTEMPTS)
+    attempts = person.study.training.get("attempts", Training.attempts)
     failed = not found.passed and round_ >= attempts
     person.training_attempts = round_
     if found.passed:

@@ -10,7 +10,8 @@ from evalcore.importing.commands import ImportCommand, short_name
 
 class Command(ImportCommand):
     help = (
-        "Read ratings or choices that people gave elsewhere into a closed study. "
+        "Read ratings or choices that people gave elsewhere into a closed study; "
+        "rankings go to python -m analysis leaderboard --rankings. "
         "Example: import_judgements --ratings ratings.csv --scale 1:5 "
         "--benchmark dsg --study dsg --create"
     )
