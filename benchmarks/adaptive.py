@@ -33,8 +33,8 @@ from annotate.next_slot.adaptive import (
     StopRule,
     information,
     pick,
+    posterior,
     separated,
-    standing,
     weights,
 )
 
@@ -113,7 +113,7 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
     while len(log) < SLOTS and (study.stopped is None or len(log) < FIXED):
         if len(log) % BATCH == 0:
             start = time.perf_counter()
-            known = standing(wins, ties)
+            known = posterior(wins, ties)
             if adaptive:
                 gain = information(known, top=TOP)
             study.seconds += time.perf_counter() - start
@@ -178,7 +178,7 @@ def errors(
     found = {
         "win rate, raw": win_rates(log, np.ones(len(log))) - truth,
         "win rate, weighted": win_rates(log, weight) - truth,
-        "ability, posterior": standing(wins, ties).mean - ability[order],
+        "ability, posterior": posterior(wins, ties).mean - ability[order],
         "ability, Davidson": abilities - ability[order],
     }
     return {name: error[place] for name, error in found.items()}

@@ -177,10 +177,10 @@ def _majorities(
     # In the order of the methods' names: a and b change places where they are turned.
     answer = np.where(turned & (answer < TIE), 1 - answer, answer)
     votes = np.bincount(unit * len(OUTCOMES) + answer, minlength=len(keys) * 4)
-    verdict = majority(votes.reshape(-1, len(OUTCOMES)).astype(float))
+    decided = majority(votes.reshape(-1, len(OUTCOMES)).astype(float))
     low, high = keys // M % M, keys % M
-    winner, loser = np.where(verdict < 0, high, low), np.where(verdict < 0, low, high)
-    plane = np.where(verdict == 0, TIED, WINS)
+    winner, loser = np.where(decided < 0, high, low), np.where(decided < 0, low, high)
+    plane = np.where(decided == 0, TIED, WINS)
     clusters = {
         "stories": (keys // (M * M), n_stories),
         "annotators": (np.zeros(len(keys), int), 1),

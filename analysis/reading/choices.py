@@ -95,14 +95,14 @@ def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
     for criterion, answers in choices.groupby("criterion", sort=True):
         pairs, votes = annotator_votes(answers)
         total = np.asarray(votes.sum(axis=0), float).reshape(len(pairs), len(OUTCOMES))
-        verdict = majority(total)
+        winner = majority(total)
         counts = pairs[["method_a", "method_b"]].assign(
             wins_a=total[:, 0],
             ties=total[:, 2],
             wins_b=total[:, 1],
-            majority_wins_a=verdict == 1,
-            majority_ties=verdict == 0,
-            majority_wins_b=verdict == -1,
+            majority_wins_a=winner == 1,
+            majority_ties=winner == 0,
+            majority_wins_b=winner == -1,
             n_stories=1,
         )
         summed = counts.groupby(["method_a", "method_b"], as_index=False).sum()

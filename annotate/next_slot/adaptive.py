@@ -51,7 +51,7 @@ class MethodEstimates:
         return np.argsort(-self.mean, kind="stable")[:size]
 
 
-def standing(
+def posterior(
     wins: Array, ties: Array | None = None, *, prior_sd: float = 1.0
 ) -> MethodEstimates:
     r"""Return the posterior of the abilities under Bradley and Terry.
@@ -79,7 +79,7 @@ def standing(
 
     Examples
     --------
-    >>> found = standing(np.array([[0, 3], [1, 0]]), prior_sd=math.inf)
+    >>> found = posterior(np.array([[0, 3], [1, 0]]), prior_sd=math.inf)
     >>> round(float(found.mean[0] - found.mean[1]), 6) == round(math.log(3), 6)
     True
     """

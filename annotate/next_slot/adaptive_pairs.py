@@ -57,7 +57,7 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
     more than what is leased.
     """
     board = _board(study)
-    known = _standing(study, board)
+    known = _posterior(study, board)
     asked = study.adaptive
     rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
     if rule.holds(known):
@@ -123,7 +123,7 @@ def _allowed(
     return adaptive.counterbalanced(own_left, own_right, excess)
 
 
-def _standing(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
+def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
     size = len(board.methods)
     wins, ties = np.zeros((2, size, size))
     given = (
@@ -148,7 +148,7 @@ def _standing(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
             wins[j, i] += n
         else:
             ties[i, j] += n
-    return adaptive.standing(wins, ties)
+    return adaptive.posterior(wins, ties)
 
 
 @transaction.atomic

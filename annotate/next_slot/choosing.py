@@ -23,7 +23,7 @@ from annotate.next_slot import adaptive_pairs
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
 from annotate.slots import errors, leasing
-from annotate.slots.leasing import UNFINISHED, Claim, LastPlace
+from annotate.slots.leasing import UNFINISHED, LastPlace, Place
 from annotate.slots.locking import locked_annotator, locked_slot
 
 ReadSlot = Callable[[int], Slot]
@@ -50,27 +50,27 @@ class NextStep:
     """The next slot, or why there is none.
 
     `minutes` tells when to try again while everything that is left is with others.
-    `claim` is where a free slot is to stand, if that was found out on the way. `taken`
+    `place` is where a free slot is to stand, if that was found out on the way. `taken`
     says whether the annotator has the lease now.
     """
 
     kind: Next
     slot: Slot | None = None
     minutes: int = 0
-    claim: Claim | None = None
+    place: Place | None = None
     taken: bool = False
 
 
-def outlook(annotator: Annotator) -> NextStep:
+def next_step(annotator: Annotator) -> NextStep:
     """Return what the annotator should do next.
 
     Reads only, but writes down when the stop rule of an adaptive study holds.
     """
     person = Annotator.objects.select_related("study").get(pk=annotator.pk)
-    return _outlook(person, lambda pk: Slot.objects.get(pk=pk))
+    return _next_step(person, lambda pk: Slot.objects.get(pk=pk))
 
 
-def _outlook(person: Annotator, read: ReadSlot) -> NextStep:
+def _next_step(person: Annotator, read: ReadSlot) -> NextStep:
     """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
         return NextStep(Next.STOPPED)
@@ -82,8 +82,8 @@ def _outlook(person: Annotator, read: ReadSlot) -> NextStep:
 
 
 def next_slot(annotator: Annotator) -> Slot | None:
-    """Return the next slot, or None; `outlook` says why there is none."""
-    return outlook(annotator).slot
+    """Return the next slot, or None; `next_step` says why there is none."""
+    return next_step(annotator).slot
 
 
 def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
@@ -95,7 +95,7 @@ def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
         return work
     assert own.position is not None
     # Slots that are claimed one by one come before a check that is laid among them.
-    at = leasing.claim_position(person)
+    at = leasing.next_position(person)
     return (_best_free(person, read) if at < own.position else None) or work
 
 
@@ -121,13 +121,13 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)
     read = partial(locked_slot, study=person.study)
-    following = _wished(person, wish, read) or _outlook(person, read)
+    following = _wished(person, wish, read) or _next_step(person, read)
     if following.slot is None or not _goes_on(person, following, session):
         return following
-    moved = control_slots.begin_session(person, following.slot, following.claim)
-    claim = None if moved else following.claim
+    moved = control_slots.begin_session(person, following.slot, following.place)
+    place = None if moved else following.place
     try:
-        slot = leasing.take_locked(following.slot, person, claim)
+        slot = leasing.take_locked(following.slot, person, place)
     except errors.SlotTakenError:
         return None
     return NextStep(Next.WORK, slot, taken=True)
@@ -146,11 +146,11 @@ def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextStep | None:
     slot = free_slot(person, wish, ["unit"])
     if slot is None:
         return None
-    claim = leasing.last_place(person).claim(slot.unit.story_id)
+    place = leasing.last_place(person).place_for(slot.unit.story_id)
     own = leasing.waiting(person).values_list("started_at", "position").first()
-    if own is not None and (own[0] is not None or claim.position >= cast(int, own[1])):
+    if own is not None and (own[0] is not None or place.position >= cast(int, own[1])):
         return None
-    return NextStep(Next.WORK, read(slot.pk), claim=claim)
+    return NextStep(Next.WORK, read(slot.pk), place=place)
 
 
 def _goes_on(person: Annotator, following: NextStep, session: int | None) -> bool:
@@ -161,7 +161,7 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     assert slot is not None
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
-    return session == leasing.session_for(slot, person, following.claim)
+    return session == leasing.session_for(slot, person, following.place)
 
 
 def has_room(annotator: Annotator) -> bool:
@@ -253,19 +253,19 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
         return None
     free = free_slots(annotator)
     if annotator.study.adaptive:
-        seen, _place = _seen(annotator)
+        seen, _last = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
         slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
         return None if slot is None else NextStep(Next.WORK, slot)
     candidates = _candidates(annotator, free[:WINDOW])
     if not candidates:
         return None
-    seen, place = _seen(annotator)
+    seen, last = _seen(annotator)
     chosen = best(candidates, seen)
     assert chosen is not None
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
         chosen = best(_candidates(annotator, free[:WIDE_WINDOW]), seen) or chosen
-    return NextStep(Next.WORK, read(chosen.slot), claim=place.claim(chosen.story))
+    return NextStep(Next.WORK, read(chosen.slot), place=last.place_for(chosen.story))
 
 
 def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:

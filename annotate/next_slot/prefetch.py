@@ -26,7 +26,7 @@ def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
     here = leasing.waiting(annotator).filter(session=row.session)
     own = list(here.exclude(pk=row.pk).exclude(purpose=Purpose.TRAINING))
     free = [] if len(own) >= MOST else _free(annotator, row)
-    return _in_order(own, free, leasing.claim_position(annotator))[:MOST]
+    return _in_order(own, free, leasing.next_position(annotator))[:MOST]
 
 
 def _free(annotator: Annotator, row: Slot) -> list[Slot]:

@@ -20,18 +20,18 @@ Candidates = Iterable[tuple[Unit, Slot | None]]
 
 
 def begin_session(
-    annotator: Annotator, following: Slot, claim: leasing.Claim | None = None
+    annotator: Annotator, following: Slot, place: leasing.Place | None = None
 ) -> bool:
     """Lay the checks of a session into it, if `following` is its first slot.
 
-    `claim` is where a free slot is to stand, if that is known. Return whether checks
+    `place` is where a free slot is to stand, if that is known. Return whether checks
     were laid or dropped: slots to come may stand elsewhere now. Call with the annotator
     locked.
     """
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
-    session = leasing.session_for(following, annotator, claim)
+    session = leasing.session_for(following, annotator, place)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
         return False
@@ -71,7 +71,7 @@ def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
     """
     planned = cast("list[int]", list(here.values_list("position", flat=True)))
     if not planned:
-        first = leasing.claim_position(person)
+        first = leasing.next_position(person)
         planned = [
             first + leasing.SPACING * i for i in range(person.study.session_size)
         ]

@@ -88,21 +88,21 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
     return take_locked(slot, locked_annotator(annotator))
 
 
-def take_locked(slot: Slot, person: Annotator, claim: "Claim | None" = None) -> Slot:
+def take_locked(slot: Slot, person: Annotator, place: "Place | None" = None) -> Slot:
     """Lease a slot as `take` does, to an annotator who is locked already.
 
-    `claim` is where a free slot is to stand, if it was locked to find that out.
+    `place` is where a free slot is to stand, if it was locked to find that out.
     """
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
-    held = slot if claim else locked_slot(slot.pk, person.study)
+    held = slot if place else locked_slot(slot.pk, person.study)
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
     if is_free:
         held.probability, held.alternatives = slot.probability, slot.alternatives
         held.offered_at = slot.offered_at
-        claim = claim or _claim(held, person)
+        place = place or _free_place(held, person)
         held.annotator, held.claimed = person, True
-        held.session, held.position = claim.session, claim.position
+        held.session, held.position = place.session, place.position
     if held.annotator_id != person.pk or held.state not in UNFINISHED:
         raise SlotTakenError("This story is with somebody else, or closed.")
     if first := lacking(person, held.purpose):
@@ -121,21 +121,21 @@ CLAIM = (
 
 
 @dataclass(frozen=True)
-class Claim:
+class Place:
     """Where a free slot stands among those of the annotator who takes it."""
 
     session: int
     position: int
 
 
-def _claim(free: Slot, person: Annotator) -> Claim:
+def _free_place(free: Slot, person: Annotator) -> Place:
     """Return where a free slot becomes the annotator's last one, if it may."""
     same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
     unit = Unit.objects.filter(pk=free.unit_id)
     story, judged = unit.values_list("story", Exists(same)).get()
     if judged:
         raise SlotTakenError("You have judged this story already.")
-    return last_place(person).claim(story)
+    return last_place(person).place_for(story)
 
 
 @dataclass(frozen=True)
@@ -154,9 +154,9 @@ class LastPlace:
         closed = self.stories is None or story in self.stories
         return self.session + closed
 
-    def claim(self, story: Hashable) -> Claim:
+    def place_for(self, story: Hashable) -> Place:
         """Return where a slot of this story would stand."""
-        return Claim(self.session_for(story), self.position + SPACING)
+        return Place(self.session_for(story), self.position + SPACING)
 
 
 # What `place_after` needs to know of a slot.
@@ -193,24 +193,24 @@ def place_after(rows: Sequence[tuple[Any, ...]], study: Study) -> LastPlace:
     return LastPlace(session, position, None if full else frozenset(r[4] for r in here))
 
 
-def claim_position(annotator: Annotator) -> int:
+def next_position(annotator: Annotator) -> int:
     """Return where a slot stands that the annotator takes over now."""
     return last_place(annotator).position + SPACING
 
 
-def session_for(slot: Slot, annotator: Annotator, claim: Claim | None = None) -> int:
+def session_for(slot: Slot, annotator: Annotator, place: Place | None = None) -> int:
     """Return the session in which the annotator would do a slot.
 
-    `claim` is where a free slot will stand, if that is known already.
+    `place` is where a free slot will stand, if that is known already.
     """
-    if claim is not None:
-        return claim.session
+    if place is not None:
+        return place.session
     if slot.session is not None:
         return slot.session
     return last_place(annotator).session_for(slot.unit.story_id)
 
 
-def renew(slot: Slot, annotator: Annotator) -> bool:
+def heartbeat(slot: Slot, annotator: Annotator) -> bool:
     """Let a lease run on because its annotator gives a sign; say whether it does.
 
     One that ran out begins again while the slot is still the annotator's.

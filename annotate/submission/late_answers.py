@@ -129,15 +129,15 @@ def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
     `since` is when they first had that.
     """
     now = timezone.now()
-    claim = last_place(person).claim(lost.unit.story_id)
+    place = last_place(person).place_for(lost.unit.story_id)
     surplus = Slot.objects.create(
         study=person.study,
         unit_id=lost.unit_id,
         round=lost.round,
         state=Slot.State.LEASED,
         annotator=person,
-        session=claim.session,
-        position=claim.position,
+        session=place.session,
+        position=place.position,
         claimed=True,
         a_is_left=lost.a_is_left,
         turn=lost.turn,

@@ -82,7 +82,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(who=WHO)
     def look(self, who):
         person = self.person(who)
-        seen = choosing.outlook(person)
+        seen = choosing.next_step(person)
         working = leasing.may_work(person)
         assert (seen.kind == choosing.Next.STOPPED) == (not working)
         assert (seen.kind == choosing.Next.WORK) == (seen.slot is not None)
@@ -91,7 +91,7 @@ class Crowd(RuleBasedStateMachine):
     @rule(who=WHO, which=WHICH)
     def heartbeat(self, who, which):
         if code := pick(self.pages[who], which):
-            leasing.renew(Slot.objects.get(code=code), self.person(who))
+            leasing.heartbeat(Slot.objects.get(code=code), self.person(who))
 
     @rule(who=WHO, which=WHICH, value=st.integers(0, 4))
     def answer(self, who, which, value):

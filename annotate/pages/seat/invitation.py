@@ -268,7 +268,7 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     consequences.finish_if_done(annotator)
-    following = choosing.outlook(annotator)
+    following = choosing.next_step(annotator)
     finished = annotator.state == Annotator.State.FINISHED
     if not finished and following.slot is not None:
         return redirect("rate-entry", request.token)

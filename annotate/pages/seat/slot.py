@@ -78,7 +78,7 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
 @for_annotator
 def heartbeat(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Let the lease run on while the page is open and somebody is there."""
-    renewed = leasing.renew(get_slot(annotator, code), annotator)
+    renewed = leasing.heartbeat(get_slot(annotator, code), annotator)
     return HttpResponse(status=204 if renewed else 409)
 
 

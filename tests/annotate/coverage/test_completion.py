@@ -280,7 +280,7 @@ def test_whoever_is_invited_to_a_draft_is_not_missed():
 def test_whoever_has_a_story_in_hand_is_at_work(vanished):
     ann = vanished.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
-    leasing.renew(slot, ann)
+    leasing.heartbeat(slot, ann)
     assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A02"]
 
 

@@ -15,9 +15,9 @@ from annotate.next_slot.adaptive import (
     counterbalanced,
     information,
     pick,
+    posterior,
     probabilities,
     separated,
-    standing,
     weights,
 )
 from tests.counting import calls
@@ -46,7 +46,7 @@ def test_the_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
             2 * prior_sd**2
         )
 
-    known = standing(wins, ties, prior_sd=prior_sd)
+    known = posterior(wins, ties, prior_sd=prior_sd)
     found = minimize(loss, np.zeros(m), method="BFGS", options={"gtol": 1e-8}).x
     assert known.mean == pytest.approx(found, abs=1e-5)
     assert known.mean.sum() == pytest.approx(0, abs=1e-9)
@@ -64,12 +64,12 @@ def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
     found = fit_model(np.stack([wins, ties])[None])
     theta, converged = found.theta, found.converged
     assert converged.all()
-    known = standing(wins, ties, prior_sd=math.inf)
+    known = posterior(wins, ties, prior_sd=math.inf)
     assert known.mean == pytest.approx(theta[0], abs=1e-7)
 
 
 def test_no_votes_leave_the_prior():
-    known = standing(np.zeros((4, 4)), prior_sd=2.0)
+    known = posterior(np.zeros((4, 4)), prior_sd=2.0)
     assert known.mean.tolist() == [0, 0, 0, 0]
     gap = np.array([1, -1, 0, 0])
     assert gap @ known.covariance @ gap == pytest.approx(8)
@@ -78,15 +78,15 @@ def test_no_votes_leave_the_prior():
 
 def test_votes_for_one_side_only_stay_finite():
     wins = np.triu(np.full((5, 5), 1000), 1)
-    known = standing(wins)
+    known = posterior(wins)
     assert np.isfinite(known.covariance).all()
     assert (np.diff(known.mean) < 0).all()
     with pytest.raises(ValueError, match="finite maximum"):
-        standing(wins, prior_sd=math.inf)
+        posterior(wins, prior_sd=math.inf)
 
 
 def test_one_method_stands_alone():
-    known = standing(np.zeros((1, 1)))
+    known = posterior(np.zeros((1, 1)))
     assert known.mean.tolist() == [0]
     assert information(known).tolist() == [[0]]
     assert separated(known, 1) == 1
@@ -97,9 +97,9 @@ def test_one_method_stands_alone():
 def test_it_is_no_more_work_than_there_are_pairs():
     """Of 50 methods are 18.6 times as many pairs as of 12."""
     few, many = votes(1, 12), votes(1, 50)
-    assert calls(lambda: standing(*many)) == calls(lambda: standing(*few))
-    fewest = calls(lambda: information(standing(*few), top=3))
-    assert calls(lambda: information(standing(*many), top=3)) < 18 * fewest
+    assert calls(lambda: posterior(*many)) == calls(lambda: posterior(*few))
+    fewest = calls(lambda: information(posterior(*few), top=3))
+    assert calls(lambda: information(posterior(*many), top=3)) < 18 * fewest
 
 
 # --- Information --------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_it_is_no_more_work_than_there_are_pairs():
 
 @given(seed=SEEDS, m=st.integers(2, 8), top=st.sampled_from([None, 1, 3]))
 def test_it_is_a_gain_and_symmetric(seed, m, top):
-    gain = information(standing(*votes(seed, m)), top=top)
+    gain = information(posterior(*votes(seed, m)), top=top)
     assert (gain >= -1e-15).all()
     assert gain == pytest.approx(gain.T)
     assert np.diag(gain) == pytest.approx(np.zeros(m))
@@ -120,8 +120,8 @@ def test_names_do_not_matter(seed, m, top):
     wins[0, 0] = 0
     order = np.random.default_rng(seed).permutation(m)
     renamed = np.ix_(order, order)
-    known = standing(wins, ties)
-    other = standing(wins[renamed], (ties + ties.T)[renamed] / 2)
+    known = posterior(wins, ties)
+    other = posterior(wins[renamed], (ties + ties.T)[renamed] / 2)
     assert other.mean == pytest.approx(known.mean[order], abs=1e-7)
     gain = information(known, top=top)
     assert information(other, top=top) == pytest.approx(gain[renamed], abs=1e-7)
@@ -129,7 +129,7 @@ def test_names_do_not_matter(seed, m, top):
 
 @given(m=st.integers(2, 9), wins=st.integers(0, 30))
 def test_equal_wins_tell_all_pairs_alike(m, wins):
-    gain = information(standing(np.full((m, m), wins) * (1 - np.eye(m))))
+    gain = information(posterior(np.full((m, m), wins) * (1 - np.eye(m))))
     pairs = gain[np.triu_indices(m, 1)]
     assert pairs > 0 if m == 2 else (pairs > 0).all()
     assert pairs == pytest.approx(np.full(len(pairs), pairs[0]))
@@ -138,10 +138,10 @@ def test_equal_wins_tell_all_pairs_alike(m, wins):
 @given(m=st.integers(2, 9), wins=st.integers(0, 30), more=st.integers(1, 30))
 def test_a_pair_that_is_known_better_tells_less(m, wins, more):
     even = np.full((m, m), wins) * (1 - np.eye(m))
-    before = information(standing(even))
+    before = information(posterior(even))
     even[0, 1] += more
     even[1, 0] += more
-    after = information(standing(even))
+    after = information(posterior(even))
     assert after[0, 1] < before[0, 1]
     assert after[0, 1] == pytest.approx(after[after > 0].min())
 
@@ -149,14 +149,14 @@ def test_a_pair_that_is_known_better_tells_less(m, wins, more):
 def test_the_boundary_of_the_top_tells_most():
     ability = np.arange(6) * -0.4
     wins = 50 / (1 + np.exp(ability - ability[:, None])) * (1 - np.eye(6))
-    gain = information(standing(wins), top=3)
+    gain = information(posterior(wins), top=3)
     assert np.unravel_index(gain.argmax(), gain.shape) == (2, 3)
 
 
 def test_the_expected_fall_of_entropy_is_that_of_a_simulation():
     """Two methods: the mutual information of the next answer and of the order."""
     for wins, losses in ((0, 0), (30, 30), (40, 25)):
-        known = standing(np.array([[0, wins], [losses, 0]]))
+        known = posterior(np.array([[0, wins], [losses, 0]]))
         spread = known.covariance[0, 0] * 2 - 2 * known.covariance[0, 1]
         gap = known.mean[0] - known.mean[1]
         d = np.random.default_rng(1).normal(gap, math.sqrt(spread), 300_000)
@@ -186,7 +186,7 @@ def test_the_expected_fall_of_entropy_is_that_of_a_simulation():
 )
 def test_probabilities_keep_the_caps_and_the_exploration(seed, m, explore, focus, most):
     free = np.random.default_rng(seed).integers(0, most + 1, (m, m))
-    gain = information(standing(*votes(seed, m)))
+    gain = information(posterior(*votes(seed, m)))
     found = probabilities(gain, free, explore=explore, focus=focus)
     open_ = np.triu(free > 0, 1)
     assert (found[~open_] == 0).all()
@@ -212,7 +212,7 @@ def test_senseless_options_are_refused(wrong):
 def test_picking_empties_every_slot_and_no_more(seed, m, stories):
     rng = np.random.default_rng(seed)
     free = np.triu(rng.integers(0, 3, (stories, m, m)), 1).transpose(1, 2, 0)
-    gain = information(standing(*votes(seed, m)))
+    gain = information(posterior(*votes(seed, m)))
     for left in range(int(free.sum()), 0, -1):
         choice = pick(gain, free, rng)
         assert choice is not None
@@ -225,7 +225,7 @@ def test_picking_empties_every_slot_and_no_more(seed, m, stories):
 
 
 def test_the_logged_probability_is_that_of_the_draw():
-    gain = information(standing(*votes(3, 3)))
+    gain = information(posterior(*votes(3, 3)))
     free = np.random.default_rng(4).integers(0, 3, (3, 3, 2))
     free[0, 1] = 1, 2
     rng = np.random.default_rng(5)
@@ -238,7 +238,7 @@ def test_the_logged_probability_is_that_of_the_draw():
 
 
 def test_a_seed_fixes_the_choice():
-    gain, free = information(standing(*votes(3, 5))), np.ones((5, 5, 4), int)
+    gain, free = information(posterior(*votes(3, 5))), np.ones((5, 5, 4), int)
     one, other = np.random.default_rng(9), np.random.default_rng(9)
     for _ in range(20):
         assert pick(gain, free, one) == pick(gain, free, other)

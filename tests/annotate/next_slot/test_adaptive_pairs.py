@@ -181,7 +181,7 @@ def test_a_stop_sends_everybody_home_with_a_code(client, study):
     own = choosing.take_next(second).slot
     assert own.pk == slot.pk, "what was begun is finished"
     answer(own, second, judged(random.Random(6)))
-    assert choosing.outlook(second).kind == choosing.Next.DONE
+    assert choosing.next_step(second).kind == choosing.Next.DONE
     assert set(study.annotators.values_list("state", flat=True)) == {
         Annotator.State.FINISHED
     }

@@ -45,7 +45,7 @@ def do_everything(person):
 
 
 def kind(person):
-    return choosing.outlook(person).kind
+    return choosing.next_step(person).kind
 
 
 # Work, taken, done, stopped -----------------------------------------------------------
@@ -57,7 +57,7 @@ def test_what_others_hold_is_taken_and_not_done():
     held = take(first)
     while (slot := take(second)) is not None:
         submit(slot, second)
-    waiting = choosing.outlook(second)
+    waiting = choosing.next_step(second)
     assert waiting.kind == Next.TAKEN
     assert waiting.minutes == 30
     submit(held, first)
@@ -79,11 +79,11 @@ def test_minutes_tell_when_the_first_lease_runs_out(clock):
     take(first)
     clock.move(20)
     take(second)
-    assert choosing.outlook(third) == choosing.NextStep(Next.TAKEN, minutes=10)
+    assert choosing.next_step(third) == choosing.NextStep(Next.TAKEN, minutes=10)
     clock.move(9.5)
-    assert choosing.outlook(third).minutes == 1
+    assert choosing.next_step(third).minutes == 1
     clock.move(60)
-    assert choosing.outlook(third).minutes == 1, "ended, but nobody has looked yet"
+    assert choosing.next_step(third).minutes == 1, "ended, but nobody has looked yet"
     assert choosing.take_next(third).kind == Next.WORK
 
 

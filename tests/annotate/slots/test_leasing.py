@@ -84,7 +84,7 @@ def test_a_lease_lasts_as_long_as_the_study_says(study, people, clock):
 def test_a_heartbeat_and_an_answer_let_a_lease_run_on(study, people, clock):
     slot = take(people[0])
     clock.move(29)
-    assert leasing.renew(slot, people[0])
+    assert leasing.heartbeat(slot, people[0])
     clock.move(29)
     answer(slot, people[0])
     clock.move(29)
@@ -98,25 +98,25 @@ def test_a_heartbeat_takes_a_planned_slot_again_whose_lease_ran_out(planned, clo
     slot = take(person)
     clock.move(31)
     leasing.release_expired()
-    assert leasing.renew(slot, person)
+    assert leasing.heartbeat(slot, person)
     assert (fresh(slot).state, fresh(slot).lease) == ("leased", 2)
     assert told(slot) == ["slot taken", "lease expired", "slot taken"]
     Annotator.objects.filter(pk=person.pk).update(state="paused")
     clock.move(31)
     leasing.release_expired()
-    assert not leasing.renew(slot, person)
+    assert not leasing.heartbeat(slot, person)
 
 
 def test_a_heartbeat_for_a_slot_of_somebody_else_changes_nothing(study, people):
     slot = take(people[0])
     until = slot.lease_until
-    assert not leasing.renew(slot, people[1])
+    assert not leasing.heartbeat(slot, people[1])
     assert fresh(slot).lease_until == until
 
 
 def test_a_heartbeat_for_a_submitted_slot_changes_nothing(study, people):
     slot = submit(take(people[0]), people[0])
-    assert not leasing.renew(slot, people[0])
+    assert not leasing.heartbeat(slot, people[0])
     assert fresh(slot).state == "submitted"
 
 
@@ -337,7 +337,7 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
     unit.refresh_from_db()
     assert unit.set_aside_at is not None
     newcomer = add_people(planned, 1)[0]
-    assert choosing.outlook(newcomer).kind == "done"
+    assert choosing.next_step(newcomer).kind == "done"
     unit.set_aside_at = None
     unit.save()
     assert take(newcomer).unit_id == unit.pk

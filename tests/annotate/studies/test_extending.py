@@ -440,7 +440,7 @@ def change(study, kind, number, person):
         withdraw_units(study, methods=[["Alder", "Birch"][number]])
     elif kind == "revoke":
         revoke(person)
-    elif person.state != "revoked" and choosing.outlook(person).slot is not None:
+    elif person.state != "revoked" and choosing.next_step(person).slot is not None:
         work(person)
 
 
