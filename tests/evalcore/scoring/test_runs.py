@@ -584,26 +584,33 @@ def wait_for(condition, seconds=60):
         time.sleep(0.1)
 
 
-def start_worker(env) -> subprocess.Popen:
-    return subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "celery",
-            "--quiet",
-            "-A",
-            "evalcore.celery",
-            "worker",
-            "--queues",
-            "cpu",
-            "--pool",
-            "solo",
-            "--loglevel",
-            "warning",
-        ],
-        env=env,
-        cwd=ROOT,
-    )
+WORKER = (
+    *("--quiet", "-A", "evalcore.celery", "worker", "--queues", "cpu"),
+    *("--pool", "solo", "--loglevel", "warning"),
+)
+# Takes its time with every output, so that whoever watches can be slow, too.
+SLOW_WORKER = """
+import time
+import django
+from celery.__main__ import main
+import evalcore.celery
+
+django.setup()
+from evalcore.scoring import chunks
+
+class SlowEngine(chunks.Engine):
+    def run(self, jobs):
+        for outcome in super().run(jobs):
+            time.sleep(0.1)
+            yield outcome
+
+chunks.Engine = SlowEngine
+main()
+"""
+
+
+def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
+    return subprocess.Popen([sys.executable, *program, *WORKER], env=env, cwd=ROOT)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -614,7 +621,7 @@ def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     env = environment(tmp_path)
     moments = random.Random(7)
     for kill in range(3):
-        worker = start_worker(env)
+        worker = start_worker(env, ("-c", SLOW_WORKER))
         try:
             goal = MetricScore.objects.count() + moments.randint(1, 60)
             wait_for(lambda goal=goal: MetricScore.objects.count() >= goal)
@@ -623,7 +630,9 @@ def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
             worker.wait()
         run.refresh_from_db()
         assert run.state == "running", kill
-        MetricChunk.objects.update(heartbeat_at=timezone.now() - timedelta(minutes=5))
+        # Silent for long, and not given up, as one would be that takes three workers.
+        silent = timezone.now() - timedelta(minutes=5)
+        MetricChunk.objects.update(heartbeat_at=silent, lost=0)
     worker = start_worker(env)
     try:
         wait_for(lambda: MetricRun.objects.get().state == "done")
