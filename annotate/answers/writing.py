@@ -91,12 +91,10 @@ def record_answer(
             return current or same[0]
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
-        kind = kind_of(question)
-        if kind.of_shots:
-            refuse_unknown_shot(held, 0)
+        _refuse_box(question)
         if question.stories and not question.is_asked_of(held.unit.story):
             raise BadAnswerError("This question is not asked of this story.")
-        fields = kind.fields(held, question, value)
+        fields = kind_of(question).fields(held, question, value)
         renew(held)
         if current is not None and current.value == fields["value"]:
             return current
@@ -123,6 +121,14 @@ def _refuse_after_feedback(held: Slot) -> None:
     if held.purpose == Purpose.TRAINING and held.state == Slot.State.SUBMITTED:
         # What was expected has been told.
         raise AnswerError(_("This answer is closed and cannot be changed."))
+
+
+def _refuse_box(question: Question) -> None:
+    """Raise for a label's box: boxes are answered shot by shot."""
+    if kind_of(question).of_shots:
+        raise BadAnswerError(
+            f"{question.key} is a label's box: send it shot by shot, under `ticked`."
+        )
 
 
 def refuse_unknown_shot(held: Slot, shot: int) -> None:

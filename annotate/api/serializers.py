@@ -112,7 +112,11 @@ class SlotSerializer(serializers.Serializer):
     code = serializers.CharField()
     session = serializers.IntegerField()
     lease_until = serializers.DateTimeField()
-    questions = ShownQuestionSerializer(many=True)
+    questions = ShownQuestionSerializer(
+        many=True,
+        help_text="the boxes of a checklist, label|text and label|video, among them: "
+        "they are asked of every shot and sent under `ticked`; no answer is told here",
+    )
     videos = serializers.DictField(
         child=serializers.CharField(), help_text="side: address of its video"
     )

@@ -193,6 +193,8 @@ def test_a_checklist_is_ticked_shot_by_shot():
     assert response.status_code == 409
     assert "shot 3" in str(response.json())
     assert not Rating.objects.exists()  # all or nothing
+    refused = client.post(url, {"answers": {"pan|text": "1"}}, format="json")
+    assert "send it shot by shot, under `ticked`" in str(refused.json())
     for wrong in (
         {"1": ["fish|text"]},
         {"9": []},

@@ -1,6 +1,7 @@
 """The boxes of a checklist: stored shot by shot, submitted when all were looked at."""
 
 import json
+import re
 
 import pytest
 from django.urls import reverse
@@ -147,7 +148,8 @@ def test_the_story_must_have_the_shot(study, shot):
 def test_a_box_is_no_answer_to_the_whole_story(study):
     slot, person = slot_of(study)
     box = study.questions.first()
-    with pytest.raises(errors.BadAnswerError, match="no shot"):
+    told = "pan|text is a label's box: send it shot by shot, under `ticked`."
+    with pytest.raises(errors.BadAnswerError, match=re.escape(told)):
         writing.record_answer(slot=slot, annotator=person, question=box, value=1)
     assert not Rating.objects.exists()
 
