@@ -6,12 +6,12 @@ or 1 with the number of the shot.
 """
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 
 from django.db import transaction
-from django.db.models import QuerySet
 
 from annotate.answers.writing import (
+    add_revisions,
     asked_questions,
     refuse_unknown_shot,
 )
@@ -49,19 +49,17 @@ def record_shot(
     """
     with transaction.atomic():
         person = locked_annotator(annotator)
-        given = Rating.objects.filter(slot=slot, annotator=annotator, shot=shot)
-        if client_key and given.filter(client_key=client_key).exists():
+        before = list(Rating.objects.filter(slot=slot, annotator=annotator, shot=shot))
+        if client_key and any(row.client_key == client_key for row in before):
             return 0
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
         refuse_unknown_shot(held, shot)
-        rows = _changed_boxes(held, given, set(ticked), looked)
+        rows = _changed_boxes(held, before, set(ticked), looked)
         for row in rows:
             row.annotator, row.shot, row.client_key = annotator, shot, client_key
-        again = [row.question_id for row in rows if row.revision > 1]
-        if again:
-            given.filter(is_current=True, question__in=again).update(is_current=False)
-        Rating.objects.bulk_create(rows)
+        if rows:
+            add_revisions(held, rows, before)
         _keep_word(held, person, shot, looked)
         renew(held)
     return len(rows)
@@ -76,31 +74,23 @@ def _keep_word(held: Slot, person: Annotator, shot: int, looked: bool) -> None:
 
 
 def _changed_boxes(
-    held: Slot, given: QuerySet[Rating], ticked: set[str], looked: bool
+    held: Slot, before: Sequence[Rating], ticked: set[str], looked: bool
 ) -> list[Rating]:
-    """Return the next revisions of those boxes of a shot that are not so already."""
+    """Return those boxes of a shot that are not so already."""
     questions = [q for q in asked_questions(held) if kind_of(q).of_shots]
     if not questions and not asks_of_shots(held.study):
         raise BadAnswerError("Only the boxes of a checklist are about a shot.")
     unknown = sorted(ticked - {question.key for question in questions})
     if unknown:
         raise BadAnswerError(f"There is no box {unknown[0][:80]!r} in this checklist.")
-    current = {row.question_id: row for row in given.filter(is_current=True)}
+    current = {row.question_id: row.value for row in before if row.is_current}
     rows = []
     for question in questions:
-        before = current.get(question.pk)
         value = int(question.key in ticked)
-        if before.value == value if before else not (looked or value):
-            continue
-        revision = before.revision + 1 if before else 1
-        rows.append(
-            Rating(
-                slot=held,
-                question=question,
-                revision=revision,
-                **rating_fields(question, value),
-            )
-        )
+        is_told = question.pk in current or looked or value
+        if is_told and current.get(question.pk) != value:
+            fields = rating_fields(question, value)
+            rows.append(Rating(slot=held, question=question, **fields))
     return rows
 
 

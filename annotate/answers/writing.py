@@ -1,7 +1,7 @@
-"""The only writer of answers."""
+"""The only writer of answers, also of those that `checklists` takes of a shot."""
 
-from collections import defaultdict
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -98,29 +98,44 @@ def record_answer(
         renew(held)
         if current is not None and current.value == fields["value"]:
             return current
-        if current is not None:
-            _refuse_after_feedback(held)
-            given.filter(is_current=True).update(is_current=False)
-        fields["revision"] = 1 + max((row.revision for row in revisions), default=0)
-        try:
-            with transaction.atomic():
-                return given.create(
-                    slot=slot,
-                    annotator=annotator,
-                    question=question,
-                    client_key=client_key,
-                    **fields,
-                )
-        except IntegrityError as error:
-            raise NotNowError(
-                _("This answer was changed elsewhere; load the page again.")
-            ) from error
+        row = kind_of(question).model(
+            slot=slot,
+            annotator=annotator,
+            question=question,
+            client_key=client_key,
+            **fields,
+        )
+        add_revisions(held, [row], revisions)
+        return row
 
 
-def _refuse_after_feedback(held: Slot) -> None:
+def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) -> None:
+    """Store answers of one table to a locked slot, each as its next revision.
+
+    `before` has every revision so far of these answers, and perhaps of others.
+    """
     if held.purpose == Purpose.TRAINING and held.state == Slot.State.SUBMITTED:
         # What was expected has been told.
         raise AnswerError(_("This answer is closed and cannot be changed."))
+    model = type(rows[0])
+    last: Counter[int] = Counter()
+    for old in before:
+        last[old.question_id] = max(last[old.question_id], old.revision)
+    for row in rows:
+        row.revision = last[row.question_id] + 1
+    changed = {row.question_id for row in rows}
+    overtaken = [
+        old.pk for old in before if old.is_current and old.question_id in changed
+    ]
+    if overtaken:
+        model.objects.filter(pk__in=overtaken).update(is_current=False)
+    try:
+        with transaction.atomic():
+            model.objects.bulk_create(rows)
+    except IntegrityError as error:
+        raise NotNowError(
+            _("This answer was changed elsewhere; load the page again.")
+        ) from error
 
 
 def _refuse_box(question: Question) -> None:
@@ -148,6 +163,7 @@ def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
 
     A submitted slot has an answer to each question, which can be changed only.
     """
+    _refuse_box(question)
     with transaction.atomic():
         person = locked_annotator(annotator)
         held = locked_slot(slot.pk, person.study)

@@ -154,6 +154,36 @@ def test_a_box_is_no_answer_to_the_whole_story(study):
     assert not Rating.objects.exists()
 
 
+def test_a_box_is_not_taken_back(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    with pytest.raises(errors.BadAnswerError, match="is a label's box"):
+        writing.take_back(slot=slot, annotator=person, question=study.questions.first())
+    assert values(slot, 1)["pan|text"] == 1
+
+
+def test_a_box_without_a_current_row_gets_the_next_revision(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    Rating.objects.filter(question__key="pan|text").update(is_current=False)
+    assert record(slot, person, 1, "pan|text") == 1
+    rows = Rating.objects.filter(shot=1, question__key="pan|text").order_by("revision")
+    assert list(rows.values_list("revision", "is_current")) == [(1, False), (2, True)]
+
+
+def test_boxes_of_a_training_story_stay_as_they_are(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    writing.submit_slot(slot=slot, annotator=person)
+    Slot.objects.filter(pk=slot.pk).update(purpose="training", ordinal=None)
+    study.annotators.update(trained_at=None)
+    assert record(slot, person, 1) == 0
+    with pytest.raises(errors.AnswerError, match="closed and cannot be changed"):
+        record(slot, person, 1, "pan|text")
+    assert values(slot, 1)["pan|text"] == 0
+
+
 def test_the_checklist_must_have_the_box(study):
     slot, person = slot_of(study)
     with pytest.raises(errors.BadAnswerError, match="no box 'fish"):
@@ -227,8 +257,8 @@ def test_what_is_shown(study):
 
 def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):
     slot, person = slot_of(study)
-    with django_assert_num_queries(11):
-        # savepoint and release, annotator, key, slot, shot, questions, current rows,
+    with django_assert_num_queries(12):
+        # savepoint and release twice, annotator, rows so far, slot, shot, questions,
         # insert, word, lease
         record(slot, person, 1, "pan|text", client_key="k")
 
@@ -273,6 +303,17 @@ def test_verify_wants_no_shot_in_other_studies():
 
 
 # What the browser sends
+
+
+def test_a_box_that_is_taken_back_breaks_nothing(client, study):
+    slot, _person = slot_of(study)
+    post(client, slot, sheet(1, "pan|text"))
+    row = {"kind": "answer", "id": "b", "key": "b", "question": "pan|text", "value": ""}
+    refused = post(client, slot, row).json()["refused"]
+    assert refused["b"]["final"]
+    reply = post(client, slot, sheet(1, "pan|text", "people|text", key="later"))
+    assert reply.json()["refused"] == {}
+    assert values(slot, 1)["people|text"] == 1
 
 
 def post(client, slot, *rows):

@@ -1,4 +1,7 @@
-"""The only writer of answers: drafts, revisions, repeats, refusals."""
+"""The only writer of answers: drafts, revisions, repeats, refusals.
+
+Of the boxes that it writes for checklists: `test_checklists`.
+"""
 
 from datetime import timedelta
 
