@@ -79,8 +79,7 @@ def record_answer(
     value becomes the next revision; the earlier one is kept. Before the slot is
     submitted the answer is a draft, and giving it renews the lease.
     """
-    if question.study_id != slot.study_id:
-        raise AnswerError("This question belongs to another study.")
+    _refuse_alien(question, slot)
     with transaction.atomic():
         person = locked_annotator(annotator)
         given = _given(slot, annotator, question)
@@ -136,6 +135,11 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
         raise NotNowError(
             _("This answer was changed elsewhere; load the page again.")
         ) from error
+
+
+def _refuse_alien(question: Question, slot: Slot) -> None:
+    if question.study_id != slot.study_id:
+        raise AnswerError("This question belongs to another study.")
 
 
 def _refuse_box(question: Question) -> None:
@@ -278,9 +282,12 @@ def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
 
 @transaction.atomic
 def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
-    """Store complete answers of open slots at once; return how many slots closed.
+    """Store answers of open slots at once; return how many slots closed.
 
-    For imports and simulations: the same checks as one by one, a few queries in all.
+    For imports and simulations, in a few queries. Each slot must be open, and each
+    answer be one that its question, of the same study, can have in a table. Whether
+    all that is asked of a story is answered, and nothing else, is up to the caller:
+    tables leave answers out, and have ties where a page would not take one.
     """
     slots: list[Slot] = []
     looks: list[Look] = []
@@ -296,6 +303,7 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
         }
         whole = {(0, question): value for question, value in judgement.answers.items()}
         for (shot, question), value in {**whole, **judgement.boxes}.items():
+            _refuse_alien(question, slot)
             kind = kind_of(question)
             fields = kind.stored_fields(slot, question, value) | common
             fields |= {"shot": shot} if shot else {}

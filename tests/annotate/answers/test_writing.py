@@ -232,6 +232,14 @@ def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
     assert not Slot.objects.filter(state="submitted").exists()
 
 
+def test_a_judgement_by_another_studys_question_stores_nothing(study, ann):
+    other = make_study(slug="other", benchmark=study.benchmark).questions.first()
+    judged = writing.SlotAnswers(ann.slots.first(), {other: 1}, timezone.now())
+    with pytest.raises(errors.AnswerError, match="another study"):
+        writing.store_judgements([judged])
+    assert not Rating.objects.exists()
+
+
 # Who may answer, and until when -------------------------------------------------------
 
 
