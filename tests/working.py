@@ -68,7 +68,7 @@ def always(value: str) -> Answer:
 
 def answer(slot: Slot, person: Annotator, given: Answer, seconds: float = 30.0) -> Slot:
     """Answer all questions of a slot as the page would, and submit it."""
-    for question in slot.unit.questions:
+    for question in slot.questions:
         value = given(slot, question.key)
         writing.record_answer(
             slot=slot, annotator=person, question=question, value=value

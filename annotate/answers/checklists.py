@@ -12,7 +12,6 @@ from django.db import transaction
 
 from annotate.answers.writing import (
     add_revisions,
-    asked_questions,
     refuse_unknown_shot,
 )
 from annotate.kinds.likert.kind import rating_fields
@@ -77,7 +76,7 @@ def _changed_boxes(
     held: Slot, before: Sequence[Rating], ticked: set[str], looked: bool
 ) -> list[Rating]:
     """Return those boxes of a shot that are not so already."""
-    questions = [q for q in asked_questions(held) if kind_of(q).of_shots]
+    questions = [q for q in held.questions if kind_of(q).of_shots]
     if not questions and not asks_of_shots(held.study):
         raise BadAnswerError("Only the boxes of a checklist are about a shot.")
     unknown = sorted(ticked - {question.key for question in questions})

@@ -226,7 +226,7 @@ def submit_slot(
 
 def _refuse_unanswered(held: Slot, person: Annotator) -> None:
     """Raise unless every question is answered; of a checklist, for every shot."""
-    asked = asked_questions(held)
+    asked = held.questions
     if any(kind_of(question).of_shots for question in asked):
         left = shots_left(held, person)
         if left:
@@ -248,14 +248,6 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
     looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
     left = slot.unit.story.shots.exclude(number__in=looks)
     return list(left.values_list("number", flat=True))
-
-
-def asked_questions(slot: Slot) -> list[Question]:
-    """Return the questions of a slot; its story is read only where it matters."""
-    questions = slot.study.asked
-    if any(question.stories for question in questions):
-        return [q for q in questions if q.is_asked_of(slot.unit.story)]
-    return questions
 
 
 def move_answers(lost: Slot, to: Slot) -> None:

@@ -218,7 +218,7 @@ class SubmitSlot(APIView):
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
         given.is_valid(raise_exception=True)
-        questions = {q.key: q for q in slot.unit.questions}
+        questions = {q.key: q for q in slot.questions}
         unknown = sorted(set(given.validated_data["answers"]) - set(questions))
         if unknown:
             known = ", ".join(questions)

@@ -291,7 +291,7 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
         shots = []
     form: dict[str, str] = {
         question.key: kind_of(question).example(slot, question)
-        for question in slot.unit.questions
+        for question in slot.questions
         if not kind_of(question).of_shots
     }
     sent: list[dict[str, object]] = [

@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
 from annotate.models.purposes import PURPOSES, Purpose
-from annotate.models.studies import Study
+from annotate.models.studies import Question, Study
 from annotate.models.units import Unit
 
 
@@ -192,6 +192,14 @@ class Slot(models.Model):
                 name="slot_withdrawn_has_no_ordinal",
             ),
         ]
+
+    @property
+    def questions(self) -> list[Question]:
+        """Return what is asked, in order; the story is read only where it matters."""
+        asked = self.study.asked
+        if not any(question.stories for question in asked):
+            return asked
+        return [one for one in asked if one.is_asked_of(self.unit.story)]
 
     @property
     def order(self) -> list[int]:

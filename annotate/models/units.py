@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotate.models.purposes import Purpose
-from annotate.models.studies import Question, Study
+from annotate.models.studies import Study
 from evalcore.models import Output, Story
 
 # Where a unit's outputs stand, in the order of their methods' names.
@@ -99,9 +99,3 @@ class Unit(models.Model):
     def methods(self) -> tuple[str, ...]:
         """Return the names of the methods that are shown, in their order."""
         return tuple(output.method.name for output in self.outputs)
-
-    @property
-    def questions(self) -> list[Question]:
-        """Return the questions that are asked about this unit, in order."""
-        asked = self.study.asked
-        return [question for question in asked if question.is_asked_of(self.story)]

@@ -8,7 +8,7 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from annotate.answers.writing import asked_questions, shots_left
+from annotate.answers.writing import shots_left
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts
@@ -16,7 +16,7 @@ from annotate.presentation.slot_view import shot_texts
 
 def on_page(slot: Slot) -> dict[str, object]:
     """Return what a page shows of a checklist; nothing where no label is asked."""
-    if not any(kind_of(question).of_shots for question in asked_questions(slot)):
+    if not any(kind_of(question).of_shots for question in slot.questions):
         return {}
     return {"sheets": shown_checklist(slot), "boxes": box_names(slot)}
 
@@ -42,7 +42,7 @@ class ShownSheet:
 
 def shown_checklist(slot: Slot) -> list[ShownSheet]:
     """Return a sheet for each shot, as the slot's annotator has filled it in so far."""
-    questions = [q for q in asked_questions(slot) if kind_of(q).of_shots]
+    questions = [q for q in slot.questions if kind_of(q).of_shots]
     ticked = ticked_boxes(slot, slot.annotator)
     left = set(shots_left(slot, slot.annotator))
     return [

@@ -247,7 +247,7 @@ def shown_questions(slot: Slot) -> list[ShownQuestion]:
     """
     answers = current_answers(slot, slot.annotator)
     shown = []
-    for question in slot.unit.questions:
+    for question in slot.questions:
         kind = kind_of(question)
         given = answers.get(question.pk)
         answer = kind.as_seen(slot, given.value) if given else ""

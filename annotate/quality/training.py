@@ -95,7 +95,7 @@ def marks(slot: Slot) -> list[Marked]:
     """Return each answer to a unit whose answers are known, marked."""
     answers = current_answers(slot, slot.annotator)
     marked = []
-    for question in slot.unit.questions:
+    for question in slot.questions:
         answer = answers.get(question.pk)
         expected = slot.unit.expected.get(question.key)
         if answer is not None and expected is not None:
@@ -120,7 +120,7 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
     slots = list(
         _own(annotator)
         .filter(round=round_)
-        .select_related("study", "unit__story", "unit__study", "annotator")
+        .select_related("study", "unit__story", "annotator")
     )
     done = [slot for slot in slots if slot.submitted_at is not None]
     marked = [mark for slot in done for mark in marks(slot)]

@@ -32,7 +32,6 @@ SHOWN = (
     "study",
     "annotator",
     "unit__story",
-    "unit__study",
     *(f"unit__{name}" for name in OUTPUTS),
 )
 

@@ -137,7 +137,7 @@ def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[s
     posted = request.POST
     todo: list[tuple[Callable[..., object], dict[str, object]]] = [
         (writing.record_answer, {"question": question, "value": value})
-        for question in row.unit.questions
+        for question in row.questions
         if (value := kind_of(question).posted(question, posted))
     ]
     if asks_of_shots(row.study):
@@ -222,7 +222,7 @@ def _slot_page(
     status: int = 200,
     ahead: int = 0,
 ) -> HttpResponse:
-    row.study = row.unit.study = annotator.study
+    row.study = annotator.study
     return annotator_page(
         request,
         annotator,

@@ -60,7 +60,7 @@ def apart():
 
 def fill(slot, ratings, *ticked):
     """Answer what is asked: ratings in order, the same boxes ticked in every shot."""
-    asked = slot.unit.questions
+    asked = slot.questions
     whole = [question for question in asked if not kind_of(question).of_shots]
     boxes = {
         (shot.number, question): int(question.key in ticked)

@@ -306,7 +306,7 @@ def test_too_many_training_units_are_refused():
 def test_a_draft_in_training_may_still_change(study):
     person = join(study, "A01")
     slot = choosing.take_next(person).slot
-    question = slot.unit.questions[0]
+    question = slot.questions[0]
     for value in (1, 2):
         writing.record_answer(
             slot=slot, annotator=person, question=question, value=value

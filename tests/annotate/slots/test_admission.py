@@ -147,7 +147,7 @@ def test_nothing_that_counts_is_answered_before_the_training_round(client):
         leasing.take(slot, person)
     with pytest.raises(errors.NotNowError, match="training round"):
         writing.record_answer(
-            slot=slot, annotator=person, question=slot.unit.questions[0], value=3
+            slot=slot, annotator=person, question=slot.questions[0], value=3
         )
     assert untouched(study)
 

@@ -78,7 +78,7 @@ def work(annotator, slots=1):
     for _i in range(slots):
         slot = choosing.take_next(annotator).slot
         assert slot is not None
-        for question in slot.unit.questions:
+        for question in slot.questions:
             writing.record_answer(
                 slot=slot,
                 annotator=annotator,
