@@ -5,7 +5,8 @@ late or in bundles; each has a key of its own.
 """
 
 import json
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.answers import checklists, writing
-from annotate.models import Annotator, Question, Slot
+from annotate.models import Annotator, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import after_slot, for_annotator, number_in_session
@@ -33,6 +34,8 @@ MALFORMED = (
     TypeError,
     ValueError,
 )
+Row = dict[str, Any]
+
 LONGEST_KEY = 40
 MOST_ROWS = 2000
 
@@ -42,16 +45,93 @@ class UnreadableError(ValueError):
 
 
 @dataclass(frozen=True)
-class SentAnswers:
+class Sent(ABC):
+    """A row that the browser sends; `id` is its own name for it."""
+
+    id: str
+
+    @abstractmethod
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        """Store what was sent, or raise why that cannot be."""
+
+
+@dataclass(frozen=True)
+class SentAnswer(Sent):
+    """An answer to a question, taken back where the value is empty."""
+
+    key: str
+    question: str
+    value: str
+
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        asked = {question.key: question for question in slot.study.asked}
+        question = asked.get(self.question)
+        if question is None:
+            raise errors.BadAnswerError(_("This question does not exist."))
+        if self.value:
+            writing.record_answer(
+                slot=slot,
+                annotator=annotator,
+                question=question,
+                value=self.value,
+                client_key=self.key,
+            )
+        else:
+            writing.take_back(slot=slot, annotator=annotator, question=question)
+
+
+@dataclass(frozen=True)
+class SentTicks(Sent):
+    """The boxes of one shot of a checklist."""
+
+    key: str
+    shot: int
+    ticked: tuple[str, ...]
+    looked: bool
+
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        checklists.record_shot(
+            slot=slot,
+            annotator=annotator,
+            shot=self.shot,
+            ticked=self.ticked,
+            looked=self.looked,
+            client_key=self.key,
+        )
+
+
+@dataclass(frozen=True)
+class SentComment(Sent):
+    """What the annotator writes about the story."""
+
+    text: str
+
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        writing.record_comment(slot=slot, annotator=annotator, text=self.text)
+
+
+@dataclass(frozen=True)
+class SentFault(Sent):
+    """The report of a picture or video that cannot be seen."""
+
+    side: str
+    shot: int
+
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        broken_media.report(
+            slot=slot, annotator=annotator, side=self.side, shot=self.shot
+        )
+
+
+@dataclass(frozen=True)
+class Sending:
     """What the browser sends of one story.
 
-    Each answer has `id`, `key`, and `question` and `value`, or of a checklist `shot`,
-    `ticked` and `looked`; a comment has `id` and `text`, the report of a fault `id`,
-    `side` and `shot`. With the submission comes the time spent on the story, if the
-    browser knows it, and the code of the one on the page by then.
+    With the submission comes the time spent on the story, if the browser knows it, and
+    the code of the one on the page by then.
     """
 
-    rows: list[dict[str, Any]]
+    rows: list[Sent]
     submit: bool
     seconds: float | None
     shown: str
@@ -72,10 +152,10 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         return JsonResponse({"error": str(error)}, status=400)
     proof = request.GET.get("proof", "")
     # The report of a fault is no reason to have the slot.
-    is_late = sent.submit or any("side" not in row for row in sent.rows)
+    is_late = sent.submit or any(not isinstance(row, SentFault) for row in sent.rows)
     row = get_slot(annotator, code, late=is_late, proof=proof, related=())
     row.study = annotator.study
-    refused = _store(annotator, row, sent)
+    refused = _store(annotator, row, sent.rows)
     reply: dict[str, object] = {"refused": refused, "problem": "", "submitted": False}
     if sent.submit and not refused:
         try:
@@ -94,7 +174,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     return JsonResponse(reply)
 
 
-def _read(request: SeatRequest) -> SentAnswers:
+def _read(request: SeatRequest) -> Sending:
     """Return what the browser sent, checked for its shape.
 
     Raises
@@ -105,7 +185,7 @@ def _read(request: SeatRequest) -> SentAnswers:
     try:
         rows = json.loads(request.body)["rows"][:MOST_ROWS]
         submit = next((row for row in rows if row["kind"] == "submit"), None)
-        return SentAnswers(
+        return Sending(
             [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
             submit is not None,
             _seconds(submit) if submit else None,
@@ -113,36 +193,32 @@ def _read(request: SeatRequest) -> SentAnswers:
         )
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
-            "Expected JSON with rows, each an answer (id, key, question, value), a "
-            "comment (id, text), a fault (id, side, shot) or a submit (seconds, "
-            f"shown): {error!r}."
+            "Expected JSON with rows, each an answer (id, key, question, value), the "
+            "boxes of a shot (id, key, shot, ticked, looked), a comment (id, text), a "
+            f"fault (id, side, shot) or a submit (seconds, shown): {error!r}."
         ) from error
 
 
-def _seconds(submit: dict[str, Any]) -> float | None:
+def _seconds(submit: Row) -> float | None:
     """Return the time on the page; where none is told, the answers are kept as well."""
     told = submit.get("seconds")
     return None if told is None else float(told)
 
 
-def _answer(row: dict[str, Any]) -> dict[str, Any]:
-    answer = {"id": _text(row["id"]), "key": _text(row["key"])[:LONGEST_KEY]}
-    if "ticked" in row:
-        return answer | {
-            "shot": int(row["shot"]),
-            "ticked": [_text(box) for box in row["ticked"]],
-            "looked": row.get("looked") is True,
-        }
-    return answer | {"question": _text(row["question"]), "value": _text(row["value"])}
+def _answer(row: Row) -> Sent:
+    name, key = _text(row["id"]), _text(row["key"])[:LONGEST_KEY]
+    if "ticked" not in row:
+        return SentAnswer(name, key, _text(row["question"]), _text(row["value"]))
+    ticked = tuple(_text(box) for box in row["ticked"])
+    return SentTicks(name, key, int(row["shot"]), ticked, row.get("looked") is True)
 
 
-def _comment(row: dict[str, Any]) -> dict[str, Any]:
-    return {"id": _text(row["id"]), "text": _text(row["text"])}
+def _comment(row: Row) -> Sent:
+    return SentComment(_text(row["id"]), _text(row["text"]))
 
 
-def _fault(row: dict[str, Any]) -> dict[str, Any]:
-    shot = int(row["shot"])
-    return {"id": _text(row["id"]), "side": _text(row["side"]), "shot": shot}
+def _fault(row: Row) -> Sent:
+    return SentFault(_text(row["id"]), _text(row["side"]), int(row["shot"]))
 
 
 def _text(value: object) -> str:
@@ -158,41 +234,17 @@ READ = {"answer": _answer, "comment": _comment, "fault": _fault}
 
 
 def _store(
-    annotator: Annotator, row: Slot, sent: SentAnswers
+    annotator: Annotator, slot: Slot, rows: Iterable[Sent]
 ) -> dict[str, dict[str, object]]:
-    """Store the answers, comments and reports; return why some could not be, by id."""
-    asked = row.study.asked if sent.rows else ()
-    questions = {question.key: question for question in asked}
-    refused = {}
-    for given in sent.rows:
+    """Store what was sent; return why some of it could not be, by id."""
+    refused: dict[str, dict[str, object]] = {}
+    for row in rows:
         try:
-            work, what = _what_to_do(given, questions)
-            late_answers.despite_loss(work, slot=row, annotator=annotator, **what)
+            late_answers.despite_loss(row.store, slot=slot, annotator=annotator)
         except errors.AnswerError as error:
             final = not isinstance(error, errors.NotNowError)
-            refused[given["id"]] = {"why": str(error), "final": final}
+            refused[row.id] = {"why": str(error), "final": final}
     return refused
-
-
-def _what_to_do(
-    given: dict[str, Any], questions: dict[str, Question]
-) -> tuple[Callable[..., object], dict[str, object]]:
-    """Return what stores a row, and what that needs to know."""
-    if "text" in given:
-        return writing.record_comment, {"text": given["text"]}
-    if "side" in given:
-        return broken_media.report, {"side": given["side"], "shot": given["shot"]}
-    key = given["key"]
-    if "ticked" in given:
-        what = {name: given[name] for name in ("shot", "ticked", "looked")}
-        return checklists.record_shot, what | {"client_key": key}
-    question = questions.get(given["question"])
-    if question is None:
-        raise errors.BadAnswerError(_("This question does not exist."))
-    if not given["value"]:
-        return writing.take_back, {"question": question}
-    what = {"question": question, "value": given["value"]}
-    return writing.record_answer, what | {"client_key": key}
 
 
 @never_cache
