@@ -131,6 +131,11 @@ def last_session(person: Annotator) -> int:
     return person.slots.aggregate(last=Max("session"))["last"]
 
 
+def form(**answers: str | int) -> dict[str, str]:
+    """Return what a page without scripts posts of answers."""
+    return {f"q:{key}": str(value) for key, value in answers.items()}
+
+
 class Browser:
     """One annotator's browser without scripts."""
 
@@ -161,7 +166,7 @@ class Browser:
         return self.get(address).content.decode()
 
     def fill(self, **answers: str) -> str:
-        return self.post(f"{self.at}submit/", seconds="20", **answers)
+        return self.post(f"{self.at}submit/", seconds="20", **form(**answers))
 
     @property
     def slot(self) -> Slot:

@@ -22,6 +22,7 @@ from django.utils import timezone, translation
 
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.page_texts import Piece, read
+from annotate.kinds.base import form_field
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import (
     Annotator,
@@ -289,19 +290,20 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
     shots = [shot.number for shot in slot.unit.story.shots.all()]
     if not asks_of_shots(slot.study):
         shots = []
-    form: dict[str, str] = {
-        question.key: kind_of(question).example(slot, question)
+    asked = [
+        (question, kind_of(question).example(slot, question))
         for question in slot.questions
         if not kind_of(question).of_shots
-    }
+    ]
     sent: list[dict[str, object]] = [
-        {"kind": "answer", "id": key, "key": key, "question": key, "value": value}
-        for key, value in form.items()
+        {"kind": "answer", "id": q.key, "key": q.key, "question": q.key, "value": value}
+        for q, value in asked
     ]
     sent += [
         {"kind": "answer", "id": n, "key": n, "shot": n, "ticked": [], "looked": True}
         for n in shots
     ]
+    form = {form_field(question): value for question, value in asked}
     return sent, form | {f"looked:{n}": "on" for n in shots}
 
 

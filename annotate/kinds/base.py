@@ -35,6 +35,11 @@ class FileReader(Protocol):
     def is_wrong(self, *path: str | int) -> bool: ...
 
 
+def form_field(question: Question) -> str:
+    """Return the name of a question's fields, told from the form's own by its begin."""
+    return f"q:{question.key}"
+
+
 class Kind(ABC):
     """A kind of question.
 
@@ -150,7 +155,7 @@ class Kind(ABC):
 
     def posted(self, question: Question, form: Mapping[str, str]) -> str:
         """Return what a form without a script holds; empty: no answer."""
-        return form.get(question.key, "")
+        return form.get(form_field(question), "")
 
     # Showing
 

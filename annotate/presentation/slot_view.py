@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.utils.translation import get_language
 
 from annotate.answers.writing import current_answers
-from annotate.kinds.base import Kind
+from annotate.kinds.base import Kind, form_field
 from annotate.kinds.registry import kind_of
 from annotate.models import Question, Slot
 from annotate.presentation import same_size
@@ -91,6 +91,11 @@ class ShownQuestion:
     kind: Kind
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
+
+    @property
+    def field(self) -> str:
+        """Return the name of its fields in the form."""
+        return form_field(self.question)
 
 
 def sides(slot: Slot) -> dict[str, Output]:

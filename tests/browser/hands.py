@@ -40,7 +40,7 @@ class Mouse:
 
     def choose(self, page: Page, question: str, value: str) -> None:
         """Answer a question."""
-        option = page.locator(f".option:has([name='{question}'][value='{value}'])")
+        option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
         self.press(option.locator("kbd"))
 
     def rank(self, page: Page, question: str, value: str) -> None:
@@ -92,7 +92,7 @@ class Keyboard(Mouse):
 
     def choose(self, page: Page, question: str, value: str) -> None:
         """Tab leads to a group of radio buttons, arrows to the others of it."""
-        group = page.locator(f"[name='{question}']")
+        group = page.locator(f"[name='q:{question}']")
         self.press(group.first)
         for button in group.all():
             if button.get_attribute("value") == value:

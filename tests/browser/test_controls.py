@@ -381,8 +381,8 @@ def story(seat: Seat) -> list[Use]:
         has("[data-look=all]", pressed, "true")(page)
 
     def goes_on(page):
-        page.click("[name=character][value='3']")
-        page.click("[name=aesthetics][value='1']")
+        page.click("[name='q:character'][value='3']")
+        page.click("[name='q:aesthetics'][value='1']")
         stored(Slot.objects, annotator=person, position=3, state="leased")(page)
 
     return [
@@ -404,7 +404,7 @@ def story(seat: Seat) -> list[Use]:
             ".question.current details > summary",
             has(".question.current details", "open", ""),
         ),
-        Use("[name=character][value='3']", stored(answers, value=3)),
+        Use("[name='q:character'][value='3']", stored(answers, value=3)),
         opened("details:has(textarea)"),
         Use("textarea", stored(comments, comment="Dark."), types("Dark.")),
         opened(".keys-help"),
@@ -422,8 +422,8 @@ def sending(seat: Seat) -> list[Use]:
     slot = seat.open_next(person)
 
     def answered(page):
-        page.click("[name=character][value='3']")
-        page.click("[name=aesthetics][value='1']")
+        page.click("[name='q:character'][value='3']")
+        page.click("[name='q:aesthetics'][value='1']")
 
     sent = stored(Slot.objects, pk=slot.pk, state="submitted")
     return [Use("#submit", sent, after(answered))]
@@ -454,7 +454,10 @@ def pair(seat: Seat) -> list[Use]:
         Use("#flicker", has("#flicker", "aria-pressed", "false")),
         Use("[data-key=s]", has("[data-look=swipe]", "aria-pressed", "true")),
         Use("#divider", lambda page: page.wait_for_function(place), at(0.25)),
-        Use("[name=character][value=left]", checked("[name=character][value=left]")),
+        Use(
+            "[name='q:character'][value=left]",
+            checked("[name='q:character'][value=left]"),
+        ),
     ]
 
 
@@ -547,10 +550,11 @@ def ranking(seat: Seat) -> list[Use]:
         opened(f"{first} details"),
         Use(
             f"{first} [data-place='2'] button",
-            checked("[name='character:2'][value='1']"),
+            checked("[name='q:character:2'][value='1']"),
         ),
         Use(
-            "[name='character:1'][value='3']", stored(orders, question__key="character")
+            "[name='q:character:1'][value='3']",
+            stored(orders, question__key="character"),
         ),
     ]
 

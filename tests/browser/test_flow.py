@@ -227,7 +227,7 @@ def test_reload_without_network_loses_nothing(page, live_server, study):
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
     page.wait_for_selector("html.js")
-    expect(page.locator("input[name=character][value='3']")).to_be_checked()
+    expect(page.locator("input[name='q:character'][value='3']")).to_be_checked()
     page.unroute("**/save/")
     saved(page)
     assert Rating.objects.get().value == 3
@@ -261,7 +261,7 @@ def test_the_browsers_back_button_leads_back_and_forth(page, live_server, study)
     page.go_back()
     expect(page.locator("#place")).to_contain_text("Story 1 of 8")
     assert page.url == first
-    assert page.is_checked("input[name=character][value='3']")
+    assert page.is_checked("input[name='q:character'][value='3']")
     judge(page, "ArrowUp", "0", "Enter")
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
     saved(page)
@@ -291,7 +291,7 @@ def test_cookies_that_expire_in_mid_answer_cost_nothing(page, live_server, study
 def test_an_answer_is_undone_with_u(page, live_server, study):
     sit_down(page, live_server, study)
     judge(page, "3", "u")
-    expect(page.locator("input[name=character]:checked")).to_have_count(0)
+    expect(page.locator("input[name='q:character']:checked")).to_have_count(0)
     saved(page)
     assert not Rating.objects.filter(is_current=True).exists()
     judge(page, "2", "4", "u", "u", "1")
@@ -370,7 +370,7 @@ def test_going_on_by_itself_after_the_last_answer(page, live_server, study):
     expect(page.locator("#place")).to_contain_text("Story 3 of 8")
     judge(page, "Backspace")
     expect(page.locator("#place")).to_contain_text("Story 2 of 8")
-    assert page.is_checked("input[name=beauty][value='2']")
+    assert page.is_checked("input[name='q:beauty'][value='2']")
 
 
 def test_keys_that_are_switched_off_do_nothing(page, live_server, study):

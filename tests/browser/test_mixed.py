@@ -71,11 +71,11 @@ def test_shared_keys_go_to_the_kind_that_has_the_focus(chromium, live_server, st
     with HANDS["digits"].page(chromium) as page:
         open_story(page, live_server, study)
         page.keyboard.press("1")
-        expect(page.locator("[name=beauty][value='1']")).to_be_checked()
+        expect(page.locator("[name='q:beauty'][value='1']")).to_be_checked()
         page.locator("[name='1:zoom|text']").focus()
         page.keyboard.press("2")
         expect(page.locator("[name='1:zoom|video']")).to_be_checked()
-        expect(page.locator("[name=beauty][value='1']")).to_be_checked()
+        expect(page.locator("[name='q:beauty'][value='1']")).to_be_checked()
         for shot in (1, 2):
             HANDS["digits"].look_at(page, shot)
             page.keyboard.press("Enter")

@@ -138,7 +138,7 @@ def test_reload_and_second_tab_lose_and_double_nothing(page, live_server):
     saved(page)
     page.reload()
     page.wait_for_selector("html.js")
-    assert page.is_checked("input[name=character][value='2']")
+    assert page.is_checked("input[name='q:character'][value='2']")
     shared = page.url
     second = page.context.new_page()
     second.goto(page.url)
@@ -574,7 +574,7 @@ def test_left_and_right_are_alike_where_no_tie_is_allowed(page, live_server):
     assert boxes[0]["y"] == boxes[1]["y"]
     page.keyboard.press("3")
     saved(page)
-    assert page.is_checked("input[name=character][value=right]")
+    assert page.is_checked("input[name='q:character'][value=right]")
 
 
 @pytest.mark.page_errors("404 .*/story/")
@@ -636,8 +636,8 @@ def test_without_javascript_the_page_is_one_complete_form(chromium, live_server)
     first = page.url
     assert page.is_visible("#shot-1")
     assert page.is_visible("#shot-3")
-    page.check("input[name=character][value='1']")
-    page.check("input[name=aesthetics][value='2']")
+    page.check("input[name='q:character'][value='1']")
+    page.check("input[name='q:aesthetics'][value='2']")
     page.click("#submit")
     assert page.url != first
     assert Rating.objects.count() == 2

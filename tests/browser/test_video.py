@@ -151,7 +151,7 @@ def test_a_pair_is_watched_and_judged_by_keyboard_alone(page, live_server, tmp_p
     study = make_pair(tmp_path, [SECOND, SECOND], must_watch=True)
     start(page, live_server, study)
     page.keyboard.press("1")
-    assert not page.is_checked("input[name=character][value=left]")
+    assert not page.is_checked("input[name='q:character'][value=left]")
     assert "Watch to the end before you answer" in page.inner_text("#problem")
     page.keyboard.press(" ")
     watched(page)
@@ -274,7 +274,7 @@ def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
         page.keyboard.press(key)
     page.wait_for_function("url => location.href !== url", arg=before)
     page.keyboard.press("3")
-    assert not page.is_checked("input[name=character][value='3']")
+    assert not page.is_checked("input[name='q:character'][value='3']")
     assert "Watch to the end before you answer" in page.inner_text("#problem")
 
 

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import Fields, FileReader, Option, Path, Row, Scale, Value
+from annotate.kinds.base import (
+    Fields,
+    FileReader,
+    Option,
+    Path,
+    Row,
+    Scale,
+    Value,
+    form_field,
+)
 from annotate.kinds.choice.kind import ChoiceKind
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.slots.errors import AnswerError, BadAnswerError
@@ -98,7 +107,7 @@ class RankingKind(ChoiceKind):
 
         Two versions of one rank would have an order by chance.
         """
-        begin = f"{question.key}:"
+        begin = f"{form_field(question)}:"
         ranks = {
             name.removeprefix(begin): int(rank)
             for name, rank in form.items()

@@ -7,6 +7,7 @@ from analysis.options import AlignOptions
 from annotate.answers import checklists, writing
 from annotate.coverage import snapshots
 from annotate.history.verifying import problems
+from annotate.models import Rating
 from annotate.next_slot import choosing
 from annotate.quality import monitoring
 from annotate.reports import study_tables
@@ -15,7 +16,7 @@ from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_definition
 from annotate.submission import consequences
 from tests.factories import make_benchmark
-from tests.working import join, make_planned
+from tests.working import Browser, join, make_planned
 
 pytestmark = pytest.mark.django_db
 
@@ -72,3 +73,27 @@ def test_both_kinds_are_answered_and_exported(study):
     assert problems(study) == []
     assert set(snapshots.alphas(study)) == {"beauty", "Camera|"}
     assert monitoring.signals_of(person)["seconds_per_unit"].n == 1
+
+
+def test_keys_may_be_called_like_the_forms_own_fields(client):
+    text = FILE.replace("key: beauty", "key: seconds").replace(
+        "key: pan", "key: looked"
+    )
+    text += "presentation: {comments: true}\n"
+    study = make_planned(
+        text,
+        benchmark=make_benchmark(stories=1, shots=1, methods=["Alder"]),
+        annotators=1,
+    )
+    browser = Browser(client, study.annotators.get())
+    browser.start()
+    slot = browser.slot
+    page = browser.text()
+    assert page.count('name="seconds"') == 1
+    browser.post(
+        f"{browser.at}submit/", **{"seconds": "0.5", "q:seconds": "3", "looked:1": "on"}
+    )
+    slot.refresh_from_db()
+    assert slot.claimed_seconds == 0.5
+    given = Rating.objects.filter(is_current=True, shot=0)
+    assert list(given.values_list("question__key", "value")) == [("seconds", 3)]

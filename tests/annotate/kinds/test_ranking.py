@@ -233,18 +233,18 @@ def test_a_form_without_a_script_has_a_rank_for_each(study, client):
     browser = Browser(client, person)
     browser.start()
     assert "Version 3" in client.get(browser.at).content.decode()
-    form = {"quality:1": "2", "quality:2": "1", "quality:3": "3"}
+    form = {"q:quality:1": "2", "q:quality:2": "1", "q:quality:3": "3"}
     refused = client.post(f"{browser.at}submit/", form)
     assert refused.status_code == 422
     assert "Not answered yet: Text" in refused.content.decode()
-    twice = form | {"text:1": "1", "text:2": "1", "text:3": "2"}
+    twice = form | {"q:text:1": "1", "q:text:2": "1", "q:text:3": "2"}
     refused = client.post(f"{browser.at}submit/", twice)
     assert refused.status_code == 422
     assert "1&gt;1&gt;2 is no order of 1, 2, 3" in refused.content.decode()
     for odd in ("9" * 5000, "0", "-1", "x", ""):
-        refused = client.post(f"{browser.at}submit/", form | {"text:1": odd})
+        refused = client.post(f"{browser.at}submit/", form | {"q:text:1": odd})
         assert refused.status_code == 422
-    whole = form | {"text:1": "3", "text:2": "1", "text:3": "2"}
+    whole = form | {"q:text:1": "3", "q:text:2": "1", "q:text:3": "2"}
     assert client.post(f"{browser.at}submit/", whole).status_code == 302
     slot = Slot.objects.get(state="submitted")
     given = {s.question.key: s.answer for s in slot_view.shown_questions(slot)}
@@ -259,7 +259,7 @@ def test_ranks_that_are_no_order_do_not_submit_the_earlier_answer(study, client,
     browser = Browser(client, person)
     browser.start()
     save(client, browser.at, quality="3>2>1", text="3>2>1")
-    form = {f"text:{place}": rank for place, rank in enumerate(ranks, start=1)}
+    form = {f"q:text:{place}": rank for place, rank in enumerate(ranks, start=1)}
     refused = client.post(f"{browser.at}submit/", form)
     assert refused.status_code == 422
     assert "is no order of 1, 2, 3" in refused.content.decode()

@@ -16,7 +16,7 @@ from annotate.slots import errors, leasing
 from annotate.studies import lifecycle
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
-from tests.working import LIKERT, Browser, always, join, make_planned, save, work
+from tests.working import LIKERT, Browser, always, form, join, make_planned, save, work
 
 pytestmark = pytest.mark.django_db
 
@@ -40,7 +40,7 @@ def begin(client, study, name="A01"):
 
 
 def fill(client, study, address, value):
-    data = {q.key: value for q in study.questions.all()} | {"seconds": "3.5"}
+    data = {f"q:{q.key}": value for q in study.questions.all()} | {"seconds": "3.5"}
     return client.post(f"{address}submit/", data)
 
 
@@ -154,7 +154,7 @@ def test_an_answer_that_was_taken_back_is_open_again(client):
 def test_submitting_with_a_gap_shows_the_page_again_and_keeps_the_rest(client):
     study = make_study()
     address = begin(client, study)
-    response = client.post(f"{address}submit/", {"character": "1"})
+    response = client.post(f"{address}submit/", form(character=1))
     assert response.status_code == 422
     assert "Aesthetics" in response.content.decode()
     assert Rating.objects.get().value == 1
@@ -227,7 +227,7 @@ def test_eve_cannot_see_anns_slot_or_pictures(client):
         reverse("rate-picture", args=[eve, code, "only", 1, "thumb"]),
     ):
         assert client.get(path).status_code == 404
-    response = client.post(reverse("rate-submit", args=[eve, code]), {"character": 1})
+    response = client.post(reverse("rate-submit", args=[eve, code]), form(character=1))
     assert response.status_code == 404
 
 
@@ -403,7 +403,7 @@ def test_a_script_is_told_why_its_answer_is_refused(client, study, event, status
 
 def test_a_form_without_a_script_keeps_what_is_right(client, study):
     address = begin(client, study)
-    page = client.post(f"{address}submit/", {"character": "9", "aesthetics": "2"})
+    page = client.post(f"{address}submit/", form(character=9, aesthetics=2))
     assert page.status_code == 422
     assert "9 is outside the scale" in page.content.decode()
     assert list(Rating.objects.values_list("value", flat=True)) == [2]

@@ -22,7 +22,7 @@ from annotate.studies import lifecycle
 from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
-from tests.working import join, save
+from tests.working import form, join, save
 
 pytestmark = pytest.mark.django_db
 
@@ -485,7 +485,7 @@ def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, tw
     assert Rating.objects.filter(slot=slot).count() == 1
     for _tab in range(2):
         client.post(
-            reverse("rate-submit", args=arguments), {"character": 3, "aesthetics": 1}
+            reverse("rate-submit", args=arguments), form(character=3, aesthetics=1)
         )
     assert Rating.objects.count() == 2
     assert Slot.objects.filter(state="submitted").count() == 1

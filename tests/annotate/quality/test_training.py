@@ -21,6 +21,7 @@ from tests.working import (
     Browser,
     always,
     answer,
+    form,
     join,
     make_planned,
     save,
@@ -244,9 +245,7 @@ def test_two_tabs_begin_one_round(browser, study):
     assert study.slots.filter(purpose="training").count() == 3
     first = browser.at
     train(browser, ("4", "0"))
-    second_tab = browser.client.post(
-        f"{first}submit/", {"character": "0", "beauty": "0"}
-    )
+    second_tab = browser.client.post(f"{first}submit/", form(character=0, beauty=0))
     assert second_tab.status_code == 422, "the answers are closed"
     stored = browser.client.post(f"{first}submit/", {"stored": "1"})
     assert stored["Location"] == f"{first}feedback/"

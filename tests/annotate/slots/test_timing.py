@@ -17,7 +17,7 @@ from annotate.reports.study_tables import answer_rows
 from annotate.slots import leasing, pace, timing
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
-from tests.working import Browser, join, make_planned, save
+from tests.working import Browser, form, join, make_planned, save
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 SECONDS = st.floats(0, 3000, allow_nan=False)
@@ -357,7 +357,7 @@ def test_without_scripts_the_time_is_that_between_the_pages(client, later):
     browser.at = browser.post(browser.address("pause"))
     later(42)
     address = f"{browser.at}submit/"
-    browser.post(address, seconds="", character="3", aesthetics="1")
+    browser.post(address, seconds="", **form(character=3, aesthetics=1))
     slot = person.slots.get(state="submitted")
     assert slot.seconds == 42 + timing.TOLERANCE
     assert slot.claimed_seconds is None
@@ -374,7 +374,7 @@ def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
     for _story in range(3):
         later(14 * 3600)
         at = f"{browser.at}submit/"
-        browser.post(at, seconds=told, character="3", aesthetics="1")
+        browser.post(at, seconds=told, **form(character=3, aesthetics=1))
     bounds = person.slots.filter(seconds__isnull=False).values_list(
         "seconds", flat=True
     )
@@ -396,7 +396,7 @@ def test_a_measured_time_is_exported_and_counted(client, later):
     for _story in range(3):
         later(60)
         browser.post(
-            f"{browser.at}submit/", seconds="40", character="3", aesthetics="1"
+            f"{browser.at}submit/", seconds="40", **form(character=3, aesthetics=1)
         )
     assert {row["seconds"] for row in answer_rows(study, "ratings")} == {40.0}
     assert tallies(study)["people"][str(person.pk)]["seconds"] == 40.0
