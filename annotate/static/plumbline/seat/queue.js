@@ -152,7 +152,8 @@ export function openQueue(here, tell, onReply) {
   return {
     resume,
     waiting: async (code) => (await all()).filter((row) => row.code === code),
-    answer: (story, what) => keep("answer", story, what, what.shot || what.question),
+    answer: (story, what) =>
+      keep("answer", story, what, what.shot ? `shot ${what.shot}` : `question ${what.question}`),
     comment: (story, text) => keep("comment", story, { text }),
     fault: (story, what) => keep("fault", story, what, Object.values(what)),
     submit: (story, what) => keep("submit", story, what),
