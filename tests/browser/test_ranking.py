@@ -11,8 +11,9 @@ from annotate.reports import building
 from evalcore.models import MetricRun, MetricScore, Output
 from tests.browser.accessibility import violations
 from tests.browser.hands import HANDS
+from tests.browser.test_rate import saved
 from tests.factories import make_benchmark
-from tests.working import join
+from tests.working import join, make_planned
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -111,3 +112,50 @@ def test_from_a_file_to_the_leaderboard(chromium, manager, live_server):
     manager.goto(live_server.url + address)
     board = manager.locator("table:has-text('Cedar')").filter(has_text="log_worth")
     expect(board.first).to_contain_text("Birch")
+
+
+def ranked() -> list[tuple[int, bool]]:
+    return list(Ranking.objects.order_by("pk").values_list("revision", "is_current"))
+
+
+@pytest.mark.parametrize("hand", ["mouse", "digits"])
+def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand):
+    study = make_planned(
+        FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3
+    )
+    person, hand = join(study, "A01"), HANDS[hand]
+    link = reverse("rate-pause", args=[person.invitation.token])
+    with hand.page(chromium) as page:
+        page.goto(live_server.url + link)
+        hand.go_on(page)
+        page.wait_for_selector("html.js")
+        first = page.url
+        hand.rank(page, "quality", "2>1>3>4")
+        saved(page)
+        hand.rank(page, "quality", "3>1")  # one version only
+        saved(page)
+        assert ranked() == [(1, False)]
+        page.reload()
+        page.wait_for_selector("html.js")
+        expect(page.locator(".ranks :checked")).to_have_count(0)
+        hand.rank(page, "quality", "3>2>1>4")
+        saved(page)
+        hand.rank(page, "quality", "1>2")
+        saved(page)
+        page.keyboard.press("u")
+        saved(page)
+        assert ranked() == [(1, False), (2, False), (3, True)]
+        hand.send(page)
+        page.wait_for_url(lambda url: url != first)
+        # A story that was sent keeps its answer.
+        for come_back in (lambda: page.click("#back"), page.reload):
+            come_back()
+            page.wait_for_url(first)
+            page.wait_for_selector("html.js")
+            expect(page.locator("#save-state")).to_have_class("badge good")
+            hand.rank(page, "quality", "1>2")
+            expect(page.locator(".ranks :checked")).to_have_count(1)
+            expect(page.locator("#problem")).to_be_hidden()
+        page.reload()
+        expect(page.locator(".ranks :checked")).to_have_count(4)
+        assert ranked() == [(1, False), (2, False), (3, True)]

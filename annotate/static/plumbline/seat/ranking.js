@@ -23,21 +23,22 @@ export function open(main, seat) {
     ranking.ranks = ranks;
   }
 
-  // Only whole orders are answers.
-  function answer(ranking) {
-    if (isOpen(ranking)) return;
+  // Only whole orders are answers: one that is opened is taken back, till all is sent.
+  function answer(ranking, before) {
+    if (isOpen(ranking) && (before.includes(0) || seat.isSubmitted())) return;
     const best = rowsOf(ranking).sort((a, b) => rankOf(a) - rankOf(b));
-    const value = best.map(({ dataset }) => dataset.place).join(">");
-    seat.answer({ question: ranking.dataset.question, value });
+    const order = best.map(({ dataset }) => dataset.place).join(">");
+    seat.answer({ question: ranking.dataset.question, value: isOpen(ranking) ? "" : order });
   }
 
   function give(ranking, ranks) {
     if (seat.isGated()) return set(ranking, ranking.ranks);
-    steps.push([ranking, ranking.ranks]);
+    const before = ranking.ranks;
+    steps.push([ranking, before]);
     // The last one goes without saying.
     const left = ranks.filter((rank) => !rank).length;
     set(ranking, left === 1 ? ranks.map((rank) => rank || free(ranks)) : ranks);
-    answer(ranking);
+    answer(ranking, before);
     mark(rankings.indexOf(ranking));
     if (isOpen(ranking)) return;
     const next = rankings.find(isOpen);
@@ -71,8 +72,9 @@ export function open(main, seat) {
   function undo() {
     if (!steps.length) return;
     const [ranking, ranks] = steps.pop();
+    const before = ranking.ranks;
     set(ranking, ranks);
-    answer(ranking);
+    answer(ranking, before);
     mark(rankings.indexOf(ranking));
   }
 

@@ -51,7 +51,7 @@ const parts = await Promise.all(names.map((name) => import(`./${name}.js`)));
 
 function open(page) {
   const { main } = page;
-  const { code, saveUrl: url, aheadUrl } = main.querySelector("#seat").dataset;
+  const { code, saveUrl: url, aheadUrl, isSubmitted } = main.querySelector("#seat").dataset;
   const controller = new AbortController();
   const { signal } = controller;
   let since = null;
@@ -80,6 +80,7 @@ function open(page) {
       if (!text) byId("problem").hidden = true;
     },
     isGated,
+    isSubmitted: () => pages.finished.has(page.url) || isSubmitted !== undefined,
     problem: showProblem,
     answer(answer) {
       clearTimeout(going);
