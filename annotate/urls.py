@@ -6,6 +6,7 @@ from django.contrib.auth.views import LogoutView
 from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
+from annotate.models.studies import PLACES
 from annotate.pages import home
 from annotate.pages.manage import (
     benchmarks,
@@ -31,7 +32,7 @@ PREVIEW = (
     r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
 )
 STORY = r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/"
-SIDE = "(?P<side>only|left|right|[1-5])"
+SIDE = f"(?P<side>only|left|right|[{PLACES[0]}-{PLACES[-1]}])"
 NUMBERED = "(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$"
 PICTURE = f"{SIDE}/{NUMBERED}"
 VIDEO = f"{SIDE}/video/$"

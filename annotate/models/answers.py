@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.models.people import Annotator
 from annotate.models.slots import Slot
-from annotate.models.studies import Question
+from annotate.models.studies import LETTERS, Question
 
 
 def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
@@ -132,8 +132,8 @@ class Ranking(Answer):
     `shown` has the same letters in the order in which they stood, copied from the slot.
     """
 
-    value = models.CharField(max_length=5)
-    shown = models.CharField(max_length=5)
+    value = models.CharField(max_length=len(LETTERS))
+    shown = models.CharField(max_length=len(LETTERS))
 
     class Meta:
         constraints = answer_constraints("ranking")

@@ -11,7 +11,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
 from annotate.models.purposes import PURPOSES, Purpose
-from annotate.models.studies import Question, Study
+from annotate.models.studies import PLACES, Question, Study
 from annotate.models.units import Unit
 
 
@@ -270,7 +270,7 @@ class Fault(models.Model):
                 fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
             ),
             models.CheckConstraint(
-                condition=Q(side__in=["", "only", "left", "right", *"12345"]),
+                condition=Q(side__in=["", "only", "left", "right", *PLACES]),
                 name="fault_side_known",
             ),
         ]

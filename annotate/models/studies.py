@@ -12,6 +12,11 @@ from annotate.models.purposes import Purpose
 from annotate.models.texts import localised
 from evalcore.models import Benchmark, Story
 
+# A letter for each output that can be shown at once, in the order of methods' names.
+LETTERS = "abcde"
+# Where three or more of them stand, from left to right.
+PLACES = tuple(str(place) for place in range(1, len(LETTERS) + 1))
+
 
 class Study(models.Model):
     """One collection of human judgements."""
@@ -86,7 +91,7 @@ class Study(models.Model):
         ordering = ["-created_at", "slug"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(outputs_at_once__gte=1, outputs_at_once__lte=5),
+                condition=Q(outputs_at_once__gte=1, outputs_at_once__lte=len(LETTERS)),
                 name="study_shows_one_to_five",
             ),
             models.CheckConstraint(
@@ -117,7 +122,7 @@ class Study(models.Model):
 
     def output_paths(self, above: str = "", below: str = "") -> tuple[str, ...]:
         """Return the lookups of the outputs of a unit, or of what is `below` each."""
-        names = (f"output_{letter}" for letter in "abcde"[: self.outputs_at_once])
+        names = (f"output_{letter}" for letter in LETTERS[: self.outputs_at_once])
         return tuple(f"{above}{name}{below}" for name in names)
 
     @property

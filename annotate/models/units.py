@@ -6,11 +6,11 @@ from django.db import models
 from django.db.models import F, Q
 
 from annotate.models.purposes import Purpose
-from annotate.models.studies import Study
+from annotate.models.studies import LETTERS, Study
 from evalcore.models import Output, Story
 
 # Where a unit's outputs stand, in the order of their methods' names.
-OUTPUTS = ("output_a", "output_b", "output_c", "output_d", "output_e")
+OUTPUTS = tuple(f"output_{letter}" for letter in LETTERS)
 
 
 def as_fields(outputs: Sequence[Output]) -> dict[str, Output]:

@@ -9,6 +9,7 @@ from annotate.answers.writing import current_answers
 from annotate.kinds.base import Kind, form_field
 from annotate.kinds.registry import kind_of
 from annotate.models import Question, Slot
+from annotate.models.studies import PLACES
 from annotate.presentation import same_size
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
@@ -101,7 +102,7 @@ class ShownQuestion:
 def sides(slot: Slot) -> dict[str, Output]:
     """Return the outputs by where they stand: only; left and right; 1 to 5."""
     outputs = slot.unit.outputs
-    names = {1: ("only",), 2: ("left", "right")}.get(len(outputs), "12345")
+    names = {1: ("only",), 2: ("left", "right")}.get(len(outputs), PLACES)
     return dict(zip(names, (outputs[i] for i in slot.order), strict=False))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
+from annotate.models.studies import LETTERS
 from annotate.quality_rules.rules import RuleError, parse_rules
 from annotate.studies.definition import (
     TEMPLATES,
@@ -212,7 +213,7 @@ class _StudyReader(Reader):
         self, data: Mapped, outputs: int
     ) -> str | tuple[tuple[str, ...], ...] | CellPairs:
         """Return which methods are shown together, as `pairs` or `sets` say."""
-        for key, least, most in (("pairs", 2, 2), ("sets", 3, 5)):
+        for key, least, most in (("pairs", 2, 2), ("sets", 3, len(LETTERS))):
             if data.get(key) is None:
                 continue
             if least <= outputs <= most:
@@ -232,7 +233,7 @@ class _StudyReader(Reader):
             names = self.names(data.get("by"), [key, "by"])
             number = self.number(data, "number", 1, path=[key, "number"])
             return CellPairs(number, names)
-        methods = ", ".join("ABCDE"[:outputs])
+        methods = ", ".join(LETTERS.upper()[:outputs])
         if not isinstance(data, list) or not data:
             told = f"write all, ring, or a list of {key} such as [[{methods}]]"
             if outputs == 2:

@@ -19,13 +19,12 @@ from annotate.kinds.base import (
 )
 from annotate.kinds.choice.kind import ChoiceKind
 from annotate.models import Question, Ranking, Slot, Study
+from annotate.models.studies import LETTERS, PLACES
 from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
     import pandas as pd
 
-LETTERS = "abcde"
-RANKS = ("1", "2", "3", "4", "5")
 # Between the places of an answer as it is seen.
 BEFORE = ">"
 
@@ -49,7 +48,7 @@ class RankingKind(ChoiceKind):
     )
     template = "rate/_ranking.html"
     keys_template = "rate/_keys_ranking.html"
-    least, most = 3, 5
+    least, most = 3, len(LETTERS)
     model = Ranking
     table = "rankings"
     has_known_answers = False
@@ -111,7 +110,7 @@ class RankingKind(ChoiceKind):
         ranks = {
             name.removeprefix(begin): int(rank)
             for name, rank in form.items()
-            if name.startswith(begin) and rank in RANKS
+            if name.startswith(begin) and rank in PLACES
         }
         if len(set(ranks.values())) < len(ranks):
             return BEFORE.join(map(str, ranks.values()))

@@ -98,7 +98,7 @@ export function open(main, seat) {
     ArrowDown: () => mark(current + 1),
     u: undo,
   };
-  for (const digit of "12345") keys[digit] = byDigit;
+  for (const digit of "123456789") keys[digit] = byDigit;
   return {
     keys,
     show({ question, value }) {
