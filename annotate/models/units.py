@@ -1,6 +1,7 @@
 """What is shown at once, and what for."""
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from django.db import models
 from django.db.models import F, Q
@@ -29,6 +30,14 @@ def _once_each() -> list[models.BaseConstraint]:
         )
         for number in range(1, len(OUTPUTS) + 1)
     ]
+
+
+def _all_differ() -> Q:
+    """Return that no output stands twice in a unit."""
+    differ = Q()
+    for first, second in combinations(OUTPUTS, 2):
+        differ &= Q(**{f"{second}__isnull": True}) | ~Q(**{second: F(first)})
+    return differ
 
 
 class Unit(models.Model):
@@ -83,10 +92,7 @@ class Unit(models.Model):
                 condition=Q(purpose__in=["real", "training", "gold", "twin"]),
                 name="unit_purpose_known",
             ),
-            models.CheckConstraint(
-                condition=Q(output_b__isnull=True) | ~Q(output_b=F("output_a")),
-                name="unit_outputs_differ",
-            ),
+            models.CheckConstraint(condition=_all_differ(), name="unit_outputs_differ"),
         ]
 
     @property

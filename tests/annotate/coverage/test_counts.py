@@ -339,7 +339,7 @@ def test_verify_finds_what_is_wrong_with_pairs(damage):
             output_a=unit.output_b, output_b=unit.output_a
         )
         assert problems(study) == [
-            f"unit {unit.pk}: its methods are not in alphabetical order"
+            f"unit {unit.pk}: its methods are not in alphabetical order, each once"
         ]
 
 

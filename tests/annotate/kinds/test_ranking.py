@@ -168,6 +168,27 @@ def test_a_unit_stands_once_in_a_study(study):
         copy.save()
 
 
+@pytest.mark.twice
+@pytest.mark.parametrize("twice", ["output_a", "output_b"])
+def test_a_unit_shows_no_output_twice(study, twice):
+    unit = study.units.first()
+    unit.output_c = getattr(unit, twice)
+    with pytest.raises(IntegrityError, match="unit_outputs_differ"):
+        unit.save()
+
+
+@pytest.mark.twice
+def test_two_outputs_of_one_method_in_a_unit_are_found(study):
+    unit = study.units.first()
+    shown = unit.output_b
+    unit.output_c = Output.twins.create(
+        story=shown.story, method=shown.method, twin_of=shown, degradation="blurred"
+    )
+    unit.save()
+    told = f"unit {unit.pk}: its methods are not in alphabetical order, each once"
+    assert told in problems(study)
+
+
 # Answering
 
 
