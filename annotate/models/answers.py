@@ -4,6 +4,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Length, Replace
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from annotate.models.people import Annotator
@@ -126,6 +128,14 @@ class Choice(Answer):
         ]
 
 
+def _is_lettered(field: str) -> "Exact[str]":
+    """Return that nothing is left of a text without the letters of outputs."""
+    left: F | Replace = F(field)
+    for letter in LETTERS:
+        left = Replace(left, models.Value(letter), models.Value(""))
+    return Exact(left, models.Value(""))
+
+
 class Ranking(Answer):
     """The unit's outputs from the best to the worst, by their letters: `bac`.
 
@@ -136,4 +146,14 @@ class Ranking(Answer):
     shown = models.CharField(max_length=len(LETTERS))
 
     class Meta:
-        constraints = answer_constraints("ranking")
+        constraints = [
+            *answer_constraints("ranking"),
+            models.CheckConstraint(
+                condition=Q(_is_lettered("value"), _is_lettered("shown")),
+                name="ranking_letters_known",
+            ),
+            models.CheckConstraint(
+                condition=Exact(Length("value"), Length("shown")),
+                name="ranking_is_whole",
+            ),
+        ]

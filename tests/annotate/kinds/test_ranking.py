@@ -434,6 +434,22 @@ def test_a_repeat_is_compared_with_what_was_said_before():
 
 
 @pytest.mark.twice
+@pytest.mark.parametrize(
+    ("fields", "broken"),
+    [
+        ({"value": "abz"}, "ranking_letters_known"),
+        ({"shown": "AB1"}, "ranking_letters_known"),
+        ({"value": "ab"}, "ranking_is_whole"),
+        ({"shown": ""}, "ranking_is_whole"),
+    ],
+)
+def test_the_database_takes_whole_orders_of_letters_only(study, fields, broken):
+    work(join(study, "A01"), in_order, most=1)
+    with pytest.raises(IntegrityError, match=broken):
+        Ranking.objects.update(**fields)
+
+
+@pytest.mark.twice
 def test_an_order_that_cannot_be_is_found(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")
