@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, F, OuterRef, Q
 
 from annotate.answers.analysis_views import in_force
 from annotate.history import as_of_event, replaying
-from annotate.kinds.registry import kind_of, tables_of
+from annotate.kinds.registry import kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
@@ -170,20 +170,22 @@ def _answers(study: Study) -> Iterator[str]:
     questions = list(study.questions.all())
     closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
     for model, kinds in tables_of(study).items():
-        name = f"{model.__name__.lower()}s"
         asked = [q for q in questions if kind_of(q) in kinds]
-        is_own = {f"{name}__annotator": F("annotator")}
-        current = Q(**{f"{name}__is_current": True}, **is_own)
-        counted = closed.annotate(n=Count(name, filter=current))
-        for slot in counted.select_related("unit__story").iterator(2000):
+        current = model.objects.filter(
+            slot__in=closed, is_current=True, annotator=F("slot__annotator")
+        )
+        counted = current.order_by().values_list("slot").annotate(n=Count("pk"))
+        given = dict(counted)
+        for slot in closed.select_related("unit__story").iterator(2000):
+            number = given.get(slot.pk, 0)
             story = slot.unit.story
             wanted = sum(
                 shots.get(story.pk, 0) if kind_of(question).of_shots else 1
                 for question in asked
                 if question.is_asked_of(story)
             )
-            if not (wanted if study.is_planned else 1) <= slot.n <= wanted:
-                told = f"{slot.n} current {name} for {wanted} questions"
+            if not (wanted if study.is_planned else 1) <= number <= wanted:
+                told = f"{number} current {kinds[0].table} for {wanted} questions"
                 yield f"slot {slot.code}: {told}"
         yield from _answers_of(model, study)
 
@@ -240,5 +242,5 @@ def _looks(study: Study) -> Iterator[str]:
 
 def _values(study: Study) -> Iterator[str]:
     """Check the answers themselves, each kind by its own rules."""
-    for kinds in tables_of(study).values():
-        yield from kinds[0].faults(study)
+    for kind in kinds_of(study):
+        yield from kind.faults(study)

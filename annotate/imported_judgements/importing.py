@@ -342,30 +342,27 @@ def _compare(
     if study.benchmark.slug != benchmark.slug:
         what = f"benchmark {study.benchmark.slug}, which study {study.slug} judges"
         raise InputError([Problem(file, what, value=benchmark.slug)])
-    (model,) = {kind.table for kind in kinds_of(study)}
-    stored = set()
-    for slot in (
-        study.slots.filter(submitted_at__isnull=False)
-        .select_related(
-            "annotator",
-            "unit__story",
-            *study.output_paths("unit__", "__method"),
+    (model,) = {kind.model for kind in kinds_of(study)}
+    answers = model.objects.filter(
+        slot__study=study, slot__submitted_at__isnull=False
+    ).select_related(
+        "question",
+        "annotator",
+        "slot__unit__story",
+        *study.output_paths("slot__unit__", "__method"),
+    )
+    stored = {
+        (
+            answer.slot.unit.story.key,
+            answer.slot.unit.methods,
+            answer.annotator.name,
+            str(answer.slot.round),
+            answer.question.key,
+            answer.value,
+            getattr(answer, "shot", 0),
         )
-        .prefetch_related(f"{model}__question")
-    ):
-        for answer in getattr(slot, model).all():
-            assert slot.annotator is not None
-            stored.add(
-                (
-                    slot.unit.story.key,
-                    slot.unit.methods,
-                    slot.annotator.name,
-                    str(slot.round),
-                    answer.question.key,
-                    answer.value,
-                    getattr(answer, "shot", 0),
-                )
-            )
+        for answer in answers
+    }
     other = Problems(
         Problem(
             file,

@@ -190,7 +190,7 @@ class Kind(ABC):
     # Verifying
 
     def faults(self, study: Study) -> Iterator[str]:
-        """Name the stored answers of a study, of this kind's table, that cannot be."""
+        """Name a study's stored answers to questions of this kind that cannot be."""
         return iter(())
 
     # Exporting

@@ -134,9 +134,8 @@ class ChoiceKind(Kind):
 
     def faults(self, study: Study) -> Iterator[str]:
         """Name choices that were stored with other sides than their slot has."""
-        turned = Choice.objects.filter(slot__study=study).exclude(
-            a_is_left=F("slot__a_is_left")
-        )
+        choices = Choice.objects.filter(slot__study=study, question__kind=self.name)
+        turned = choices.exclude(a_is_left=F("slot__a_is_left"))
         for choice in turned.exclude(slot__a_is_left=None, a_is_left=None):
             yield f"choice {choice.pk}: its sides are not those of its slot"
 

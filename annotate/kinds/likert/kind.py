@@ -101,7 +101,8 @@ class LikertKind(Kind):
 
     def faults(self, study: Study) -> Iterator[str]:
         """Name ratings outside the scale of their question."""
-        outside = Rating.objects.filter(slot__study=study).exclude(
+        ratings = Rating.objects.filter(slot__study=study, question__kind=self.name)
+        outside = ratings.exclude(
             scale_min=F("question__scale_min"),
             scale_max=F("question__scale_max"),
             value__gte=F("question__scale_min"),

@@ -140,7 +140,8 @@ class RankingKind(ChoiceKind):
     def faults(self, study: Study) -> Iterator[str]:
         """Name rankings that are no order of what their slot shows."""
         paths = study.output_paths("slot__unit__")
-        for row in Ranking.objects.filter(slot__study=study).select_related(*paths):
+        rows = Ranking.objects.filter(slot__study=study, question__kind=self.name)
+        for row in rows.select_related(*paths):
             if sorted(row.value) != sorted(row.shown):
                 yield f"ranking {row.pk}: {row.value} is no order of {row.shown}"
             if row.shown != shown_letters(row.slot):

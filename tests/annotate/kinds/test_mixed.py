@@ -7,6 +7,7 @@ from analysis.options import AlignOptions
 from annotate.answers import checklists, writing
 from annotate.coverage import snapshots
 from annotate.history.verifying import problems
+from annotate.kinds.registry import KINDS
 from annotate.models import Rating
 from annotate.next_slot import choosing
 from annotate.quality import monitoring
@@ -97,3 +98,15 @@ def test_keys_may_be_called_like_the_forms_own_fields(client):
     assert slot.claimed_seconds == 0.5
     given = Rating.objects.filter(is_current=True, shot=0)
     assert list(given.values_list("question__key", "value")) == [("seconds", 3)]
+
+
+def test_verify_asks_every_kind_about_its_own_answers(study, monkeypatch):
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    beauty = study.questions.get(key="beauty")
+    row = writing.record_answer(slot=slot, annotator=person, question=beauty, value=3)
+    Rating.objects.filter(pk=row.pk).update(scale_max=9, value=9)
+    told = f"rating {row.pk}: 9 is outside its question's scale"
+    assert [one for one in problems(study) if "outside" in one] == [told]
+    monkeypatch.setattr(KINDS["checklist"], "faults", lambda study: [f"box of {study}"])
+    assert f"box of {study}" in problems(study)
