@@ -243,4 +243,4 @@ def _looks(study: Study) -> Iterator[str]:
 def _values(study: Study) -> Iterator[str]:
     """Check the answers themselves, each kind by its own rules."""
     for kind in kinds_of(study):
-        yield from kind.faults(study)
+        yield from kind.invalid_answers(study)

@@ -175,21 +175,23 @@ class Kind(ABC):
     def labels(self) -> list[str]:
         return []
 
-    def as_seen(self, slot: Slot, value: Value) -> str:
+    def as_displayed(self, slot: Slot, value: Value) -> str:
         """Return a stored answer as the annotator saw it."""
         return str(value)
 
     @abstractmethod
-    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
+    def text_for_annotator(
+        self, slot: Slot, question: Question, values: Sequence[Value]
+    ) -> str:
         """Return an answer as the page says it, or the range of the right ones."""
 
     @abstractmethod
-    def words(self, slot: Slot, question: Question, value: Value) -> str:
+    def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return a stored answer in words, as managers read it."""
 
     # Verifying
 
-    def faults(self, study: Study) -> Iterator[str]:
+    def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name a study's stored answers to questions of this kind that cannot be."""
         return iter(())
 
@@ -211,10 +213,10 @@ class Kind(ABC):
         """Return the judgements that an answer to a question consists of, by name."""
         return {key: value}
 
-    def opinion(self, judgement: Value) -> float:
+    def numeric_value(self, judgement: Value) -> float:
         """Return the number whose mean is what people say of a unit."""
         return float(judgement)
 
-    def code(self, judgement: Value) -> float:
+    def nominal_code(self, judgement: Value) -> float:
         """Return a judgement as a number, for agreement."""
         return float(judgement)

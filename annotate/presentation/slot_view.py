@@ -256,7 +256,7 @@ def shown_questions(slot: Slot) -> list[ShownQuestion]:
     for question in slot.questions:
         kind = kind_of(question)
         given = answers.get(question.pk)
-        answer = kind.as_seen(slot, given.value) if given else ""
+        answer = kind.as_displayed(slot, given.value) if given else ""
         options = kind.options(slot, question)
         shown.append(ShownQuestion(question, kind, options, answer))
     return shown

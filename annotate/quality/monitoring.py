@@ -167,7 +167,7 @@ def _judged(
             answers=answers.get(slot.pk, {}),
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
-            time_fault=timing.fault(slot.offered, slot.claimed, slot.seconds),
+            time_problem=timing.time_problem(slot.offered, slot.claimed, slot.seconds),
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
             expected=slot.expected if slot.purpose not in UNKNOWN else None,
             earlier=_earlier(slot, answers, of_unit),
@@ -236,7 +236,7 @@ def _rest(annotator: Annotator, slots: list[SubmittedSlot]) -> Rest:
         for unit, key, name, value, n in rows:
             kind = KINDS[name]
             for part, judgement in kind.judgements(key, value).items():
-                told[unit, part] += n * kind.opinion(judgement)
+                told[unit, part] += n * kind.numeric_value(judgement)
                 people[unit, part] += n
     for (unit, part), total in told.items():
         rest[unit][part] = total / people[unit, part]

@@ -103,8 +103,8 @@ def marks(slot: Slot) -> list[Marked]:
             marked.append(
                 Marked(
                     question,
-                    kind.told(slot, question, [answer.value]),
-                    kind.told(
+                    kind.text_for_annotator(slot, question, [answer.value]),
+                    kind.text_for_annotator(
                         slot,
                         question,
                         expected if type(expected) is list else [expected],

@@ -55,7 +55,7 @@ class JudgedUnit:
         How many shots were shown.
     seconds
         How long the slot was on the page; None where nobody measured.
-    time_fault
+    time_problem
         What is wrong with that time: `missing` (all that there was is taken for it),
         `impossible`, or nothing; None where nobody was asked for it.
     a_is_left
@@ -75,7 +75,7 @@ class JudgedUnit:
     answers: Answers
     shots: int = 1
     seconds: float | None = None
-    time_fault: str | None = None
+    time_problem: str | None = None
     a_is_left: bool | None = None
     expected: Mapping[str, Sequence[int] | str] | None = None
     earlier: Answers | None = None
@@ -139,8 +139,8 @@ def measure(
         agreement(work),
         majority(work),
         skips(len(work), skipped),
-        time_faults(work, "no_time", "missing"),
-        time_faults(work, "impossible_time", "impossible"),
+        time_problems(work, "no_time", "missing"),
+        time_problems(work, "impossible_time", "impossible"),
     ]
     return {signal.name: signal for signal in signals}
 
@@ -426,12 +426,12 @@ def skips(submitted: int, skipped: int) -> Signal:
     return mean_of("skips", seen, "no slot yet", f"{skipped} skipped")
 
 
-def time_faults(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
+def time_problems(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
     """Share of units whose time on the page is missing, or is one that cannot be.
 
     It is missing where the browser runs no scripts, too. More time than there was is
     told by honest people, too: of two windows in sight at once, each counts all of it.
     """
-    asked = [unit.time_fault for unit in work if unit.time_fault is not None]
+    asked = [unit.time_problem for unit in work if unit.time_problem is not None]
     found = [float(fault == which) for fault in asked]
     return mean_of(name, found, "nobody was asked for the time on the page")

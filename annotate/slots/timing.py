@@ -75,7 +75,7 @@ def note_time(
         held.seconds = min(held.claimed_seconds, most)
 
 
-def fault(
+def time_problem(
     offered_at: datetime | None, claimed: float | None, seconds: float | None
 ) -> str | None:
     """Say whether a submitted slot's time is `missing` or `impossible`; empty: neither.

@@ -207,7 +207,7 @@ def of_slot(slot: Slot) -> dict:
         }
     current = current_answers(slot, slot.annotator)
     return {
-        question.key: kind_of(question).as_seen(slot, current[question.pk].value)
+        question.key: kind_of(question).as_displayed(slot, current[question.pk].value)
         for question in slot.study.questions.all()
     }
 

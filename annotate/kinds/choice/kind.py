@@ -119,20 +119,22 @@ class ChoiceKind(Kind):
     def labels(self) -> list[str]:
         return list(side_labels().values())
 
-    def as_seen(self, slot: Slot, value: Value) -> str:
+    def as_displayed(self, slot: Slot, value: Value) -> str:
         return as_side(str(value), slot.a_is_left)
 
-    def words(self, slot: Slot, question: Question, value: Value) -> str:
+    def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         methods = dict(zip("ab", slot.unit.methods, strict=False))
         if value == Choice.Value.BOTH_BAD:  # of an import
             return _("Both are bad")
         return methods.get(str(value)) or _("No preference")
 
-    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
+    def text_for_annotator(
+        self, slot: Slot, question: Question, values: Sequence[Value]
+    ) -> str:
         """Return the side, as the annotator saw it."""
-        return side_labels()[self.as_seen(slot, values[0])]
+        return side_labels()[self.as_displayed(slot, values[0])]
 
-    def faults(self, study: Study) -> Iterator[str]:
+    def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name choices that were stored with other sides than their slot has."""
         choices = Choice.objects.filter(slot__study=study, question__kind=self.name)
         turned = choices.exclude(a_is_left=F("slot__a_is_left"))
@@ -162,9 +164,9 @@ class ChoiceKind(Kind):
 
         return check_choices(frame, file=file)
 
-    def opinion(self, judgement: Value) -> float:
+    def numeric_value(self, judgement: Value) -> float:
         """Return the vote for a; ties count half."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
 
-    def code(self, judgement: Value) -> float:
+    def nominal_code(self, judgement: Value) -> float:
         return CODES[str(judgement)]

@@ -96,10 +96,10 @@ class LikertKind(Kind):
         """Return the values of the scale with their anchors."""
         return tuple((str(v), anchor, str(v)) for v, anchor in question.steps)
 
-    def words(self, slot: Slot, question: Question, value: Value) -> str:
+    def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         return dict(question.steps).get(int(value), "")
 
-    def faults(self, study: Study) -> Iterator[str]:
+    def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name ratings outside the scale of their question."""
         ratings = Rating.objects.filter(slot__study=study, question__kind=self.name)
         outside = ratings.exclude(
@@ -127,7 +127,9 @@ class LikertKind(Kind):
 
         return check_ratings(frame, file=file, scale=scale)
 
-    def told(self, slot: Slot, question: Question, values: Sequence[Value]) -> str:
+    def text_for_annotator(
+        self, slot: Slot, question: Question, values: Sequence[Value]
+    ) -> str:
         """Return an answer, or the lowest and highest right one, as the page says."""
         anchors = dict(question.steps)
         low, high = (

@@ -127,17 +127,17 @@ class RankingKind(ChoiceKind):
     def labels(self) -> list[str]:
         return [_("Version %(n)s") % {"n": n} for n in range(1, self.most + 1)]
 
-    def as_seen(self, slot: Slot, value: Value) -> str:
+    def as_displayed(self, slot: Slot, value: Value) -> str:
         """Return the places on the screen, the best first."""
         shown = shown_letters(slot)
         return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
 
-    def words(self, slot: Slot, question: Question, value: Value) -> str:
+    def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return the methods' names, the best first."""
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
 
-    def faults(self, study: Study) -> Iterator[str]:
+    def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name rankings that are no order of what their slot shows."""
         paths = study.output_paths("slot__unit__")
         rows = Ranking.objects.filter(slot__study=study, question__kind=self.name)

@@ -197,7 +197,9 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         slot=slot,
         other=_to_compare(slot),
         **_told(slot),
-        time_fault=timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds),
+        time_problem=timing.time_problem(
+            slot.offered_at, slot.claimed_seconds, slot.seconds
+        ),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[
@@ -231,7 +233,7 @@ def _answers(slot: Slot) -> list[tuple[Answer, str, tuple[bool, str] | None]]:
 
 
 def _in_words(slot: Slot, answer: Answer, value: int | str) -> str:
-    return kind_of(answer.question).words(slot, answer.question, value)
+    return kind_of(answer.question).text_for_manager(slot, answer.question, value)
 
 
 def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:

@@ -108,5 +108,7 @@ def test_verify_asks_every_kind_about_its_own_answers(study, monkeypatch):
     Rating.objects.filter(pk=row.pk).update(scale_max=9, value=9)
     told = f"rating {row.pk}: 9 is outside its question's scale"
     assert [one for one in problems(study) if "outside" in one] == [told]
-    monkeypatch.setattr(KINDS["checklist"], "faults", lambda study: [f"box of {study}"])
+    monkeypatch.setattr(
+        KINDS["checklist"], "invalid_answers", lambda study: [f"box of {study}"]
+    )
     assert f"box of {study}" in problems(study)

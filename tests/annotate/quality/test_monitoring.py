@@ -127,7 +127,7 @@ checks:
                 answers=own,
                 shots=2,
                 seconds=7.0,
-                time_fault="",
+                time_problem="",
                 expected=expected if slot.purpose in ("training", "gold") else None,
                 earlier=earlier,
                 rest=rest if slot.purpose == "real" else None,

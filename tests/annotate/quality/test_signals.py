@@ -67,7 +67,7 @@ def test_a_unit_that_took_no_time_is_not_left_out():
 
 def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():
     faults = ("", "missing", "missing", "impossible", None)
-    units = [rated(1, seconds=9, time_fault=fault) for fault in faults]
+    units = [rated(1, seconds=9, time_problem=fault) for fault in faults]
     missing, impossible = signal("no_time", *units), signal("impossible_time", *units)
     assert (missing.value, missing.n) == (0.5, 4)  # of one nobody asked for it
     assert (impossible.value, impossible.n) == (0.25, 4)

@@ -186,7 +186,7 @@ def test_what_cannot_be_is_kept_and_not_believed(later, seconds):
     slot = person.slots.get(code=code)
     assert slot.seconds == 1 + timing.TOLERANCE
     assert slot.claimed_seconds == seconds
-    told = timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    told = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert told == "impossible"
 
 
@@ -208,7 +208,7 @@ def test_no_answer_is_lost_over_a_time_that_is_none(client, later, told):
     assert reply["submitted"], reply
     slot = person.slots.get(state="submitted")
     assert slot.seconds == 1 + timing.TOLERANCE
-    found = timing.fault(slot.offered_at, slot.claimed_seconds, slot.seconds)
+    found = timing.time_problem(slot.offered_at, slot.claimed_seconds, slot.seconds)
     assert found == ("impossible" if told.get("seconds") else "missing")
 
 
@@ -408,6 +408,6 @@ def test_a_page_that_was_open_for_longer_than_a_day_is_no_lie():
     since, now = at(0), at(3 * 24 * 3600)
     most = timing.room(since, now, [])
     assert most == timing.LONGEST_SECONDS
-    assert timing.fault(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
+    assert timing.time_problem(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
     short = timing.room(since, at(20 * 3600), [])
-    assert timing.fault(since, 25 * 3600.0, short) == "impossible"
+    assert timing.time_problem(since, 25 * 3600.0, short) == "impossible"
