@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analysis.rankings.connectivity import bounded_ties
 from analysis.results import Array, Mask
 
 TIES = ("half", "drop", "davidson")
@@ -99,8 +100,8 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
     Returns
     -------
     Fit
-        Not converged where the side effect has no finite maximum, or cannot be told
-        from the methods.
+        Not converged where ties or the side effect have no finite maximum, or the
+        side cannot be told from the methods.
 
     Notes
     -----
@@ -113,7 +114,8 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
     of the left output (Davidson and Beaver 1977, Biometrics 33, whose tie parameter
     is :math:`\nu e^{\delta/2}`). Log nu is one more parameter: a table without ties
     has no finite maximum in it and is fitted without; one of ties only has equal
-    strengths.
+    strengths. Others have a maximum in it where
+    `analysis.rankings.connectivity.bounded_ties` says so.
     """
     data = _statistics(counts, ties)
     B, M = len(counts), counts.shape[-1]
@@ -124,6 +126,8 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
     parameters[~data.free] = 0
     converged = np.zeros(B, bool)
     active = np.ones(B, bool) if data.sided is None else _side_is_known(data)
+    if ties == "davidson":
+        active &= bounded_ties(*without_side(counts).transpose(1, 0, 2, 3))
     for _ in range(STEPS):
         if not active.any():
             break

@@ -20,7 +20,11 @@ from analysis.rankings.choice_counts import (
     choice_votes,
     resampled_counts,
 )
-from analysis.rankings.connectivity import strongly_connected, who_stands_apart
+from analysis.rankings.connectivity import (
+    bounded_ties,
+    strongly_connected,
+    who_stands_apart,
+)
 from analysis.rankings.elo import (
     ELO_MEAN,
     ELO_SCALE,
@@ -43,6 +47,9 @@ __all__ = [
 
 MAJORITY_HAS_NO_SIDE = (
     "a majority joins answers of both sides; single votes have one each"
+)
+UNBOUNDED_TIES = (
+    "no chain of answers from a method back to itself holds more wins than ties"
 )
 
 
@@ -116,7 +123,10 @@ def leaderboard(
 
     The maximum exists where from every method a chain of wins (or ties that
     count) leads to every other (Ford 1957); otherwise ratings are empty and a
-    remark says who stands apart. Resamples without a maximum are left out.
+    remark says who stands apart. Davidson's also needs such a chain from a method
+    back to itself with more wins than ties, where there are both: without one, a
+    remark says that ties have no finite parameter. Resamples without a maximum are
+    left out.
 
     Ratings have percentile intervals. Those of ranks come from the differences
     between methods, see `analysis.rankings.rank_intervals.rank_intervals`.
@@ -255,6 +265,11 @@ def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
                 why="the side cannot be told from the methods, since too few pairs "
                 "were shown in both orders",
             )
+    if ask.ties == "davidson" and not bounded_ties(wins[None], tied[None])[0]:
+        return replace(
+            none,
+            why=f"no ratings, since ties have no finite parameter: {UNBOUNDED_TIES}",
+        )
     point = fit_model(counts[None], ties=ask.ties)
     if not point.converged[0]:
         return replace(

@@ -9,13 +9,13 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.optimize import minimize
+from scipy.optimize import linprog, minimize
 from scipy.sparse.csgraph import connected_components
 
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.choice_counts import choice_votes, resampled_counts
-from analysis.rankings.connectivity import strongly_connected
+from analysis.rankings.connectivity import bounded_ties, strongly_connected
 from analysis.rankings.leaderboard import (
     ELO_SCALE,
     TIES,
@@ -79,6 +79,69 @@ def test_davidson_is_the_maximum_that_a_general_optimiser_finds():
     theta, converged = found.theta, found.converged
     assert converged.all()
     np.testing.assert_allclose(theta[0] - theta[0, 0], best, atol=1e-4)
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_ties_are_bounded_where_no_direction_of_davidsons_model_leads_on(seed):
+    # A linear programme looks for strengths and log nu along which no answer becomes
+    # less likely.
+    rng = np.random.default_rng(seed)
+    M = int(rng.integers(2, 6))
+    wins, ties = rng.random((2, M, M)) < rng.choice([0.1, 0.3, 0.6])
+    np.fill_diagonal(wins, False)
+    ties = np.triu(ties, 1)
+    connected = strongly_connected((wins | ties | ties.T)[None].astype(float))[0]
+    if not (connected and wins.any() and ties.any()):
+        return
+    rows = []
+    for i, j in itertools.product(range(M), repeat=2):
+        ahead = np.eye(M + 1)[i] - np.eye(M + 1)[j]
+        tie = 2 * np.eye(M + 1)[M]
+        rows += [ahead, ahead - tie] if wins[i, j] else []
+        rows += [tie + ahead, tie - ahead] if ties[i, j] else []
+    fall = -np.array(rows)
+    found = linprog(
+        fall.sum(axis=0), A_ub=fall, b_ub=np.zeros(len(fall)), bounds=(-1, 1)
+    )
+    counts = np.stack([wins, ties])[None].astype(float)
+    assert bounded_ties(*counts[0][:, None]) == [abs(found.fun) < 1e-6]
+    assert fit_model(counts, ties="davidson").converged == [abs(found.fun) < 1e-6]
+
+
+def never_lost(wins=25, ties=11):
+    """Answers of one pair, of which one method wins many and the other none."""
+    choices = ["a"] * wins + ["tie"] * ties
+    rows = pd.DataFrame({"choice": choices}).assign(method_a="x", method_b="y")
+    story = [f"s{i}" for i in range(len(rows))]
+    return rows.assign(story=story, annotator="Ann")
+
+
+@pytest.mark.parametrize("answers", [never_lost(), never_lost(1143, 358)])
+@pytest.mark.parametrize("options", [{}, {"by_majority": True}])
+def test_ties_without_a_finite_parameter_leave_no_ratings(answers, options):
+    standings, notes = board(answers, ties="davidson", resamples=50, **options)
+    assert all(np.isnan(row.rating) for row in standings)
+    assert notes == [
+        "no ratings, since ties have no finite parameter: no chain of answers from a "
+        "method back to itself holds more wins than ties."
+    ]
+    # Half a win for a tie has a maximum.
+    standings, _ = board(answers, ties="half", **options)
+    assert all(np.isfinite(row.rating) for row in standings)
+
+
+def test_a_resample_whose_ties_have_no_finite_parameter_has_no_ratings():
+    # One answer in 37 makes the difference: a resample is without it in 37% of cases.
+    answers = pd.concat([never_lost(), never_lost(1, 0).assign(choice="b", story="t")])
+    standings, notes = board(
+        answers, ties="davidson", parts=("stories",), resamples=400, seed=1
+    )
+    gap = standings[0].rating - standings[1].rating
+    # The two pairs of odds, of a win and of a loss against a tie, are those observed.
+    assert gap == pytest.approx(ELO_SCALE * np.log(25))
+    lost = int(notes[0].split(" of ")[0])
+    assert 110 < lost < 185
+    assert standings[0].high < 2000
 
 
 def test_two_methods_have_the_logit_of_the_win_rate():
