@@ -76,8 +76,13 @@ def places(ratings: Array, drawn: Array, confidence: float) -> list[RankedRating
     return found
 
 
-def interval_notes(drawn: Array, resamples: int, parts: tuple[str, ...]) -> list[str]:
-    """Say why ratings have no intervals, or how many resamples these do without."""
+def interval_notes(
+    drawn: Array, resamples: int, parts: tuple[str, ...], why: str
+) -> list[str]:
+    """Say why ratings have no intervals, or how many resamples these do without.
+
+    `why` says of the latter what happens there.
+    """
     if not resamples:
         return []
     if not len(drawn):
@@ -88,6 +93,6 @@ def interval_notes(drawn: Array, resamples: int, parts: tuple[str, ...]) -> list
     if not lost:
         return []
     return [
-        f"{lost} of {resamples} resamples left out for want of finite ratings, since a "
-        "method always wins or always loses there."
+        f"{lost} of {resamples} resamples left out for want of finite ratings, since "
+        f"{why} there."
     ]

@@ -153,7 +153,8 @@ def leaderboard(
             for method, n in zip(board.votes.methods, board.n, strict=True)
         ]
         return rows, [f"{board.why}."]
-    notes += interval_notes(board.ratings, resamples, parts)
+    why = _why_not_in_resamples(ties, sided=board.votes.planes == 5)
+    notes += interval_notes(board.ratings, resamples, parts, why)
     return _standings(board, board.point, confidence), notes
 
 
@@ -272,9 +273,10 @@ def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
         )
     point = fit_model(counts[None], ties=ask.ties)
     if not point.converged[0]:
-        return replace(
-            none, why="one side wins so regularly that its effect has no finite value"
-        )
+        why = "no ratings, since their maximum was not found"
+        if votes.planes == 5:
+            why = "one side wins so regularly that its effect has no finite value"
+        return replace(none, why=why)
     ratings, sides = _resampled(votes, point, ask)
     return replace(none, point=point, ratings=ratings, sides=sides)
 
@@ -300,6 +302,17 @@ def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Arr
         ratings.append(rating)
         sides.append(side)
     return np.concatenate(ratings), np.concatenate(sides)
+
+
+def _why_not_in_resamples(ties: str, *, sided: bool) -> str:
+    """Say why a resample may have no maximum, by what is fitted."""
+    reasons = ["some methods never lose to the others"]
+    if ties == "davidson":
+        reasons.append(UNBOUNDED_TIES)
+    if sided:
+        reasons.append("the side cannot be told from the methods")
+        reasons.append("one side wins so regularly that its effect has no finite value")
+    return ", or ".join(reasons)
 
 
 def _standings(board: _Board, point: Fit, confidence: float) -> list[LeaderboardRow]:

@@ -112,7 +112,8 @@ def ranking_leaderboard(
     drawn = _resampled(stages, theta, draws)
     found = places(elo(theta), drawn, confidence)
     rows = sorted(_rows(stages, found), key=lambda row: (row.rank, row.method))
-    return rows, interval_notes(drawn, resamples, parts)
+    why = "some methods are never ranked below the others"
+    return rows, interval_notes(drawn, resamples, parts, why)
 
 
 def _rows(stages: Stages, found: list[RankedRating]) -> list[RankingLeaderboardRow]:

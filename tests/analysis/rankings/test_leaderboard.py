@@ -141,6 +141,10 @@ def test_a_resample_whose_ties_have_no_finite_parameter_has_no_ratings():
     assert gap == pytest.approx(ELO_SCALE * np.log(25))
     lost = int(notes[0].split(" of ")[0])
     assert 110 < lost < 185
+    assert notes[0].endswith(
+        "since some methods never lose to the others, or no chain of answers from a "
+        "method back to itself holds more wins than ties there."
+    )
     assert standings[0].high < 2000
 
 
@@ -229,7 +233,10 @@ def test_resamples_without_a_maximum_are_counted():
     choices = simulated(n_stories=3, raters=1, tie=0.0)
     standings, notes = board(choices, parts=("stories",), resamples=100)
     assert np.isfinite(standings[0].rating)
-    assert "of 100 resamples left out for want of finite ratings" in notes[0]
+    assert notes[0].endswith(
+        "of 100 resamples left out for want of finite ratings, since some methods "
+        "never lose to the others there."
+    )
 
 
 def test_methods_with_ties_only_were_compared():
@@ -418,6 +425,19 @@ def test_a_side_effect_that_is_undefined_has_a_reason(change, why):
     assert np.isfinite(standings[0].rating)
     assert notes[0].startswith("ratings are not adjusted for the side: ")
     assert why in notes[0]
+
+
+def test_what_a_resample_lacks_is_told_by_what_is_fitted():
+    answers = pd.concat([never_lost(12, 0), never_lost(3, 0).assign(choice="b")])
+    answers = answers.assign(
+        story=[f"s{i}" for i in range(15)], left_method=[*"xy" * 7, "x"]
+    )
+    _, (note,) = board(answers, side=True, parts=("stories",), resamples=200)
+    assert note.endswith(
+        "since some methods never lose to the others, or the side cannot be told from "
+        "the methods, or one side wins so regularly that its effect has no finite "
+        "value there."
+    )
 
 
 def test_a_majority_has_no_side():
