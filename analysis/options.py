@@ -4,8 +4,8 @@ Plain words and numbers: importing this module loads neither numpy nor pandas, s
 web page can check what somebody asks for.
 """
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypedDict
 
 # What is computed unless something else is asked for, and what can be asked for.
@@ -17,6 +17,8 @@ EPSILONS = ("heldout", "insample", "0")
 PARTS = ("stories", "methods", "annotators", "units")
 
 
+# Lowest and highest rating.
+Scale = tuple[int, int]
 # Is told what an analysis does next.
 Progress = Callable[[str], None]
 
@@ -47,6 +49,8 @@ class AlignOptions:
         Methods left out of every table.
     scale
         Lowest and highest rating; the categories of AC1 and AC2.
+    scales
+        The same of dimensions that have their own.
     levels, coefficients
         Which rows `correlations` and `metric_comparisons` hold.
     split_by
@@ -62,7 +66,8 @@ class AlignOptions:
     """
 
     exclude_methods: tuple[str, ...] = ()
-    scale: tuple[int, int] | None = None
+    scale: Scale | None = None
+    scales: Mapping[str, Scale] = field(default_factory=dict)
     levels: tuple[str, ...] = LEVELS
     coefficients: tuple[str, ...] = COEFFICIENTS
     split_by: tuple[str, ...] | None = None
@@ -92,6 +97,10 @@ class AlignOptions:
         return Sampling(
             resamples=self.resamples, confidence=self.confidence, seed=self.seed
         )
+
+    def scale_of(self, dimension: str) -> Scale | None:
+        """Return the scale of a dimension: its own, else the one of all."""
+        return self.scales.get(dimension, self.scale)
 
 
 def resample_parts(

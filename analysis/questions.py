@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.notes import Notes
+from analysis.options import AlignOptions, Scale
 from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
 from analysis.reading.cells import CellGrid, annotator_cells, common_grid
 from analysis.reading.kept_rows import kept_rows, without_methods
@@ -58,7 +59,7 @@ class QuestionData:
     by_annotator: pd.DataFrame | None
     grid: CellGrid | None
     pairs: Pairs
-    scale: tuple[int, int] | None
+    scale: Scale | None
 
     @property
     def is_method_level(self) -> bool:
@@ -92,7 +93,7 @@ class QuestionData:
 def rated_questions(
     ratings: pd.DataFrame,
     table: ScoreTable,
-    scale: tuple[int, int] | None,
+    options: AlignOptions,
     notes: Notes,
 ) -> Iterator[QuestionData]:
     """Yield the dimensions of kept ratings in order, and note what was dropped."""
@@ -102,7 +103,9 @@ def rated_questions(
         grid, dropped = common_grid(name, cells, table)
         notes.extend(dropped, name)
         rows = ratings[ratings["dimension"] == name]
-        yield QuestionData(name, rows, cells, grid, rating_pairs(grid), scale)
+        yield QuestionData(
+            name, rows, cells, grid, rating_pairs(grid), options.scale_of(name)
+        )
 
 
 def chosen_questions(

@@ -230,7 +230,7 @@ def _questions(
     options, notes = found.options, found.notes
     questions: list[QuestionData] = []
     if people.ratings is not None:
-        rated = rated_questions(people.ratings, table, options.scale, notes)
+        rated = rated_questions(people.ratings, table, options, notes)
         for question in rated:
             _add_rated(question, table, found, progress)
             questions.append(question)
@@ -290,7 +290,7 @@ def _reliability(
     found: list[tuple[str, Reliability, tuple[str, ...]]] = []
     if people.ratings is not None:
         for name, rows in people.ratings.groupby("dimension", sort=True):
-            data = rating_reliability(rows, options.scale)
+            data = rating_reliability(rows, options.scale_of(str(name)))
             found.append((str(name), data, RATING_STATISTICS))
     if people.choices is not None:
         for name, rows in people.choices.groupby("criterion", sort=True):

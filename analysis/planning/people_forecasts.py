@@ -89,7 +89,7 @@ def _gap_point(
 def alpha(pilot: Pilot) -> Curve:
     """Foretell ordinal alpha and its interval over stories."""
     options = pilot.options
-    data = rating_reliability(pilot.rows, options.scale)
+    data = rating_reliability(pilot.rows, options.scale_of(pilot.question))
     value = agreement(
         data,
         ("alpha_ordinal",),

@@ -70,7 +70,7 @@ def run_table(
         "levels": ", ".join(options.levels),
         "coefficients": ", ".join(options.coefficients),
         "epsilon": options.epsilon,
-        "scale": "{}:{}".format(*options.scale) if options.scale else "",
+        "scale": _scales(options),
         "excluded methods": ", ".join(options.exclude_methods),
         "split by": _names(options.split_by),
         "components": _names(options.components or None),
@@ -82,6 +82,17 @@ def run_table(
     return pd.DataFrame(
         {"key": list(rows), "value": [str(value) for value in rows.values()]}
     )
+
+
+def _scales(options: AlignOptions) -> str:
+    """Write the scale, as the command line has it; several with their dimensions."""
+    scales = options.scales or ({"": options.scale} if options.scale else {})
+    dimensions: dict[str, list[str]] = {}
+    for dimension, (low, high) in scales.items():
+        dimensions.setdefault(f"{low}:{high}", []).append(dimension)
+    if len(dimensions) < 2:
+        return "".join(dimensions)
+    return "; ".join(f"{s} ({', '.join(names)})" for s, names in dimensions.items())
 
 
 def _names(chosen: tuple[str, ...] | None) -> str:

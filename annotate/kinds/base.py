@@ -202,9 +202,7 @@ class Kind(ABC):
         """Return an answer's cells of its own columns; methods as in the unit."""
 
     @abstractmethod
-    def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
-    ) -> "pd.DataFrame":
+    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
         """Return the table, checked as a file would be."""
 
     # Statistics

@@ -46,9 +46,11 @@ class ReportError(ValueError):
 def as_stored(options: AlignOptions) -> dict[str, Any]:
     """Return what was asked for, as it is stored with a report.
 
-    The scale is the study's and is not stored.
+    Scales are those of the study's questions and are not stored.
     """
-    return {name: value for name, value in asdict(options).items() if name != "scale"}
+    stored = asdict(options)
+    del stored["scale"], stored["scales"]
+    return stored
 
 
 def from_stored(stored: dict[str, Any]) -> AlignOptions:
@@ -88,7 +90,7 @@ def write_study_report(
 
     progress("reading")
     answers, scores = _tables(study, view, moment)
-    options = replace(options, scale=study_tables.scale(study))
+    options = replace(options, scales=study_tables.scales(study))
     analysis = align(
         **answers,
         scores=scores,

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Exists, F, OuterRef, Q
 
 from annotate.history.as_of_event import Moment
-from annotate.kinds.base import Kind
+from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import scores_of
@@ -308,7 +308,7 @@ def answers_frame(
     rows = answer_rows(study, table, view=view, as_of=as_of)
     frame = _frame(rows, header(study, table))
     kind = next(kind for kind in kinds_of(study) if kind.table == table)
-    return kind.checked(frame, file=study.slug, scale=scale(study))
+    return kind.checked(frame, file=study.slug)
 
 
 def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame":
@@ -318,11 +318,14 @@ def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame"
     return check_scores(_frame(rows, SCORE_HEADER), file=study.slug)
 
 
-def scale(study: Study) -> tuple[int, int] | None:
-    """Return the scale that all questions share, if they do."""
-    scales = set(study.questions.values_list("scale_min", "scale_max"))
-    low, high = scales.pop() if len(scales) == 1 else (None, None)
-    return None if low is None or high is None else (low, high)
+def scales(study: Study) -> dict[str, Scale]:
+    """Return the scale of each question that has one, by its key."""
+    questions = study.questions.values_list("key", "scale_min", "scale_max")
+    return {
+        key: (low, high)
+        for key, low, high in questions
+        if low is not None and high is not None
+    }
 
 
 def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":

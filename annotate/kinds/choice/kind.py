@@ -157,9 +157,7 @@ class ChoiceKind(Kind):
             }
         ]
 
-    def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
-    ) -> "pd.DataFrame":
+    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
         from analysis.reading.inputs import check_choices
 
         return check_choices(frame, file=file)

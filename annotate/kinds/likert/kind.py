@@ -120,12 +120,10 @@ class LikertKind(Kind):
             }
         ]
 
-    def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
-    ) -> "pd.DataFrame":
+    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
         from analysis.reading.inputs import check_ratings
 
-        return check_ratings(frame, file=file, scale=scale)
+        return check_ratings(frame, file=file)
 
     def text_for_annotator(
         self, slot: Slot, question: Question, values: Sequence[Value]

@@ -13,7 +13,6 @@ from annotate.kinds.base import (
     Option,
     Path,
     Row,
-    Scale,
     Value,
     form_field,
 )
@@ -159,9 +158,7 @@ class RankingKind(ChoiceKind):
             for rank, letter in enumerate(answer["value"], start=1)
         ]
 
-    def checked(
-        self, frame: "pd.DataFrame", *, file: str, scale: Scale | None
-    ) -> "pd.DataFrame":
+    def checked(self, frame: "pd.DataFrame", *, file: str) -> "pd.DataFrame":
         from analysis.reading.inputs import check_rankings
 
         return check_rankings(frame, file=file)

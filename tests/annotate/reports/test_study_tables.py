@@ -32,7 +32,7 @@ def test_it_works():
     assert set(frame["method"]) == {"Alder", "Birch", "Cedar"}
     assert set(frame["dimension"]) == {"character", "aesthetics"}
     assert (frame["rating"] == 3).all()
-    assert study_tables.scale(study) == (0, 4)
+    assert study_tables.scales(study) == {"character": (0, 4), "aesthetics": (0, 4)}
 
 
 def test_drafts_and_old_revisions_stay_out():
@@ -263,7 +263,7 @@ def test_ratings_of_a_checklist_name_their_shot():
     frame = study_tables.answers_frame(study, "ratings")
     assert len(frame) == 12 * 3 * 6
     assert sorted(frame["shot"].astype(int).unique()) == [1, 2, 3]
-    assert study_tables.scale(study) == (0, 1)
+    assert set(study_tables.scales(study).values()) == {(0, 1)}
     other = make_study(slug="other", benchmark=study.benchmark)
     assert "shot" not in study_tables.header(other, "ratings")
     # A change in one shot leaves the others as they were, then and now.
