@@ -55,8 +55,6 @@ class Curve:
         What grows to the sizes, the smallest first; none where it is undefined.
     reasons
         What grows to why it is not foretold.
-    bounds
-        Least and largest possible value.
     target
         The half-width asked for, where it is not the common one.
     """
