@@ -29,7 +29,7 @@ def answered(*questions):
     metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness"]).pk)
     for slot in study.slots.select_related("unit__story", "unit__output_a"):
         values, boxes = {}, {}
-        for question in slot.unit.questions:
+        for question in slot.questions:
             output = slot.unit.output_a_id
             dice = random.Random(f"{output} {question.key} {slot.annotator_id}")
             if kind_of(question).of_shots:
