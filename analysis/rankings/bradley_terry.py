@@ -134,6 +134,8 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
         here = data if active.all() else data.of(active)
         gradient, information = _derivatives(parameters[active], here)
         step = _solved(information, gradient)
+        # Only rounding, which grows with the answers, moves all strengths at once.
+        step[:, :M] -= step[:, :M].mean(axis=1, keepdims=True)
         largest = np.abs(step).max(axis=1, keepdims=True)
         parameters[active] += np.nan_to_num(
             step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))

@@ -208,6 +208,8 @@ def fit(
             break
         gradient, information = _derivatives(theta[active], sets, counts[active])
         step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
+        # Only rounding, which grows with the answers, moves all worths at once.
+        step -= step.mean(axis=1, keepdims=True)
         largest = np.abs(step).max(axis=1, keepdims=True)
         theta[active] += step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
         still = largest[:, 0] >= CONVERGED

@@ -81,6 +81,19 @@ def test_davidson_is_the_maximum_that_a_general_optimiser_finds():
     np.testing.assert_allclose(theta[0] - theta[0, 0], best, atol=1e-4)
 
 
+@pytest.mark.parametrize("n", [3e6, 1e7, 1e9])
+def test_a_fit_of_millions_of_answers_converges(n):
+    won = np.random.default_rng(0).integers(1, n, 100).astype(float)
+    counts = np.zeros((100, 2, 2, 2))
+    counts[:, 0, 0, 1], counts[:, 0, 1, 0] = won, n - won
+    found = fit_model(counts)
+    assert found.converged.all()
+    gap = found.theta[:, 0] - found.theta[:, 1]
+    np.testing.assert_allclose(gap, np.log(won / (n - won)), atol=1e-9)
+    counts[:, 1, 0, 1] = n / 3
+    assert fit_model(counts, ties="davidson").converged.all()
+
+
 @given(st.integers(0, 2**32 - 1))
 def test_ties_are_bounded_where_no_direction_of_davidsons_model_leads_on(seed):
     # A linear programme looks for strengths and log nu along which no answer becomes

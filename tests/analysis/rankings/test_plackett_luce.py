@@ -112,6 +112,16 @@ def test_orders_of_two_are_bradley_terry(seed):
     np.testing.assert_allclose(theta, there.theta[0], atol=1e-9)
 
 
+def test_a_fit_of_millions_of_orders_converges():
+    sets, _, _ = choice_sets([np.array([[0, 1], [1, 0]])], 2)
+    won = np.random.default_rng(0).integers(1, 10**7, 100).astype(float)
+    counts = np.column_stack([won, 10**7 - won])
+    theta, converged = fit(sets, counts)
+    assert converged.all()
+    gap = np.log(won / (10**7 - won))
+    np.testing.assert_allclose(theta[:, 0] - theta[:, 1], gap, atol=1e-9)
+
+
 @given(SEEDS)
 def test_other_names_change_nothing_but_the_names(seed):
     orders = drawn(seed)
