@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
+from evalcore.formats.folder_layouts import MOST_SHOTS
 from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import (
     NO_LINK,
@@ -35,8 +36,6 @@ from evalcore.formats.vistorybench.layout import (
     story_record,
     values_in,
 )
-
-MOST_SHOTS = 10_000
 
 
 @dataclass
