@@ -106,8 +106,8 @@ def build(options: argparse.Namespace):
 
     from annotate.models import Invitation
     from annotate.presentation import same_size
-    from evalcore import media
     from evalcore.models import Benchmark, Frame, Method, Output, Shot, Story
+    from tests.factories import store_picture
     from tests.working import LIKERT, join, make_planned
 
     benchmark = Benchmark.objects.create(slug="seat", title="Seat")
@@ -129,7 +129,7 @@ def build(options: argparse.Namespace):
             )
             path = Path(os.environ["DATA_DIR"]) / "shot.jpg"
             picture.save(path, quality=90)
-            stored = media.store_picture(path.read_bytes())
+            stored = store_picture(path.read_bytes())
             Frame.objects.create(
                 output=output, shot=shot, number=shot_number, media=stored
             )

@@ -63,19 +63,6 @@ class Prepared:
     height: int
 
 
-def store_picture(data: bytes) -> MediaFile:
-    """Store a picture without its metadata and return its row.
-
-    Storing the same bytes again returns the row that exists.
-    """
-    known = MediaFile.objects.filter(source_sha256=digest(data)).first()
-    if known is not None and original_path(known).is_file():
-        return known
-    prepared = prepare_picture(data)
-    store_prepared([prepared])
-    return MediaFile.objects.get(sha256=prepared.sha256)
-
-
 def prepare_picture(data: bytes) -> Prepared:
     """Write the file of a picture without its metadata; touches no database.
 

@@ -38,8 +38,15 @@ def _cleaned(label: str) -> tuple[media.Prepared, bytes]:
     return prepared, media.original_path(row).read_bytes()
 
 
+def store_picture(data: bytes) -> MediaFile:
+    """Store a picture, as an import does, and return its row."""
+    prepared = media.prepare_picture(data)
+    media.store_prepared([prepared])
+    return MediaFile.objects.get(sha256=prepared.sha256)
+
+
 def store_labelled(label: str) -> MediaFile:
-    """Store the picture of that label, as `store_picture` does."""
+    """Store the picture of that label; its file is drawn once for all tests."""
     prepared, content = _cleaned(label)
     media.store_prepared([prepared])
     row = MediaFile.objects.get(sha256=prepared.sha256)

@@ -9,9 +9,8 @@ from annotate.people import inviting
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
-from evalcore import media
 from evalcore.models import Frame
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 
 QUALITY = {"Alder": 3.2, "Birch": 2.4, "Cedar": 1.6, "Dogwood": 2.9, "Elm": 0.9}
 
@@ -104,7 +103,7 @@ def study_with_vanished(
     )
     # One picture for all is enough to plan with.
     frames = Frame.objects.filter(output__story__benchmark=benchmark)
-    frames.update(media=media.store_picture(picture_bytes("any")))
+    frames.update(media=store_picture(picture_bytes("any")))
     study = plan_study(
         load_definition("vistorybench-user-study"),
         benchmark=benchmark,

@@ -21,8 +21,7 @@ from annotate.slots import locking
 from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
 from annotate.studies.previewing import first_slot
 from annotate.studies.study_file import load_definition
-from evalcore import media
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.people import alice, answer_everything
 
 pytestmark = pytest.mark.django_db
@@ -83,7 +82,7 @@ def test_a_story_without_shots_is_refused():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     story = benchmark.stories.get(key="02")
     story.shots.all().delete()
-    story.outputs.update(video=media.store_picture(picture_bytes("any file")))
+    story.outputs.update(video=store_picture(picture_bytes("any file")))
     with pytest.raises(PlanningError, match=r"1 stories have none \(02\)"):
         prepare(Setup("blank", benchmark, load_definition("storybench-diagnostics"), 3))
 

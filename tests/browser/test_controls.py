@@ -25,14 +25,13 @@ from annotate.models import (
 )
 from annotate.next_slot import choosing
 from annotate.people import joining
-from evalcore import media
 from evalcore.models import Character
 from tests.browser import marking
 from tests.browser.hands import Finger, Mouse
 from tests.browser.reels import make_same_reel
 from tests.browser.waiting import wait_until
 from tests.clips import write_clip
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.working import LIKERT, always, join, make_planned, work
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -190,7 +189,7 @@ class Seat:
             for story in benchmark.stories.all():
                 fox = Character.objects.create(story=story, key="c", names={"en": "F"})
                 for n in (1, 2):
-                    picture = media.store_picture(picture_bytes(f"fox {n}"))
+                    picture = store_picture(picture_bytes(f"fox {n}"))
                     fox.images.create(ordinal=n, media=picture)
         study = make_study(
             kind=kind,

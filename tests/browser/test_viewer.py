@@ -7,11 +7,10 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from annotate.models import Annotator, Fault, Invitation, Rating
-from evalcore import media
 from evalcore.models import Character, Frame, Shot
 from tests.browser.accessibility import violations
 from tests.browser.waiting import stop_time
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -29,7 +28,7 @@ def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
     benchmark = make_benchmark(stories=2, shots=shots, methods=("Alder", "Birch"))
     for frame in Frame.objects.exclude(output__method__name="Birch"):
         label = f"{frame.output.story.key} Alder {frame.number}"
-        frame.media = media.store_picture(picture_bytes(label, size))
+        frame.media = store_picture(picture_bytes(label, size))
         frame.save()
     for i in range(characters):
         for story in benchmark.stories.all():
@@ -40,7 +39,7 @@ def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
                 descriptions={"en": "A red fox."},
             )
             for n in (1, 2):
-                stored = media.store_picture(picture_bytes(f"ref {i} {n}"))
+                stored = store_picture(picture_bytes(f"ref {i} {n}"))
                 person.images.create(ordinal=n, media=stored)
     study = make_study(
         kind=kind, benchmark=benchmark, annotators=1, consented=True, **kw

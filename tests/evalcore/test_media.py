@@ -16,7 +16,7 @@ from PIL.PngImagePlugin import PngInfo
 
 from evalcore import media
 from evalcore.models import MediaFile
-from tests.factories import picture_bytes
+from tests.factories import picture_bytes, store_picture
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,7 @@ def with_secrets(fmt: str) -> bytes:
 
 
 def test_it_works():
-    stored = media.store_picture(picture_bytes("a"))
+    stored = store_picture(picture_bytes("a"))
     assert (stored.width, stored.height) == (96, 64)
     assert media.original_path(stored).is_file()
 
@@ -61,7 +61,7 @@ def test_it_works():
 def test_no_metadata_survives(fmt):
     data = with_secrets(fmt)
     assert SECRET.encode() in data
-    stored = media.store_picture(data)
+    stored = store_picture(data)
     files = [media.original_path(stored)]
     files += [media.rendition_path(stored, size) for size in ("display", "thumb")]
     for path in files:
@@ -77,21 +77,21 @@ def test_pixels_are_kept_exactly(fmt):
     data = encoded(noisy(), fmt)
     with Image.open(io.BytesIO(data)) as source:
         expected = np.asarray(source.convert("RGB"))
-    stored = media.store_picture(data)
+    stored = store_picture(data)
     with Image.open(media.original_path(stored)) as kept:
         assert (np.asarray(kept) == expected).all()
 
 
 def test_the_same_bytes_are_stored_once():
-    first = media.store_picture(picture_bytes("a"))
-    assert media.store_picture(picture_bytes("a")) == first
+    first = store_picture(picture_bytes("a"))
+    assert store_picture(picture_bytes("a")) == first
     assert MediaFile.objects.count() == 1
 
 
 def test_orientation_is_applied():
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
-    stored = media.store_picture(encoded(noisy(), "JPEG", exif=exif))
+    stored = store_picture(encoded(noisy(), "JPEG", exif=exif))
     assert (stored.width, stored.height) == (40, 60)
 
 
@@ -128,12 +128,12 @@ def test_an_animation_shows_its_first_frame():
 )
 def test_what_is_no_picture_is_refused_in_words(data, message):
     with pytest.raises(media.UnreadablePictureError, match=message):
-        media.store_picture(data)
+        store_picture(data)
     assert not MediaFile.objects.exists()
 
 
 def test_thumbs_are_small():
-    stored = media.store_picture(picture_bytes("a", size=(900, 300)))
+    stored = store_picture(picture_bytes("a", size=(900, 300)))
     with Image.open(media.rendition_path(stored, "thumb")) as thumb:
         assert thumb.size == (320, 107)
         assert thumb.format == "WEBP"
@@ -147,7 +147,7 @@ def shown(path) -> np.ndarray:
 @pytest.mark.parametrize("size", [(96, 64), (64, 96), (96, 96), (24, 16), (7, 200)])
 def test_every_picture_fills_the_same_box(size):
     """Whatever its size and shape: enlarged, reduced, and letterboxed."""
-    stored = media.store_picture(picture_bytes("a", size))
+    stored = store_picture(picture_bytes("a", size))
     path = media.rendition_path(stored, "display", (96, 96))
     pixels = shown(path)
     assert pixels.shape == (96, 96, 3)
@@ -158,13 +158,13 @@ def test_every_picture_fills_the_same_box(size):
 
 
 def test_thumbs_are_in_proportion_to_the_box():
-    stored = media.store_picture(picture_bytes("a", (100, 40)))
+    stored = store_picture(picture_bytes("a", (100, 40)))
     thumb = shown(media.rendition_path(stored, "thumb", (1280, 640)))
     assert thumb.shape == (160, 320, 3)
 
 
 def test_a_picture_of_the_boxs_size_is_drawn_once():
-    stored = media.store_picture(picture_bytes("a", (96, 64)))
+    stored = store_picture(picture_bytes("a", (96, 64)))
     plain = media.rendition_path(stored, "display")
     assert media.rendition_path(stored, "display", (96, 64)) == plain
     assert media.rendition_path(stored, "display", (96, 96)) != plain
@@ -223,7 +223,7 @@ def test_a_large_picture_is_in_memory_once(tmp_path, fmt, to_check, to_store):
 def test_larger_pictures_than_the_setting_says_are_refused(settings):
     data = encoded(Image.new("L", (1500, 1000)), "PNG")
     settings.MEDIA_MAX_MEGAPIXELS = 2
-    stored = media.store_picture(data)
+    stored = store_picture(data)
     settings.MEDIA_MAX_MEGAPIXELS = 1
     for refuse in (media.check_picture, media.prepare_picture):
         with pytest.raises(media.UnreadablePictureError) as caught:

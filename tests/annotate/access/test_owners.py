@@ -17,7 +17,7 @@ from annotate.reports import building
 from annotate.reports.study_scores import scores_of
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
-from evalcore import media, members
+from evalcore import members
 from evalcore.models import (
     Benchmark,
     Frame,
@@ -29,7 +29,7 @@ from evalcore.models import (
     Story,
 )
 from evalcore.scoring import metric_runs
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.people import alice, answer_everything, log_in
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -399,7 +399,7 @@ def test_the_preview_shows_outputs_that_the_study_shows(template):
     )
     story = Story.objects.get(benchmark=woods, key="01")
     later = Output.objects.create(story=story, method=method)
-    large = media.store_picture(picture_bytes("large", (400, 300)))
+    large = store_picture(picture_bytes("large", (400, 300)))
     for shot in story.shots.all():
         Frame.objects.create(output=later, shot=shot, number=shot.number, media=large)
     client = eve(study)
@@ -431,7 +431,7 @@ def test_what_is_withdrawn_comes_back_without_what_was_imported_since(named):
     story = Story.objects.get(benchmark=woods, key="02")
     later = Output.objects.create(story=story, method=Method.objects.get(name="Birch"))
     for shot in story.shots.all():
-        stored = media.store_picture(picture_bytes(f"later {shot.number}"))
+        stored = store_picture(picture_bytes(f"later {shot.number}"))
         Frame.objects.create(output=later, shot=shot, number=shot.number, media=stored)
 
     client = eve(study)

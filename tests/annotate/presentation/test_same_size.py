@@ -19,7 +19,7 @@ from annotate.studies.extending import extend
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Output
 from tests.clips import stored_clip, write_clip
-from tests.factories import make_benchmark, picture_bytes
+from tests.factories import make_benchmark, picture_bytes, store_picture
 from tests.working import LIKERT, PAIRWISE, join, make_planned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
@@ -34,7 +34,7 @@ def uneven(**kw) -> Benchmark:
         method = frame.output.method.name
         label = f"{frame.output.story.key} {method} {frame.number}"
         size = SIZES.get(method, (200, 100))
-        frame.media = media.store_picture(picture_bytes(label, size))
+        frame.media = store_picture(picture_bytes(label, size))
         frame.save()
     return benchmark
 
@@ -74,7 +74,7 @@ def test_the_box_is_even_and_no_larger_than_what_is_shown():
     benchmark = make_benchmark(stories=1, shots=1, pictures=False)
     frame = Frame.objects.first()
     for size, box in (((95, 63), (96, 64)), ((4096, 1024), (2048, 512))):
-        frame.media = media.store_picture(picture_bytes("a", size))
+        frame.media = store_picture(picture_bytes("a", size))
         frame.save()
         outputs = Output.objects.filter(story__benchmark=benchmark)
         assert same_size.box_around(outputs) == box

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from evalcore import media
 from evalcore.importing.outputs import import_outputs
 from evalcore.models import (
     Benchmark,
@@ -21,7 +20,7 @@ from evalcore.models import (
 )
 from evalcore.scoring import judged_outputs, metric_runs
 from tests.clips import number_of, write_clip
-from tests.factories import make_benchmark, picture_bytes
+from tests.factories import make_benchmark, picture_bytes, store_picture
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +37,7 @@ def woods():
             CharacterImage.objects.create(
                 character=row,
                 ordinal=ordinal,
-                media=media.store_picture(picture_bytes(f"{key} {ordinal}")),
+                media=store_picture(picture_bytes(f"{key} {ordinal}")),
             )
     shot = story.shots.get(number=2)
     shot.characters.add(Character.objects.get(key="Ann"))

@@ -28,7 +28,7 @@ from evalcore.scoring import judged_outputs, metric_runs
 from evalcore.twins import twin_outputs
 from evalcore.twins.degrading import ImpossibleDegradationError
 from tests.evalcore.metrics import asking
-from tests.factories import make_benchmark, make_study, picture_bytes
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -143,7 +143,7 @@ def test_a_foreign_shot_is_the_same_methods_where_that_drew_another_story(woods)
 def test_else_it_is_another_methods_and_has_the_size_of_the_one_it_replaces(woods):
     an_output(woods, story="02").delete()
     for frame in Frame.objects.filter(output__story__key="02"):
-        frame.media = media.store_picture(picture_bytes(f"big {frame.pk}", (200, 300)))
+        frame.media = store_picture(picture_bytes(f"big {frame.pk}", (200, 300)))
         frame.save()
     original = an_output(woods)
     twin = twin_outputs.make_twin(original, "foreign_shot", 1)
