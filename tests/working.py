@@ -12,6 +12,7 @@ from annotate.answers import writing
 from annotate.models import Annotator, Invitation, Slot, Study
 from annotate.next_slot import choosing
 from annotate.people import inviting
+from annotate.slots import leasing
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
@@ -78,6 +79,13 @@ def answer(slot: Slot, person: Annotator, given: Answer, seconds: float = 30.0) 
     return consequences.submit(
         slot=slot, annotator=person, seconds=seconds, offered_at=yesterday
     )
+
+
+def end_leases() -> int:
+    """Let every lease run out, and put the slots back; return how many."""
+    leased = Slot.objects.filter(state="leased")
+    leased.update(lease_until=timezone.now() - timedelta(seconds=1))
+    return leasing.release_expired()
 
 
 def work(person: Annotator, given: Answer, most: int = 1000, **how) -> list[Slot]:

@@ -22,6 +22,7 @@ from analysis.planning.benchmark_means import (
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
 # Splits of the methods into halves, and random subsets beside each choice.
+# Halvings of the methods, and random subsets beside the chosen one in each.
 SPLITS, RANDOM = 20, 50
 # Fewer methods have no halves in which an order could be checked.
 LEAST_METHODS = 6
@@ -33,7 +34,6 @@ def best_subsets(
     boards: Sequence[BenchmarkScores],
     *,
     sizes: Sequence[int] = SIZES,
-    splits: int = SPLITS,
     confidence: float,
     seed: int,
 ) -> tuple[list[TableRow], list[TableRow]]:
@@ -45,8 +45,6 @@ def best_subsets(
         The whole benchmark; all metrics and questions are kept together.
     sizes
         Numbers of stories; those that are not fewer than there are, are left out.
-    splits
-        How often the methods are divided into halves.
     confidence
         Share of the splits between `low` and `high`.
     seed
@@ -90,7 +88,7 @@ def best_subsets(
         why = f"fewer than {LEAST_METHODS} methods: no half could check the other"
         rows += [_best_row(b, undefined(why)) for b in usable]
     else:
-        checked, chosen = _checked(cube, sizes, splits, stream(seed, "best subset"))
+        checked, chosen = _checked(cube, sizes, stream(seed, "best subset"))
         half = len(methods) - len(methods) // 2
         for b, board in enumerate(usable):
             for (n, name, source), values in checked.items():
@@ -186,7 +184,7 @@ def _search(products: Array, n: int) -> list[int]:
 
 
 def _checked(
-    cube: Array, sizes: Sequence[int], splits: int, rng: np.random.Generator
+    cube: Array, sizes: Sequence[int], rng: np.random.Generator
 ) -> tuple[dict[tuple[int, str, str], Array], dict[int, Array]]:
     """Choose on one half of the methods, check on the other.
 
@@ -199,20 +197,20 @@ def _checked(
     """
     K, S, M = cube.shape
     found = {
-        (n, name, source): np.full((splits, K), np.nan)
+        (n, name, source): np.full((SPLITS, K), np.nan)
         for n in sizes
         for name in COEFFICIENTS
         for source in ("heldout", "insample", "random", "gain")
     }
     chosen = {n: np.zeros(S) for n in sizes}
-    for split in range(splits):
+    for split in range(SPLITS):
         order = rng.permutation(M)
         search, check = order[: M // 2], order[M // 2 :]
         distance = _distances(cube[:, :, search])
         for n in sizes:
             subset = np.zeros((1, S))
             subset[0, _search(distance, n)] = 1
-            chosen[n] += subset[0] / splits
+            chosen[n] += subset[0] / SPLITS
             random = random_subsets(S, n, RANDOM, rng)
             for k in range(K):
                 held = _against_whole(cube[k][:, check], subset)

@@ -87,12 +87,7 @@ class _CrossProducts:
 
 
 def fit_mixed(
-    rating: Array,
-    method: Counts,
-    story: Counts,
-    annotator: Counts,
-    *,
-    outputs: bool = True,
+    rating: Array, method: Counts, story: Counts, annotator: Counts
 ) -> MixedModel:
     r"""Fit methods as fixed, annotators, stories and outputs as random effects.
 
@@ -102,9 +97,6 @@ def fit_mixed(
         Shape (n,): at most one of each annotator for an output.
     method, story, annotator
         Shape (n,): codes 0, 1, ... of each.
-    outputs
-        Whether an output (story and method) has an effect of its own. It is left out
-        where no output has two ratings.
 
     Returns
     -------
@@ -114,9 +106,10 @@ def fit_mixed(
     Notes
     -----
     :math:`y = \mu_m + a_u + s_t + o_{tm} + e`, all but :math:`\mu` normal with mean 0
-    and variances of their own, estimated by REML. Without :math:`o` the ratings of one
-    output would count as independent given their story, and intervals would be too
-    narrow. With :math:`V_o = I + \gamma_o Z_o Z_o'` of blocks
+    and variances of their own, estimated by REML. Without :math:`o`, the effect of an
+    output (story and method), which is left out only where no output has two ratings,
+    those of one output would count as independent given their story, and intervals
+    would be too narrow. With :math:`V_o = I + \gamma_o Z_o Z_o'` of blocks
     :math:`(I + \gamma_o 11')^{-1} = I - \gamma_o / (1 + n \gamma_o) 11'`, outputs leave
     the equations of Henderson by sums over outputs with the same number n of ratings;
     stories, whose block stays diagonal, by a Schur complement.
@@ -141,8 +134,8 @@ def fit_mixed(
     centre = rating.mean()
     scale = rating.std()
     y = (rating - centre) / scale
-    sums = _sums(y, method, story, annotator, outputs=outputs)
-    several = outputs and bool((sums.times > 1).any())
+    sums = _sums(y, method, story, annotator)
+    several = bool((sums.times > 1).any())
     roots = np.full(3 if several else 2, START)
     begin = _deviance(roots, sums, M)
     found = minimize(  # type: ignore[call-overload]
@@ -210,15 +203,13 @@ def _why_none(rating: Array, M: int, S: int, A: int) -> str:
     return ""
 
 
-def _sums(
-    y: Array, method: Counts, story: Counts, annotator: Counts, *, outputs: bool
-) -> _CrossProducts:
+def _sums(y: Array, method: Counts, story: Counts, annotator: Counts) -> _CrossProducts:
     M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))
     n = len(y)
     key = story.astype(np.int64) * M + method
     cells, cell = np.unique(key, return_inverse=True)
     number = np.bincount(cell)
-    times = np.unique(number) if outputs else np.empty(0, int)
+    times = np.unique(number)
     rows = np.arange(n)
     ones = np.ones(n)
     single = [

@@ -9,7 +9,6 @@ that).
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django.db import transaction
@@ -230,14 +229,12 @@ def heartbeat(slot: Slot, annotator: Annotator) -> bool:
         return False
 
 
-def release_expired(now: datetime | None = None) -> int:
+def release_expired() -> int:
     """Put slots whose lease has run out back; return how many.
 
     A planned one stays with its annotator, a claimed one becomes free for anyone.
     """
-    due = Slot.objects.filter(
-        state=Slot.State.LEASED, lease_until__lt=now or timezone.now()
-    )
+    due = Slot.objects.filter(state=Slot.State.LEASED, lease_until__lt=timezone.now())
     # Looking comes first: as a rule nothing has run out, and no lock is wanted.
     return _release(due) if due.exists() else 0
 

@@ -36,6 +36,7 @@ from annotate.quality import exclusion
 from annotate.slots import errors, leasing
 from annotate.submission import consequences
 from tests.pressure.grids import add_people, deal_out, make_grid
+from tests.working import end_leases
 
 PEOPLE = 4
 WHO = st.integers(0, PEOPLE - 1)
@@ -305,7 +306,7 @@ def test_a_slot_that_changes_hands_unfreed_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
     slot = choosing.take_next(person).slot
-    leasing.release_expired(timezone.now() + timedelta(hours=1))
+    end_leases()
     Event.objects.filter(kind="lease expired").delete()
     leasing.take(slot, other)
     assert any("was leased" in text for text in replaying.problems(study))

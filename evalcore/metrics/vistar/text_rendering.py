@@ -54,33 +54,20 @@ def tokens(text: str) -> set[str]:
     return set(TOKEN.findall(text))
 
 
-def text_rendering(
-    read: str,
-    wanted: str,
-    *,
-    characters: float = CHARACTERS,
-    tokens_weight: float = TOKENS,
-) -> float:
+def text_rendering(read: str, wanted: str) -> float:
     """Return how well a text that was read is the one that was wanted.
 
     Parameters
     ----------
     read, wanted
         Both are normalised first; see `normalised_text`.
-    characters, tokens_weight
-        Weights of the two parts, at least 0, with sum 1.
 
     Returns
     -------
     float
-        From 0 to 1: characters (1 - L / longer length) + tokens_weight J, with the
-        Levenshtein distance L and the Jaccard index J of the sets of tokens. 1 where
-        both are empty: nothing was wanted, and nothing was written; 0 where one is.
-
-    Raises
-    ------
-    ValueError
-        The weights are negative or do not sum to 1.
+        From 0 to 1: the mean of 1 - L / longer length and J, with the Levenshtein
+        distance L and the Jaccard index J of the sets of tokens. 1 where both are
+        empty: nothing was wanted, and nothing was written; 0 where one is.
 
     References
     ----------
@@ -94,18 +81,13 @@ def text_rendering(
     >>> text_rendering("SALT", "SALE")  # one of four characters; no token shared
     0.375
     """
-    if min(characters, tokens_weight) < 0 or abs(characters + tokens_weight - 1) > 1e-9:
-        raise ValueError(
-            "the two weights are at least 0 and sum to 1, unlike "
-            f"{characters} and {tokens_weight}"
-        )
     read, wanted = normalised_text(read), normalised_text(wanted)
     if not read or not wanted:
         return float(read == wanted)
     distance = edit_distance(read, wanted) / max(len(read), len(wanted))
     found, asked = tokens(read), tokens(wanted)
     shared = len(found & asked) / len(found | asked)
-    return characters * (1 - distance) + tokens_weight * shared
+    return CHARACTERS * (1 - distance) + TOKENS * shared
 
 
 def quoted(text: str) -> list[str]:

@@ -12,10 +12,10 @@ from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 from evalcore.metrics.vistorybench.cids import BACKEND, why_no_cast, why_no_value
 from evalcore.metrics.vistorybench.identity_matching import Identity, similarity
 
-TAU = 0.01
+TAU = 0.01  # the temperature of the softmax
 
 
-def copy_paste_rate(anchor: float, others: Sequence[float], tau: float = TAU) -> float:
+def copy_paste_rate(anchor: float, others: Sequence[float]) -> float:
     """Return how much nearer a figure is to one reference than to the alternatives.
 
     Parameters
@@ -24,8 +24,6 @@ def copy_paste_rate(anchor: float, others: Sequence[float], tau: float = TAU) ->
         Cosine of the figure with the reference that may have been copied.
     others
         Cosines with the alternatives, at least one.
-    tau
-        Temperature.
 
     Returns
     -------
@@ -51,7 +49,7 @@ def copy_paste_rate(anchor: float, others: Sequence[float], tau: float = TAU) ->
     """
     if not others:
         raise ValueError("a copy-paste rate needs an alternative to the anchor")
-    cosines = np.clip([anchor, *others], -1, 1) / tau
+    cosines = np.clip([anchor, *others], -1, 1) / TAU
     shares = np.exp(cosines - cosines.max())
     return float(shares[0] / shares.sum())
 

@@ -302,7 +302,7 @@ def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
         boards = score_boards(table)
         drawn = {"confidence": 0.9, "seed": 0}
         part = subset_rows(boards, ["01", "02"], name="p", resamples=20, **drawn)
-        best, listed = best_subsets(boards, sizes=(3,), splits=4, **drawn)
+        best, listed = best_subsets(boards, sizes=(3,), **drawn)
         answers = rows.rename(columns={"metric": "annotator"}).assign(dimension="")
         trials = pd.concat(
             [

@@ -203,9 +203,9 @@ def test_ratings_have_a_board_for_each_question(shared):
     assert all(row["n"] == 5 for row in rows)
 
 
-def best(values, sizes=(4,), splits=6):
+def best(values, sizes=(4,)):
     rows, stories = best_subsets(
-        boards(scores(values)), sizes=sizes, splits=splits, confidence=0.95, seed=0
+        boards(scores(values)), sizes=sizes, confidence=0.95, seed=0
     )
     assert all(set(row) == set(COLUMNS["best_subset"]) for row in rows)
     assert all(set(row) == set(COLUMNS["subset_stories"]) for row in stories)
@@ -216,7 +216,7 @@ def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
     rng = np.random.default_rng(3)
     noise = np.where(np.arange(24) < 6, 0.05, 2.0)[:, None]
     values = rng.normal(size=12) + noise * rng.normal(size=(24, 12))
-    found, stories = best(values, splits=10)
+    found, stories = best(values)
     chosen = [row["story"] for row in stories]
     assert len(set(chosen)) == 4
     assert found["kendall", "gain"]["value"] > 0.05
@@ -257,9 +257,8 @@ def test_few_methods_have_no_halves():
 def test_two_runs_are_the_same_and_rows_may_stand_in_any_order():
     table = scores(simulated())
     mixed = table.sample(frac=1, random_state=2)
-    assert best_subsets(
-        boards(table), sizes=(3,), splits=2, confidence=0.9, seed=1
-    ) == best_subsets(boards(mixed), sizes=(3,), splits=2, confidence=0.9, seed=1)
+    drawn = {"sizes": (3,), "confidence": 0.9, "seed": 1}
+    assert best_subsets(boards(table), **drawn) == best_subsets(boards(mixed), **drawn)
     assert compared(boards(table), ["s00"], 50) == compared(boards(mixed), ["s00"], 50)
 
 
@@ -314,10 +313,10 @@ def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
     monkeypatch.setattr(best_subset, "_against_whole", against_whole)
     values = simulated(S=10, M=9)
     values = values / unit_of(values)
-    best(values, sizes=(4,), splits=3)
+    best(values)
     # Last comes the choice on all methods, which is printed and not checked.
     assert seen.pop() == [set(values[0])]
-    assert len(seen) == 3
+    assert len(seen) == best_subset.SPLITS
     for chosen_on, held, same, random in seen:
         assert len(chosen_on) == 4
         assert chosen_on | held == set(values[0])

@@ -19,6 +19,7 @@ from annotate.studies import lifecycle
 from tests.factories import make_study
 from tests.people import answer_everything
 from tests.studies import flag, running_study, set_aside
+from tests.working import end_leases
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -241,7 +242,7 @@ def test_leases_that_run_out_again_and_again_are_told(study):
     for _ in range(3):
         leasing.take(choosing.next_slot(ann), ann)
         assert kinds(study) == []
-        leasing.release_expired(now=later(hours=2))
+        end_leases()
     (alert,) = attention(study)
     assert alert.kind == "leases expire"
     assert "A01 has let 3 leases" in alert.text

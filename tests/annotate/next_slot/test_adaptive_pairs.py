@@ -3,19 +3,16 @@
 import math
 import random
 from collections import Counter
-from datetime import timedelta
 
 import numpy as np
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.next_slot import adaptive, adaptive_pairs, choosing
 from annotate.reports.study_tables import answer_rows
-from annotate.slots import leasing
 from annotate.submission import late_answers
 from tests.counting import calls
 from tests.factories import make_benchmark, make_units
@@ -23,6 +20,7 @@ from tests.working import (
     PAIRWISE,
     Browser,
     answer,
+    end_leases,
     join,
     make_planned,
     sessions_of,
@@ -272,7 +270,7 @@ def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     person = join(study)
     slot = choosing.take_next(person).slot
     assert slot.probability is not None
-    leasing.release_expired(timezone.now() + timedelta(days=1))
+    end_leases()
     again = late_answers.regain(person, slot.code, late=True)
     again.refresh_from_db()
     assert again.pk == slot.pk

@@ -17,6 +17,7 @@ from annotate.quality import exclusion
 from annotate.slots import leasing
 from annotate.submission import consequences
 from tests.pressure.grids import add_people, deal_out, make_grid
+from tests.working import end_leases
 
 pytestmark = pytest.mark.django_db
 
@@ -69,7 +70,7 @@ def test_what_others_let_go_is_work_again():
     first, second = add_people(study, 2)
     take(first)
     do_everything(second)
-    leasing.release_expired(timezone.now() + timedelta(minutes=31))
+    end_leases()
     assert kind(second) == Next.WORK
 
 
@@ -342,7 +343,7 @@ def test_sides_of_a_unit_stay_within_two_and_end_even():
         ):
             lean[unit] += 1 if left else -1
         assert max(map(abs, lean.values()), default=0) <= 2
-    leasing.release_expired(timezone.now() + timedelta(hours=1))
+    end_leases()
     for person in people:
         do_everything(person)
     for unit in study.units.filter(submitted=4):

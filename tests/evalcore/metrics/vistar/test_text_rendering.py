@@ -85,17 +85,6 @@ class TestFormula:
     def test_by_hand(self, read, wanted, value):
         assert text_rendering(read, wanted) == pytest.approx(value)
 
-    def test_weights(self):
-        alone = {"characters": 1.0, "tokens_weight": 0.0}
-        assert text_rendering("SALT", "SALE", **alone) == 0.75
-        alone = {"characters": 0.0, "tokens_weight": 1.0}
-        assert text_rendering("SALT", "SALE", **alone) == 0
-
-    @pytest.mark.parametrize("weights", [(0.5, 0.4), (-0.5, 1.5), (1, 1)])
-    def test_weights_that_are_none(self, weights):
-        with pytest.raises(ValueError, match="at least 0 and sum to 1"):
-            text_rendering("a", "b", characters=weights[0], tokens_weight=weights[1])
-
     @given(SHORT, SHORT)
     def test_laws(self, a, b):
         value = text_rendering(a, b)
