@@ -187,7 +187,7 @@ def _classes() -> dict[str, list[ast.ClassDef]]:
 
 @cache
 def _related_names() -> frozenset[str]:
-    texts = [path.read_text("utf-8") for path in ROOT.glob("*/**/models.py")]
+    texts = [path.read_text("utf-8") for path in ROOT.glob("*/models/*.py")]
     return frozenset(re.findall(r'related_name="(\w+)"', "".join(texts)))
 
 

@@ -48,7 +48,10 @@ def test_docstrings_and_comments_name_what_exists():
             "evalcore.scoring.metric_runs.measure: no measure in",
         ),
         ("so does\n`evalcore.gone`", "2: evalcore.gone: no module gone in evalcore"),
-        ("`evalcore.models.Output.gone`", "no gone in evalcore.models.Output"),
+        (
+            "`evalcore.models.outputs.Output.gone`",
+            "no gone in evalcore.models.outputs.Output",
+        ),
         ("`Output.gone` is", "1: Output.gone: no gone in Output"),
         ("`analysis/gone.py`", "1: analysis/gone.py: no such file"),
         ("`panel/gone.py`", "1: panel/gone.py: no such file"),
@@ -82,9 +85,9 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
 @pytest.mark.parametrize(
     "text",
     [
-        "`evalcore.models.Output.twins`, `annotate.people.joining`, `annotate.reports`",
+        "`evalcore.models.outputs.Output.twins`, `annotate.people`, `annotate.reports`",
         "`Story.outputs` and `Output.everything`",
-        "`docs/`, `models.py`, `seat/shots.js`, `pyproject.toml`",
+        "`docs/`, `media.py`, `seat/shots.js`, `pyproject.toml`",
         "`<method>/gone.py`, `tests/*/gone.py`",
         "`make lint test`, `PYTHON=python3 make setup`",
         "`manage.py dumpdata --all`, `manage.py help`, `plumbline invite x --join 3`",

@@ -1,0 +1,34 @@
+"""The tables of what is judged and of its automatic scores, a module a topic.
+
+Comes in: users of `settings.AUTH_USER_MODEL`, who are members of benchmarks.
+Goes out: one class a table with its named constraints. Django finds them here, so this
+`__init__` imports.
+"""
+
+from evalcore.models.benchmarks import Benchmark, BenchmarkMember
+from evalcore.models.columns import most_letters
+from evalcore.models.media import MediaFile
+from evalcore.models.metric_runs import MetricChunk, MetricRun
+from evalcore.models.outputs import Frame, Method, Output
+from evalcore.models.scores import MetricAbsence, MetricScore
+from evalcore.models.stories import Character, CharacterImage, Shot, Story
+from evalcore.models.workers import Worker
+
+__all__ = [
+    "Benchmark",
+    "BenchmarkMember",
+    "Character",
+    "CharacterImage",
+    "Frame",
+    "MediaFile",
+    "Method",
+    "MetricAbsence",
+    "MetricChunk",
+    "MetricRun",
+    "MetricScore",
+    "Output",
+    "Shot",
+    "Story",
+    "Worker",
+    "most_letters",
+]

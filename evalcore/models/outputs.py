@@ -1,0 +1,140 @@
+"""What methods rendered, and degraded twins of it."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from evalcore.models.media import MediaFile
+from evalcore.models.stories import Shot, Story
+
+
+class Method(models.Model):
+    """A system that renders stories; `name` is `method` in the three tables."""
+
+    name = models.CharField(max_length=200, unique=True)
+    family = models.CharField(max_length=100, blank=True)
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class OriginalManager(models.Manager["Output"]):
+    """What methods rendered; twins of it are left out."""
+
+    def get_queryset(self) -> "models.QuerySet[Output]":
+        return super().get_queryset().filter(twin_of__isnull=True)
+
+
+class TwinManager(models.Manager["Output"]):
+    """Degraded twins only."""
+
+    def get_queryset(self) -> "models.QuerySet[Output]":
+        return super().get_queryset().filter(twin_of__isnull=False)
+
+
+class Output(models.Model):
+    """One method's rendering of one story, or a degraded twin of such a rendering.
+
+    It may have no frames at all: a table of scores or ratings can name outputs
+    whose pictures are not here.
+
+    A twin has the story and method of its original and differs from it as
+    `degradation` says; whoever looks closely rates it lower. `Output.objects`, and
+    with it `story.outputs` and `method.outputs`, never returns twins; foreign keys do.
+    A query that reaches outputs by a join (`Frame.objects.filter(output__...)`) meets
+    twins and says `output__twin_of=None` unless it wants them.
+    """
+
+    class Degradation(models.TextChoices):
+        SHUFFLED = "shuffled", "shots shuffled"
+        FOREIGN_SHOT = "foreign_shot", "a shot from another story"
+        REPEATED_SHOT = "repeated_shot", "a repeated shot"
+        BLURRED = "blurred", "blurred"
+        SWAPPED_CHARACTERS = "swapped_characters", "characters swapped"
+
+    story = models.ForeignKey(Story, on_delete=models.CASCADE, related_name="outputs")
+    method = models.ForeignKey(Method, on_delete=models.CASCADE, related_name="outputs")
+    video = models.ForeignKey(
+        MediaFile, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    mode = models.CharField(max_length=100, blank=True)
+    language = models.CharField(max_length=10, blank=True)
+    timestamp = models.CharField(max_length=20, blank=True)
+    index_shift = models.SmallIntegerField(
+        default=0, help_text="Added to the file's number to get the shot's number."
+    )
+    source = models.TextField(
+        blank=True,
+        help_text="Folder it was imported from; of a twin, the seed it was made with.",
+    )
+    # No name for the way back: a related manager would leave the twins out.
+    twin_of = models.ForeignKey(
+        "self", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+    )
+    degradation = models.CharField(
+        max_length=20, choices=Degradation.choices, blank=True
+    )
+
+    # The first one is what related managers are made of.
+    objects = OriginalManager()
+    twins = TwinManager()
+    everything = models.Manager["Output"]()
+
+    class Meta:
+        ordering = ["story", "method"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["story", "method"],
+                condition=Q(twin_of__isnull=True),
+                name="output_unique_per_story_and_method",
+            ),
+            models.UniqueConstraint(
+                fields=["twin_of", "degradation"],
+                condition=Q(twin_of__isnull=False),
+                name="twin_unique_per_original_and_degradation",
+            ),
+            models.CheckConstraint(
+                condition=Q(twin_of__isnull=True, degradation="")
+                | (Q(twin_of__isnull=False) & ~Q(degradation="")),
+                name="twin_has_a_degradation",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    degradation__in=[
+                        "",
+                        "shuffled",
+                        "foreign_shot",
+                        "repeated_shot",
+                        "blurred",
+                        "swapped_characters",
+                    ]
+                ),
+                name="degradation_known",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.method} / {self.story}"
+
+
+class Frame(models.Model):
+    """One picture of an output; without media the shot is missing, and says so."""
+
+    output = models.ForeignKey(Output, on_delete=models.CASCADE, related_name="frames")
+    shot = models.ForeignKey(Shot, on_delete=models.CASCADE, related_name="frames")
+    number = models.PositiveIntegerField(help_text="The shot's number, copied.")
+    media = models.ForeignKey(
+        MediaFile, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        ordering = ["output", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["output", "number"], name="frame_number_unique_in_output"
+            )
+        ]
