@@ -131,7 +131,7 @@ def question(seed=0, **study_options):
     ratings, scores = study(seed=seed, **study_options)
     table = kept_scores(scores, ())
     rows = kept_rows(ratings, RATING_KEYS)
-    return next(rated_questions(rows, table, None, Notes()))
+    return next(rated_questions(rows, table, OPTIONS, Notes()))
 
 
 def test_equal_strata_are_seldom_told_apart():
