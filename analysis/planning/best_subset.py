@@ -21,7 +21,6 @@ from analysis.planning.benchmark_means import (
 )
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
 
-# Splits of the methods into halves, and random subsets beside each choice.
 # Halvings of the methods, and random subsets beside the chosen one in each.
 SPLITS, RANDOM = 20, 50
 # Fewer methods have no halves in which an order could be checked.

@@ -79,7 +79,7 @@ def record_answer(
     value becomes the next revision; the earlier one is kept. Before the slot is
     submitted the answer is a draft, and giving it renews the lease.
     """
-    _refuse_alien(question, slot)
+    _refuse_other_study(question, slot)
     with transaction.atomic():
         person = locked_annotator(annotator)
         given = _given(slot, annotator, question)
@@ -137,7 +137,7 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
         ) from error
 
 
-def _refuse_alien(question: Question, slot: Slot) -> None:
+def _refuse_other_study(question: Question, slot: Slot) -> None:
     if question.study_id != slot.study_id:
         raise AnswerError("This question belongs to another study.")
 
@@ -295,7 +295,7 @@ def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
         }
         whole = {(0, question): value for question, value in judgement.answers.items()}
         for (shot, question), value in {**whole, **judgement.boxes}.items():
-            _refuse_alien(question, slot)
+            _refuse_other_study(question, slot)
             kind = kind_of(question)
             fields = kind.stored_fields(slot, question, value) | common
             fields |= {"shot": shot} if shot else {}

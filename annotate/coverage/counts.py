@@ -228,7 +228,7 @@ def of_question(found: UnitCounts, study: Study, question: Question) -> UnitCoun
     """
     asked = asked_of(found, study, question)
     shown = found if asked.all() else found.only(asked)
-    if study.is_planned:
+    if not study.is_imported:
         return shown
     answered = _of_units(shown.pk, _answered(study, question))
     return replace(shown, done=answered, doubted=np.minimum(shown.doubted, answered))

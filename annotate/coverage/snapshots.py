@@ -166,7 +166,7 @@ def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
     if not rows:
         return None
     judged = [
-        (*where, part, who, topic.kind.nominal_code(judgement))
+        (*where, part, who, topic.kind.agreement_value(judgement))
         for *where, who, value in rows
         for part, judgement in enumerate(topic.kind.judgements("", value).values())
     ]

@@ -90,7 +90,7 @@ def _redundancy(study: Study) -> Iterator[str]:
             n=Count("slots", filter=inside & Q(slots__round=round_))
         )
         wrong = Q(n__gt=F("redundancy"))
-        if study.is_planned:
+        if not study.is_imported:
             wrong |= Q(n__lt=F("redundancy"))
         for unit in units.filter(wrong):
             yield (
@@ -184,7 +184,7 @@ def _answers(study: Study) -> Iterator[str]:
                 for question in asked
                 if question.is_asked_of(story)
             )
-            if not (wanted if study.is_planned else 1) <= number <= wanted:
+            if not (1 if study.is_imported else wanted) <= number <= wanted:
                 told = f"{number} current {kinds[0].table} for {wanted} questions"
                 yield f"slot {slot.code}: {told}"
         yield from _answers_of(model, study)
@@ -228,7 +228,7 @@ def _looks(study: Study) -> Iterator[str]:
     An imported table may leave shots out.
     """
     boxes = [q for q in study.questions.all() if kind_of(q).of_shots]
-    if not (boxes and study.is_planned):
+    if not boxes or study.is_imported:
         return
     shots = _shots(study)
     own = Count("looks", filter=Q(looks__annotator=F("annotator")))

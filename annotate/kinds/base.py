@@ -215,6 +215,6 @@ class Kind(ABC):
         """Return the number whose mean is what people say of a unit."""
         return float(judgement)
 
-    def nominal_code(self, judgement: Value) -> float:
+    def agreement_value(self, judgement: Value) -> float:
         """Return a judgement as a number, for agreement."""
         return float(judgement)

@@ -126,9 +126,9 @@ class Study(models.Model):
         return tuple(f"{above}{name}{below}" for name in names)
 
     @property
-    def is_planned(self) -> bool:
-        """Say whether a plan made its slots; answers that were imported have none."""
-        return bool(self.template)
+    def is_imported(self) -> bool:
+        """Say whether people answered elsewhere, so that no plan says how much."""
+        return not self.template
 
     @property
     def is_open(self) -> bool:

@@ -433,5 +433,5 @@ def time_problems(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
     told by honest people, too: of two windows in sight at once, each counts all of it.
     """
     asked = [unit.time_problem for unit in work if unit.time_problem is not None]
-    found = [float(fault == which) for fault in asked]
+    found = [float(problem == which) for problem in asked]
     return mean_of(name, found, "nobody was asked for the time on the page")

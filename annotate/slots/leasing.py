@@ -106,10 +106,11 @@ def take_locked(slot: Slot, person: Annotator, place: "Place | None" = None) -> 
         raise SlotTakenError("This story is with somebody else, or closed.")
     if first := lacking(person, held.purpose):
         raise SlotTakenError(first)
-    return start_lease(held, also=CLAIM if is_free else ())
+    return start_lease(held, also=TAKEN_OVER if is_free else ())
 
 
-CLAIM = (
+# What is stored of a free slot beside its lease.
+TAKEN_OVER = (
     "annotator",
     "claimed",
     "session",

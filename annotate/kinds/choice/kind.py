@@ -166,5 +166,5 @@ class ChoiceKind(Kind):
         """Return the vote for a; ties count half."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
 
-    def nominal_code(self, judgement: Value) -> float:
+    def agreement_value(self, judgement: Value) -> float:
         return CODES[str(judgement)]
