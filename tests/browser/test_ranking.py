@@ -118,7 +118,7 @@ def ranked() -> list[tuple[int, bool]]:
     return list(Ranking.objects.order_by("pk").values_list("revision", "is_current"))
 
 
-@pytest.mark.parametrize("hand", ["mouse", "digits"])
+@pytest.mark.parametrize("hand", ["mouse", "finger", "digits"])
 def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand):
     study = make_planned(
         FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3
