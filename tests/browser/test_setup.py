@@ -46,6 +46,18 @@ def type_into(page, name: str, text: str) -> None:
     page.keyboard.type(text)
 
 
+def test_what_is_typed_before_the_scripts_are_there_is_checked(begun):
+    page = begun
+    start(page, "vistorybench-user-study")
+    held = []
+    page.route("**/htmx-2.min.js", lambda route: held.append(route))
+    page.reload(wait_until="commit")
+    page.fill("[name=annotators]", "3")
+    assert held, "the script was not held back"
+    held[0].continue_()
+    expect(page.locator("#summary")).to_contain_text("Nearest possible: redundancy 3")
+
+
 @pytest.mark.parametrize(
     ("template", "units"),
     [("vistorybench-user-study", 12), ("storybench-side-by-side", 12)],

@@ -47,6 +47,14 @@
     });
   });
 
+  // What was typed before the scripts were there has not been checked.
+  document.addEventListener("htmx:load", () => {
+    const typed = [...form.querySelectorAll("input[type=text], input[type=number], textarea")];
+    if (typed.some((field) => field.value !== field.defaultValue)) {
+      form.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+  }, { once: true });
+
   // Who presses twice asks for one study: the second would find its name taken.
   let sent = false;
   form.addEventListener("submit", (event) => {
