@@ -125,7 +125,7 @@ def _coefficients_over_cells(
     return {name: v[:, :, 0] for name, v in found.items()}
 
 
-def _in_stories(
+def story_values(
     grid: CellGrid, draws: Draws, coefficients: Sequence[str]
 ) -> LevelValues:
     """Correlate inside every story: coefficient to (K, S, B)."""
@@ -148,7 +148,7 @@ def _in_stories(
 
 
 def _averaged(grid: CellGrid, draws: Draws, coefficients: Sequence[str]) -> LevelValues:
-    found = _in_stories(grid, draws, coefficients)
+    found = story_values(grid, draws, coefficients)
     return {name: _average(values, draws) for name, values in found.items()}
 
 
@@ -299,7 +299,7 @@ def _point(
         return found, {name: [(int(n), None) for _ in every] for name in coefficients}
     if level == "within_method":
         grid, once = turned(grid), _turned(once)
-    inside = _in_stories(grid, once, coefficients)
+    inside = story_values(grid, once, coefficients)
     defined = {name: np.isfinite(values[:, :, 0]) for name, values in inside.items()}
     kind = "method" if level == "within_method" else "story"
     return {name: _average(values, once) for name, values in inside.items()}, {

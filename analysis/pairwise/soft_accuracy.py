@@ -3,9 +3,11 @@
 import numpy as np
 from scipy.special import ndtr
 
+from analysis.inference.crossed import Spread, compared, methods_part
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import near_one
+from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
@@ -56,18 +58,15 @@ def soft_pairwise_accuracy(
     99 % of studies, with 30 stories and 20 methods in 88 %.
     """
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
-    together = grid.cells.astype(int).T @ grid.cells
-    i, j = np.triu_indices(len(grid.methods), 1)
-    shared = together[i, j] > 0
-    pair = (i[shared], j[shared])
-    n, n_stories = int(shared.sum()), int((grid.cells.sum(axis=1) > 1).sum())
+    pair = shared_pairs(grid)
+    n, n_stories = len(pair[0]), int((grid.cells.sum(axis=1) > 1).sum())
     reason = "" if n else "no two methods have a story in common"
     if grid.human_is_method_level:
         n, reason = 0, "ratings are method-level values, without stories"
     values, drawn = np.full(len(usable), NAN), np.empty((len(usable), 0))
     if not reason:
         sides = [grid.human, *grid.scores[usable]]
-        values = _values(sides, grid, pair, stream(seed, "spa", grid.question))
+        values = _certain(sides, grid, pair, seed).mean(axis=1)
         if resamples and n_stories > 1:
             rng = stream(seed, "spa stories", grid.question)
             drawn = _drawn(sides, grid, pair, resamples, rng)
@@ -92,19 +91,67 @@ def soft_pairwise_accuracy(
 PairCounts = tuple[Counts, Counts]
 
 
-def _values(
-    sides: list[Array],
-    grid: CellGrid,
-    pair: PairCounts,
-    rng: np.random.Generator,
-) -> Array:
-    """Return the SPA of every side but the first, which is people's."""
+def shared_pairs(grid: CellGrid) -> PairCounts:
+    """Return the pairs of methods that have a story in common."""
+    together = grid.cells.astype(int).T @ grid.cells
+    i, j = np.triu_indices(len(grid.methods), 1)
+    shared = together[i, j] > 0
+    return i[shared], j[shared]
+
+
+def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
+    """Compare every two metrics by soft pairwise accuracy.
+
+    Parameters
+    ----------
+    grid
+        The common subset of one dimension.
+    sampling
+        Number of resamples (0 for neither interval nor test), coverage, seed.
+
+    Returns
+    -------
+    list of dict
+        Rows of ``accuracy_comparisons``; `n` counts the pairs of methods that share a
+        story.
+
+    Notes
+    -----
+    SPA is a mean over pairs of methods, so that its test holds for new methods, each
+    with stories of its own (`analysis.inference.crossed`); what stories add that suit
+    one metric more than another is not in it.
+    """
+    usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
+    pair = shared_pairs(grid)
+    if not len(pair[0]) or grid.human_is_method_level:
+        return []
+    sides = [grid.human, *grid.scores[usable]]
+    certain = _certain(sides, grid, pair, sampling["seed"])
+    values = certain.mean(axis=1)
+    M, n = len(grid.methods), len(pair[0])
+    i, j = np.triu_indices(M, 1)
+    parts = np.zeros((len(usable), len(i)))
+    place = np.isin(i * M + j, pair[0] * M + pair[1])
+    parts[:, place] = (certain - values[:, None]) * len(i) / n
+
+    def spread(a: int, b: int) -> Spread:
+        return Spread(methods_part(parts[a] - parts[b], M), 0.0, 0.0, M, 1)
+
+    names = [grid.metrics[k] for k in usable]
+    rows = compared(values, names, spread, M, sampling)
+    keys = {"question": grid.question, "source": "ratings", "statistic": "spa", "n": n}
+    return [keys | row for row in rows]
+
+
+def _certain(sides: list[Array], grid: CellGrid, pair: PairCounts, seed: int) -> Array:
+    """Return how near metrics' p-values are to people's, the first side's: (K, n)."""
+    rng = stream(seed, "spa", grid.question)
     flips = rng.integers(0, 2, (DRAWS, len(grid.stories))) * 2 - 1
     signs = flips.astype(float)
     human, *metrics = in_threads(
         lambda values: _flipped_p(values, grid.cells, pair, signs), sides
     )
-    return np.array([1 - np.abs(human - p).mean() for p in metrics])
+    return 1 - np.abs(human - np.array(metrics))
 
 
 def _flipped_p(values: Array, cells: Mask, pair: PairCounts, flips: Array) -> Array:

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from itertools import combinations
 
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.levels import is_bias_corrected, level_estimates
-from analysis.correlation.permutation_tests import swap_tests
-from analysis.inference.resampling import interval
-from analysis.inference.significance import holm
+from analysis.correlation.levels import level_estimates
+from analysis.correlation.metric_differences import metric_differences
+from analysis.inference.crossed import CROSSED
 from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
+from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.elo import RankedRating
@@ -25,7 +24,7 @@ from analysis.reading.choices import win_rates
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.matrices import Reliability
 from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
-from analysis.results import NAN, Array, Estimate, TableRow, undefined
+from analysis.results import Estimate, TableRow, undefined
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
@@ -185,7 +184,15 @@ def add_levels(
             **options.sampling,
         )
         estimates |= {(m, level, name): value for (m, name), value in here.items()}
-        _add_comparisons(part, level, parts, here, draws, found)
+        rows = metric_differences(
+            part,
+            level,
+            options.coefficients,
+            parts=parts,
+            draws=draws,
+            sampling=options.sampling,
+        )
+        found.extend("metric_comparisons", rows)
     for metric in metrics:
         for level in options.levels:
             for name in options.coefficients:
@@ -221,56 +228,6 @@ def _note_undefined(
             )
 
 
-def _add_comparisons(
-    grid: CellGrid,
-    level: str,
-    parts: tuple[str, ...],
-    estimates: dict[tuple[str, str], Estimate],
-    draws: dict[str, Array],
-    found: TableCollector,
-) -> None:
-    """Add all pairs of metrics; Holm's adjustment is within level and coefficient."""
-    options = found.options
-    tests = {
-        (test.metric_a, test.metric_b, test.coefficient): test
-        for test in swap_tests(
-            grid,
-            level,
-            coefficients=options.coefficients,
-            parts=parts,
-            resamples=options.resamples,
-            seed=options.seed,
-        )
-    }
-    for name in options.coefficients:
-        rows = []
-        for a, b in combinations(range(len(grid.metrics)), 2):
-            first, second = grid.metrics[a], grid.metrics[b]
-            difference = estimates[first, name].value - estimates[second, name].value
-            centre = difference if is_bias_corrected(grid, level, name, parts) else None
-            low, high, _ = interval(
-                draws[name][a] - draws[name][b], options.confidence, centre=centre
-            )
-            test = tests.get((first, second, name))
-            rows.append(
-                {
-                    "dimension": grid.question,
-                    "level": level,
-                    "coefficient": name,
-                    "metric_a": first,
-                    "metric_b": second,
-                    "difference": difference,
-                    "low": low if np.isfinite(difference) else NAN,
-                    "high": high if np.isfinite(difference) else NAN,
-                    "p_value": test.p_value if test else NAN,
-                    "test": test.test if test else "",
-                }
-            )
-        adjusted = holm(np.array([row["p_value"] for row in rows], float))
-        for row, p_value in zip(rows, adjusted, strict=True):
-            found.add("metric_comparisons", {**row, "p_adjusted": float(p_value)})
-
-
 def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> None:
     """Add pairwise accuracies of every metric."""
     options = found.options
@@ -296,6 +253,10 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
                 "epsilon_in_sample": row.in_sample,
             },
         )
+    rows = accuracy_differences(
+        pairs, epsilon=options.epsilon, sampling=options.sampling
+    )
+    found.extend("accuracy_comparisons", rows, CROSSED)
 
 
 def add_leaderboard(

@@ -19,7 +19,7 @@ from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.mcnemar import mcnemar_tests
 from analysis.pairwise.position_bias import position_bias
-from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy, spa_differences
 from analysis.pairwise.tie_calibration import LEVELS as ACCURACY_LEVELS
 from analysis.pairwise.tie_calibration import level_accuracy
 from analysis.planning.variance_components import (
@@ -86,6 +86,8 @@ def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> No
         found.extend("williams", williams_rows(grid))
     rows = soft_pairwise_accuracy(grid, **found.options.sampling)
     found.extend("spa", rows, ("stories",))
+    rows = spa_differences(grid, sampling=found.options.sampling)
+    found.extend("accuracy_comparisons", rows)
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))

@@ -35,7 +35,7 @@ COLUMNS = {
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
     "acc_eq epsilon epsilon_in_sample",
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
-    "low high p_value p_adjusted test",
+    "low high p_value p_adjusted test n_groups reason",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
     "n_comparisons",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "

@@ -10,7 +10,7 @@ from analysis.correlation.williams import (
     williams_t,
 )
 from analysis.result_tables.columns import COLUMNS
-from tests.analysis.correlation.test_permutation_tests import two_metrics, with_metrics
+from tests.analysis.correlation.test_metric_differences import two_metrics, with_metrics
 
 
 @pytest.mark.shared

@@ -14,11 +14,10 @@ from scipy import stats
 
 from analysis.__main__ import main
 from analysis.commands.alignment import align
-from analysis.correlation import permutation_tests
 from analysis.correlation.cell_means import method_means
 from analysis.correlation.coefficients import correlate
 from analysis.correlation.levels import level_estimates, level_values
-from analysis.inference.resampling import Draws, no_draws
+from analysis.inference.resampling import Draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
 from analysis.pairwise.output_pairs import rating_pairs
@@ -36,6 +35,7 @@ from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 from tests.analysis.commands.test_alignment import METHODS, study
 from tests.analysis.correlation.test_levels import small
+from tests.analysis.correlation.test_metric_differences import differences
 
 ALL = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "within_method", "pooled")
@@ -192,23 +192,16 @@ def test_the_groups_counted_are_those_averaged(level, exponent):
         assert "9 stories left out: fewer than two outputs in 1" in groups.why
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("parts", [("stories", "methods"), ("stories",), ("units",)])
-@pytest.mark.parametrize("stories", [(1, 4), range(6), "of two methods"])
-def test_the_test_between_metrics_starts_from_what_is_printed(level, parts, stories):
-    """Standardising over all stories makes the scores of small ones equal."""
-    if stories == "of two methods":
-        grid = with_small_stories(small(), 0)
-        grid.scores[0, :, :2] = np.ldexp(grid.scores[0, :, :2], -1000)
-    else:
-        grid = with_small_stories(small(), -1000, stories)
-    thrown = permutation_tests._throw(grid, parts, 20, 0)
-    compare = permutation_tests._comparison(grid, level, ALL)
-    found = compare(0, 1, compare.prepared(thrown, ALL), ALL)
-    printed = level_values(grid, level, no_draws(*grid.cells.shape), ALL)
-    for name in ALL:
-        a, b = printed[name][:, 0]
-        assert found[name][0] == pytest.approx(a - b, abs=1e-9)
+@pytest.mark.parametrize("level", ["story", "within_method"])
+def test_two_metrics_are_compared_whatever_the_size_of_scores(level):
+    grid = small(n_stories=8, n_methods=6)
+    plain, tiny = (with_small_stories(grid, exponent) for exponent in (0, -1000))
+    if level == "within_method":
+        tiny = with_small_stories(grid, -1000, range(8))
+    expected = differences(plain, level)
+    for key, row in differences(tiny, level).items():
+        for column in ("difference", "low", "p_value"):
+            assert row[column] == pytest.approx(expected[key][column], abs=1e-9)
 
 
 @pytest.mark.parametrize("exponent", [-1000, 900])
