@@ -32,11 +32,13 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from analysis.correlation.levels import level_values
-from analysis.correlation.permutation_tests import swap_tests
+from analysis.correlation.metric_differences import metric_differences
 from analysis.inference.resampling import draw, stream
+from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 
 METHODS, STORIES, DRAWS = 50, 200, 1000
+SAMPLING = Sampling(resamples=DRAWS, confidence=0.95, seed=0)
 # Draws that the peer makes at each level; its time is scaled to DRAWS.
 PEER_DRAWS = {"method": 100, "story": 3, "pooled": 100}
 LEVELS = {"method": "system", "story": "input", "pooled": "global"}
@@ -73,7 +75,10 @@ def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> CellGr
 
 
 def against_nlpstats() -> None:
-    """Two metrics, 50 methods x 200 stories: PERM-BOTH and BOOT-BOTH at every level."""
+    """Two metrics, 50 methods x 200 stories: a test and a bootstrap at every level.
+
+    The peer's test is PERM-BOTH, ours that of new stories and new methods.
+    """
     if importlib.util.find_spec("nlpstats") is None:
         print("nlpstats: skipped; benchmarks/analysis.py --peers installs it")
         return
@@ -89,14 +94,14 @@ def against_nlpstats() -> None:
     for level, peer_level in LEVELS.items():
         for coefficient in ("pearson", "kendall"):
 
-            def swaps(level: str = level, coefficient: str = coefficient) -> object:
-                return swap_tests(
+            def test(level: str = level, coefficient: str = coefficient) -> object:
+                return metric_differences(
                     grid,
                     level,
-                    coefficients=[coefficient],
+                    [coefficient],
                     parts=parts,
-                    resamples=DRAWS,
-                    seed=0,
+                    draws={},
+                    sampling=SAMPLING,
                 )
 
             def resamples(level: str = level, coefficient: str = coefficient) -> object:
@@ -110,7 +115,7 @@ def against_nlpstats() -> None:
                 one = grid.with_metrics(("a",))
                 return level_values(one, level, draws, [coefficient])
 
-            def peer_swaps(
+            def peer_test(
                 level: str = peer_level,
                 coefficient: str = coefficient,
                 times: int = PEER_DRAWS[level],
@@ -127,7 +132,7 @@ def against_nlpstats() -> None:
                 return bootstrap(x, z, level, coefficient, "both", n_resamples=times)
 
             for label, peer, own in (
-                ("permutation", peer_swaps, swaps),
+                ("test", peer_test, test),
                 ("bootstrap", peer_resamples, resamples),
             ):
                 slow = seconds(peer) * DRAWS / PEER_DRAWS[level]

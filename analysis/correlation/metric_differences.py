@@ -9,7 +9,6 @@ import numpy as np
 
 from analysis.correlation.levels import level_values, story_values
 from analysis.inference.crossed import (
-    CROSSED,
     Spread,
     leave_outs,
     methods_part,
@@ -58,7 +57,7 @@ def metric_differences(
         What is thought of as drawn: stories and methods, unless others were asked for.
     draws
         Coefficient to its values in the resamples of `parts`, (K, B), from
-        `levels.level_estimates`: on them rests the test of other parts.
+        `levels.level_estimates`: where annotators are drawn the test rests on them.
     sampling
         Number of resamples (0 for neither interval nor test), coverage, seed.
 
@@ -72,19 +71,23 @@ def metric_differences(
 
     Notes
     -----
-    The default test, ``stories+methods``, holds for new stories and new methods: the
+    The test holds for what is thought of as drawn: the default, ``stories+methods``,
+    for new stories and new methods, ``stories`` for new stories of these methods,
+    ``methods`` for new methods in these stories, ``units`` for these of both. It is the
     difference over its standard error (`analysis.inference.crossed`) against Student's
-    t; the interval goes with it. What it rejects of equal metrics, with effects of
-    their own for methods and stories and without, stands in ``docs/coverage.md``.
+    t, and the interval goes with it. How often it rejects equal metrics, with effects
+    of their own for methods and stories and without, stands in ``docs/coverage.md``.
 
-    Of other parts the test is the bootstrap's, 2 (c + 1) / (k + 1), and holds for what
-    is drawn: ``stories`` speaks of these methods, ``methods`` of these stories.
+    Where annotators are drawn the test is the bootstrap's, 2 (c + 1) / (k + 1). Ratings
+    of whole methods have no stories: there methods alone are drawn.
     """
     once = no_draws(*grid.cells.shape)
     point = _values(grid, level, once, coefficients)
     spreads: dict[str, CrossedValues] = {}
-    if sampling["resamples"] and parts == CROSSED:
+    if sampling["resamples"] and "annotators" not in parts:
         spreads = crossed_values(grid, level, coefficients, seed=sampling["seed"])
+    if grid.human_is_method_level:
+        parts = ("methods",)
     found: list[TableRow] = []
     for name in coefficients:
         rows: list[TableRow] = []
@@ -103,7 +106,7 @@ def metric_differences(
             }
             if name in spreads:
                 spread = partial(spreads[name].spread, a, b)
-                row |= tested(value, spread, spreads[name].n_methods, sampling)
+                row |= tested(value, spread, parts, sampling)
             else:
                 drawn = draws[name][a] - draws[name][b]
                 row |= _drawn(value, drawn, parts, sampling["confidence"])
@@ -171,7 +174,7 @@ class CrossedValues:
             return spread_of_stories(values, self.n_methods)
         methods = methods_part(pair_values(values, self.n_methods), self.n_methods)
         stories, outputs = (
-            0.0 if drawn is None else float(np.nanvar(of(drawn)))
+            NAN if drawn is None else float(np.nanvar(of(drawn)))
             for drawn in (self.whole, self.apart)
         )
         return Spread(methods, stories, outputs, self.n_methods, self.n_stories)

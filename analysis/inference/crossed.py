@@ -11,7 +11,7 @@ jackknife estimate of variance, Annals of Statistics 9(3)).
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -23,10 +23,10 @@ from analysis.options import Sampling
 from analysis.printing import counted
 from analysis.results import NAN, Array, Counts, TableRow
 
-# What the test takes as drawn, and its name.
+# What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
-# Fewer leave next to nothing over once each method has its part.
-LEAST_METHODS = 5
+# Fewer clusters of a kind say next to nothing of new ones.
+LEAST = 5
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,17 @@ class Spread:
         below += more**2 / of_stories
         return self.variance**2 / below if below else NAN
 
+    def only(self, parts: tuple[str, ...]) -> "Spread":
+        """Return the part of what is drawn: stories, methods, both, or outputs."""
+        if set(parts) == set(CROSSED):
+            return self
+        return replace(
+            self,
+            methods=self.methods if "methods" in parts else 0.0,
+            stories=self.stories if "stories" in parts else 0.0,
+            outputs=self.outputs if "units" in parts else 0.0,
+        )
+
     def p_value(self, value: float) -> float:
         """Test that the expected value is 0, two-sided.
 
@@ -95,7 +106,7 @@ def compared(
     values: Array,
     names: Sequence[str],
     spread: Callable[[int, int], Spread],
-    n_methods: int,
+    parts: tuple[str, ...],
     sampling: Sampling,
 ) -> list[TableRow]:
     """Test every two of several values; Holm's adjustment is over all of them.
@@ -106,17 +117,16 @@ def compared(
         K values, NaN where one is undefined, and whose they are.
     spread
         From two indexes to the spread of their difference.
-    n_methods
-        How many methods these are about.
+    parts
+        What is thought of as drawn.
     sampling
         Number of resamples (0 for neither interval nor test) and coverage.
     """
     rows: list[TableRow] = []
     for a, b in itertools.combinations(range(len(names)), 2):
         value = round(float(values[a] - values[b]), DECIMALS)
-        found = tested(value, partial(spread, a, b), n_methods, sampling)
         row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
-        rows.append(row | found)
+        rows.append(row | tested(value, partial(spread, a, b), parts, sampling))
     return with_holm(rows)
 
 
@@ -129,7 +139,10 @@ def with_holm(rows: list[TableRow]) -> list[TableRow]:
 
 
 def tested(
-    value: float, spread: Callable[[], Spread], n_methods: int, sampling: Sampling
+    value: float,
+    spread: Callable[[], Spread],
+    parts: tuple[str, ...],
+    sampling: Sampling,
 ) -> TableRow:
     """Return what a comparison holds of a difference beside its value."""
     row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
@@ -138,13 +151,22 @@ def tested(
         return row
     if np.isnan(value):
         return row | {"reason": "one of the two is undefined"}
-    if n_methods < LEAST_METHODS:
-        few = counted(n_methods, "method")
-        return row | {"reason": f"{few} say nothing of new ones"}
     known = spread()
+    for part, n, kind in (
+        ("methods", known.n_methods, "method"),
+        ("stories", known.n_stories, "story"),
+    ):
+        if part in parts and n < LEAST:
+            few = counted(n, kind, part)
+            return row | {
+                "reason": f"{few} {'says' if n == 1 else 'say'} nothing of new ones"
+            }
+    known = known.only(parts)
+    if np.isnan(known.error):
+        return row | {"reason": "undefined without some of the methods or stories"}
     low, high, reason = known.interval(value, sampling["confidence"])
     bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
-    return row | bounds | {"test": "+".join(CROSSED), "reason": reason}
+    return row | bounds | {"test": "+".join(parts), "reason": reason}
 
 
 def leave_outs(n: int) -> Counts:
@@ -276,12 +298,13 @@ def _spread(mean: Array, own: Array, stories: Array, n: int) -> Spread:
     S = len(stories)
     methods = methods_part(mean, n)
     if S < 2:
-        return Spread(methods, 0.0, 0.0, n, S)
-    outputs = float(pair_variance(own, n)[0].sum()) / (S * (S - 1))
-    by_story = float(stories.var(ddof=1)) / S
-    return Spread(methods, by_story, max(outputs, 0.0), n, S)
+        return Spread(methods, NAN, NAN, n, S)
+    outputs = NAN
+    if n >= LEAST:
+        outputs = max(float(pair_variance(own, n)[0].sum()) / (S * (S - 1)), 0.0)
+    return Spread(methods, float(stories.var(ddof=1)) / S, outputs, n, S)
 
 
 def methods_part(values: Array, n: int) -> float:
-    """Return the variance by methods of the mean of pair values."""
-    return float(np.maximum(*pair_variance(values, n)))
+    """Return the variance by methods of the mean of pair values; NaN of too few."""
+    return float(np.maximum(*pair_variance(values, n))) if n >= LEAST else NAN

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.inference.crossed import Spread, compared, spread_of_pairs
+from analysis.inference.crossed import CROSSED, Spread, compared, spread_of_pairs
 from analysis.inference.resampling import stream
 from analysis.options import Sampling
 from analysis.pairwise.output_pairs import Pairs
@@ -23,7 +23,7 @@ STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
 
 
 def accuracy_differences(
-    pairs: Pairs, *, epsilon: str, sampling: Sampling
+    pairs: Pairs, *, epsilon: str, parts: tuple[str, ...], sampling: Sampling
 ) -> list[TableRow]:
     """Compare every two metrics by how often they predict people's preferences.
 
@@ -33,6 +33,9 @@ def accuracy_differences(
         From `rating_pairs` or `choice_pairs`.
     epsilon
         Tie threshold of acc_eq, as of `accuracy.pair_agreement`.
+    parts
+        What is thought of as drawn. Annotators are not: if nothing else is named,
+        stories and methods are.
     sampling
         Number of resamples (0 for neither interval nor test), coverage, seed of the
         folds.
@@ -46,20 +49,21 @@ def accuracy_differences(
 
     Notes
     -----
-    The test is that of `correlation.metric_differences`, and holds for new stories and
-    new methods. Thresholds of acc_eq are kept as they are.
+    The test is that of `correlation.metric_differences`. Thresholds of acc_eq are kept
+    as they are.
     """
+    drawn = tuple(part for part in parts if part != "annotators") or CROSSED
     found: list[TableRow] = []
     for statistic in STATISTICS:
-        parts = accuracy_parts(pairs, statistic, epsilon=epsilon, seed=sampling["seed"])
-        rows = compared(
-            parts.values, pairs.metrics, parts.spread, parts.n_methods, sampling
+        values = accuracy_parts(
+            pairs, statistic, epsilon=epsilon, seed=sampling["seed"]
         )
+        rows = compared(values.values, pairs.metrics, values.spread, drawn, sampling)
         keys = {
             "question": pairs.question,
             "source": pairs.source,
             "statistic": statistic,
-            "n": parts.n_pairs,
+            "n": values.n_pairs,
         }
         found += [keys | row for row in rows]
     return found

@@ -117,9 +117,9 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
 
     Notes
     -----
-    SPA is a mean over pairs of methods, so that its test holds for new methods, each
-    with stories of its own (`analysis.inference.crossed`); what stories add that suit
-    one metric more than another is not in it.
+    SPA is a mean over pairs of methods, and is tested for new methods
+    (`analysis.inference.crossed`). Its p-values are of these stories: what stories add
+    that suit one metric more than another is not in the test.
     """
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
@@ -128,17 +128,17 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     sides = [grid.human, *grid.scores[usable]]
     certain = _certain(sides, grid, pair, sampling["seed"])
     values = certain.mean(axis=1)
-    M, n = len(grid.methods), len(pair[0])
+    M, n, n_stories = len(grid.methods), len(pair[0]), len(grid.stories)
     i, j = np.triu_indices(M, 1)
-    parts = np.zeros((len(usable), len(i)))
+    apart = np.zeros((len(usable), len(i)))
     place = np.isin(i * M + j, pair[0] * M + pair[1])
-    parts[:, place] = (certain - values[:, None]) * len(i) / n
+    apart[:, place] = (certain - values[:, None]) * len(i) / n
 
     def spread(a: int, b: int) -> Spread:
-        return Spread(methods_part(parts[a] - parts[b], M), 0.0, 0.0, M, 1)
+        return Spread(methods_part(apart[a] - apart[b], M), NAN, NAN, M, n_stories)
 
     names = [grid.metrics[k] for k in usable]
-    rows = compared(values, names, spread, M, sampling)
+    rows = compared(values, names, spread, ("methods",), sampling)
     keys = {"question": grid.question, "source": "ratings", "statistic": "spa", "n": n}
     return [keys | row for row in rows]
 

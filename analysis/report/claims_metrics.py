@@ -158,7 +158,7 @@ def _best(
                 name,
             ]
         ).all(axis=1)
-        text += _separation(str(found["metric"]), comparisons[same], permutations)
+        text += _separation(str(found["metric"]), comparisons[same])
     return True, f"{text}.", str(found["metric"])
 
 
@@ -269,7 +269,7 @@ def _place(found: Mapping[str, Any], rows: pd.DataFrame, permutations: int) -> s
     return f", {place}"
 
 
-def _separation(metric: str, comparisons: pd.DataFrame, permutations: int) -> str:
+def _separation(metric: str, comparisons: pd.DataFrame) -> str:
     """Say from how many of the others the tests tell a metric apart.
 
     The family of tests is this metric against each other one; the table adjusts over
@@ -282,11 +282,6 @@ def _separation(metric: str, comparisons: pd.DataFrame, permutations: int) -> st
     tested = own["p_value"].dropna()
     if tested.empty:
         return ""
-    if len(tested) / (permutations + 1) > SIGNIFICANT:
-        return (
-            f"; {permutations} permutations are too few to tell {len(tested) + 1} "
-            "metrics apart"
-        )
     tested = pd.Series(holm(tested.to_numpy(float)))
     joined = int(len(own) - (tested <= SIGNIFICANT).sum())
     others = f"the {len(own)} others" if len(own) > 1 else "the other"
@@ -408,7 +403,8 @@ def selection_limits(tables: ResultTables, shown: Sequence[str]) -> Iterator[str
         "A metric that is named as the highest of several was chosen by the same data "
         "that show its value: expect it to be somewhat lower in another study. "
     )
-    if len(tables.get("metric_comparisons", ())) or len(tables.get("mcnemar", ())):
+    tested = ("metric_comparisons", "accuracy_comparisons")
+    if any(len(tables.get(name, ())) for name in tested):
         text += "Tests against the others are adjusted (Holm), intervals are not."
     else:
         text += "Intervals are not adjusted for that choice."

@@ -33,7 +33,7 @@ ONE_ANNOTATOR = "one annotator"
 
 
 def pair_claims(
-    pairwise: pd.DataFrame, mcnemar: pd.DataFrame | None, confidence: float
+    pairwise: pd.DataFrame, comparisons: pd.DataFrame | None, confidence: float
 ) -> Iterator[ClaimText]:
     """Say of each question what its named metrics do in pairs, then which does best."""
     if "source" not in pairwise or "ppa_half" not in pairwise:
@@ -65,8 +65,7 @@ def pair_claims(
             text = f"{question}: {name} prefers {who} in {_share(best)}"
             if len(real) > 1:
                 text += f", the highest of {len(real)} metrics"
-                ties = bool((real["metric_tie_rate"] > 0).any())
-                text += _apart(best, str(source), mcnemar, ties=ties)
+                text += _apart(best, comparisons)
             yield True, text + _demand(best)
         elif best["metric"] not in above:
             none = "no other metric" if above else "no metric"
@@ -157,39 +156,27 @@ def _demand(row: Mapping[str, Any]) -> str:
     return "; whether it reaches the 75 % that VISTAR demands is open."
 
 
-def _apart(
-    best: Mapping[str, Any], source: str, mcnemar: pd.DataFrame | None, *, ties: bool
-) -> str:
-    """Say from how many of the others the tests on pairs tell a metric apart.
-
-    These tests take ties of a metric as misses, which is said where there are `ties`.
-    """
-    if mcnemar is None or mcnemar.empty:
+def _apart(best: Mapping[str, Any], comparisons: pd.DataFrame | None) -> str:
+    """Say from how many of the others the test of half accuracy tells a metric."""
+    if comparisons is None or comparisons.empty:
         return ""
-    metric = best["metric"]
-    own = mcnemar[
-        (mcnemar["question"] == best["question"])
-        & (mcnemar["source"] == source)
-        & ((mcnemar["metric_a"] == metric) | (mcnemar["metric_b"] == metric))
-        & ~mcnemar["metric_a"].isin(BASELINES)
-        & ~mcnemar["metric_b"].isin(BASELINES)
+    own = comparisons[
+        (comparisons["question"] == best["question"])
+        & (comparisons["source"] == best["source"])
+        & (comparisons["statistic"] == "ppa_half")
+        & (comparisons[["metric_a", "metric_b"]] == best["metric"]).any(axis=1)
     ]
-    # Pairs of one story are not independent: the test that knows it goes first.
-    column = "p_stories" if own["p_stories"].notna().any() else "p_value"
-    known = own[column].dropna()
+    known = own["p_value"].dropna()
     if known.empty:
         return ""
     apart = int((holm(known.to_numpy(float)) <= SIGNIFICANT).sum())
-    test = "swaps of whole stories" if column == "p_stories" else "McNemar"
-    if ties:
-        test += ", ties as misses"
     if not apart:
         others = "the other" if len(known) == 1 else f"any of the {len(known)} others"
-        return f", not separable from {others} ({test}, Holm, p > .05)"
+        return f", not separable from {others} (Holm, p > .05)"
     others = "the other" if len(known) == 1 else f"the {len(known)} others"
     if apart < len(known):
         others = f"{apart} of {others}"
-    return f", separable from {others} ({test}, Holm, p ≤ .05)"
+    return f", separable from {others} (Holm, p ≤ .05)"
 
 
 def human_pair_claims(human_pairs: pd.DataFrame) -> Iterator[ClaimText]:

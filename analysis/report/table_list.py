@@ -17,6 +17,7 @@ TABLE_GROUPS = {
         "accuracy_levels": "Accuracy with ties, by level",
         "spa": "Soft pairwise accuracy",
         "metric_comparisons": "Whether one metric agrees better than another",
+        "accuracy_comparisons": "Whether one metric predicts people better",
         "clusters": "Which metrics the tests cannot tell apart",
         "williams": "Williams' test of two metrics",
         "mcnemar": "Two metrics on the same pairs",

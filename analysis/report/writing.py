@@ -28,6 +28,8 @@ from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
 
+# Tables of differences between metrics, whose intervals go with a test.
+COMPARISONS = ("metric_comparisons", "accuracy_comparisons")
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
 
 
@@ -310,7 +312,6 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         found[key] = _values(tables, table, column)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
     found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
-    found["both"] = "perm-both" in _values(tables, "metric_comparisons", "test")
     return found
 
 
@@ -322,5 +323,7 @@ def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
     for table, parts in sorted(analysis.resampled.items()):
+        if table in COMPARISONS:
+            continue  # by a standard error
         tables.setdefault(" and ".join(parts), []).append(table)
     return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]

@@ -9,7 +9,6 @@ import pandas as pd
 
 from analysis.correlation.levels import level_estimates
 from analysis.correlation.metric_differences import metric_differences
-from analysis.inference.crossed import CROSSED
 from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
@@ -254,9 +253,9 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
             },
         )
     rows = accuracy_differences(
-        pairs, epsilon=options.epsilon, sampling=options.sampling
+        pairs, epsilon=options.epsilon, parts=parts, sampling=options.sampling
     )
-    found.extend("accuracy_comparisons", rows, CROSSED)
+    found.extend("accuracy_comparisons", rows, parts)
 
 
 def add_leaderboard(

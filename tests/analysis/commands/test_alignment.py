@@ -18,9 +18,7 @@ FAST = AlignOptions(resamples=25)
 METHODS = ("copy", "drift", "good", "swap")
 
 
-def study(
-    seed=0, n_stories=6, dimensions=("aesthetics", "identity"), methods=METHODS
-):
+def study(seed=0, n_stories=6, dimensions=("aesthetics", "identity"), methods=METHODS):
     """Ratings, choices and scores of a small study."""
     rng = np.random.default_rng(seed)
     stories = [f"{i:02d}" for i in range(n_stories)]

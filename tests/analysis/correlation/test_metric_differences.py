@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from analysis.correlation.levels import level_estimates, level_values
 from analysis.correlation.metric_differences import (
@@ -120,11 +121,31 @@ def test_a_metric_that_is_never_wrong_is_tested_by_signs():
     assert "the same whatever" in row["reason"]
 
 
-@pytest.mark.parametrize("parts", [("stories",), ("methods",), ("units",)])
-def test_other_clusters_are_tested_by_what_is_drawn(parts):
-    row = differences(two_metrics(), "pooled", parts)["a", "b", "kendall"]
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("parts", [("stories",), ("methods",), ("units",), CROSSED])
+def test_the_test_is_of_what_is_drawn(level, parts):
+    grid = two_metrics(n_stories=12, digits=6)
+    spread = crossed_values(grid, level, ALL, seed=0)["kendall"].spread(0, 1)
+    row = differences(grid, level, parts)["a", "b", "kendall"]
     assert row["test"] == "+".join(parts)
+    expected = spread.only(parts)
+    assert row["p_value"] == pytest.approx(expected.p_value(row["difference"]))
+    assert row["high"] - row["low"] == pytest.approx(
+        2 * expected.error * stats.t.ppf(0.975, expected.freedom)
+    )
+
+
+def test_annotators_are_drawn():
+    row = differences(two_metrics(), "pooled", ("annotators",))["a", "b", "kendall"]
+    assert row["test"] == "annotators"
+    assert row["low"] <= row["difference"] <= row["high"]
     assert 2 / 100 <= row["p_value"] <= 1
+
+
+@pytest.mark.parametrize("level", ["story", "pooled"])
+def test_stories_of_two_methods_can_be_tested_for_new_stories(level):
+    rows = differences(two_metrics(n_stories=30, n_methods=2), level, ("stories",))
+    assert rows["a", "b", "kendall"]["low"] < rows["a", "b", "kendall"]["high"]
 
 
 def test_four_methods_are_not_tested():

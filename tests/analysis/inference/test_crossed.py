@@ -20,6 +20,7 @@ from analysis.inference.crossed import (
     spread_of_stories,
 )
 
+BOTH = ("stories", "methods")
 DRAWN = {"resamples": 1000, "confidence": 0.95, "seed": 0}
 
 
@@ -44,7 +45,7 @@ def test_a_mean_over_pairs_is_taken_apart_exactly(n, seed):
     )
 
 
-@given(st.integers(4, 9), st.integers(0, 2**32 - 1))
+@given(st.integers(5, 9), st.integers(0, 2**32 - 1))
 def test_of_a_mean_over_methods_it_is_the_t_test(n, seed):
     values = np.random.default_rng(seed).normal(size=n)
     spread = Spread(methods_part(pair_values(means_left(values), n), n), 0, 0, n, 1)
@@ -114,6 +115,21 @@ def test_degrees_of_freedom_are_joined_from_those_of_the_parts():
     assert Spread(0.5, 1.0, 1.0, 8, 40).freedom == pytest.approx(7 * 39)
 
 
+@pytest.mark.parametrize(
+    ("parts", "variance", "freedom"),
+    [
+        (("stories",), 3.0, 39),
+        (("methods",), 2.0, 7),
+        (("units",), 1.0, 7 * 39),
+        (("methods", "stories"), 4.0, 16 / (4 / 7 + 4 / 39)),
+    ],
+)
+def test_only_what_is_drawn_is_in_the_error(parts, variance, freedom):
+    spread = Spread(2.0, 3.0, 1.0, 8, 40).only(parts)
+    assert spread.variance == variance
+    assert spread.freedom == pytest.approx(freedom)
+
+
 @given(st.tuples(*[st.floats(0, 9)] * 3))
 def test_new_methods_and_stories_are_never_surer_than_either(parts):
     spread = Spread(*parts, 8, 40)
@@ -134,6 +150,7 @@ def test_what_is_the_same_without_any_part_is_tested_by_signs():
     [
         ([0.2, np.nan], 8, {}, "one of the two is undefined"),
         ([0.2, 0.1], 4, {}, "4 methods say nothing of new ones"),
+        ([0.2, 0.1], 1, {}, "1 method says nothing of new ones"),
         ([0.2, 0.1], 8, {"resamples": 0}, ""),
     ],
 )
@@ -141,8 +158,8 @@ def test_what_cannot_be_tested_says_why(values, n_methods, options, reason):
     (row,) = compared(
         np.array(values),
         "ab",
-        lambda a, b: Spread(1, 0, 0, 9, 9),
-        n_methods,
+        lambda a, b: Spread(1, 0, 0, n_methods, 9),
+        BOTH,
         DRAWN | options,
     )
     assert row["reason"] == reason
@@ -153,7 +170,7 @@ def test_what_cannot_be_tested_says_why(values, n_methods, options, reason):
 
 def test_a_family_is_adjusted_together():
     values = np.array([0.0, 1.0, 3.0])
-    rows = compared(values, "abc", lambda a, b: Spread(0.5, 0, 0, 9, 9), 9, DRAWN)
+    rows = compared(values, "abc", lambda a, b: Spread(0.5, 0, 0, 9, 9), BOTH, DRAWN)
     p_values = [row["p_value"] for row in rows]
     expected = [
         2 * stats.t.sf(abs(row["difference"]) / np.sqrt(0.5), 8) for row in rows

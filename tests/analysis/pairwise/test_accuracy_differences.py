@@ -15,6 +15,7 @@ from analysis.pairwise.output_pairs import rating_pairs
 from tests.analysis.correlation.test_levels import load
 from tests.analysis.correlation.test_metric_differences import two_metrics, without
 
+BOTH = ("stories", "methods")
 SAMPLING = {"resamples": 9, "confidence": 0.95, "seed": 0}
 
 
@@ -34,7 +35,7 @@ def accuracies(pairs, epsilon="heldout"):
 def test_differences_are_those_of_the_accuracies(epsilon):
     pairs = rating_pairs(two_metrics(n_stories=12, holes={(0, 1), (4, 2)}))
     expected = accuracies(pairs, epsilon)
-    rows = accuracy_differences(pairs, epsilon=epsilon, sampling=SAMPLING)
+    rows = accuracy_differences(pairs, epsilon=epsilon, parts=BOTH, sampling=SAMPLING)
     assert [row["statistic"] for row in rows] == list(STATISTICS)
     for row in rows:
         a, b = (
@@ -74,16 +75,31 @@ def test_a_metric_that_ties_everything_is_below_a_good_one():
     grid = two_metrics(n_stories=30, n_methods=8)
     same = np.zeros(grid.cells.shape)
     grid = type(grid)(**{**vars(grid), "scores": np.stack([grid.human, same])})
-    rows = accuracy_differences(rating_pairs(grid), epsilon="0", sampling=SAMPLING)
+    rows = accuracy_differences(
+        rating_pairs(grid), epsilon="0", parts=BOTH, sampling=SAMPLING
+    )
     for row in rows:
         assert row["p_value"] < 0.01
         assert row["difference"] > 0
 
 
+@pytest.mark.parametrize("parts", [("stories",), ("units",), ("annotators",)])
+def test_other_clusters_have_their_own_test(parts):
+    pairs = rating_pairs(two_metrics(n_stories=12, n_methods=3))
+    rows = accuracy_differences(pairs, epsilon="0", parts=parts, sampling=SAMPLING)
+    if parts == ("stories",):
+        assert all(row["low"] < row["difference"] < row["high"] for row in rows)
+    assert {row["test"] for row in rows} == (
+        {"stories"} if parts == ("stories",) else {""}
+    )
+
+
 def test_without_a_preference_only_acc_eq_is_compared():
     grid = two_metrics()
     grid = type(grid)(**{**vars(grid), "human": np.zeros(grid.cells.shape)})
-    rows = accuracy_differences(rating_pairs(grid), epsilon="0", sampling=SAMPLING)
+    rows = accuracy_differences(
+        rating_pairs(grid), epsilon="0", parts=BOTH, sampling=SAMPLING
+    )
     for row in rows:
         assert np.isnan(row["difference"]) == (row["statistic"] != "acc_eq")
         if row["statistic"] != "acc_eq":
@@ -95,7 +111,7 @@ def test_no_metric_of_tifa_stands_apart_by_half_accuracy(shared):
     # statistics.md section 4: clipscore .695 is highest, git .691 with p = .90 and
     # mplug .58 by stories of these methods.
     pairs = rating_pairs(load(shared / "data/tifa"))
-    rows = accuracy_differences(pairs, epsilon="heldout", sampling=SAMPLING)
+    rows = accuracy_differences(pairs, epsilon="heldout", parts=BOTH, sampling=SAMPLING)
     against = {
         row["metric_a" if row["metric_b"].startswith("clip") else "metric_b"]: row
         for row in rows

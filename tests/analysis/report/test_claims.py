@@ -473,14 +473,9 @@ def many_metrics(p_value):
 
 
 def test_one_against_the_others_is_a_family_of_its_own():
-    """Over all 66 pairs, 1000 permutations could never reach .05."""
-    (text,) = sentences(many_metrics(1 / 1001), 1000)
+    """Over all 66 pairs, .004 would be no evidence."""
+    (text,) = sentences(many_metrics(0.004), 1000)
     assert text.endswith("separable from the 11 others (Holm, p ≤ .05).")
-
-
-def test_too_few_permutations_are_no_evidence_of_equality():
-    (text,) = sentences(many_metrics(1 / 101), 100)
-    assert text.endswith("100 permutations are too few to tell 12 metrics apart.")
 
 
 @pytest.mark.parametrize(

@@ -97,48 +97,47 @@ def test_pairs_that_show_nothing_are_a_limit(low, high, why):
     assert text.endswith(why)
 
 
-def mcnemar(*p_values):
+def comparisons(*p_values, statistic="ppa_half", source="choices"):
     return pd.DataFrame(
         {
             "question": "q",
+            "source": source,
+            "statistic": statistic,
             "metric_a": "k",
             "metric_b": list("xyz"[: len(p_values)]),
-            "source": "choices",
-            "p_value": 0.001,
-            "p_stories": p_values,
+            "p_value": p_values,
         }
     )
 
 
-def test_the_highest_of_several_is_set_apart_by_tests_that_know_stories():
+@pytest.mark.parametrize(
+    ("p_values", "said"),
+    [
+        ((0.01, 0.04, 0.9), "separable from 1 of the 3 others (Holm, p ≤ .05)"),
+        ((0.01, 0.01), "separable from the 2 others (Holm, p ≤ .05)"),
+        ((0.06, 0.2), "not separable from any of the 2 others (Holm, p > .05)"),
+        ((NAN,), "the highest of 2 metrics; "),
+    ],
+)
+def test_the_highest_is_set_apart_by_the_test_of_what_is_quoted(p_values, said):
     tables = {
         "pairwise_accuracy": pairwise({}, {"metric": "x", "ppa_half": 0.6}),
-        "mcnemar": mcnemar(0.01, 0.04, 0.9),
+        "accuracy_comparisons": comparisons(*p_values),
     }
-    text = sentences(tables, 1000)[0]
-    assert "the highest of 2 metrics, separable from 1 of the 3 others" in text
-    assert "(swaps of whole stories, ties as misses, Holm, p ≤ .05)" in text
+    assert said in sentences(tables, 1000)[0]
     told = limits(tables, 1000)
     assert any("was chosen by the same data" in line for line in told)
     assert any("Tests against the others are adjusted" in line for line in told)
 
 
-def test_metrics_without_ties_are_tested_on_all_their_pairs():
-    table = pairwise(
-        {"metric_tie_rate": 0.0, "ppa_strict": 0.7},
-        {"metric": "x", "metric_tie_rate": 0.0},
-    )
-    tables = {"pairwise_accuracy": table, "mcnemar": mcnemar(0.01, 0.01)}
-    text = sentences(tables, 1000)[0]
-    assert ", separable from the 2 others (swaps of whole stories, Holm, p" in text
-
-
-def test_tests_of_other_answers_do_not_count():
-    """Ratings and choices of one question have tests of their own."""
-    tests = pd.concat([mcnemar(0.9), mcnemar(0.01).assign(source="ratings")])
+@pytest.mark.parametrize("other", [{"statistic": "ppa_strict"}, {"source": "ratings"}])
+def test_tests_of_another_statistic_or_other_answers_do_not_count(other):
+    tests = pd.concat([comparisons(0.9), comparisons(0.01, **other)])
     table = pairwise({}, {"metric": "x", "ppa_half": 0.6})
-    text = sentences({"pairwise_accuracy": table, "mcnemar": tests}, 1000)[0]
-    assert ", not separable from the other (swaps of whole stories, ties as" in text
+    tables = {"pairwise_accuracy": table, "accuracy_comparisons": tests}
+    assert (
+        ", not separable from the other (Holm, p > .05)" in sentences(tables, 1000)[0]
+    )
 
 
 def test_one_metric_was_not_chosen():
