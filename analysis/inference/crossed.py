@@ -16,12 +16,13 @@ from functools import partial
 
 import numpy as np
 from scipy import stats
+from scipy.special import expit, logit
 
 from analysis.inference.resampling import DECIMALS
 from analysis.inference.significance import holm
 from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, TableRow
+from analysis.results import NAN, Array, Counts, Estimate, TableRow
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
@@ -83,6 +84,17 @@ class Spread:
             outputs=self.outputs if "units" in parts else 0.0,
         )
 
+    def why_not(self, parts: tuple[str, ...]) -> str:
+        """Return why clusters that are thought of as drawn cannot be; empty if none."""
+        for part, n, kind in (
+            ("methods", self.n_methods, "method"),
+            ("stories", self.n_stories, "story"),
+        ):
+            if {part, "units"} & set(parts) and n < LEAST:
+                verb = "says" if n == 1 else "say"
+                return f"{counted(n, kind, part)} {verb} nothing of new ones"
+        return ""
+
     def p_value(self, value: float) -> float:
         """Test that the expected value is 0, two-sided.
 
@@ -90,8 +102,7 @@ class Spread:
         signs: as many methods, or stories, all say the same by chance.
         """
         if not self.error:
-            sizes = [n for n in (self.n_methods, self.n_stories) if n > 1]
-            return 2.0 ** (1 - min(sizes)) if value else 1.0
+            return 2.0 ** (1 - self._fewest) if value else 1.0
         return float(2 * stats.t.sf(abs(value) / self.error, self.freedom))
 
     def interval(self, value: float, confidence: float) -> tuple[float, float, str]:
@@ -100,6 +111,37 @@ class Spread:
             return NAN, NAN, "it is the same whatever methods and stories are left out"
         far = float(stats.t.ppf((1 + confidence) / 2, self.freedom)) * self.error
         return value - far, value + far, ""
+
+    def share(self, value: float, confidence: float, n: int, chance: float) -> Estimate:
+        """Return a share with its interval and the test that it is chance.
+
+        Notes
+        -----
+        Both are computed on the scale of log-odds, which bounds do not leave. Where all
+        clusters say the same, 0 or 1, the interval is Clopper and Pearson's for as many
+        as there are of the fewer kind, and the test that of signs.
+        """
+        if not 0 < value < 1:
+            clusters = self._fewest
+            bound = ((1 - confidence) / 2) ** (1 / clusters)
+            low, high = (bound, 1.0) if value else (0.0, 1 - bound)
+            return Estimate(value, low, high, n, p_value=2.0 ** (1 - clusters))
+        slope = 1 / (value * (1 - value))
+        there = replace(
+            self,
+            **{
+                part: getattr(self, part) * slope**2
+                for part in ("methods", "stories", "outputs")
+            },
+        )
+        low, high, reason = there.interval(float(logit(value)), confidence)
+        p_value = there.p_value(float(logit(value) - logit(chance)))
+        bounds = float(expit(low)), float(expit(high))
+        return Estimate(value, *bounds, n, p_value=p_value, reason=reason)
+
+    @property
+    def _fewest(self) -> int:
+        return min(n for n in (self.n_methods, self.n_stories) if n > 1)
 
 
 def compared(
@@ -152,15 +194,8 @@ def tested(
     if np.isnan(value):
         return row | {"reason": "one of the two is undefined"}
     known = spread()
-    for part, n, kind in (
-        ("methods", known.n_methods, "method"),
-        ("stories", known.n_stories, "story"),
-    ):
-        if part in parts and n < LEAST:
-            few = counted(n, kind, part)
-            return row | {
-                "reason": f"{few} {'says' if n == 1 else 'say'} nothing of new ones"
-            }
+    if few := known.why_not(parts):
+        return row | {"reason": few}
     known = known.only(parts)
     if np.isnan(known.error):
         return row | {"reason": "undefined without some of the methods or stories"}

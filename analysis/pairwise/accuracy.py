@@ -1,12 +1,19 @@
 """Does a metric prefer what people prefer? Pairs of outputs of one story."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.inference.parallel import in_threads
-from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.resampling import (
+    bootstrap_p,
+    cluster_counts,
+    interval,
+    stream,
+)
 from analysis.inference.scaling import divided
+from analysis.pairwise.accuracy_parts import STATISTICS, AccuracyParts, accuracy_parts
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import (
     CHUNK,
@@ -19,6 +26,9 @@ from analysis.pairwise.tie_calibration import accuracy_with_ties, story_folds
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
 
+# Half accuracy of a metric that guesses, or ties everything.
+CHANCE = 0.5
+
 
 @dataclass(frozen=True)
 class PairAgreement:
@@ -29,13 +39,15 @@ class PairAgreement:
     metric
         Its name.
     strict, half
-        Pairwise prediction accuracy: a metric tie is a miss, or half a hit.
+        Pairwise prediction accuracy: a metric tie is a miss, or half a hit. The
+        p-value of `half` is for chance.
     tie_rate
         Share of the pairs which the metric ties.
     n_pairs
         Pairs in which people have a preference.
     acc_eq
-        Share of all pairs predicted, ties included; NaN when not computed.
+        Share of all pairs predicted, ties included; the p-value is for the expected
+        share of a metric that guesses and never ties.
     epsilon
         Largest difference of scores that acc_eq takes for a tie.
     in_sample
@@ -47,7 +59,7 @@ class PairAgreement:
     half: Estimate
     tie_rate: float
     n_pairs: int
-    acc_eq: float
+    acc_eq: Estimate
     epsilon: float
     in_sample: bool
 
@@ -98,68 +110,110 @@ def pair_agreement(
       Foster and Freitag 2023, Ties Matter, arXiv 2305.14324).
 
     Values are NaN where no pair counts.
+
+    Intervals and tests are those of `analysis.inference.crossed`, for what `parts`
+    names as drawn. With fewer than five of these, and where annotators are drawn, those
+    of both PPA are of the bootstrap, and acc_eq has none.
     """
     names = (*pairs.metrics, BASELINE)
-    scores = np.vstack([pairs.scores, np.zeros((1, len(pairs.human)))])
-    rng = stream(seed, "pairs", pairs.question, pairs.source)
-    point = _PairSums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
-    drawn = _PairSums.of(_drawn_sums(pairs, parts, resamples, rng))
+    constant = np.zeros((1, len(pairs.human)))
+    every = replace(pairs, metrics=names, scores=np.vstack([pairs.scores, constant]))
     folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
-    n = int(point.decided[0, 0])
-    with_ties = in_threads(
+    thresholds = in_threads(
         lambda k: accuracy_with_ties(
-            pairs.human, scores[k], "0" if names[k] == BASELINE else epsilon, folds
-        ),
+            pairs.human,
+            every.scores[k],
+            "0" if names[k] == BASELINE else epsilon,
+            folds,
+        )[1],
         range(len(names)),
     )
-    found = []
-    for k, (name, (acc_eq, threshold)) in enumerate(zip(names, with_ties, strict=True)):
-        strict, half = (
-            _estimate(float(value[0, k]), values[:, k], confidence, n)
-            for value, values in zip(point.ppa(), drawn.ppa(), strict=True)
+    measured = {
+        name: accuracy_parts(every, name, epsilon=epsilon, seed=seed)
+        for name in STATISTICS
+    }
+    estimates = _estimates(pairs, measured, parts, resamples, confidence, seed)
+    sums = _PairSums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
+    found = [
+        PairAgreement(
+            name,
+            estimates["ppa_strict"][k],
+            estimates["ppa_half"][k],
+            float(sums.tie_rate()[0, k]),
+            int(sums.decided[0, 0]),
+            estimates["acc_eq"][k],
+            thresholds[k],
+            epsilon == "insample" and name != BASELINE,
         )
-        found.append(
-            PairAgreement(
-                name,
-                strict,
-                half,
-                float(point.tie_rate()[0, k]),
-                n,
-                acc_eq,
-                threshold,
-                epsilon == "insample" and name != BASELINE,
-            )
-        )
-    return [*found, random_agreement(pairs, intervals=len(drawn.decided) > 0)]
+        for k, name in enumerate(names)
+    ]
+    return [*found, random_agreement(pairs)]
 
 
-def _estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
+def _estimates(
+    pairs: Pairs,
+    measured: Mapping[str, AccuracyParts],
+    parts: tuple[str, ...],
+    resamples: int,
+    confidence: float,
+    seed: int,
+) -> dict[str, list[Estimate]]:
+    """Give every accuracy an interval, and a test that it is chance."""
+    half = measured["ppa_half"]
+    if not resamples or not half.n_pairs:
+        return {
+            name: [Estimate(float(value), n=own.n_pairs) for value in own.values[:-1]]
+            for name, own in measured.items()
+        }
+    crossed = "annotators" not in parts and not half.spread(0).why_not(parts)
+    if crossed:
+        return {
+            name: [
+                own.estimate(k, parts, confidence) for k in range(len(own.values) - 1)
+            ]
+            for name, own in measured.items()
+        }
+    rng = stream(seed, "pairs", pairs.question, pairs.source)
+    drawn = _PairSums.of(_drawn_sums(pairs, parts, resamples, rng)).ppa()
+    found = {}
+    for name, draws in zip(("ppa_strict", "ppa_half"), drawn, strict=True):
+        found[name] = [
+            _drawn_estimate(float(value), draws[:, k], confidence, half.n_pairs)
+            for k, value in enumerate(measured[name].values[:-1])
+        ]
+    why = half.spread(0).why_not(parts) or "annotators are not drawn for acc_eq"
+    found["acc_eq"] = [
+        Estimate(float(value), n=measured["acc_eq"].n_pairs, reason=why)
+        for value in measured["acc_eq"].values[:-1]
+    ]
+    return found
+
+
+def _drawn_estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
     low, high, reason = interval(draws, confidence)
-    return Estimate(value, low, high, n=n, reason=reason)
+    return Estimate(
+        value, low, high, n=n, reason=reason, p_value=bootstrap_p(draws - CHANCE)
+    )
 
 
-def random_agreement(pairs: Pairs, *, intervals: bool = True) -> PairAgreement:
+def random_agreement(pairs: Pairs) -> PairAgreement:
     """Return what a metric without ties that guesses reaches on average.
 
     Parameters
     ----------
     pairs
         Only how often people have a preference matters.
-    intervals
-        Whether to give the expected value as both bounds: it is the same in every
-        resample, since nothing is drawn.
 
     Notes
     -----
     Of the pairs with a preference half are right, of the others none, so acc_eq is
-    (C + D) / 2N at epsilon 0.
+    (C + D) / 2N at epsilon 0. Nothing is estimated, so there is no interval.
     """
     decided = int((pairs.human != 0).sum())
-    value = 0.5 if decided else NAN
-    bound = value if intervals else NAN
-    chance = Estimate(value, bound, bound, n=decided)
-    acc_eq = decided / 2 / len(pairs.human) if len(pairs.human) else NAN
-    ties, epsilon = (0.0 if n else NAN for n in (decided, len(pairs.human)))
+    chance = Estimate(CHANCE if decided else NAN, n=decided)
+    N = len(pairs.human)
+    acc_eq = Estimate(decided / 2 / N if N else NAN, n=N)
+    ties, epsilon = (0.0 if n else NAN for n in (decided, N))
     return PairAgreement(RANDOM, chance, chance, ties, decided, acc_eq, epsilon, False)
 
 

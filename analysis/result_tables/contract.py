@@ -247,9 +247,11 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
                 **row.half.bounds("ppa_half"),
                 "metric_tie_rate": row.tie_rate,
                 "n_pairs": row.n_pairs,
-                "acc_eq": row.acc_eq,
+                **row.acc_eq.bounds("acc_eq"),
                 "epsilon": row.epsilon,
                 "epsilon_in_sample": row.in_sample,
+                "p_half": row.half.p_value,
+                "p_acc_eq": row.acc_eq.p_value,
             },
         )
     rows = accuracy_differences(

@@ -5,12 +5,8 @@ import pytest
 
 from analysis.inference.crossed import leave_outs, methods_part, pair_values
 from analysis.pairwise.accuracy import pair_agreement
-from analysis.pairwise.accuracy_differences import (
-    STATISTICS,
-    accuracy_differences,
-    accuracy_parts,
-    right_pairs,
-)
+from analysis.pairwise.accuracy_differences import accuracy_differences
+from analysis.pairwise.accuracy_parts import STATISTICS, accuracy_parts, right_pairs
 from analysis.pairwise.output_pairs import rating_pairs
 from tests.analysis.correlation.test_levels import load
 from tests.analysis.correlation.test_metric_differences import two_metrics, without
@@ -25,7 +21,7 @@ def accuracies(pairs, epsilon="heldout"):
         row.metric: {
             "ppa_half": row.half.value,
             "ppa_strict": row.strict.value,
-            "acc_eq": row.acc_eq,
+            "acc_eq": row.acc_eq.value,
         }
         for row in rows
     }
