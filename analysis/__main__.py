@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +28,7 @@ INPUTS = (
     "scores",
     "stories",
     "weights",
+    "hypotheses",
     "subset",
     "people",
     "other_scores",
@@ -106,6 +107,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
     scores = _turned(_table(options, "scores", options.scores), options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
     weights = _weights(options.weights)
+    hypotheses = _hypotheses(options.hypotheses, tables, scores)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             **tables,
@@ -113,6 +115,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
             options=_options(options),
             tags=tags,
             weights=weights,
+            hypotheses=hypotheses,
             progress=bar.set_description_str,
         )
 
@@ -128,6 +131,25 @@ def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
     if given == "envision":
         return composite_weights.envision_weights()
     return composite_weights.vistar_weights()
+
+
+def _hypotheses(
+    path: Path | None,
+    tables: "Mapping[str, pd.DataFrame | None]",
+    scores: "pd.DataFrame",
+) -> "pd.DataFrame | None":
+    """Return the declared metrics of a file, checked against what there is."""
+    from analysis.hypotheses import read_hypotheses
+
+    if path is None:
+        return None
+    questions = {
+        str(question)
+        for name, frame in tables.items()
+        if frame is not None
+        for question in frame["dimension" if name == "ratings" else "criterion"]
+    }
+    return read_hypotheses(path, questions, set(scores["metric"].astype(str)))
 
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:

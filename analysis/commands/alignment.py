@@ -46,6 +46,7 @@ from analysis.result_tables.contract import (
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
+    add_hypotheses,
     add_pairs_further,
     add_people,
     add_ranking_agreement,
@@ -67,6 +68,7 @@ def align(
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
     weights: pd.DataFrame | None = None,
+    hypotheses: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
@@ -85,6 +87,9 @@ def align(
     weights
         Composites of questions and metrics
         (`analysis.rankings.composite_weights.read_weights`).
+    hypotheses
+        Metrics that were declared to measure a question: columns question, metric
+        (`analysis.hypotheses`). All others are explored.
     progress
         Is told each step before it begins.
 
@@ -125,6 +130,7 @@ def align(
     add_agreement(_reliability(people, options), found, parts)
     add_ranking_agreement(people, found)
     add_people(people, (ratings, choices), found)
+    add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_composites(people, table, weights, found)
     if tags is not None:

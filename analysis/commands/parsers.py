@@ -68,6 +68,12 @@ def _add_align(commands: Commands) -> None:
         "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"
     )
     command.add_argument(
+        "--hypotheses",
+        type=Path,
+        help="metrics declared beforehand to measure a question: columns question, "
+        f"metric; {TABLE}",
+    )
+    command.add_argument(
         "--weights",
         type=weights,
         help=f"composites: columns composite, part, weight; {TABLE}; or one of "

@@ -169,7 +169,7 @@ def _claims(
     kinds: tuple[tuple[str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...]
     kinds = (
         ("correlations", ceiling_claims, "agreement"),
-        ("pairwise_accuracy", pairs, "accuracy_comparisons"),
+        ("pairwise_accuracy", pairs, "accuracy_comparisons", "hypotheses"),
         ("human_pairs", human_pair_claims),
         ("calibration", calibration_claims),
         ("agreement", _people),

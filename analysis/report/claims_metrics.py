@@ -6,10 +6,10 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.hypotheses import declared
 from analysis.inference.significance import holm
 from analysis.printing import counted
 from analysis.report.figure_layout import (
-    is_named_metric,
     metric_ranks,
     of_ratings,
 )
@@ -47,10 +47,10 @@ WAYS = {
 
 
 def metric_claims(tables: ResultTables, permutations: int) -> Iterator[ClaimText]:
-    """Say of each question what its named metrics do, then which metric does best.
+    """Say of each question what its declared metrics do, then which metric does best.
 
-    A metric that was named beforehand is a hypothesis of its own: its p-value is
-    adjusted over the named ones only. The best of all was chosen by the data: its
+    A metric that was declared beforehand is a hypothesis of its own: its p-value is
+    adjusted over the declared ones only. The best of all was chosen by the data: its
     p-value is adjusted over all.
     """
     comparisons = tables.get("metric_comparisons")
@@ -61,15 +61,16 @@ def metric_claims(tables: ResultTables, permutations: int) -> Iterator[ClaimText
             yield False, f"{question}: no coefficient is defined; the tables say why."
             continue
         stories = _n_stories(tables, question)
-        named = list(_named(question, here, permutations, stories))
-        above = {metric for shown, _text, metric in named if shown}
+        meant = declared(tables.get("hypotheses"), question)
+        hypotheses = list(_declared(question, here, meant, permutations, stories))
+        above = {metric for shown, _text, metric in hypotheses if shown}
         shown, text, metric = _best(question, here, comparisons, permutations, stories)
-        for is_shown, told, who in named:
+        for is_shown, told, who in hypotheses:
             if not (shown and who == metric):
                 yield is_shown, told
         if shown and metric in above:
             begin = f"{question}: {metric}"
-            name = f"{begin}, which papers name for this question,"
+            name = f"{begin}, declared for this question,"
             text = name + text.removeprefix(begin)
         elif not shown and str(here["metric"].iloc[0]) in above:
             # It has been said that the highest one agrees.
@@ -107,10 +108,14 @@ def _n_stories(tables: ResultTables, question: str) -> float:
     return float(means.loc[means["dimension"] == question, "n_stories"].max())
 
 
-def _named(
-    question: str, rows: pd.DataFrame, permutations: int, stories: float
+def _declared(
+    question: str,
+    rows: pd.DataFrame,
+    metrics: tuple[str, ...],
+    permutations: int,
+    stories: float,
 ) -> Iterator[tuple[bool, str, str]]:
-    named = rows[[is_named_metric(question, str(metric)) for metric in rows["metric"]]]
+    named = rows[rows["metric"].isin(metrics)]
     level = str(rows["level"].iloc[0])
     shown = _is_established(named, level, permutations)
     adjusted = _adjusted(named)
@@ -118,11 +123,11 @@ def _named(
         row = {str(key): value for key, value in named.loc[i].items()}
         does = "agrees" if shown[i] else "is not shown to agree"
         text = (
-            f"{question}: {row['metric']}, which papers name for this question, {does} "
+            f"{question}: {row['metric']}, declared for this question, {does} "
             f"with people {LEVELS[level]}: {_evidence(row, stories)}"
         )
         if len(named) > 1 and not math.isnan(adjusted[i]):
-            text += f" ({_adjusted_p(adjusted[i], len(named), 'named metrics')})"
+            text += f" ({_adjusted_p(adjusted[i], len(named), 'declared metrics')})"
         if len(rows) > 1:
             rank = 1 + int((rows["value"] > row["value"]).sum())
             text += f"; {nth(rank, len(rows))} of {len(rows)}"

@@ -7,10 +7,10 @@ from typing import Any
 import pandas as pd
 from scipy.stats import beta, binom
 
+from analysis.hypotheses import declared
 from analysis.inference.significance import holm
 from analysis.printing import counted
 from analysis.reading.scores import BASELINES
-from analysis.report.figure_layout import is_named_metric
 from analysis.report.wording import (
     SIGNIFICANT,
     ClaimText,
@@ -33,9 +33,12 @@ ONE_ANNOTATOR = "one annotator"
 
 
 def pair_claims(
-    pairwise: pd.DataFrame, comparisons: pd.DataFrame | None, confidence: float
+    pairwise: pd.DataFrame,
+    comparisons: pd.DataFrame | None,
+    hypotheses: pd.DataFrame | None,
+    confidence: float,
 ) -> Iterator[ClaimText]:
-    """Say of each question what its named metrics do in pairs, then which does best."""
+    """Say of each question what its declared metrics do in pairs, then the best."""
     if "source" not in pairwise or "ppa_half" not in pairwise:
         return
     for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
@@ -43,7 +46,7 @@ def pair_claims(
         if real.empty:
             continue
         real = real.sort_values(["ppa_half", "metric"], ascending=[False, True])
-        named = real[[is_named_metric(str(question), str(m)) for m in real["metric"]]]
+        named = real[real["metric"].isin(declared(hypotheses, str(question)))]
         who = SOURCES.get(str(source), str(source))
         told = {row["metric"]: row for row in records(named)}
         above = [m for m in told if _is_above(told[m], len(named), confidence)]
@@ -54,14 +57,14 @@ def pair_claims(
                 continue
             yield (
                 True,
-                f"{question}: {metric}, which papers name for this question, prefers "
+                f"{question}: {metric}, declared for this question, prefers "
                 f"{who} more often than chance: in {_share(told[metric])}.",
             )
         below = [told[m] for m in told if m not in (*above, best["metric"])]
         if is_best:
             name = best["metric"]
             if name in above:
-                name += ", which papers name for this question,"
+                name += ", declared for this question,"
             text = f"{question}: {name} prefers {who} in {_share(best)}"
             if len(real) > 1:
                 text += f", the highest of {len(real)} metrics"
@@ -92,7 +95,7 @@ def _listed(rows: list[dict[str, Any]]) -> str:
         f"({per_cent(row['ppa_half'], row['ppa_half_low'], row['ppa_half_high'])})"
         for row in rows
     ]
-    return f"{', '.join(parts)}, which papers name for this question"
+    return f"{', '.join(parts)}, declared for this question"
 
 
 def _is_above(row: Mapping[str, Any], choices: int, confidence: float) -> bool:

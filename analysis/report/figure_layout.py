@@ -1,11 +1,11 @@
 """What a figure shows, in which order and where; it draws nothing."""
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
+from analysis.hypotheses import declared
 from analysis.reading.scores import BASELINES
 from analysis.results import Array
 
@@ -32,37 +32,6 @@ NEAR = (0.35, 0.12)
 MOST_NEAR = 3
 # Labels of points in this share of a plot's width stand towards its middle.
 EDGE = 0.25
-# Part of a question to the metrics that papers expect to measure it: ViStoryBench
-# (section 4.1, table 3) and StoryBench (D.4).
-NAMED_METRICS = {
-    "character": ("cids_self", "cids"),
-    "environment": ("csd_self", "csd"),
-    "aesthetic": ("aesthetic", "aesthetics"),
-    "visual_quality": ("fid", "sim", "pqa"),
-    "entity_consistency": ("fvd", "sim"),
-    "background_consistency": ("sim",),
-    "text_adherence": ("sim", "vtm"),
-    "action_realism": ("fvd", "pqa"),
-}
-
-
-def is_named_metric(question: str, metric: str) -> bool:
-    """Say whether the papers expect this metric to measure this question.
-
-    Examples
-    --------
-    >>> is_named_metric("Visual quality", "FID"), is_named_metric("beauty", "fid")
-    (True, False)
-    """
-    asked = _plain(question)
-    return any(
-        part in asked and _plain(metric) in names
-        for part, names in NAMED_METRICS.items()
-    )
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
@@ -115,7 +84,7 @@ def forest_caption(
             f"{listed}."
         )
     if bold:
-        text += " Metrics in bold are those that the papers name for this question."
+        text += " Metrics in bold were declared to measure this question."
     return text
 
 
@@ -123,16 +92,17 @@ def drawn_metrics(
     question: str,
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
+    hypotheses: pd.DataFrame | None,
     *,
     most: int = SCATTER_METRICS,
 ) -> list[str]:
-    """Return the metrics to draw, best first; none without a coefficient."""
+    """Return the metrics to draw, best first: declared ones, and the best others."""
     metrics = sorted(cells["metric"].unique())
     if correlations is not None and len(correlations):
         own = correlations[correlations["dimension"] == question]
         metrics = [m for m in by_value(own.dropna(subset=["value"])) if m in metrics]
-    named = [m for m in metrics if is_named_metric(question, m)]
-    chosen = list(dict.fromkeys([*named, *metrics]))[:most]
+    first = [m for m in metrics if m in declared(hypotheses, question)]
+    chosen = list(dict.fromkeys([*first, *metrics]))[:most]
     return [m for m in metrics if m in chosen]
 
 

@@ -32,10 +32,10 @@ SECTIONS = {
 CELLS = "cells"
 # What draws figures, the table that it draws, and tables that it looks at beside it.
 DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
-    (plots_metrics.forests, "correlations", "agreement"),
+    (plots_metrics.forests, "correlations", "agreement", "hypotheses"),
     (plots_metrics.metric_matrix, "correlations"),
     (plots_metrics.rank_flips, "correlations", "pairwise_accuracy"),
-    (plots_metrics.scatters, CELLS, "correlations", "method_means"),
+    (plots_metrics.scatters, CELLS, "correlations", "method_means", "hypotheses"),
     (plots_pairs.pair_dots, "pairwise_accuracy"),
     (plots_pairs.human_pair_dots, "human_pairs"),
     (plots_pairs.accuracy_dots, "accuracy_levels"),
@@ -54,7 +54,7 @@ DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
     (plots_methods.wins, "win_rates"),
     (plots_methods.ranking_ladders, "ranking_leaderboard"),
     (plots_methods.composite_dots, "composites"),
-    (plots_methods.profiles, CELLS, "correlations"),
+    (plots_methods.profiles, CELLS, "correlations", "hypotheses"),
     (plots_planning.strata_dots, "strata"),
     (plots_planning.subset_dots, "subset"),
     (plots_planning.best_subset_curves, "best_subset"),

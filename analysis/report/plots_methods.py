@@ -273,13 +273,17 @@ def composite_dots(composites: pd.DataFrame) -> list[Figure]:
     )
 
 
-def profiles(cells: pd.DataFrame, correlations: pd.DataFrame | None) -> list[Figure]:
+def profiles(
+    cells: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    hypotheses: pd.DataFrame | None = None,
+) -> list[Figure]:
     """Draw every method over all metrics, each divided by the best of the methods."""
     shares = metric_shares(cells)
     if len(shares.columns) > MOST_SPOKES:
         question = str(sorted(cells["question"].unique())[0])
         rows = cells[cells["question"] == question]
-        best = drawn_metrics(question, rows, correlations, most=MOST_SPOKES)
+        best = drawn_metrics(question, rows, correlations, hypotheses, most=MOST_SPOKES)
         shares = shares[[m for m in shares if m in best]]
     if len(shares.columns) < FEWEST_SPOKES or len(shares) < 2:
         return []

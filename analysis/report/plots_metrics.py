@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.hypotheses import declared
 from analysis.report.figure_layout import (
     COEFFICIENT_NAMES,
     LEVEL_NAMES,
@@ -15,7 +16,6 @@ from analysis.report.figure_layout import (
     drawn_metrics,
     forest_caption,
     human_ceiling,
-    is_named_metric,
     label_places,
     labelled_points,
     main_coefficient,
@@ -52,7 +52,11 @@ MOST_NAMED_LINES = 40
 FLIP = 3
 
 
-def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[Figure]:
+def forests(
+    correlations: pd.DataFrame,
+    agreement: pd.DataFrame | None,
+    hypotheses: pd.DataFrame | None = None,
+) -> list[Figure]:
     """Draw each question's coefficients with intervals and the human ceiling."""
     name = main_coefficient(correlations)
     data = correlations[correlations["coefficient"] == name]
@@ -64,9 +68,9 @@ def forests(correlations: pd.DataFrame, agreement: pd.DataFrame | None) -> list[
         if ceiling is not None:
             ceilings[question] = ceiling
         metrics = by_value(rows)[:MOST_ROWS]
-        named = [is_named_metric(question, metric) for metric in metrics]
-        bold |= any(named)
-        panel = _forest(question, rows, metrics, named, name, ceiling)
+        meant = [metric in declared(hypotheses, question) for metric in metrics]
+        bold |= any(meant)
+        panel = _forest(question, rows, metrics, meant, name, ceiling)
         first = next(level for level in LEVEL_NAMES if level in set(rows["level"]))
         highest = said(rows[rows["level"] == first], "metric")
         drawn.append((panel, f"{question}, {LEVEL_NAMES[first]}: {highest}"))
@@ -258,13 +262,14 @@ def scatters(
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
     means: pd.DataFrame | None = None,
+    hypotheses: pd.DataFrame | None = None,
 ) -> list[Figure]:
     """Draw method means: people against the metrics that agree best."""
     if correlations is not None and correlations["value"].isna().all():
         correlations = None
     points = method_points(cells, means)
     ranked = {
-        str(question): drawn_metrics(str(question), rows, correlations)
+        str(question): drawn_metrics(str(question), rows, correlations, hypotheses)
         for question, rows in points.groupby("question", sort=True)
     }
     ranked = {question: metrics for question, metrics in ranked.items() if metrics}

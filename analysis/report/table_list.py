@@ -56,7 +56,10 @@ TABLE_GROUPS = {
         "power": "How intervals shrink with a larger study",
         "needed": "What a narrow interval would need",
     },
-    "This report": {"run": "How this report was made"},
+    "This report": {
+        "hypotheses": "Which metric was declared for which question",
+        "run": "How this report was made",
+    },
 }
 TABLE_TITLES = {
     name: title for group in TABLE_GROUPS.values() for name, title in group.items()

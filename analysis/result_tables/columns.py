@@ -4,6 +4,7 @@
 ESTIMATE = "value low high n reason"
 
 _COLUMNS = {
+    "hypotheses": "question metric",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
     "n_stories low high",
     "agreement": "question statistic value low high n_units n_annotators n_answers "

@@ -172,6 +172,21 @@ def add_people(
         found.extend("annotators", choice_repeats(rows, notes=found.notes, **drawn))
 
 
+def add_hypotheses(
+    hypotheses: pd.DataFrame | None, table: ScoreTable, found: TableCollector
+) -> None:
+    """Add which metrics were declared, and say which of them have no score."""
+    if hypotheses is None:
+        return
+    for row in hypotheses.to_dict("records"):
+        found.add("hypotheses", {str(key): value for key, value in row.items()})
+        if row["metric"] not in table.metrics:
+            found.notes.add(
+                f"metric {row['metric']} was declared for it, and has no score.",
+                str(row["question"]),
+            )
+
+
 def add_clusters(found: TableCollector) -> None:
     """Add which metrics are not worse than the best, from the tables there are."""
     tables = found.frames()

@@ -97,6 +97,7 @@ def write_study_report(
         options=options,
         tags=study_tables.tags_frame(study),
         weights=_weights(study),
+        hypotheses=study_tables.hypotheses_frame(study),
         progress=progress,
     )
     at = moment.at.isoformat(timespec="seconds")

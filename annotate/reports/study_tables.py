@@ -328,6 +328,14 @@ def scales(study: Study) -> dict[str, Scale]:
     }
 
 
+def hypotheses_frame(study: Study) -> "pd.DataFrame":
+    """Return which metric was declared to measure which question."""
+    import pandas as pd
+
+    meant = study.questions.exclude(metric="").values_list("key", "metric")
+    return pd.DataFrame(list(meant), columns=["question", "metric"])
+
+
 def _frame(rows: Iterator[AnswerRow], header: tuple[str, ...]) -> "pd.DataFrame":
     import pandas as pd
 

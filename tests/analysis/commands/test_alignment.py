@@ -60,6 +60,7 @@ def test_it_works():
     judged = {"stability", "judges", "strata", "strata_differences"}
     without_sides = {"position_bias", "side_effect"}
     without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
+    undeclared = {"hypotheses"}
     assert set(found.tables) == (
         set(COLUMNS)
         - planned
@@ -67,6 +68,7 @@ def test_it_works():
         - without_sides
         - without_boxes
         - without_rankings
+        - undeclared
     )
     for name, frame in found.tables.items():
         assert tuple(frame.columns) == COLUMNS[name]

@@ -219,7 +219,11 @@ def test_many_questions_on_which_people_agree_are_one_sentence():
     )
 
 
-# Named metrics ------------------------------------------------------------------------
+# Declared metrics ---------------------------------------------------------------------
+
+
+def meant(*metrics, question="environment consistency"):
+    return pd.DataFrame({"question": question, "metric": metrics})
 
 
 def published(*rows):
@@ -241,38 +245,55 @@ def published(*rows):
     )
 
 
-def test_a_metric_named_beforehand_is_a_hypothesis_of_its_own():
+def test_a_metric_declared_beforehand_is_a_hypothesis_of_its_own():
     """.02 passes for it alone, and not for the best of five."""
     others = [(f"m{i}", 0.5 - i / 100, 0.1, 0.02) for i in range(4)]
     table = published(("CSD-self", 0.4, 0.1, 0.02), *others)
-    (text,) = sentences({"correlations": table}, 1000)
+    tables = {"correlations": table, "hypotheses": meant("CSD-self")}
+    (text,) = sentences(tables, 1000)
     assert text == (
-        "environment consistency: CSD-self, which papers name for this question, "
+        "environment consistency: CSD-self, declared for this question, "
         "agrees with people over method means: Kendall's tau-b 0.40 [0.10, 0.90], "
         "n = 23 methods, p = 0.02; last of 5."
     )
-    told = limits({"correlations": table}, 1000)[0]
+    told = limits(tables, 1000)[0]
     assert ": no other metric is shown to agree" in told
 
 
-def test_two_named_metrics_are_adjusted_over_both_and_the_best_over_all():
+def test_what_a_question_is_called_declares_nothing():
+    """Renaming a question changed the verdict: the family was chosen by its name."""
+    others = [(f"m{i}", 0.5 - i / 100, 0.1, 0.02) for i in range(4)]
+    table = published(("csd", 0.6, 0.1, 0.02), *others)
+    assert sentences({"correlations": table}, 1000) == ()
+    renamed = table.assign(dimension="appearance")
+    tables = {
+        "correlations": renamed,
+        "hypotheses": meant("csd", question="appearance"),
+    }
+    (text,) = sentences(tables, 1000)
+    assert text.startswith("appearance: csd, declared for this question, agrees with")
+
+
+def test_two_declared_metrics_are_adjusted_over_both_and_the_best_over_all():
     table = published(
         ("csd", 0.4, 0.1, 0.03), ("csd_self", 0.3, 0.1, 0.04), ("best", 0.6, 0.2, 0.001)
     )
-    assert sentences({"correlations": table}, 1000) == (
+    tables = {"correlations": table, "hypotheses": meant("csd", "csd_self")}
+    assert sentences(tables, 1000) == (
         "environment consistency: best agrees with people over method means: Kendall's "
         "tau-b 0.60 [0.20, 0.90], n = 23 methods, p < 0.01 (adjusted over 3 metrics: "
         "p < 0.01), the highest of 3 metrics.",
     )
-    told = limits({"correlations": table}, 1000)
-    assert "csd, which papers name for this question, is not shown to agree" in told[0]
-    assert "(adjusted over 2 named metrics: p = 0.06); second of 3." in told[0]
+    told = limits(tables, 1000)
+    assert "csd, declared for this question, is not shown to agree" in told[0]
+    assert "(adjusted over 2 declared metrics: p = 0.06); second of 3." in told[0]
 
 
-def test_a_named_metric_that_is_shown_is_not_denied_in_the_next_sentence():
+def test_a_declared_metric_that_is_shown_is_not_denied_in_the_next_sentence():
     table = published(("csd", 0.6, 0.1, 0.03), ("other", 0.3, 0.1, 0.04))
-    assert len(sentences({"correlations": table}, 1000)) == 1
-    told = limits({"correlations": table}, 1000)
+    tables = {"correlations": table, "hypotheses": meant("csd")}
+    assert len(sentences(tables, 1000)) == 1
+    told = limits(tables, 1000)
     assert not any("no metric" in text or "no other" in text for text in told)
 
 

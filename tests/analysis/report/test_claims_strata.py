@@ -303,18 +303,20 @@ def test_a_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
         assert ", worth −41 points of a rating)" in told[0]
 
 
-def test_the_best_of_many_needs_more_than_one_that_was_named():
+def test_the_best_of_many_needs_more_than_one_that_was_declared():
     rows = [{"metric": f"m{i}", "ppa_half_low": 0.52} for i in range(8)]
     assert sentences({"pairwise_accuracy": pairwise(rows[0])}, 1000)
     told = limits({"pairwise_accuracy": pairwise(*rows)}, 1000)[0]
     assert told.endswith(
         ": not clear of chance once the choice among 8 is allowed for."
     )
-    # fid is named for this question, so it is one hypothesis, not one of eight.
-    rows[0] |= {"metric": "fid"}
-    table = pairwise(*rows).assign(question="visual quality")
-    (text,) = sentences({"pairwise_accuracy": table}, 1000)
-    assert text.startswith("visual quality: fid, which papers name for this question")
+    # One that was declared is one hypothesis, not one of eight.
+    tables = {
+        "pairwise_accuracy": pairwise(*rows),
+        "hypotheses": pd.DataFrame({"question": ["q"], "metric": ["m0"]}),
+    }
+    (text,) = sentences(tables, 1000)
+    assert text.startswith("q: m0, declared for this question, prefers")
 
 
 def human_pairs(low, high):

@@ -406,15 +406,22 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
             "crosses 0 shows no agreement.",
         ),
         ({"low": NAN, "high": NAN}, "Right of 0 means agreement."),
-        (
-            {"low": NAN, "high": NAN, "metric": "Aesthetic", "dimension": "aesthetics"},
-            "Right of 0 means agreement. Metrics in bold are those that the papers "
-            "name for this question.",
-        ),
     ],
 )
 def test_the_caption_speaks_of_what_is_drawn(change, said):
     assert figures(correlations=correlations(change))["forest"].caption == said
+
+
+def test_declared_metrics_are_bold():
+    table = correlations({"low": NAN, "high": NAN})
+    row = table.iloc[0]
+    meant = pd.DataFrame({"question": [row["dimension"]], "metric": [row["metric"]]})
+    figure = figures(correlations=table, hypotheses=meant)["forest"]
+    assert figure.caption == (
+        "Right of 0 means agreement. Metrics in bold were declared to measure this "
+        "question."
+    )
+    assert f"<b>{row['metric']}</b>" in str(drawn(figure))
 
 
 def test_the_matrix_has_a_panel_for_each_level_and_marks_doubt():
