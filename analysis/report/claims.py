@@ -126,7 +126,7 @@ def _limits(tables: ResultTables, shown: tuple[str, ...]) -> Iterator[Iterable[s
         yield needed_limits(tables["needed"])
     if _have_intervals(tables):
         yield (
-            "Intervals come from resampling this study's own answers; they say nothing "
+            "Intervals come from this study's own answers; they say nothing "
             "about stories or methods of another kind.",
         )
     elif any("low" in table for table in tables.values()):

@@ -397,7 +397,7 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
     assert around.endswith(": they do not show agreement.")
     assert below.startswith("1 of 4 coefficients has an interval below 0")
     assert chosen.startswith("A metric that is named as the highest of several")
-    assert last.startswith("Intervals come from resampling")
+    assert last.startswith("Intervals come from this study's own answers")
 
 
 def test_one_interval_with_0_is_one():
