@@ -78,16 +78,15 @@ def p_values(
             grid, level, COEFFICIENTS, parts=parts, draws={}, sampling=sampling
         ):
             yield level, str(row["coefficient"]), float(str(row["p_value"]))
-    rows = []
     if "pairs" in families:
         pairs = rating_pairs(grid)
-        rows += accuracy_differences(
+        for row in accuracy_differences(
             pairs, epsilon="heldout", parts=parts, sampling=sampling
-        )
-    if "spa" in families and "methods" in parts:
-        rows += spa_differences(grid, sampling=sampling)
-    for row in rows:
-        yield "pairs", str(row["statistic"]), float(str(row["p_value"]))
+        ):
+            yield "pairs", str(row["statistic"]), float(str(row["p_value"]))
+    if "spa" in families:
+        for row in spa_differences(grid, sampling=sampling):
+            yield "spa", "spa", float(str(row["p_value"]))
 
 
 def rejected(

@@ -28,7 +28,7 @@ def cluster_rows(
     -------
     list of dict
         Rows of the table ``clusters``, best metric first in each family. `cluster`
-        counts from 1; `not_worse_than_best` is true where the swap test does not
+        counts from 1; `not_worse_than_best` is true where the test does not
         find the metric worse than the best one. Both are empty with a reason where
         the coefficient is undefined or no tests were made.
 

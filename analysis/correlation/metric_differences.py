@@ -2,36 +2,21 @@
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
-from analysis.correlation.levels import level_values, story_values
-from analysis.inference.crossed import (
-    Spread,
-    leave_outs,
-    methods_part,
-    pair_values,
-    spread_of_stories,
-    tested,
-    with_holm,
+from analysis.correlation.coefficient_variance import (
+    CoefficientVariances,
+    coefficient_variances,
+    coefficients_by_draw,
 )
-from analysis.inference.resampling import (
-    DECIMALS,
-    Draws,
-    bootstrap_p,
-    cluster_counts,
-    interval,
-    no_draws,
-    stream,
-)
+from analysis.inference.cluster_variance import CROSSED
+from analysis.inference.differences import tested, with_holm
+from analysis.inference.resampling import DECIMALS, bootstrap_p, interval, no_draws
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, Array, Counts, Mask, TableRow
-
-# Draws behind the variance that stories add where a statistic is no mean over them.
-STORY_DRAWS = 200
+from analysis.results import NAN, Array, TableRow
 
 
 def metric_differences(
@@ -74,20 +59,22 @@ def metric_differences(
     The test holds for what is thought of as drawn: the default, ``stories+methods``,
     for new stories and new methods, ``stories`` for new stories of these methods,
     ``methods`` for new methods in these stories, ``units`` for these of both. It is the
-    difference over its standard error (`analysis.inference.crossed`) against Student's
-    t, and the interval goes with it. How often it rejects equal metrics, with effects
-    of their own for methods and stories and without, stands in ``docs/coverage.md``.
+    difference over its standard error (`analysis.inference.cluster_variance`) against
+    Student's t, and the interval goes with it. How often it rejects equal metrics, with
+    effects of their own for methods and stories and without, stands in
+    ``docs/coverage.md``.
 
     Where annotators are drawn the test is the bootstrap's, 2 (c + 1) / (k + 1). Ratings
-    of whole methods have no stories: there methods alone are drawn.
+    of whole methods have no stories: by default methods alone are drawn there.
     """
     once = no_draws(*grid.cells.shape)
-    point = _values(grid, level, once, coefficients)
-    spreads: dict[str, CrossedValues] = {}
-    if sampling["resamples"] and "annotators" not in parts:
-        spreads = crossed_values(grid, level, coefficients, seed=sampling["seed"])
-    if grid.human_is_method_level:
+    point = coefficients_by_draw(grid, level, once, coefficients)
+    if grid.human_is_method_level and parts == CROSSED:
         parts = ("methods",)
+    known: dict[str, CoefficientVariances] = {}
+    if sampling["resamples"] and "annotators" not in parts:
+        seed = sampling["seed"]
+        known = coefficient_variances(grid, level, coefficients, parts, seed=seed)
     found: list[TableRow] = []
     for name in coefficients:
         rows: list[TableRow] = []
@@ -104,9 +91,8 @@ def metric_differences(
                 "difference": value,
                 "n_groups": defined.size,
             }
-            if name in spreads:
-                spread = partial(spreads[name].spread, a, b)
-                row |= tested(value, spread, parts, sampling)
+            if name in known:
+                row |= tested(value, partial(known[name].of, a, b), sampling)
             else:
                 drawn = draws[name][a] - draws[name][b]
                 row |= _drawn(value, drawn, parts, sampling["confidence"])
@@ -129,95 +115,3 @@ def _drawn(
         "test": "+".join(parts) if drawn.size else "",
         "reason": reason,
     }
-
-
-def _values(
-    grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
-) -> dict[str, Array]:
-    """Return coefficients, (K, B), at level story those of every story, (K, S, B)."""
-    if level == "story":
-        return story_values(grid, draws, coefficients)
-    return level_values(grid, level, draws, coefficients)
-
-
-@dataclass(frozen=True)
-class CrossedValues:
-    """What the spread of every metric's coefficient, and of differences, rests on.
-
-    Attributes
-    ----------
-    by_method
-        Shape (K, 1 + M + M (M - 1) / 2): values by `leave_outs`; those of a mean over
-        stories have the stories between, (K, S, ...).
-    whole, apart
-        Shape (K, B): values where whole stories are drawn, and where those of every
-        method are drawn alone; None of a mean over stories, and of whole methods.
-    n_methods, n_stories
-        How many there are.
-    """
-
-    by_method: Array
-    whole: Array | None
-    apart: Array | None
-    n_methods: int
-    n_stories: int
-
-    def spread(self, a: int, b: int | None = None) -> Spread:
-        """Return the spread of a metric's coefficient, or of a difference of two."""
-
-        def of(values: Array) -> Array:
-            own = values[a] if b is None else values[a] - values[b]
-            return np.asarray(np.round(own, DECIMALS))
-
-        values = of(self.by_method)
-        if values.ndim > 1:
-            return spread_of_stories(values, self.n_methods)
-        methods = methods_part(pair_values(values, self.n_methods), self.n_methods)
-        stories, outputs = (
-            NAN if drawn is None else float(np.nanvar(of(drawn)))
-            for drawn in (self.whole, self.apart)
-        )
-        return Spread(methods, stories, outputs, self.n_methods, self.n_stories)
-
-
-def crossed_values(
-    grid: CellGrid, level: str, coefficients: Sequence[str], *, seed: int
-) -> dict[str, CrossedValues]:
-    """Compute every coefficient without each method, each two, and by drawn stories.
-
-    Parameters
-    ----------
-    grid, level, coefficients
-        As of `metric_differences`.
-    seed
-        Of the draws of stories.
-    """
-    S = len(grid.stories)
-    used = np.flatnonzero(grid.cells.any(axis=0))
-    M = used.size
-    without: Counts = np.zeros((1 + M + M * (M - 1) // 2, len(grid.methods)), int)
-    without[:, used] = leave_outs(M)
-    by_method = Draws(np.ones((len(without), S), int), without)
-    found = _values(grid, level, by_method, coefficients)
-    whole: dict[str, Array] = {}
-    apart: dict[str, Array] = {}
-    if level != "story" and S > 1:
-        rng = stream(seed, "stories", grid.question, level)
-        drawn = story_draws(grid.cells, rng)
-        whole, apart = (_values(grid, level, part, coefficients) for part in drawn)
-    return {
-        name: CrossedValues(found[name], whole.get(name), apart.get(name), M, S)
-        for name in coefficients
-    }
-
-
-def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
-    """Draw stories as wholes, and those of every method alone."""
-    S, M = cells.shape
-    every = np.ones((STORY_DRAWS, M), int)
-    whole = Draws(cluster_counts(S, STORY_DRAWS, rng), every)
-    alone = np.zeros((STORY_DRAWS, S, M), int)
-    for m in np.flatnonzero(cells.any(axis=0)):
-        rows = np.flatnonzero(cells[:, m])
-        alone[:, rows, m] = cluster_counts(len(rows), STORY_DRAWS, rng)
-    return whole, Draws(np.ones((STORY_DRAWS, S), int), every, alone)

@@ -1,11 +1,10 @@
 """Does a metric prefer what people prefer? Pairs of outputs of one story."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.inference.parallel import in_threads
+from analysis.inference.cluster_variance import CROSSED
 from analysis.inference.resampling import (
     bootstrap_p,
     cluster_counts,
@@ -13,16 +12,18 @@ from analysis.inference.resampling import (
     stream,
 )
 from analysis.inference.scaling import divided
-from analysis.pairwise.accuracy_parts import STATISTICS, AccuracyParts, accuracy_parts
+from analysis.pairwise.accuracy_variance import (
+    STATISTICS,
+    AccuracyVariances,
+    accuracy_variances,
+)
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import (
     CHUNK,
     can_vary,
     draw_clusters,
-    resampled_sums,
     weighted_sums,
 )
-from analysis.pairwise.tie_calibration import accuracy_with_ties, story_folds
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
 
@@ -52,6 +53,8 @@ class PairAgreement:
         Largest difference of scores that acc_eq takes for a tie.
     in_sample
         Whether epsilon was tuned on the same pairs.
+    drawn
+        What is thought of as drawn by the intervals and tests; empty without any.
     """
 
     metric: str
@@ -62,6 +65,7 @@ class PairAgreement:
     acc_eq: Estimate
     epsilon: float
     in_sample: bool
+    drawn: str = ""
 
 
 def pair_agreement(
@@ -111,28 +115,36 @@ def pair_agreement(
 
     Values are NaN where no pair counts.
 
-    Intervals and tests are those of `analysis.inference.crossed`, for what `parts`
-    names as drawn. With fewer than five of these, and where annotators are drawn, those
-    of both PPA are of the bootstrap, and acc_eq has none.
+    Intervals and tests are those of `analysis.inference.cluster_variance`, for what
+    `parts` names as drawn. Fewer than five methods are too few to speak of others: then
+    they are of these methods in new stories (`drawn`), and of fewer than five stories
+    there are none. Where annotators are drawn those of both PPA are of the bootstrap,
+    and acc_eq has none.
     """
     names = (*pairs.metrics, BASELINE)
     constant = np.zeros((1, len(pairs.human)))
     every = replace(pairs, metrics=names, scores=np.vstack([pairs.scores, constant]))
-    folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
-    thresholds = in_threads(
-        lambda k: accuracy_with_ties(
-            pairs.human,
-            every.scores[k],
-            "0" if names[k] == BASELINE else epsilon,
-            folds,
-        )[1],
-        range(len(names)),
-    )
-    measured = {
-        name: accuracy_parts(every, name, epsilon=epsilon, seed=seed)
+    known = {
+        name: accuracy_variances(every, name, epsilon=epsilon, parts=parts, seed=seed)
         for name in STATISTICS
     }
-    estimates = _estimates(pairs, measured, parts, resamples, confidence, seed)
+    half = known["ppa_half"]
+    if parts == CROSSED and half.n_pairs and half.of(0).why_not:
+        # Too few methods to speak of others: then of these, in other stories.
+        parts = ("stories",)
+        known = {name: replace(own, parts=parts) for name, own in known.items()}
+    estimates = {
+        name: _estimates(own, confidence if resamples else 0.0)
+        for name, own in known.items()
+    }
+    if resamples and "annotators" in parts and known["ppa_half"].n_pairs:
+        rng = stream(seed, "pairs", pairs.question, pairs.source)
+        drawn = _PairSums.of(_annotator_sums(pairs, parts, resamples, rng)).ppa()
+        for name, draws in zip(("ppa_strict", "ppa_half"), drawn, strict=True):
+            estimates[name] = [
+                _drawn_estimate(own.value, draws[:, k], confidence, own.n)
+                for k, own in enumerate(estimates[name])
+            ]
     sums = _PairSums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
     found = [
         PairAgreement(
@@ -142,51 +154,21 @@ def pair_agreement(
             float(sums.tie_rate()[0, k]),
             int(sums.decided[0, 0]),
             estimates["acc_eq"][k],
-            thresholds[k],
+            float(known["acc_eq"].epsilons[k]),
             epsilon == "insample" and name != BASELINE,
+            "+".join(parts) if np.isfinite(estimates["ppa_half"][k].low) else "",
         )
         for k, name in enumerate(names)
     ]
     return [*found, random_agreement(pairs)]
 
 
-def _estimates(
-    pairs: Pairs,
-    measured: Mapping[str, AccuracyParts],
-    parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> dict[str, list[Estimate]]:
-    """Give every accuracy an interval, and a test that it is chance."""
-    half = measured["ppa_half"]
-    if not resamples or not half.n_pairs:
-        return {
-            name: [Estimate(float(value), n=own.n_pairs) for value in own.values[:-1]]
-            for name, own in measured.items()
-        }
-    crossed = "annotators" not in parts and not half.spread(0).why_not(parts)
-    if crossed:
-        return {
-            name: [
-                own.estimate(k, parts, confidence) for k in range(len(own.values) - 1)
-            ]
-            for name, own in measured.items()
-        }
-    rng = stream(seed, "pairs", pairs.question, pairs.source)
-    drawn = _PairSums.of(_drawn_sums(pairs, parts, resamples, rng)).ppa()
-    found = {}
-    for name, draws in zip(("ppa_strict", "ppa_half"), drawn, strict=True):
-        found[name] = [
-            _drawn_estimate(float(value), draws[:, k], confidence, half.n_pairs)
-            for k, value in enumerate(measured[name].values[:-1])
-        ]
-    why = half.spread(0).why_not(parts) or "annotators are not drawn for acc_eq"
-    found["acc_eq"] = [
-        Estimate(float(value), n=measured["acc_eq"].n_pairs, reason=why)
-        for value in measured["acc_eq"].values[:-1]
-    ]
-    return found
+def _estimates(known: AccuracyVariances, confidence: float) -> list[Estimate]:
+    """Return every accuracy, with an interval unless confidence is 0."""
+    metrics = range(len(known.values) - 1)
+    if confidence:
+        return [known.estimate(k, confidence) for k in metrics]
+    return [Estimate(float(known.values[k]), n=known.n_pairs) for k in metrics]
 
 
 def _drawn_estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
@@ -276,15 +258,6 @@ def _features(human: Array, scores: Array) -> Array:
     decided = human != 0
     signs = np.sign(scores)
     return np.vstack([decided, decided & (signs == human), decided & (signs == 0)]).T
-
-
-def _drawn_sums(
-    pairs: Pairs, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
-) -> Array:
-    if "annotators" in parts:
-        return _annotator_sums(pairs, parts, resamples, rng)
-    features = _features(pairs.human, pairs.scores)
-    return resampled_sums(pairs.clusters, features, parts, resamples, rng)
 
 
 def _annotator_sums(

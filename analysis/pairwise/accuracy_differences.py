@@ -1,11 +1,11 @@
 """Whether one metric predicts people's preferences better than another.
 
-For new stories and new methods: see `analysis.inference.crossed`.
+For new stories and new methods: see `analysis.inference.cluster_variance`.
 """
 
-from analysis.inference.crossed import CROSSED, compared
+from analysis.inference.differences import compared
 from analysis.options import Sampling
-from analysis.pairwise.accuracy_parts import STATISTICS, accuracy_parts
+from analysis.pairwise.accuracy_variance import STATISTICS, accuracy_variances
 from analysis.pairwise.output_pairs import Pairs
 from analysis.results import TableRow
 
@@ -22,8 +22,7 @@ def accuracy_differences(
     epsilon
         Tie threshold of acc_eq, as of `accuracy.pair_agreement`.
     parts
-        What is thought of as drawn. Annotators are not: if nothing else is named,
-        stories and methods are.
+        What is thought of as drawn. Where annotators are, there is no test.
     sampling
         Number of resamples (0 for neither interval nor test), coverage, seed of the
         folds.
@@ -40,18 +39,17 @@ def accuracy_differences(
     The test is that of `correlation.metric_differences`. Thresholds of acc_eq are kept
     as they are.
     """
-    drawn = tuple(part for part in parts if part != "annotators") or CROSSED
     found: list[TableRow] = []
     for statistic in STATISTICS:
-        values = accuracy_parts(
-            pairs, statistic, epsilon=epsilon, seed=sampling["seed"]
+        known = accuracy_variances(
+            pairs, statistic, epsilon=epsilon, parts=parts, seed=sampling["seed"]
         )
-        rows = compared(values.values, pairs.metrics, values.spread, drawn, sampling)
+        rows = compared(known.values, pairs.metrics, known.of, sampling)
         keys = {
             "question": pairs.question,
             "source": pairs.source,
             "statistic": statistic,
-            "n": values.n_pairs,
+            "n": known.n_pairs,
         }
         found += [keys | row for row in rows]
     return found

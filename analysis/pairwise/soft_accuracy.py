@@ -3,7 +3,11 @@
 import numpy as np
 from scipy.special import ndtr
 
-from analysis.inference.crossed import Spread, compared, methods_part
+from analysis.inference.cluster_variance import (
+    ClusterVariances,
+    variance_of_methods,
+)
+from analysis.inference.differences import compared
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import near_one
@@ -118,8 +122,8 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     Notes
     -----
     SPA is a mean over pairs of methods, and is tested for new methods
-    (`analysis.inference.crossed`). Its p-values are of these stories: what stories add
-    that suit one metric more than another is not in the test.
+    (`analysis.inference.cluster_variance`). Its p-values are of these stories: what
+    stories add that suit one metric more than another is not in the test.
     """
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
@@ -134,11 +138,12 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     place = np.isin(i * M + j, pair[0] * M + pair[1])
     apart[:, place] = (certain - values[:, None]) * len(i) / n
 
-    def spread(a: int, b: int) -> Spread:
-        return Spread(methods_part(apart[a] - apart[b], M), NAN, NAN, M, n_stories)
+    def variances(a: int, b: int) -> ClusterVariances:
+        of_methods = variance_of_methods(apart[a] - apart[b], M)
+        return ClusterVariances(of_methods, NAN, NAN, M, n_stories, ("methods",))
 
     names = [grid.metrics[k] for k in usable]
-    rows = compared(values, names, spread, ("methods",), sampling)
+    rows = compared(values, names, variances, sampling)
     keys = {"question": grid.question, "source": "ratings", "statistic": "spa", "n": n}
     return [keys | row for row in rows]
 

@@ -54,10 +54,10 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
     return np.asarray(predicted == human)
 
 
-def accuracy_with_ties(
+def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: list[Mask]
-) -> tuple[float, float]:
-    """Return acc_eq of the pairs inside stories, and its epsilon.
+) -> tuple[Mask, float]:
+    """Tell which pairs inside stories a metric predicts, and up to which difference.
 
     Parameters
     ----------
@@ -73,23 +73,19 @@ def accuracy_with_ties(
     Returns
     -------
     tuple
-        NaN twice where there is no pair, or nothing to hold out.
+        Shape (P,), and the threshold; of held-out ones the median. NaN, and no pair
+        predicted, where there is no pair or nothing to hold out.
     """
-    if not len(human):
-        return NAN, NAN
-    if epsilon == "0":
-        return float(right_with_ties(human, scores, 0.0).mean()), 0.0
-    if epsilon == "insample":
-        best = best_epsilon(human, scores)
-        return float(right_with_ties(human, scores, best).mean()), best
-    if not folds:
-        return NAN, NAN
+    if not len(human) or (epsilon == "heldout" and not folds):
+        return np.zeros(len(human), bool), NAN
+    if epsilon != "heldout":
+        best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
+        return right_with_ties(human, scores, best), best
     thresholds = held_out_epsilons(human, scores, folds)
-    right = sum(
-        int(right_with_ties(human[fold], scores[fold], best).sum())
-        for fold, best in zip(folds, thresholds, strict=True)
-    )
-    return right / len(human), float(np.median(thresholds))
+    right = np.zeros(len(human), bool)
+    for fold, best in zip(folds, thresholds, strict=True):
+        right[fold] = right_with_ties(human[fold], scores[fold], best)
+    return right, float(np.median(thresholds))
 
 
 def best_epsilon(human: Array, scores: Array) -> float:

@@ -28,8 +28,8 @@ from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
 
-# Tables of differences between metrics, whose intervals go with a test.
-COMPARISONS = ("metric_comparisons", "accuracy_comparisons")
+# Tables whose intervals are by a standard error, unless annotators are drawn.
+BY_ERROR = ("metric_comparisons", "accuracy_comparisons", "pairwise_accuracy")
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
 
 
@@ -323,7 +323,7 @@ def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
     for table, parts in sorted(analysis.resampled.items()):
-        if table in COMPARISONS:
-            continue  # by a standard error
+        if table in BY_ERROR and "annotators" not in parts:
+            continue
         tables.setdefault(" and ".join(parts), []).append(table)
     return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]

@@ -252,6 +252,8 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
                 "epsilon_in_sample": row.in_sample,
                 "p_half": row.half.p_value,
                 "p_acc_eq": row.acc_eq.p_value,
+                "drawn": row.drawn,
+                "reason": row.half.reason or row.acc_eq.reason,
             },
         )
     rows = accuracy_differences(

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.correlation.levels import level_estimates, level_values
-from analysis.correlation.metric_differences import (
-    crossed_values,
-    metric_differences,
+from analysis.correlation.coefficient_variance import (
+    coefficient_variances,
     story_draws,
 )
-from analysis.inference.crossed import leave_outs
+from analysis.correlation.levels import level_estimates, level_values
+from analysis.correlation.metric_differences import metric_differences
+from analysis.inference.cluster_variance import leave_outs
 from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS
 from tests.analysis.correlation.test_levels import load, small
@@ -53,12 +53,12 @@ def without(grid, kept):
 @pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
 def test_values_without_methods_are_those_of_the_rest(level, holes):
     grid = two_metrics(holes=holes, digits=1)
-    found = crossed_values(grid, level, ALL, seed=0)
+    found = coefficient_variances(grid, level, ALL, CROSSED, seed=0)
     for column, kept in enumerate(leave_outs(6)):
         rest = without(grid, kept)
         expected = level_values(rest, level, no_draws(*grid.cells.shape), ALL)
         for name in ALL:
-            values = found[name].by_method[..., column]
+            values = found[name].left_out[..., column]
             if level == "story":
                 values = np.nanmean(values, axis=1)
             np.testing.assert_allclose(values, expected[name][:, 0], atol=1e-9)
@@ -111,12 +111,14 @@ def test_a_nearly_perfect_metric_beats_noise(level):
         assert row["low"] > 0
 
 
-def test_a_metric_that_is_never_wrong_is_tested_by_signs():
-    grid = small(n_stories=40, n_methods=6)
+@pytest.mark.parametrize("n_methods", [6, 8])
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_metric_that_is_never_wrong_is_tested_by_signs(level, n_methods):
+    grid = small(n_stories=20, n_methods=n_methods)
     opposite = with_metrics(grid, grid.human, -grid.human)
-    row = differences(opposite, "pooled")["a", "b", "kendall"]
+    row = differences(opposite, level)["a", "b", "kendall"]
     assert row["difference"] == 2
-    assert row["p_value"] == 2 / 2**6
+    assert row["p_value"] == 2 / 2**n_methods
     assert np.isnan(row["low"])
     assert "the same whatever" in row["reason"]
 
@@ -125,13 +127,13 @@ def test_a_metric_that_is_never_wrong_is_tested_by_signs():
 @pytest.mark.parametrize("parts", [("stories",), ("methods",), ("units",), CROSSED])
 def test_the_test_is_of_what_is_drawn(level, parts):
     grid = two_metrics(n_stories=12, digits=6)
-    spread = crossed_values(grid, level, ALL, seed=0)["kendall"].spread(0, 1)
+    known = coefficient_variances(grid, level, ALL, parts, seed=0)["kendall"]
     row = differences(grid, level, parts)["a", "b", "kendall"]
     assert row["test"] == "+".join(parts)
-    expected = spread.only(parts)
+    expected = known.of(0, 1)
     assert row["p_value"] == pytest.approx(expected.p_value(row["difference"]))
     assert row["high"] - row["low"] == pytest.approx(
-        2 * expected.error * stats.t.ppf(0.975, expected.freedom)
+        2 * np.sqrt(expected.variance) * stats.t.ppf(0.975, expected.freedom)
     )
 
 
@@ -148,11 +150,23 @@ def test_stories_of_two_methods_can_be_tested_for_new_stories(level):
     assert rows["a", "b", "kendall"]["low"] < rows["a", "b", "kendall"]["high"]
 
 
+@pytest.mark.parametrize(
+    ("parts", "test"),
+    [(CROSSED, "methods"), (("methods",), "methods"), (("stories",), "")],
+)
+def test_ratings_of_whole_methods_have_no_stories(parts, test):
+    grid = two_metrics(n_stories=1, n_methods=8)
+    whole = type(grid)(**{**vars(grid), "stories": ("",)})
+    row = differences(whole, "method", parts)["a", "b", "kendall"]
+    assert row["test"] == test
+    assert bool(row["reason"]) == (not test)
+
+
 def test_four_methods_are_not_tested():
     rows = differences(two_metrics(n_methods=4), "pooled")
     for row in rows.values():
         assert np.isnan([row["p_value"], row["low"]]).all()
-        assert row["reason"] == "4 methods say nothing of new ones"
+        assert row["reason"] == "4 methods are too few"
 
 
 def test_no_resamples_no_test():
@@ -183,12 +197,12 @@ def test_methods_without_a_cell_are_no_methods():
 def test_stories_are_drawn_as_wholes_or_for_each_method():
     cells = np.ones((5, 3), bool)
     cells[0, 1] = False
-    whole, apart = story_draws(cells, np.random.default_rng(0))
-    assert (whole.stories.sum(axis=1) == 5).all()
-    assert whole.units is None
-    assert (apart.units.sum(axis=1) == cells.sum(axis=0)).all()
-    assert not apart.units[:, 0, 1].any()
-    assert (apart.units[:, :, 0] != apart.units[:, :, 2]).any()
+    by_story, by_output = story_draws(cells, np.random.default_rng(0))
+    assert (by_story.stories.sum(axis=1) == 5).all()
+    assert by_story.units is None
+    assert (by_output.units.sum(axis=1) == cells.sum(axis=0)).all()
+    assert not by_output.units[:, 0, 1].any()
+    assert (by_output.units[:, :, 0] != by_output.units[:, :, 2]).any()
 
 
 @pytest.mark.parametrize("level", ["story", "pooled"])

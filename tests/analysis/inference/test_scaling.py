@@ -21,7 +21,7 @@ from analysis.inference.resampling import Draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
 from analysis.pairwise.output_pairs import rating_pairs
-from analysis.pairwise.tie_calibration import accuracy_with_ties
+from analysis.pairwise.tie_calibration import predicted_pairs
 from analysis.planning.benchmark_means import score_boards, weighted_correlations
 from analysis.planning.best_subset import best_subsets
 from analysis.planning.metric_forecasts import coefficients as forecasts
@@ -363,9 +363,9 @@ def test_a_subset_may_come_in_another_unit_than_the_whole():
 @pytest.mark.parametrize("unit", [1e-320, 1e-200, 1e200])
 def test_the_best_tie_threshold_of_any_size(unit):
     pairs = rating_pairs(small())
-    plain = accuracy_with_ties(pairs.human, pairs.scores[0], "insample", [])
-    found = accuracy_with_ties(pairs.human, pairs.scores[0] * unit, "insample", [])
-    assert found[0] == plain[0]
+    plain = predicted_pairs(pairs.human, pairs.scores[0], "insample", [])
+    found = predicted_pairs(pairs.human, pairs.scores[0] * unit, "insample", [])
+    assert (found[0] == plain[0]).all()
     assert found[1] == pytest.approx(plain[1] * unit, rel=1e-3)
 
 

@@ -9,29 +9,25 @@ pair of methods: the jackknife counts the latter twice (Efron and Stein 1981, Th
 jackknife estimate of variance, Annals of Statistics 9(3)).
 """
 
-import itertools
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 from scipy import stats
 from scipy.special import expit, logit
 
-from analysis.inference.resampling import DECIMALS
-from analysis.inference.significance import holm
-from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, Estimate, TableRow
+from analysis.results import NAN, Array, Counts, Estimate
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
-# Fewer clusters of a kind say next to nothing of new ones.
+# Fewer clusters of a kind say next to nothing of others.
 LEAST = 5
+# What is this small is what rounding leaves of no variance.
+NOTHING = 1e-15
 
 
 @dataclass(frozen=True)
-class Spread:
+class ClusterVariances:
     """The variance of a statistic, by what is thought of as drawn.
 
     Attributes
@@ -42,6 +38,8 @@ class Spread:
         Where every output is drawn alone; the other two contain it.
     n_methods, n_stories
         How many there are.
+    parts
+        What is drawn: ``stories``, ``methods``, both, or ``units`` (outputs).
     """
 
     methods: float
@@ -49,67 +47,70 @@ class Spread:
     outputs: float
     n_methods: int
     n_stories: int
+    parts: tuple[str, ...] = CROSSED
 
     @property
     def variance(self) -> float:
-        """Where methods and stories are drawn; never below where one of them is."""
-        more = max(self.stories - self.outputs, 0.0)
-        return max(self.methods, self.outputs) + more
-
-    @property
-    def error(self) -> float:
-        """The standard error."""
-        return float(np.sqrt(self.variance))
+        """The variance where all of it is drawn; never below that of a part."""
+        methods, stories, outputs = self._drawn
+        found = max(methods, outputs) + max(stories - outputs, 0.0)
+        return 0.0 if found < NOTHING else found
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom, joined after Satterthwaite (1946); NaN without spread."""
+        """Degrees of freedom, joined after Satterthwaite (1946); NaN of no variance."""
+        methods, stories, outputs = self._drawn
         of_methods, of_stories = self.n_methods - 1, max(self.n_stories - 1, 1)
-        more = max(self.stories - self.outputs, 0.0)
-        if self.methods >= self.outputs:
-            below = self.methods**2 / of_methods
-        else:
-            below = self.outputs**2 / (of_methods * of_stories)
-        below += more**2 / of_stories
-        return self.variance**2 / below if below else NAN
+        below = (
+            max(methods**2 - outputs**2, 0.0) / of_methods
+            + max(stories**2 - outputs**2, 0.0) / of_stories
+            + outputs**2 / (of_methods * of_stories)
+        )
+        return self.variance**2 / below if self.variance else NAN
 
-    def only(self, parts: tuple[str, ...]) -> "Spread":
-        """Return the part of what is drawn: stories, methods, both, or outputs."""
-        if set(parts) == set(CROSSED):
-            return self
-        return replace(
-            self,
-            methods=self.methods if "methods" in parts else 0.0,
-            stories=self.stories if "stories" in parts else 0.0,
-            outputs=self.outputs if "units" in parts else 0.0,
+    @property
+    def _drawn(self) -> tuple[float, float, float]:
+        both = set(self.parts) == set(CROSSED)
+        return (
+            self.methods if "methods" in self.parts else 0.0,
+            self.stories if "stories" in self.parts else 0.0,
+            self.outputs if both or "units" in self.parts else 0.0,
         )
 
-    def why_not(self, parts: tuple[str, ...]) -> str:
-        """Return why clusters that are thought of as drawn cannot be; empty if none."""
+    @property
+    def why_not(self) -> str:
+        """Why clusters cannot be thought of as drawn; empty where they can."""
         for part, n, kind in (
             ("methods", self.n_methods, "method"),
             ("stories", self.n_stories, "story"),
         ):
-            if {part, "units"} & set(parts) and n < LEAST:
-                verb = "says" if n == 1 else "say"
-                return f"{counted(n, kind, part)} {verb} nothing of new ones"
+            if {part, "units"} & set(self.parts) and n < LEAST:
+                return f"{counted(n, kind, part)} {'is' if n == 1 else 'are'} too few"
+        if "annotators" in self.parts:
+            return "annotators are not drawn here"
+        if np.isnan(self.variance):
+            return "undefined without some of the methods or stories"
         return ""
 
     def p_value(self, value: float) -> float:
         """Test that the expected value is 0, two-sided.
 
         Where the statistic is the same whatever is left out, the p-value is that of
-        signs: as many methods, or stories, all say the same by chance.
+        signs: as many clusters, of the fewer kind, say the same by chance.
         """
-        if not self.error:
-            return 2.0 ** (1 - self._fewest) if value else 1.0
-        return float(2 * stats.t.sf(abs(value) / self.error, self.freedom))
+        if not self.variance:
+            clusters = [self.n_methods] * (self.parts != ("stories",))
+            clusters += [self.n_stories] * (self.parts != ("methods",))
+            return 2.0 ** (1 - min(clusters)) if value else 1.0
+        t = abs(value) / np.sqrt(self.variance)
+        return max(float(2 * stats.t.sf(t, self.freedom)), np.finfo(float).tiny)
 
     def interval(self, value: float, confidence: float) -> tuple[float, float, str]:
         """Return the bounds of a value, and the reason where it has none."""
-        if not self.error:
+        if not self.variance:
             return NAN, NAN, "it is the same whatever methods and stories are left out"
-        far = float(stats.t.ppf((1 + confidence) / 2, self.freedom)) * self.error
+        quantile = float(stats.t.ppf((1 + confidence) / 2, self.freedom))
+        far = quantile * float(np.sqrt(self.variance))
         return value - far, value + far, ""
 
     def share(self, value: float, confidence: float, n: int, chance: float) -> Estimate:
@@ -117,91 +118,18 @@ class Spread:
 
         Notes
         -----
-        Both are computed on the scale of log-odds, which bounds do not leave. Where all
-        clusters say the same, 0 or 1, the interval is Clopper and Pearson's for as many
-        as there are of the fewer kind, and the test that of signs.
+        Both are computed on the scale of log-odds, which bounds do not leave.
         """
-        if not 0 < value < 1:
-            clusters = self._fewest
-            bound = ((1 - confidence) / 2) ** (1 / clusters)
-            low, high = (bound, 1.0) if value else (0.0, 1 - bound)
-            return Estimate(value, low, high, n, p_value=2.0 ** (1 - clusters))
         slope = 1 / (value * (1 - value))
-        there = replace(
-            self,
-            **{
-                part: getattr(self, part) * slope**2
-                for part in ("methods", "stories", "outputs")
-            },
-        )
-        low, high, reason = there.interval(float(logit(value)), confidence)
-        p_value = there.p_value(float(logit(value) - logit(chance)))
+        scaled = {
+            part: getattr(self, part) * slope**2
+            for part in ("methods", "stories", "outputs")
+        }
+        odds = replace(self, **scaled)
+        low, high, reason = odds.interval(float(logit(value)), confidence)
+        p_value = odds.p_value(float(logit(value) - logit(chance)))
         bounds = float(expit(low)), float(expit(high))
         return Estimate(value, *bounds, n, p_value=p_value, reason=reason)
-
-    @property
-    def _fewest(self) -> int:
-        return min(n for n in (self.n_methods, self.n_stories) if n > 1)
-
-
-def compared(
-    values: Array,
-    names: Sequence[str],
-    spread: Callable[[int, int], Spread],
-    parts: tuple[str, ...],
-    sampling: Sampling,
-) -> list[TableRow]:
-    """Test every two of several values; Holm's adjustment is over all of them.
-
-    Parameters
-    ----------
-    values, names
-        K values, NaN where one is undefined, and whose they are.
-    spread
-        From two indexes to the spread of their difference.
-    parts
-        What is thought of as drawn.
-    sampling
-        Number of resamples (0 for neither interval nor test) and coverage.
-    """
-    rows: list[TableRow] = []
-    for a, b in itertools.combinations(range(len(names)), 2):
-        value = round(float(values[a] - values[b]), DECIMALS)
-        row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
-        rows.append(row | tested(value, partial(spread, a, b), parts, sampling))
-    return with_holm(rows)
-
-
-def with_holm(rows: list[TableRow]) -> list[TableRow]:
-    """Add p-values that are adjusted over the rows of one family."""
-    adjusted = holm(np.array([row["p_value"] for row in rows], float))
-    return [
-        row | {"p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
-    ]
-
-
-def tested(
-    value: float,
-    spread: Callable[[], Spread],
-    parts: tuple[str, ...],
-    sampling: Sampling,
-) -> TableRow:
-    """Return what a comparison holds of a difference beside its value."""
-    row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
-    row |= {"test": "", "reason": ""}
-    if not sampling["resamples"]:
-        return row
-    if np.isnan(value):
-        return row | {"reason": "one of the two is undefined"}
-    known = spread()
-    if few := known.why_not(parts):
-        return row | {"reason": few}
-    known = known.only(parts)
-    if np.isnan(known.error):
-        return row | {"reason": "undefined without some of the methods or stories"}
-    low, high, reason = known.interval(value, sampling["confidence"])
-    bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
-    return row | bounds | {"test": "+".join(parts), "reason": reason}
 
 
 def leave_outs(n: int) -> Counts:
@@ -297,8 +225,8 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
     return jackknife - residual * 4 / (n * (n - 2)) + least, least
 
 
-def spread_of_stories(values: Array, n: int) -> Spread:
-    """Return how far a mean over stories would move.
+def variances_of_stories(values: Array, n: int) -> ClusterVariances:
+    """Return the variances of a mean over stories.
 
     Parameters
     ----------
@@ -311,11 +239,11 @@ def spread_of_stories(values: Array, n: int) -> Spread:
     values = values[np.isfinite(values[:, 0])]
     mean = np.ma.masked_invalid(values).mean(axis=0).filled(NAN)
     own = np.where(np.isfinite(values), values, values[:, :1]) - mean
-    return _spread(pair_values(mean, n), pair_values(own, n), values[:, 0], n)
+    return _variances(pair_values(mean, n), pair_values(own, n), values[:, 0], n)
 
 
-def spread_of_pairs(values: Array, n: int) -> Spread:
-    """Return how far a mean over stories and pairs of methods would move.
+def variances_of_pairs(values: Array, n: int) -> ClusterVariances:
+    """Return the variances of a mean over stories and pairs of methods.
 
     Parameters
     ----------
@@ -325,21 +253,21 @@ def spread_of_pairs(values: Array, n: int) -> Spread:
         The number of methods.
     """
     mean = values.mean(axis=0)
-    return _spread(mean, values - mean, values.mean(axis=1), n)
+    return _variances(mean, values - mean, values.mean(axis=1), n)
 
 
-def _spread(mean: Array, own: Array, stories: Array, n: int) -> Spread:
+def _variances(mean: Array, own: Array, stories: Array, n: int) -> ClusterVariances:
     """Join the parts: pair values of the mean, of stories around it, and stories."""
     S = len(stories)
-    methods = methods_part(mean, n)
+    methods = variance_of_methods(mean, n)
     if S < 2:
-        return Spread(methods, NAN, NAN, n, S)
+        return ClusterVariances(methods, NAN, NAN, n, S)
     outputs = NAN
     if n >= LEAST:
         outputs = max(float(pair_variance(own, n)[0].sum()) / (S * (S - 1)), 0.0)
-    return Spread(methods, float(stories.var(ddof=1)) / S, outputs, n, S)
+    return ClusterVariances(methods, float(stories.var(ddof=1)) / S, outputs, n, S)
 
 
-def methods_part(values: Array, n: int) -> float:
+def variance_of_methods(values: Array, n: int) -> float:
     """Return the variance by methods of the mean of pair values; NaN of too few."""
     return float(np.maximum(*pair_variance(values, n))) if n >= LEAST else NAN

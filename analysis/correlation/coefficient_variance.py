@@ -1,0 +1,135 @@
+"""Variances of coefficients, by stories and methods."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analysis.correlation.levels import level_values, story_values
+from analysis.inference.cluster_variance import (
+    ClusterVariances,
+    leave_outs,
+    pair_values,
+    variance_of_methods,
+    variances_of_stories,
+)
+from analysis.inference.resampling import DECIMALS, Draws, cluster_counts, stream
+from analysis.reading.cells import CellGrid
+from analysis.results import NAN, Array, Counts, Mask
+
+# Draws of stories where a coefficient is no mean over them: at least and at most, and
+# cells that are drawn in all.
+DRAWS = (200, 1000)
+MOST_DRAWN = 2_000_000
+
+
+def coefficients_by_draw(
+    grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
+) -> dict[str, Array]:
+    """Return coefficients, (K, B), at level story those of every story, (K, S, B)."""
+    if level == "story":
+        return story_values(grid, draws, coefficients)
+    return level_values(grid, level, draws, coefficients)
+
+
+@dataclass(frozen=True)
+class CoefficientVariances:
+    """What variances of metrics' coefficients, and of their differences, rest on.
+
+    Attributes
+    ----------
+    left_out
+        Shape (K, 1 + M + M (M - 1) / 2): values by `leave_outs`; those of a mean over
+        stories have the stories between, (K, S, ...).
+    by_story, by_output
+        Shape (K, B): values where whole stories are drawn, and where every method has
+        stories of its own drawn; None of a mean over stories, and of whole methods.
+    n_methods, n_stories
+        How many there are.
+    parts
+        What is thought of as drawn.
+    """
+
+    left_out: Array
+    by_story: Array | None
+    by_output: Array | None
+    n_methods: int
+    n_stories: int
+    parts: tuple[str, ...]
+
+    def of(self, a: int, b: int | None = None) -> ClusterVariances:
+        """Return the variances of a metric's coefficient, or of a difference."""
+
+        def own(values: Array) -> Array:
+            found = values[a] if b is None else values[a] - values[b]
+            return np.asarray(np.round(found, DECIMALS))
+
+        values = own(self.left_out)
+        if values.ndim > 1:
+            found = variances_of_stories(values, self.n_methods)
+            return replace(found, parts=self.parts)
+        methods = variance_of_methods(
+            pair_values(values, self.n_methods), self.n_methods
+        )
+        # Draws of S scatter (S - 1) / S times as much as S others would.
+        S = self.n_stories
+        stories, outputs = (
+            NAN if drawn is None else float(np.nanvar(own(drawn))) * S / (S - 1)
+            for drawn in (self.by_story, self.by_output)
+        )
+        return ClusterVariances(
+            methods, stories, outputs, self.n_methods, S, self.parts
+        )
+
+
+def coefficient_variances(
+    grid: CellGrid,
+    level: str,
+    coefficients: Sequence[str],
+    parts: tuple[str, ...],
+    *,
+    seed: int,
+) -> dict[str, CoefficientVariances]:
+    """Compute every coefficient without each method, each two, and by drawn stories.
+
+    Parameters
+    ----------
+    grid, level, coefficients, parts
+        As of `metric_differences.metric_differences`.
+    seed
+        Of the draws of stories.
+    """
+    S = len(grid.stories)
+    used = np.flatnonzero(grid.cells.any(axis=0))
+    M = used.size
+    without: Counts = np.zeros((1 + M + M * (M - 1) // 2, len(grid.methods)), int)
+    without[:, used] = leave_outs(M)
+    by_method = Draws(np.ones((len(without), S), int), without)
+    found = coefficients_by_draw(grid, level, by_method, coefficients)
+    by_story: dict[str, Array] = {}
+    by_output: dict[str, Array] = {}
+    if level != "story" and S > 1:
+        rng = stream(seed, "stories", grid.question, level)
+        drawn = story_draws(grid.cells, rng)
+        by_story, by_output = (
+            coefficients_by_draw(grid, level, part, coefficients) for part in drawn
+        )
+    return {
+        name: CoefficientVariances(
+            found[name], by_story.get(name), by_output.get(name), M, S, parts
+        )
+        for name in coefficients
+    }
+
+
+def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
+    """Draw stories as wholes, and for every method alone."""
+    S, M = cells.shape
+    B = int(np.clip(MOST_DRAWN // cells.size, *DRAWS))
+    every = np.ones((B, M), int)
+    by_story = Draws(cluster_counts(S, B, rng), every)
+    alone = np.zeros((B, S, M), int)
+    for m in np.flatnonzero(cells.any(axis=0)):
+        rows = np.flatnonzero(cells[:, m])
+        alone[:, rows, m] = cluster_counts(len(rows), B, rng)
+    return by_story, Draws(np.ones((B, S), int), every, alone)
