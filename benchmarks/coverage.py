@@ -34,12 +34,12 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.correlation.levels import (
-    is_bias_corrected,
     level_estimates,
     level_values,
 )
-from analysis.inference.resampling import interval, no_draws
-from analysis.options import COEFFICIENTS, LEVELS
+from analysis.correlation.metric_differences import metric_differences
+from analysis.inference.resampling import no_draws
+from analysis.options import COEFFICIENTS, LEVELS, Sampling
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.rankings.bradley_terry import fit_model
@@ -355,21 +355,20 @@ def correlation_study(
             grid, level, coefficients=COEFFICIENTS, **options
         )
         for name in COEFFICIENTS:
-            values = []
             for metric in METRICS:
                 e = estimates[metric, name]
-                values.append(e.value)
                 true = truth[metric, level, name]
                 found.append(
                     Found(f"{name}, {metric}", level, e.value, e.low, e.high, true)
                 )
+        sampling = Sampling(resamples=resamples, confidence=CONFIDENCE, seed=study)
+        for told in metric_differences(
+            grid, level, COEFFICIENTS, parts=parts, draws=draws, sampling=sampling
+        ):
+            name = str(told["coefficient"])
             true = truth["difference", level, name]
-            gap = values[0] - values[1]
-            corrected = is_bias_corrected(grid, level, name, parts)
-            low, high, _ = interval(
-                draws[name][0] - draws[name][1],
-                CONFIDENCE,
-                centre=gap if corrected else None,
+            gap, low, high = (
+                float(str(told[key])) for key in ("difference", "low", "high")
             )
             found.append(Found(f"{name}, difference", level, gap, low, high, true))
     for row in pair_agreement(rating_pairs(grid), epsilon="0", **options):
