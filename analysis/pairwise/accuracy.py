@@ -134,7 +134,7 @@ def pair_agreement(
         parts = ("stories",)
         known = {name: replace(own, parts=parts) for name, own in known.items()}
     estimates = {
-        name: _estimates(own, confidence if resamples else 0.0)
+        name: _estimates(own, confidence, with_intervals=resamples > 0)
         for name, own in known.items()
     }
     if resamples and "annotators" in parts and known["ppa_half"].n_pairs:
@@ -163,10 +163,12 @@ def pair_agreement(
     return [*found, random_agreement(pairs)]
 
 
-def _estimates(known: AccuracyVariances, confidence: float) -> list[Estimate]:
-    """Return every accuracy, with an interval unless confidence is 0."""
+def _estimates(
+    known: AccuracyVariances, confidence: float, *, with_intervals: bool
+) -> list[Estimate]:
+    """Return the accuracy of every metric, but of the one that guesses."""
     metrics = range(len(known.values) - 1)
-    if confidence:
+    if with_intervals:
         return [known.estimate(k, confidence) for k in metrics]
     return [Estimate(float(known.values[k]), n=known.n_pairs) for k in metrics]
 

@@ -7,6 +7,7 @@ from analysis.inference.cluster_variance import (
     leave_outs,
     pair_values,
     variance_of_methods,
+    variances_of_pairs,
 )
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
@@ -65,6 +66,20 @@ def test_the_variance_by_methods_is_that_of_the_accuracy_without_them():
     ):
         expected = variance_of_methods(pair_values(left, 6), 6)
         assert found.methods == pytest.approx(expected)
+
+
+def test_chance_of_acc_eq_is_what_guessing_reaches_on_the_same_pairs():
+    """Of a complete table the difference to it is a plain mean over pairs."""
+    grid = two_metrics(n_stories=30, n_methods=8)
+    pairs = rating_pairs(grid)
+    known = accuracy_variances(pairs, "acc_eq", epsilon="0", parts=BOTH, seed=0)
+    guessing = (pairs.human != 0).mean() / 2
+    assert known.values[-1] == pytest.approx(guessing)
+    right, _ = predicted_pairs(pairs.human, pairs.scores[1], "0", [])
+    apart = (right - (pairs.human != 0) / 2).reshape(30, 28)
+    expected = variances_of_pairs(apart, 8).p_value(apart.mean())
+    assert 0.001 < expected < 0.999
+    assert known.estimate(1, 0.95).p_value == pytest.approx(expected)
 
 
 def share(pairs, wrong, parts=BOTH):

@@ -8,10 +8,19 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
+from analysis.inference.cluster_variance import ClusterVariances, variance_of_methods
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.pairwise import soft_accuracy
-from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
+from analysis.pairwise.soft_accuracy import (
+    shared_pairs,
+    soft_pairwise_accuracy,
+    spa_differences,
+)
 from analysis.result_tables.columns import COLUMNS
+from tests.analysis.correlation.test_metric_differences import (
+    two_metrics,
+    with_metrics,
+)
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 PAIRS = ((0, 1), (0, 2), (1, 2))
@@ -35,6 +44,61 @@ def test_independent_values(shared, name, key):
     for metric, values in expected.items():
         assert found[metric]["value"] == pytest.approx(values[key], abs=0.02), metric
         assert found[metric]["n"] == 10
+
+
+def flips_of(grid):
+    rng = stream(0, "spa", grid.question)
+    shape = (soft_accuracy.DRAWS, len(grid.stories))
+    return rng.integers(0, 2, shape) * 2.0 - 1
+
+
+def differences(grid, **options):
+    sampling = {"resamples": 1, "confidence": 0.95, "seed": 0, **options}
+    rows = spa_differences(grid, sampling=sampling)
+    return {(row["metric_a"], row["metric_b"]): row for row in rows}
+
+
+@pytest.mark.parametrize("hole", [[], [(0, 1), (3, 2)]])
+def test_differences_are_those_of_the_values_and_tested_over_methods(hole):
+    grid = two_metrics(n_stories=20, n_methods=8, holes=set(hole), digits=6)
+    values = measure(grid)
+    (row,) = differences(grid).values()
+    assert row["difference"] == pytest.approx(
+        values["a"]["value"] - values["b"]["value"]
+    )
+    assert (row["test"], row["n"], row["reason"]) == ("methods", 28, "")
+    assert row["low"] < row["difference"] < row["high"]
+
+
+def test_methods_that_share_no_story_are_no_pair():
+    """The others are scaled to the mean that they are: with one of 28 pairs less."""
+    apart = {(s, s % 2) for s in range(20)}
+    grid = two_metrics(n_stories=20, n_methods=8, holes=apart, digits=6)
+    (row,) = differences(grid).values()
+    assert row["n"] == 27
+    pair = shared_pairs(grid)
+    human, a, b = (
+        soft_accuracy._flipped_p(values, grid.cells, pair, flips_of(grid))
+        for values in (grid.human, *grid.scores)
+    )
+    each = np.abs(human - b) - np.abs(human - a)
+    i, j = np.triu_indices(8, 1)
+    scaled = np.zeros(28)
+    scaled[np.isin(8 * i + j, 8 * pair[0] + pair[1])] = (each - each.mean()) * 28 / 27
+    expected = ClusterVariances(
+        variance_of_methods(scaled, 8), 0, 0, 8, 20, ("methods",)
+    )
+    assert row["difference"] == pytest.approx(each.mean())
+    assert row["p_value"] == pytest.approx(expected.p_value(each.mean()))
+
+
+def test_a_metric_that_is_people_is_surer_than_noise_and_equal_ones_do_not_differ():
+    grid = two_metrics(n_stories=20, n_methods=10, digits=6)
+    noise = np.random.default_rng(1).normal(size=grid.cells.shape)
+    rows = differences(with_metrics(grid, grid.human, noise, 4 * noise))
+    assert rows["a", "b"]["difference"] > 0
+    assert rows["a", "b"]["p_value"] < 0.01
+    assert rows["b", "c"]["p_value"] == 1
 
 
 def study(n_stories=12, n_methods=4, seed=0, **metrics):

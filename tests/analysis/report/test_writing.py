@@ -89,6 +89,22 @@ def test_it_works(study):
     assert written == set(content["tables"])
 
 
+def test_hypotheses_of_a_file_are_in_the_report_and_its_hashes(study, capsys):
+    file = study / "meant.csv"
+    file.write_text("question,metric\nd,two\n")
+    assert align(study, study / "out", "--hypotheses", file) == 0
+    tables = study / "out/tables"
+    assert (tables / "hypotheses.csv").read_text().splitlines()[1:] == ["d,two"]
+    assert "hypotheses (meant.csv)" in (tables / "run.csv").read_text()
+    file.write_text("question,metric\nd,three\nq,one\nr,one\n")
+    assert align(study, study / "other", "--hypotheses", file) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "meant.csv:2: metric: three: expected one of one, two",
+        "meant.csv:4: question: r: expected one of d, q",
+    ]
+    assert not (study / "other").exists()
+
+
 def test_two_runs_are_identical_and_another_seed_is_not(study):
     for out, seed in (("qqq1", 3), ("qqq2", 3), ("qqq3", 4)):
         align(study, study / out, "--seed", seed)
