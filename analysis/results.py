@@ -90,7 +90,7 @@ class Estimate:
     value
         The statistic on the data as they are; NaN when it is undefined.
     low, high
-        Percentile interval; NaN when there is none.
+        Its interval; NaN when there is none.
     n
         Number of points it rests on.
     groups
@@ -99,6 +99,9 @@ class Estimate:
         Two-sided, for "no association"; NaN when no test was made.
     reason
         Why the value, or only the interval, is missing; empty otherwise.
+    drawn
+        What interval and test think of as drawn, such as ``stories+methods``; empty
+        without an interval, and where a table says so of all its rows.
     """
 
     value: float
@@ -108,6 +111,7 @@ class Estimate:
     p_value: float = NAN
     reason: str = ""
     groups: Groups | None = None
+    drawn: str = ""
 
     def columns(self) -> TableRow:
         """Return the columns that an estimate takes in most tables."""

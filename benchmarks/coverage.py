@@ -33,10 +33,8 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.correlation.levels import (
-    level_estimates,
-    level_values,
-)
+from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlation.levels import level_values
 from analysis.correlation.metric_differences import metric_differences
 from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS, LEVELS, Sampling
@@ -343,17 +341,12 @@ def correlation_study(
     else:
         truth, methods = methods_kept(design, number), here.methods
     grid = grid_of(here, methods[None], design.stories, rng)
-    options = {
-        "parts": parts,
-        "resamples": resamples,
-        "confidence": CONFIDENCE,
-        "seed": study,
-    }
+    sampling = Sampling(resamples=resamples, confidence=CONFIDENCE, seed=study)
     found = []
     for level in LEVELS:
-        estimates, draws = level_estimates(
-            grid, level, coefficients=COEFFICIENTS, **options
-        )
+        asked = grid, level, COEFFICIENTS
+        spread = level_spread(*asked, parts, sampling)
+        estimates = level_estimates(*asked, spread, sampling)
         for name in COEFFICIENTS:
             for metric in METRICS:
                 e = estimates[metric, name]
@@ -361,17 +354,14 @@ def correlation_study(
                 found.append(
                     Found(f"{name}, {metric}", level, e.value, e.low, e.high, true)
                 )
-        sampling = Sampling(resamples=resamples, confidence=CONFIDENCE, seed=study)
-        for told in metric_differences(
-            grid, level, COEFFICIENTS, parts=parts, draws=draws, sampling=sampling
-        ):
+        for told in metric_differences(*asked, spread, sampling):
             name = str(told["coefficient"])
             true = truth["difference", level, name]
             gap, low, high = (
                 float(str(told[key])) for key in ("difference", "low", "high")
             )
             found.append(Found(f"{name}, difference", level, gap, low, high, true))
-    for row in pair_agreement(rating_pairs(grid), epsilon="0", **options):
+    for row in pair_agreement(rating_pairs(grid), epsilon="0", parts=parts, **sampling):
         if row.metric in METRICS:
             for kind, e in (("ppa strict", row.strict), ("ppa half", row.half)):
                 true = truth[row.metric, "story", kind]

@@ -6,8 +6,8 @@
 `forecasts`: for each model of a study, pilots are drawn and given to `power`; what
 they foretell of larger studies stands beside the half-width that those really have:
 1.96 standard deviations of the statistic over simulated studies with new stories,
-methods and annotators (gap: stories and annotators; alpha: stories). What is foretold
-of the bootstrap interval stands beside what reports of such studies print.
+methods and annotators (gap: stories and annotators; alpha: stories), and beside the
+mean half-width of the intervals that reports of such studies print.
 
 `components`: how often the intervals of variance components and of reliability contain
 the truth, which is what the same methods and annotators would show over endless
@@ -33,9 +33,10 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.correlation.levels import level_estimates, level_values
+from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlation.levels import level_values
 from analysis.inference.resampling import no_draws
-from analysis.options import LEVELS, AlignOptions
+from analysis.options import LEVELS, AlignOptions, Sampling
 from analysis.planning.power import power_analysis
 from analysis.planning.sums_of_squares import estimate_components, rating_design
 from analysis.planning.variance_components import (
@@ -54,8 +55,8 @@ from analysis.reliability.matrices import rating_reliability
 
 QUESTION, METRIC = "quality", "metric"
 COEFFICIENT = "kendall"
-# A bootstrap interval of a large study is dear; their widths differ little.
-BOOTSTRAPPED = 8
+# Reports of large studies take time; the widths of their intervals differ little.
+REPORTS = 8
 # A study that repeats its stories this often shows what endless stories would.
 ENDLESS = 4000
 
@@ -217,7 +218,7 @@ def grown(model: Model, grows: str, times: int) -> Model:
 
 
 def foretold(model: Model, resamples: int, times: int, pilot: int) -> np.ndarray:
-    """Return (cases, 2): half-widths, real and printed, that one pilot foretells."""
+    """Return the half-width of every case that one pilot foretells."""
     grid = fresh(model, 1, pilot)
     options = AlignOptions(resamples=resamples, coefficients=(COEFFICIENT,))
     rows = pd.DataFrame(
@@ -234,7 +235,7 @@ def foretold(model: Model, resamples: int, times: int, pilot: int) -> np.ndarray
         if what in LEVELS:
             here = here[here["level"] == what]
         here = here[here[column] == times * own]
-        found.append(here[["half_width", "printed"]].iloc[0].to_numpy(float))
+        found.append(float(here["half_width"].iloc[0]))
     return np.array(found)
 
 
@@ -308,20 +309,15 @@ def printed(model: Model, what: str, resamples: int) -> float:
     if what == "gap":
         return np.nan
     halves = []
-    for i in range(BOOTSTRAPPED):
+    for i in range(REPORTS):
         grid = fresh(model, 4, i)
         if what == "alpha_ordinal":
             e = alpha_of(grid, resamples)
         else:
-            e = level_estimates(
-                grid,
-                what,
-                coefficients=(COEFFICIENT,),
-                parts=("stories", "methods"),
-                resamples=resamples,
-                confidence=0.95,
-                seed=i,
-            )[0][METRIC, COEFFICIENT]
+            asked = grid, what, (COEFFICIENT,)
+            sampling = Sampling(resamples=resamples, confidence=0.95, seed=i)
+            spread = level_spread(*asked, ("stories", "methods"), sampling)
+            e = level_estimates(*asked, spread, sampling)[METRIC, COEFFICIENT]
         halves.append((e.high - e.low) / 2)
     return float(np.mean(halves))
 
@@ -330,7 +326,7 @@ def forecasts(pool, models: list[Model], args: argparse.Namespace) -> None:
     print(
         f"{'model':20} {'4 times the':12} {'what':14} {'foretold':>8} {'real':>6} "
         f"{'ratio':>6} {'single pilots':>14}   "
-        f"{'foretold':>8} {'printed':>7} {'ratio':>6}"
+        f"{'printed':>7} {'ratio':>6}"
     )
     for model in models:
         one = functools.partial(foretold, model, args.resamples, 4)
@@ -342,12 +338,12 @@ def forecasts(pool, models: list[Model], args: argparse.Namespace) -> None:
         for i, ((grows, what), truth, width) in enumerate(
             zip(CASES, truths, widths, strict=True)
         ):
-            half, shown = table[:, i].T
+            half = table[:, i]
             low, high = np.quantile(half, [0.1, 0.9]) / truth
             print(
                 f"{model.name:20} {grows:12} {what:14} {half.mean():8.3f} {truth:6.3f} "
                 f"{half.mean() / truth:6.2f} {low:6.2f} - {high:5.2f}   "
-                f"{shown.mean():8.3f} {width:7.3f} {shown.mean() / width:6.2f}",
+                f"{width:7.3f} {half.mean() / width:6.2f}",
                 flush=True,
             )
 

@@ -1,4 +1,4 @@
-"""Correlation of metrics with people at four levels, with intervals.
+"""Correlation of metrics with people at four levels.
 
 ``method`` correlates method means over methods (system level), ``story``
 correlates across methods inside each story and averages over stories (group by
@@ -20,16 +20,13 @@ from analysis.correlation.coefficients import (
     places,
 )
 from analysis.correlation.weighted_sums import CellWeights
-from analysis.inference.resampling import Draws, draw, estimate, no_draws, stream
+from analysis.inference.resampling import Draws, no_draws
 from analysis.inference.scaling import divided
-from analysis.inference.significance import permutation_p
 from analysis.reading.cells import CellGrid
-from analysis.results import Array, Estimate, Groups, Mask, undefined
+from analysis.results import Array, Groups, Mask
 
 # Values held at once while resampling: resamples x stories x methods.
 CHUNK = 10_000_000
-# Methods from which on intervals of rank coefficients over methods are corrected.
-LEAST_CORRECTED = 8
 
 
 def level_values(
@@ -174,95 +171,6 @@ def _at_methods(
     return {name: v[:, :, 0] for name, v in found.items()}
 
 
-def level_estimates(
-    grid: CellGrid,
-    level: str,
-    *,
-    coefficients: Sequence[str],
-    parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> tuple[dict[tuple[str, str], Estimate], dict[str, Array]]:
-    """Correlate every metric with people at one level, with uncertainty.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-    level
-        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-    parts
-        Clusters to draw, from `analysis.options.resample_parts`.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    dict
-        (metric, coefficient) to its estimate.
-    dict
-        Coefficient to the resampled values, shape (K, B): the same resamples
-        for all metrics, so that their differences are paired.
-
-    Notes
-    -----
-    The p-value is for no association, two-sided. At method level it comes from
-    permuting methods: all orders below ten methods, `resamples` random ones
-    above. At the other levels cells are not exchangeable, since they share
-    stories and methods; there it is the p-value of the cluster bootstrap.
-    """
-    point, sizes = _point(grid, level, coefficients)
-    rng = stream(seed, "correlations", grid.question, level)
-    draws = draw(
-        parts,
-        cells=grid.cells,
-        n_annotators=len(grid.votes),
-        resamples=resamples,
-        rng=rng,
-    )
-    values = level_values(grid, level, draws, coefficients)
-    if not can_vary(parts, grid, draws):
-        values = {name: np.full_like(v, np.nan) for name, v in values.items()}
-    p_values = _method_p(grid, level, coefficients, resamples, seed)
-    found = {}
-    for k, metric in enumerate(grid.metrics):
-        for name in coefficients:
-            n, groups = sizes[name][k]
-            if np.isnan(point[name][k, 0]):
-                reason = _why_undefined(grid, level, k)
-                found[metric, name] = undefined(reason, n=n, groups=groups)
-                continue
-            found[metric, name] = estimate(
-                float(point[name][k, 0]),
-                values[name][k],
-                confidence,
-                n=n,
-                groups=groups,
-                p_value=None if level != "method" else float(p_values[name][k]),
-                bias_corrected=is_bias_corrected(grid, level, name, parts),
-            )
-    return found, values
-
-
-def is_bias_corrected(
-    grid: CellGrid, level: str, coefficient: str, parts: tuple[str, ...]
-) -> bool:
-    """Tell whether an interval takes bias-corrected percentiles.
-
-    Those of rank coefficients of method means do where methods are drawn: copies of
-    methods spread them too widely and to one side, so that plain percentiles hold the
-    truth in 98 to 100 % of studies, and corrected ones in 93 to 97 %
-    (``docs/coverage.md``). With fewer than `LEAST_CORRECTED` methods plain ones are
-    nearer to what they promise.
-    """
-    over_drawn_methods = level == "method" and "methods" in parts
-    enough = int(grid.cells.any(axis=0).sum()) >= LEAST_CORRECTED
-    return over_drawn_methods and enough and coefficient != "pearson"
-
-
 def can_vary(parts: tuple[str, ...], grid: CellGrid, draws: Draws) -> bool:
     """Tell whether at least one kind of cluster has two members to draw from."""
     sizes = {
@@ -274,21 +182,10 @@ def can_vary(parts: tuple[str, ...], grid: CellGrid, draws: Draws) -> bool:
     return draws.resamples > 0 and any(sizes[part] > 1 for part in parts)
 
 
-def _method_p(
-    grid: CellGrid, level: str, coefficients: Sequence[str], resamples: int, seed: int
-) -> dict[str, Array]:
-    if level != "method":
-        return {}
-    h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
-    used = weights[0] > 0
-    rng = stream(seed, "permutation", grid.question)
-    return permutation_p(h[0, used], x[:, 0, used], coefficients, resamples, rng)
-
-
 LevelSize = tuple[int, Groups | None]
 
 
-def _point(
+def level_point(
     grid: CellGrid, level: str, coefficients: Sequence[str]
 ) -> tuple[LevelValues, dict[str, list[LevelSize]]]:
     """Correlate the data as they are, and count what enters, for every metric."""
@@ -325,7 +222,8 @@ def _entering(grid: CellGrid, k: int, defined: Mask, kind: str) -> LevelSize:
     return int(cells[defined].sum()), groups
 
 
-def _why_undefined(grid: CellGrid, level: str, k: int) -> str:
+def why_undefined(grid: CellGrid, level: str, k: int) -> str:
+    """Say why the k-th metric has no coefficient at a level."""
     people, metric = grid.sides(k)
     if level == "story":
         return f"in no story do both {people} and {metric} tell two methods apart"

@@ -1,17 +1,16 @@
 """Whether two metrics agree with people equally well, for new stories and methods."""
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from analysis.correlation.coefficient_variance import (
-    CoefficientVariances,
     coefficient_variances,
     coefficients_by_draw,
 )
-from analysis.inference.cluster_variance import CROSSED
+from analysis.correlation.level_estimates import Spread
 from analysis.inference.differences import tested, with_holm
 from analysis.inference.resampling import DECIMALS, bootstrap_p, interval, no_draws
 from analysis.options import Sampling
@@ -23,28 +22,17 @@ def metric_differences(
     grid: CellGrid,
     level: str,
     coefficients: Sequence[str],
-    *,
-    parts: tuple[str, ...],
-    draws: Mapping[str, Array],
+    spread: Spread,
     sampling: Sampling,
 ) -> list[TableRow]:
     """Compare every two metrics by every coefficient at one level.
 
     Parameters
     ----------
-    grid
-        The common subset of one question.
-    level
-        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-    parts
-        What is thought of as drawn: stories and methods, unless others were asked for.
-    draws
-        Coefficient to its values in the resamples of `parts`, (K, B), from
-        `levels.level_estimates`: where annotators are drawn the test rests on them.
-    sampling
-        Number of resamples (0 for neither interval nor test), coverage, seed.
+    grid, level, coefficients, sampling
+        As of `level_estimates.level_spread`.
+    spread
+        From there.
 
     Returns
     -------
@@ -69,10 +57,8 @@ def metric_differences(
     """
     once = no_draws(*grid.cells.shape)
     point = coefficients_by_draw(grid, level, once, coefficients)
-    if grid.human_is_method_level and parts == CROSSED:
-        parts = ("methods",)
-    known: dict[str, CoefficientVariances] = {}
-    if sampling["resamples"] and "annotators" not in parts:
+    parts, known = spread.parts, spread.variances
+    if level == "method" and sampling["resamples"] and "annotators" not in parts:
         seed = sampling["seed"]
         known = coefficient_variances(grid, level, coefficients, parts, seed=seed)
     found: list[TableRow] = []
@@ -94,8 +80,8 @@ def metric_differences(
             if name in known:
                 row |= tested(value, partial(known[name].of, a, b), sampling)
             else:
-                drawn = draws[name][a] - draws[name][b]
-                row |= _drawn(value, drawn, parts, sampling["confidence"])
+                drawn = spread.draws.get(name, np.empty((len(grid.metrics), 0)))
+                row |= _drawn(value, drawn[a] - drawn[b], parts, sampling["confidence"])
             rows.append(row)
         found += with_holm(rows)
     return found

@@ -15,8 +15,9 @@ import numpy as np
 from scipy import stats
 from scipy.special import expit, logit
 
+from analysis.inference.resampling import DECIMALS
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, Estimate
+from analysis.results import NAN, Array, Counts, Estimate, Groups
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
@@ -60,7 +61,7 @@ class ClusterVariances:
     def freedom(self) -> float:
         """Degrees of freedom, joined after Satterthwaite (1946); NaN of no variance."""
         methods, stories, outputs = self._drawn
-        of_methods, of_stories = self.n_methods - 1, max(self.n_stories - 1, 1)
+        of_methods, of_stories = max(self.n_methods - 1, 1), max(self.n_stories - 1, 1)
         below = (
             max(methods**2 - outputs**2, 0.0) / of_methods
             + max(stories**2 - outputs**2, 0.0) / of_stories
@@ -70,11 +71,12 @@ class ClusterVariances:
 
     @property
     def _drawn(self) -> tuple[float, float, float]:
-        both = set(self.parts) == set(CROSSED)
+        # Outputs are in both; where they are unknown, nothing is taken off for them.
+        known = np.isfinite(self.outputs) or "units" in self.parts
         return (
             self.methods if "methods" in self.parts else 0.0,
             self.stories if "stories" in self.parts else 0.0,
-            self.outputs if both or "units" in self.parts else 0.0,
+            self.outputs if known else 0.0,
         )
 
     @property
@@ -120,16 +122,53 @@ class ClusterVariances:
         -----
         Both are computed on the scale of log-odds, which bounds do not leave.
         """
-        slope = 1 / (value * (1 - value))
-        scaled = {
-            part: getattr(self, part) * slope**2
-            for part in ("methods", "stories", "outputs")
-        }
-        odds = replace(self, **scaled)
+        odds = self._scaled(1 / (value * (1 - value)))
         low, high, reason = odds.interval(float(logit(value)), confidence)
         p_value = odds.p_value(float(logit(value) - logit(chance)))
         bounds = float(expit(low)), float(expit(high))
         return Estimate(value, *bounds, n, p_value=p_value, reason=reason)
+
+    def coefficient(
+        self, value: float, confidence: float, n: int, groups: Groups | None
+    ) -> Estimate:
+        """Return a coefficient with its interval and the test that it is 0.
+
+        Notes
+        -----
+        Both are computed on Fisher's scale, which bounds do not leave. Too few clusters
+        of one kind are kept as they are (`narrowed`).
+        """
+        value = round(value, DECIMALS) + 0.0
+        known = self.narrowed()
+        found = Estimate(value, n=n, groups=groups, reason=known.why_not)
+        if found.reason:
+            return found
+        if not known.variance or abs(value) >= 1:
+            reason = known.interval(value, confidence)[2]
+            return replace(found, reason=reason, p_value=known.p_value(value))
+        on_scale, z = known._scaled(1 / (1 - value**2)), float(np.arctanh(value))
+        low, high = np.tanh(on_scale.interval(z, confidence)[:2])
+        return replace(
+            found,
+            low=float(low),
+            high=float(high),
+            p_value=on_scale.p_value(z),
+            drawn="+".join(known.parts),
+        )
+
+    def narrowed(self) -> "ClusterVariances":
+        """Return the same of what can be thought of as drawn.
+
+        Of fewer than `LEAST` methods stories alone, of fewer stories methods alone.
+        """
+        few = (self.n_stories < LEAST, self.n_methods < LEAST)
+        if self.parts != CROSSED or few[0] == few[1]:
+            return self
+        return replace(self, parts=("methods",) if few[0] else ("stories",))
+
+    def _scaled(self, slope: float) -> "ClusterVariances":
+        names = ("methods", "stories", "outputs")
+        return replace(self, **{name: getattr(self, name) * slope**2 for name in names})
 
 
 def leave_outs(n: int) -> Counts:

@@ -228,6 +228,7 @@ def estimate(
     groups: Groups | None = None,
     p_value: float | None = None,
     bias_corrected: bool = False,
+    drawn: tuple[str, ...] = (),
 ) -> Estimate:
     """Join a defined value with what its resamples say.
 
@@ -245,9 +246,12 @@ def estimate(
         A p-value from another test; None takes it from the resamples.
     bias_corrected
         Whether the percentiles are.
+    drawn
+        What the resamples draw.
     """
     value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
     centre = value if bias_corrected else None
     low, high, reason = interval(draws, confidence, centre=centre)
     p = bootstrap_p(draws) if p_value is None else p_value
-    return Estimate(value, low, high, n, p_value=p, reason=reason, groups=groups)
+    names = "+".join(drawn) if np.isfinite(low) else ""
+    return Estimate(value, low, high, n, p, reason, groups, names)

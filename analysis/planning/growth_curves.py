@@ -27,9 +27,6 @@ class Point:
         Half the interval: that of the statistic over studies like this one.
     n
         Number of simulated studies.
-    printed
-        Half the interval that a report would print, which draws stories and methods
-        again; NaN where that is not another one.
     """
 
     size: StudySize
@@ -38,7 +35,6 @@ class Point:
     high: float
     half: float
     n: int
-    printed: float = NAN
 
 
 @dataclass(frozen=True)

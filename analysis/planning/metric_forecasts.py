@@ -4,12 +4,12 @@ Every coefficient as the study grows; `analysis.planning.power` says why they ar
 simulated.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 
-from analysis.correlation.levels import level_estimates
+from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import stream
 from analysis.planning.growth_curves import Curve, Point, undefined_curve
 from analysis.planning.pilots import GROWS, Pilot
@@ -20,7 +20,7 @@ from analysis.planning.simulated_studies import (
     level_points,
 )
 from analysis.planning.variance_components import StudySize
-from analysis.results import Array, Estimate, undefined
+from analysis.results import NAN, Array, Estimate, undefined
 
 # Cells of one simulated study: more stories are foretold by the law of their mean.
 CELLS, LEAST_STORIES = 800, 10
@@ -36,13 +36,14 @@ def coefficients(pilot: Pilot) -> list[Curve]:
     options, grid = pilot.options, pilot.grid
     if not pilot.metrics:
         return []
-    found = _pilot_estimates(pilot)
+    found, deviations = _of_pilot(pilot)
     usable = {key: e for key, e in found.items() if np.isfinite(e.value)}
     simulated = _simulated(pilot, list(usable)) if usable else {}
     curves = []
     for key in product(pilot.metrics, options.levels, options.coefficients):
         if key in usable:
-            curves.append(_curve(pilot, key, usable[key], simulated))
+            deviation = deviations.get(key, NAN)
+            curves.append(_curve(pilot, key, usable[key], deviation, simulated))
         else:
             why = found.get(key, undefined(grid.why_no_level(key[0])))
             curves.append(undefined_curve(*key, why))
@@ -50,7 +51,11 @@ def coefficients(pilot: Pilot) -> list[Curve]:
 
 
 def _curve(
-    pilot: Pilot, key: ForecastKey, value: Estimate, found: "Simulated"
+    pilot: Pilot,
+    key: ForecastKey,
+    value: Estimate,
+    deviation: float,
+    found: "Simulated",
 ) -> Curve:
     reasons = dict.fromkeys(GROWS, "")
     reasons["annotators"] = pilot.noise_reason
@@ -64,7 +69,7 @@ def _curve(
         why = "ratings are method-level values, without stories"
         reasons |= {"stories": why, "annotators": pilot.noise_reason or why}
     base = found[key, pilot.size]
-    ratio = _anchor(pilot, key, value, base)
+    ratio = _anchor(deviation, base)
     points = {
         grows: [
             _point(pilot, size, key[1], value, base, found[key, size], ratio)
@@ -76,25 +81,28 @@ def _curve(
     return Curve(*key, value, points, reasons)
 
 
-def _pilot_estimates(pilot: Pilot) -> dict[ForecastKey, Estimate]:
-    """Correlate the pilot, with intervals over stories."""
+def _of_pilot(
+    pilot: Pilot,
+) -> tuple[dict[ForecastKey, Estimate], dict[ForecastKey, float]]:
+    """Correlate the pilot; return values, and their deviations over stories."""
     options, grid = pilot.options, pilot.grid
     found: dict[ForecastKey, Estimate] = {}
+    deviations: dict[ForecastKey, float] = {}
+    nothing = replace(options, resamples=0).sampling
     for level in options.levels:
         names = tuple(m for m in grid.metrics if grid.has_level(level, m))
         if not names or not grid.cells.any():
             continue
-        here, _ = level_estimates(
-            grid.with_metrics(names),
-            level,
-            coefficients=options.coefficients,
-            parts=("stories",),
-            resamples=0 if level == "method" else options.resamples,
-            confidence=options.confidence,
-            seed=options.seed,
-        )
-        found |= {(m, level, name): value for (m, name), value in here.items()}
-    return found
+        asked = grid.with_metrics(names), level, options.coefficients
+        sampling = nothing if level == "method" else options.sampling
+        spread = level_spread(*asked, ("stories",), sampling)
+        for (m, name), value in level_estimates(*asked, spread, nothing).items():
+            key = m, level, name
+            found[key] = value
+            if name in spread.variances and np.isfinite(value.value):
+                own = spread.variances[name].of(names.index(m))
+                deviations[key] = float(np.sqrt(own.variance))
+    return found, deviations
 
 
 @dataclass(frozen=True)
@@ -128,13 +136,6 @@ class Drawn:
         """Return the variance that other methods make, in endless stories."""
         whole = float(np.nanvar(self.values, ddof=1))
         return max(0.0, whole - self._between(0))
-
-    @property
-    def of_both(self) -> float:
-        """Return the part of the stories' variance that other methods change."""
-        whole = float(np.nanvar(self.values, ddof=1))
-        both = self._between(0) + self._between(1) - whole
-        return self.shrink * min(max(0.0, both), self._between(0))
 
     def _between(self, axis: int) -> float:
         return float(np.nanmean(np.diff(self.values, axis=axis) ** 2)) / 2
@@ -210,16 +211,15 @@ def _correlated(
     return found
 
 
-def _anchor(pilot: Pilot, key: ForecastKey, value: Estimate, drawn: Drawn) -> float:
+def _anchor(deviation: float, drawn: Drawn) -> float:
     """Return the pilot's own deviation over stories as a multiple of the simulated.
 
-    Never below 1: ties and odd distributions widen it, while a bootstrap of few stories
-    alone is narrow.
+    Never below 1: ties and odd distributions widen it, while that of few stories is
+    unsure. At method level, where it is not taken, 1.
     """
-    own = (value.high - value.low) / 2 / pilot.z
-    if key[1] == "method" or not own > 0 or not drawn.over_stories > 0:
+    if not deviation > 0 or not drawn.over_stories > 0:
         return 1.0
-    return max(1.0, float(own / np.sqrt(drawn.over_stories)))
+    return max(1.0, float(deviation / np.sqrt(drawn.over_stories)))
 
 
 def _point(
@@ -235,10 +235,7 @@ def _point(
     half = z * float(np.sqrt(ratio**2 * drawn.over_stories + drawn.over_methods))
     if level == "method":
         half = drawn.middle(pilot.options.confidence)
-    # Drawing both stories and methods again counts what is of both three times.
-    printed = float(np.sqrt(half**2 + 2 * (z * ratio) ** 2 * drawn.of_both))
-    printed = max(half, min(1.0, printed))
     expected = float(np.clip(value.value + drawn.mean - base.mean, -1, 1))
     low, high = np.clip([expected - half, expected + half], -1, 1)
     n = drawn.values.size
-    return Point(size, expected, float(low), float(high), half, n, printed)
+    return Point(size, expected, float(low), float(high), half, n)

@@ -11,7 +11,7 @@ four at a time, two sets of stories by two of methods, so that the variances tha
 stories, methods, and both together make are known apart. That of the stories falls as
 1/n, so that few stories are drawn however many a study has. Within stories and over all
 cells, where ties and odd distributions matter, it is scaled to the pilot's own
-bootstrap over stories; the part of the methods, of which a pilot has too few to be
+variance over stories; the part of the methods, of which a pilot has too few to be
 redrawn, is the model's. At method level, where the points are means over stories and
 nearly normal, such means are drawn, and the model stands alone.
 
@@ -21,17 +21,10 @@ the pilot's own bootstrap over stories.
 *Alpha* is simulated from the components of the ratings' mid-ranks, with the same
 methods and people, on the pilot's own bootstrap over stories.
 
-A report draws stories and methods again. Its interval is wider: variance that belongs
-to stories and methods together is counted three times, once in each draw and once as
-it is (Owen 2007, The pigeonhole bootstrap, Annals of Applied Statistics 1). `printed`
-foretells that interval.
-
 Half-widths of a growing study follow ``h^2 = floor^2 + c^2 / n``: what stays, and what
 shrinks. The law is fitted to the sizes; it says how much is needed, or that more of
 this alone can never be enough.
 """
-
-from dataclasses import replace
 
 import pandas as pd
 
@@ -93,9 +86,8 @@ def power_analysis(
     In the table power, `value` is what the statistic is expected to be, `n` the number
     of simulated studies (0 where the law or a formula foretells), `n_annotators` the
     annotators of each output, `half_width` that of the statistic over studies of this
-    size, `printed` that of the wider interval that `align` prints (coefficients alone).
-    The pilot's own size stands in each of the three series. In the table needed,
-    `value` brings `half_width` down to the target, `printed` the printed interval.
+    size. The pilot's own size stands in each of the three series. In the table needed,
+    `value` brings `half_width` down to the target.
     """
     if options.resamples < 2:
         raise OptionError(
@@ -155,7 +147,6 @@ def _power_rows(pilot: Pilot, curve: Curve) -> list[TableRow]:
                 "n_stories": point.size.stories,
                 "n_methods": point.size.methods,
                 "half_width": point.half,
-                "printed": point.printed,
             }
             for point in points
         ]
@@ -166,12 +157,9 @@ def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[TableRow]:
     wanted = target if curve.target is None else curve.target
     rows = []
     for grows in GROWS:
-        value, reason, printed = NAN, curve.reasons[grows], NAN
+        value, reason = NAN, curve.reasons[grows]
         if not reason:
-            points = curve.points[grows]
-            value, reason = needed(points, grows, wanted)
-            wider = [replace(point, half=point.printed) for point in points]
-            printed, _ = needed(wider, grows, wanted)
+            value, reason = needed(curve.points[grows], grows, wanted)
         rows.append(
             {
                 "question": pilot.question,
@@ -182,7 +170,6 @@ def _needed_rows(pilot: Pilot, curve: Curve, target: float) -> list[TableRow]:
                 "target": wanted,
                 "value": value,
                 "reason": reason,
-                "printed": printed,
             }
         )
     return rows

@@ -14,7 +14,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.correlation.cell_means import merged_by_rounding
-from analysis.correlation.levels import level_estimates
+from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
@@ -306,7 +306,7 @@ def judges(
     levels, coefficients
         Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
     parts, sampling
-        As for `analysis.correlation.levels.level_estimates`.
+        As for `analysis.correlation.level_estimates`.
 
     Returns
     -------
@@ -362,7 +362,6 @@ def _at_level(
         reason = "values are of whole methods, without stories"
     if reason:
         return dict.fromkeys(coefficients, undefined(reason))
-    values, _ = level_estimates(
-        grid, level, coefficients=coefficients, parts=parts, **sampling
-    )
+    spread = level_spread(grid, level, coefficients, parts, sampling)
+    values = level_estimates(grid, level, coefficients, spread, sampling)
     return {name: values[grid.metrics[0], name] for name in coefficients}

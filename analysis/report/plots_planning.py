@@ -136,9 +136,7 @@ def power_curves(
         several = several or len(own) < len(rows)
         title = _power_title(question, statistic, level, metrics)
         narrow = float(own["half_width"].min())
-        wide = float(own["printed"].min())
-        also = "" if math.isnan(wide) else f", printed {wide:.3g}"
-        text = f"{title}: down to {narrow:.3g}{also}"
+        text = f"{title}: down to {narrow:.3g}"
         drawn.append((_curves(title, own, target), text))
     caption = (
         "Half the width of the interval, expected from this study's own variance, when "
@@ -149,12 +147,6 @@ def power_curves(
         caption += f" The dotted line is {target:g}."
     if several:
         caption += " One metric is drawn; the table has the others."
-    if known["printed"].notna().any():
-        caption += (
-            " The solid line is how far such studies differ from one another; the "
-            "dashed line of its colour is the interval that a report of one of them "
-            "would print, which is wider."
-        )
     if len(drawn) > MOST_PANELS:
         caption += f" The first {MOST_PANELS} of {len(drawn)} panels are drawn."
     return figure_of(
@@ -190,11 +182,7 @@ def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
         unit = str(grows)
         numbers += [float(number) for number in own[column]]
         data.append(line(i, unit, own[column], own["half_width"], unit))
-        if own["printed"].notna().any():
-            wider = line(i, unit, own[column], own["printed"], f"{unit}, printed")
-            wider["line"]["dash"] = "dash"
-            data.append(wider | {"showlegend": False})
-    highest = float(rows[["half_width", "printed"]].max().max())
+    highest = float(rows["half_width"].max())
     top = highest * 1.08
     if not math.isnan(target):
         top = max(top, 1.2 * target)

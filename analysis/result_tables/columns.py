@@ -10,7 +10,7 @@ _COLUMNS = {
     "agreement": "question statistic value low high n_units n_annotators n_answers "
     "reason",
     "correlations": "dimension metric level coefficient value low high n n_groups "
-    "p_value reason",
+    "p_value drawn reason",
     "groups": "question metric level n_groups n_left_out too_few people_same "
     "metric_same reason",
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
@@ -63,8 +63,8 @@ _COLUMNS = {
     "variance": "question component value share low high n reason",
     "reliability": f"question statistic {ESTIMATE} n_annotators n_stories",
     "power": f"question metric {ESTIMATE} statistic level grows n_annotators "
-    "n_stories n_methods half_width printed",
-    "needed": "question metric statistic level grows target value reason printed",
+    "n_stories n_methods half_width",
+    "needed": "question metric statistic level grows target value reason",
     "subset": f"question metric {ESTIMATE} subset statistic",
     "best_subset": f"question metric {ESTIMATE} size statistic source",
     "subset_stories": "size place story chosen",

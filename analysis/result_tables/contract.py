@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.levels import level_estimates
+from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.correlation.metric_differences import metric_differences
 from analysis.notes import Notes
 from analysis.options import AlignOptions
@@ -175,22 +175,11 @@ def add_levels(
         if not usable or not grid.cells.any():
             continue
         part = grid.with_metrics(usable)
-        here, draws = level_estimates(
-            part,
-            level,
-            coefficients=options.coefficients,
-            parts=parts,
-            **options.sampling,
-        )
+        asked = part, level, options.coefficients
+        spread = level_spread(*asked, parts, options.sampling)
+        here = level_estimates(*asked, spread, options.sampling)
         estimates |= {(m, level, name): value for (m, name), value in here.items()}
-        rows = metric_differences(
-            part,
-            level,
-            options.coefficients,
-            parts=parts,
-            draws=draws,
-            sampling=options.sampling,
-        )
+        rows = metric_differences(*asked, spread, options.sampling)
         found.extend("metric_comparisons", rows)
     for metric in metrics:
         for level in options.levels:
@@ -205,6 +194,7 @@ def add_levels(
                     **value.columns(),
                     "n_groups": value.n_groups,
                     "p_value": value.p_value,
+                    "drawn": value.drawn,
                 }
                 found.add("correlations", row)
             if value.groups is not None:

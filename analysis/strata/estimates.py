@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.levels import level_estimates
+from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.inference.scaling import unit_of
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
@@ -197,9 +197,8 @@ def _correlations(
     names = options.coefficients
     for level in options.levels:
         if grid.cells.any():
-            found, _ = level_estimates(
-                grid, level, coefficients=names, parts=parts, **options.sampling
-            )
+            spread = level_spread(grid, level, names, parts, options.sampling)
+            found = level_estimates(grid, level, names, spread, options.sampling)
         else:
             found = dict.fromkeys(product(grid.metrics, names), undefined(NO_CELL))
         for (metric, name), value in found.items():

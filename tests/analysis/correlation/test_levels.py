@@ -7,14 +7,19 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.correlation.levels import level_estimates, level_values
-from analysis.inference.resampling import Draws, interval
+from analysis.correlation.coefficient_variance import coefficient_variances
+from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlation.levels import level_values
+from analysis.inference.resampling import Draws, cluster_counts, interval
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 
 KEYS = ("dimension", "story", "method", "annotator")
+ALL = (*COEFFICIENTS, "kendall_c")
+CROSSED = ("stories", "methods")
+LEVELS = ("method", "story", "within_method", "pooled")
 
 
 def load(folder):
@@ -41,21 +46,15 @@ def small(holes=(), seed=0, n_stories=6, n_methods=4, raters=3):
     return common_grid("d", cells, score_table(scores))[0]
 
 
-def estimates(grid, level, parts=("stories", "methods"), resamples=0, **options):
-    return level_estimates(
-        grid,
-        level,
-        coefficients=ALL,
-        parts=parts,
-        resamples=resamples,
-        confidence=0.95,
-        seed=0,
-        **options,
-    )[0]
+def estimates(
+    grid, level, parts=CROSSED, resamples=0, *, coefficients=ALL, confidence=0.95
+):
+    asked = grid, level, coefficients
+    sampling = {"resamples": resamples, "confidence": confidence, "seed": 0}
+    spread = level_spread(*asked, parts, sampling)
+    return level_estimates(*asked, spread, sampling)
 
 
-ALL = (*COEFFICIENTS, "kendall_c")
-LEVELS = ("method", "story", "within_method", "pooled")
 SHORT = {
     "kendall": "tau_b",
     "kendall_c": "tau_c",
@@ -95,16 +94,65 @@ def test_every_coefficient_of_the_independent_values(shared, name, keys):
 
 
 @pytest.mark.shared
-@pytest.mark.parametrize(
-    ("parts", "low", "high"),
-    [(("stories",), 0.401, 0.509), (("stories", "methods"), 0.381, 0.533)],
-)
-def test_intervals_of_statistics_md(shared, parts, low, high):
-    # Section 4, another program's 95 % intervals of dsg|pali17b, pooled tau-b.
+def test_intervals_of_statistics_md(shared):
+    # Section 4, another program's 95 % intervals of dsg|pali17b, pooled tau-b: where
+    # stories are drawn, and a bootstrap of both, which counts outputs three times.
     grid = load(shared / "data/dsg").with_metrics(("dsg|pali17b",))
-    found = estimates(grid, "pooled", parts, 1000)["dsg|pali17b", "kendall"]
-    assert found.low == pytest.approx(low, abs=0.008)
-    assert found.high == pytest.approx(high, abs=0.008)
+    stories = estimates(grid, "pooled", ("stories",), 1000)["dsg|pali17b", "kendall"]
+    assert stories.low == pytest.approx(0.401, abs=0.003)
+    assert stories.high == pytest.approx(0.509, abs=0.003)
+    rng = np.random.default_rng(0)
+    both = Draws(cluster_counts(160, 1000, rng), cluster_counts(5, 1000, rng))
+    drawn = level_values(grid, "pooled", both, ["kendall"])["kendall"][0]
+    assert np.quantile(drawn, [0.025, 0.975]) == pytest.approx([0.381, 0.533], abs=0.01)
+
+
+@pytest.mark.parametrize("level", ["story", "within_method", "pooled"])
+@pytest.mark.parametrize("parts", [("stories",), ("methods",), ("units",), CROSSED])
+def test_interval_and_test_are_of_one_variance_on_fishers_scale(level, parts):
+    grid = small(n_stories=9, n_methods=6, holes={(1, 1)})
+    for (_, name), found in estimates(grid, level, parts, 99, confidence=0.9).items():
+        known = coefficient_variances(grid, level, [name], parts, seed=0)[name].of(0)
+        z, r = np.arctanh(found.value), found.value
+        sd = np.sqrt(known.variance) / (1 - r**2)
+        far = sd * stats.t.ppf(0.95, known.freedom)
+        assert (found.low, found.high) == pytest.approx(
+            tuple(np.tanh([z - far, z + far]))
+        )
+        p_value = 2 * stats.t.sf(abs(z) / sd, known.freedom)
+        assert found.p_value == pytest.approx(p_value)
+        assert found.drawn == "+".join(parts)
+
+
+@pytest.mark.parametrize(
+    ("n_stories", "n_methods", "drawn", "reason"),
+    [
+        (6, 5, "stories+methods", ""),
+        (6, 4, "stories", ""),
+        (4, 5, "methods", ""),
+        (4, 4, "", "4 methods are too few"),
+    ],
+)
+def test_clusters_that_are_too_few_are_not_drawn(n_stories, n_methods, drawn, reason):
+    grid = small(n_stories=n_stories, n_methods=n_methods)
+    for level in ("story", "within_method", "pooled"):
+        found = estimates(grid, level, CROSSED, 50)["k", "kendall"]
+        assert (found.drawn, found.reason) == (drawn, reason)
+        assert np.isfinite([found.low, found.high, found.p_value]).all() == bool(drawn)
+        if drawn and drawn != "stories+methods":
+            alone = estimates(grid, level, (drawn,), 50)["k", "kendall"]
+            assert vars(found) == vars(alone)
+
+
+@pytest.mark.parametrize("level", ["story", "within_method", "pooled"])
+def test_a_metric_that_is_never_wrong_is_tested_by_signs(level):
+    grid = small(n_stories=9, n_methods=6)
+    same = type(grid)(**{**vars(grid), "scores": grid.human[None]})
+    found = estimates(same, level, CROSSED, 50)["k", "kendall"]
+    assert found.value == 1
+    assert np.isnan(found.low)
+    assert found.p_value == 2 / 2**6
+    assert "the same whatever" in found.reason
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -228,23 +276,18 @@ def test_a_perfect_metric_is_one_at_every_level():
         ("method", ("stories", "methods"), "kendall", 7, False),
         ("method", ("stories", "methods"), "pearson", 9, False),
         ("method", ("stories",), "kendall", 9, False),
-        ("pooled", ("stories", "methods"), "kendall", 9, False),
-        ("story", ("stories", "methods"), "kendall", 9, False),
+        ("pooled", ("stories", "annotators"), "kendall", 9, False),
+        ("story", ("stories", "annotators"), "kendall", 9, False),
     ],
 )
 def test_rank_coefficients_over_drawn_methods_are_bias_corrected(
     level, parts, name, n_methods, expected
 ):
     grid = small(n_methods=n_methods)
-    found, draws = level_estimates(
-        grid,
-        level,
-        coefficients=[name],
-        parts=parts,
-        resamples=300,
-        confidence=0.8,
-        seed=0,
-    )
+    asked = grid, level, [name]
+    sampling = {"resamples": 300, "confidence": 0.8, "seed": 0}
+    spread = level_spread(*asked, parts, sampling)
+    found, draws = level_estimates(*asked, spread, sampling), spread.draws
     one = found[grid.metrics[0], name]
     plain = interval(draws[name][0], 0.8)[:2]
     corrected = interval(draws[name][0], 0.8, centre=one.value)[:2]

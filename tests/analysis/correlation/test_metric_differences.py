@@ -8,7 +8,8 @@ from analysis.correlation.coefficient_variance import (
     coefficient_variances,
     story_draws,
 )
-from analysis.correlation.levels import level_estimates, level_values
+from analysis.correlation.level_estimates import level_spread
+from analysis.correlation.levels import level_values
 from analysis.correlation.metric_differences import metric_differences
 from analysis.inference.cluster_variance import leave_outs
 from analysis.inference.resampling import no_draws
@@ -35,12 +36,9 @@ def two_metrics(seed=1, digits=0, **options):
 
 def differences(grid, level, parts=CROSSED, resamples=99, seed=0, coefficients=ALL):
     sampling = {"resamples": resamples, "confidence": 0.95, "seed": seed}
-    _, draws = level_estimates(
-        grid, level, coefficients=coefficients, parts=parts, **sampling
-    )
-    rows = metric_differences(
-        grid, level, coefficients, parts=parts, draws=draws, sampling=sampling
-    )
+    asked = grid, level, coefficients
+    spread = level_spread(*asked, parts, sampling)
+    rows = metric_differences(*asked, spread, sampling)
     return {(r["metric_a"], r["metric_b"], r["coefficient"]): r for r in rows}
 
 

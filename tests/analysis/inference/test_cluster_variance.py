@@ -128,8 +128,8 @@ def test_degrees_of_freedom_do_not_jump():
 @pytest.mark.parametrize(
     ("parts", "variance", "freedom"),
     [
-        (("stories",), 3.0, 39),
-        (("methods",), 2.0, 7),
+        (("stories",), 3.0, 9 / (8 / 39 + 1 / 273)),
+        (("methods",), 2.0, 4 / (3 / 7 + 1 / 273)),
         (("units",), 1.0, 7 * 39),
         (("methods", "stories"), 4.0, 16 / (3 / 7 + 8 / 39 + 1 / 273)),
     ],

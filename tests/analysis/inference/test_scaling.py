@@ -16,7 +16,8 @@ from analysis.__main__ import main
 from analysis.commands.alignment import align
 from analysis.correlation.cell_means import method_means
 from analysis.correlation.coefficients import correlate
-from analysis.correlation.levels import level_estimates, level_values
+from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlation.levels import level_values
 from analysis.inference.resampling import Draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
@@ -136,29 +137,17 @@ def test_small_stories_are_averaged_and_counted(exponent):
         for h, x in zip(grid.human, grid.scores[0], strict=True)
         if np.ptp(h)
     ]
-    found, draws = level_estimates(
-        grid,
-        "story",
-        coefficients=ALL,
-        parts=("stories", "methods"),
-        resamples=50,
-        confidence=0.9,
-        seed=0,
-    )
+    sampling = {"resamples": 50, "confidence": 0.9, "seed": 0}
+    parts = ("stories", "methods")
+    spread = level_spread(grid, "story", ALL, parts, sampling)
+    found = level_estimates(grid, "story", ALL, spread, sampling)
     assert found["a", "pearson"].value == pytest.approx(np.mean(by_hand), abs=1e-6)
     assert {found["a", name].n_groups for name in ALL} == {len(by_hand)}
     plain = with_small_stories(small(n_stories=8), 0)
-    _, expected = level_estimates(
-        plain,
-        "story",
-        coefficients=ALL,
-        parts=("stories", "methods"),
-        resamples=50,
-        confidence=0.9,
-        seed=0,
-    )
-    for name in ALL:  # every resample, too
-        np.testing.assert_allclose(draws[name], expected[name], atol=1e-6)
+    expected = level_spread(plain, "story", ALL, parts, sampling)
+    for name in ALL:  # without any of the methods, too
+        values, others = (of.variances[name].left_out for of in (spread, expected))
+        np.testing.assert_allclose(values, others, atol=1e-6)
 
 
 @pytest.mark.parametrize("level", ["story", "within_method"])
@@ -169,15 +158,9 @@ def test_the_groups_counted_are_those_averaged(level, exponent):
     grid = with_small_stories(grid, exponent, range(9))
     grid.human[2], grid.scores[:, 2] = 3.0, np.ldexp(1.0, exponent)
     grid.scores[0, 5] = np.ldexp(0.1, exponent)
-    found = level_estimates(
-        grid,
-        level,
-        coefficients=ALL,
-        parts=("stories",),
-        resamples=0,
-        confidence=0.9,
-        seed=0,
-    )[0]
+    sampling = {"resamples": 0, "confidence": 0.9, "seed": 0}
+    spread = level_spread(grid, level, ALL, ("stories",), sampling)
+    found = level_estimates(grid, level, ALL, spread, sampling)
     if level == "within_method":
         assert {e.groups.why for e in found.values()} == {""}
         assert {e.n_groups for e in found.values()} == {4}

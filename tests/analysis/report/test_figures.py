@@ -202,7 +202,6 @@ FURTHER = {
                 "grows": "stories",
                 "n_stories": n,
                 "half_width": 1 / n,
-                "printed": 1.5 / n,
             }
             for n in (10, 20)
         ],
