@@ -128,10 +128,10 @@ def test_degrees_of_freedom_do_not_jump():
 @pytest.mark.parametrize(
     ("parts", "variance", "freedom"),
     [
-        (("stories",), 3.0, 9 / (8 / 39 + 1 / 273)),
-        (("methods",), 2.0, 4 / (3 / 7 + 1 / 273)),
+        (("stories",), 3.0, 9 / (16 / 39 + 1 / 273)),
+        (("methods",), 2.0, 4 / (6 / 7 + 1 / 273)),
         (("units",), 1.0, 7 * 39),
-        (("methods", "stories"), 4.0, 16 / (3 / 7 + 8 / 39 + 1 / 273)),
+        (("methods", "stories"), 4.0, 16 / (6 / 7 + 16 / 39 + 1 / 273)),
     ],
 )
 def test_only_what_is_drawn_is_in_the_error(parts, variance, freedom):
