@@ -31,6 +31,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from analysis.correlation.level_estimates import level_spread
 from analysis.correlation.levels import level_values
 from analysis.correlation.metric_differences import metric_differences
 from analysis.inference.resampling import draw, stream
@@ -95,14 +96,9 @@ def against_nlpstats() -> None:
         for coefficient in ("pearson", "kendall"):
 
             def test(level: str = level, coefficient: str = coefficient) -> object:
-                return metric_differences(
-                    grid,
-                    level,
-                    [coefficient],
-                    parts=parts,
-                    draws={},
-                    sampling=SAMPLING,
-                )
+                asked = grid, level, [coefficient]
+                spread = level_spread(*asked, parts, SAMPLING)
+                return metric_differences(*asked, spread, SAMPLING)
 
             def resamples(level: str = level, coefficient: str = coefficient) -> object:
                 draws = draw(

@@ -17,6 +17,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from analysis.correlation.level_estimates import level_spread
 from analysis.correlation.metric_differences import metric_differences
 from analysis.options import Sampling
 from analysis.pairwise.accuracy_differences import accuracy_differences
@@ -74,9 +75,9 @@ def p_values(
     """Yield family, statistic and p-value of every test of a study."""
     sampling = Sampling(resamples=1, confidence=0.95, seed=seed)
     for level in [name for name in LEVELS if name in families]:
-        for row in metric_differences(
-            grid, level, COEFFICIENTS, parts=parts, draws={}, sampling=sampling
-        ):
+        asked = grid, level, COEFFICIENTS
+        spread = level_spread(*asked, parts, sampling)
+        for row in metric_differences(*asked, spread, sampling):
             yield level, str(row["coefficient"]), float(str(row["p_value"]))
     if "pairs" in families:
         pairs = rating_pairs(grid)

@@ -71,7 +71,7 @@ def forest_caption(
     """Say what to see in coefficients with intervals, of what is there."""
     text = "Right of 0 means agreement."
     if rows["low"].notna().any():
-        text += " Bars are bootstrap intervals; one that crosses 0 shows no agreement."
+        text += " Bars are intervals; one that crosses 0 shows no agreement."
     if len(ceilings) == 1:
         text += (
             f" The dashed line at {next(iter(ceilings.values())):.2f} is one annotator "

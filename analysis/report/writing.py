@@ -28,8 +28,14 @@ from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
 
-# Tables whose intervals are by a standard error, unless annotators are drawn.
-BY_ERROR = ("metric_comparisons", "accuracy_comparisons", "pairwise_accuracy")
+# Tables whose intervals are by a standard error, unless annotators are drawn; of
+# coefficients those of the method level are not.
+BY_ERROR = (
+    "correlations",
+    "metric_comparisons",
+    "accuracy_comparisons",
+    "pairwise_accuracy",
+)
 LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
 
 
@@ -311,6 +317,7 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
     ):
         found[key] = _values(tables, table, column)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
+    found["by_error"] = _by_error(analysis)
     found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
     return found
 
@@ -323,7 +330,21 @@ def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
     for table, parts in sorted(analysis.resampled.items()):
-        if table in BY_ERROR and "annotators" not in parts:
-            continue
-        tables.setdefault(" and ".join(parts), []).append(table)
+        name = table
+        if table in _by_error(analysis):
+            levels = _values(analysis.tables, table, "level")
+            if table != "correlations" or "method" not in levels:
+                continue
+            name = "correlations of method means"
+        tables.setdefault(" and ".join(parts), []).append(name)
     return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
+
+
+def _by_error(analysis: Analysis) -> list[str]:
+    """Return the tables whose intervals are by a standard error."""
+    drawn = analysis.resampled.items()
+    return [
+        table
+        for table, parts in drawn
+        if table in BY_ERROR and "annotators" not in parts
+    ]

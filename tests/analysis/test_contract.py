@@ -30,7 +30,7 @@ COLUMNS = {
     "agreement": "question statistic value low high n_units n_annotators n_answers "
     "reason",
     "correlations": "dimension metric level coefficient value low high n n_groups "
-    "p_value reason",
+    "p_value drawn reason",
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
     "acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half p_acc_eq "

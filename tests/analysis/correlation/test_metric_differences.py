@@ -105,7 +105,7 @@ def test_a_nearly_perfect_metric_beats_noise(level):
     noise, little = rng.normal(size=(2, *grid.cells.shape))
     pair = with_metrics(grid, grid.human + little / 4, noise)
     for row in differences(pair, level).values():
-        assert row["p_value"] < 0.001
+        assert row["p_value"] < 0.01
         assert row["low"] > 0
 
 

@@ -401,7 +401,7 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
     [
         (
             {},
-            "Right of 0 means agreement. Bars are bootstrap intervals; one that "
+            "Right of 0 means agreement. Bars are intervals; one that "
             "crosses 0 shows no agreement.",
         ),
         ({"low": NAN, "high": NAN}, "Right of 0 means agreement."),
