@@ -53,6 +53,7 @@ from analysis.result_tables.supplementary import (
     add_rated,
     add_sides,
     add_strata,
+    add_verdicts,
 )
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
@@ -132,6 +133,7 @@ def align(
     add_people(people, (ratings, choices), found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
+    add_verdicts(found)
     add_composites(people, table, weights, found)
     if tags is not None:
         add_strata(questions, table, tags, found, progress)

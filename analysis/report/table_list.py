@@ -10,6 +10,7 @@ from analysis.printing import column_texts, counted
 # Section of the page to its tables and what they are called, in reading order.
 TABLE_GROUPS = {
     "Metrics against people": {
+        "verdicts": "What may be claimed of each metric",
         "correlations": "How well metrics agree with people",
         "groups": "Over how many stories coefficients are averaged",
         "pairwise_accuracy": "How often a metric prefers what people prefer",

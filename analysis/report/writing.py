@@ -329,10 +329,10 @@ def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[
 def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, list[str]] = {}
+    levels = _values(analysis.tables, "correlations", "level")
     for table, parts in sorted(analysis.resampled.items()):
         name = table
         if table in _by_error(analysis):
-            levels = _values(analysis.tables, table, "level")
             if table != "correlations" or "method" not in levels:
                 continue
             name = "correlations of method means"

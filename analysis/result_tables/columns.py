@@ -5,6 +5,9 @@ ESTIMATE = "value low high n reason"
 
 _COLUMNS = {
     "hypotheses": "question metric",
+    "verdicts": "question metric role source level statistic value low high n n_groups "
+    "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
+    "cluster leads",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
     "n_stories low high",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
@@ -15,8 +18,8 @@ _COLUMNS = {
     "metric_same reason",
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
-    "acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half p_acc_eq "
-    "drawn reason",
+    "n_all_pairs acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half "
+    "p_acc_eq drawn reason",
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
     "low high p_value p_adjusted test n_groups reason",
     "accuracy_comparisons": "question source statistic metric_a metric_b difference "

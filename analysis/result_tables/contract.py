@@ -237,6 +237,7 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
                 **row.half.bounds("ppa_half"),
                 "metric_tie_rate": row.tie_rate,
                 "n_pairs": row.n_pairs,
+                "n_all_pairs": row.acc_eq.n,
                 **row.acc_eq.bounds("acc_eq"),
                 "epsilon": row.epsilon,
                 "epsilon_in_sample": row.in_sample,

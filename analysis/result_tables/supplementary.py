@@ -49,6 +49,7 @@ from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.strata.differences import difference_rows, score_difference_rows
 from analysis.strata.estimates import score_strata_rows, splits, strata_rows
+from analysis.verdicts import verdict_rows
 
 # With more ratings than this annotators' intervals draw stories, which is faster.
 MOST_UNITS_DRAWN = 100_000
@@ -193,6 +194,11 @@ def add_clusters(found: TableCollector) -> None:
     if "metric_comparisons" in tables:
         rows = cluster_rows(tables["correlations"], tables["metric_comparisons"])
         found.extend("clusters", rows)
+
+
+def add_verdicts(found: TableCollector) -> None:
+    """Add what may be claimed of each metric, from the tables there are."""
+    found.extend("verdicts", verdict_rows(found.frames()))
 
 
 def add_composites(

@@ -33,10 +33,13 @@ COLUMNS = {
     "p_value drawn reason",
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
-    "acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half p_acc_eq "
-    "drawn reason",
+    "n_all_pairs acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half "
+    "p_acc_eq drawn reason",
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
     "low high p_value p_adjusted test n_groups reason",
+    "verdicts": "question metric role source level statistic value low high n n_groups "
+    "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
+    "cluster leads",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
     "n_comparisons",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "

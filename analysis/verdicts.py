@@ -1,0 +1,269 @@
+"""What may be claimed of a metric, as data: whether it is shown to agree with people.
+
+One row is one metric held against one question by one statistic. These are all rules:
+
+1. What is asked is whether the statistic is what chance makes of it: 0 for a
+   coefficient, a half for half accuracy, what guessing reaches for acc_eq. Interval and
+   test of a row speak of the same population, and stand in the tables they come from.
+2. Metrics that were declared to measure the question are one family, the others that
+   were explored are another. Its p-values are adjusted together (Holm).
+3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT` and its value is
+   above chance; it does not where that value is below. Everything else cannot be told,
+   and `reason` says why.
+4. Over fewer than `FEW_METHODS` method means nothing can be told, whatever the p-value.
+5. Metrics are put in an order by `cluster`, which begins anew where a metric is worse
+   than every one of the cluster before; and only where all of them are held against the
+   same stories, pairs or methods.
+6. A question is led by half accuracy, which counts every pair that people decide and
+   knows ties, or, where ratings are of whole methods, by the coefficient over these.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlation.metric_clusters import cluster_rows
+from analysis.hypotheses import declared
+from analysis.inference.significance import holm
+from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
+from analysis.reading.scores import BASELINES, RANDOM
+from analysis.results import NAN, TableRow
+
+SIGNIFICANT = 0.05
+FEW_METHODS = 10
+# What a question is asked by: the first of them that any metric has.
+COEFFICIENTS = ("kendall", "spearman", "pearson", "kendall_c")
+ACCURACIES = ("ppa_half", "acc_eq")
+AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
+ResultTables = Mapping[str, pd.DataFrame]
+
+
+def verdict_rows(tables: ResultTables) -> list[TableRow]:
+    """Judge every metric of every question by every statistic.
+
+    Parameters
+    ----------
+    tables
+        Those of a report: pairwise_accuracy, correlations and, where they are there,
+        accuracy_comparisons, metric_comparisons, human_pairs and hypotheses.
+
+    Returns
+    -------
+    list of dict
+        Rows of ``verdicts``, those of each question and statistic together.
+
+    Notes
+    -----
+    `reason` is one of ``undefined``, ``untested``, ``few_methods``, ``below_chance``,
+    ``not_apart`` (from chance) and ``not_adjusted`` (apart, but not among so many);
+    empty where the metric agrees, and of baselines, which are not judged.
+    """
+    rows: list[TableRow] = []
+    for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
+        rows += _judged(family, tables.get("hypotheses"))
+    rows = _with_lead(rows)
+    return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
+    """Yield the metrics of each question, kind of answers and accuracy."""
+    pairwise = tables.get("pairwise_accuracy")
+    if pairwise is None or pairwise.empty:
+        return
+    comparisons = tables.get("accuracy_comparisons")
+    for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
+        ceiling = _ceiling(tables.get("human_pairs"), str(question), str(source))
+        for statistic in ACCURACIES:
+            clusters = _accuracy_clusters(rows, comparisons, statistic)
+            chance = float(rows.loc[rows["metric"] == RANDOM, statistic].iloc[0])
+            p_value = {"ppa_half": "p_half", "acc_eq": "p_acc_eq"}[statistic]
+            family: list[TableRow] = []
+            for row in rows.to_dict("records"):
+                metric = str(row["metric"])
+                family.append(
+                    {
+                        "question": question,
+                        "metric": metric,
+                        "source": source,
+                        "level": "pairs",
+                        "statistic": statistic,
+                        "value": row[statistic],
+                        "low": row[f"{statistic}_low"],
+                        "high": row[f"{statistic}_high"],
+                        "n": row[{"acc_eq": "n_all_pairs"}.get(statistic, "n_pairs")],
+                        "chance": chance,
+                        "p_value": row[p_value],
+                        "decided_by": row["drawn"],
+                        "cluster": clusters.get(metric, NAN),
+                    }
+                )
+                if statistic == "ppa_half":
+                    family[-1] |= {
+                        "ceiling": ceiling.get(ONE_ANNOTATOR, NAN),
+                        "like_ceiling": ceiling.get(metric, NAN),
+                    }
+            yield family
+
+
+def _ceiling(
+    human_pairs: pd.DataFrame | None, question: str, source: str
+) -> dict[str, float]:
+    """Return how well one annotator, and each metric, predict the other annotators."""
+    if human_pairs is None:
+        return {}
+    own = human_pairs[
+        (human_pairs["question"] == question) & (human_pairs["source"] == source)
+    ]
+    return dict(zip(own["metric"], own["value"].astype(float), strict=True))
+
+
+def _accuracy_clusters(
+    rows: pd.DataFrame, comparisons: pd.DataFrame | None, statistic: str
+) -> dict[str, float]:
+    if comparisons is None:
+        return {}
+    names = {"question": "dimension", "source": "level", "statistic": "coefficient"}
+    real = rows[~rows["metric"].isin(BASELINES)]
+    values = real[["question", "source", "metric", "reason"]].assign(
+        statistic=statistic,
+        value=real[statistic],
+        low=real[f"{statistic}_low"],
+        high=real[f"{statistic}_high"],
+        n=real["n_pairs"],
+    )
+    return _clusters(values.rename(columns=names), comparisons.rename(columns=names))
+
+
+def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
+    """Yield the metrics of each question and level, by the question's coefficient."""
+    correlations = tables.get("correlations")
+    if correlations is None or correlations.empty:
+        return
+    comparisons = tables.get("metric_comparisons")
+    for question, asked in correlations.groupby("dimension", sort=True):
+        known = set(asked.loc[asked["value"].notna(), "coefficient"])
+        name = next((name for name in COEFFICIENTS if name in known), None)
+        if name is None:
+            continue
+        for level, rows in asked[asked["coefficient"] == name].groupby(
+            "level", sort=True
+        ):
+            clusters: dict[str, float] = {}
+            defined = rows[rows["value"].notna()]
+            if comparisons is not None and defined["n_groups"].nunique() == 1:
+                clusters = _clusters(rows, comparisons)
+            by = {"method": "permuted methods"}.get(str(level))
+            yield [
+                {
+                    "question": question,
+                    "metric": row["metric"],
+                    "source": "ratings",
+                    "level": level,
+                    "statistic": name,
+                    **{key: row[key] for key in ("value", "low", "high", "n")},
+                    "n_groups": row["n_groups"],
+                    "chance": 0.0,
+                    "p_value": row["p_value"],
+                    "decided_by": by or row["drawn"],
+                    "cluster": clusters.get(str(row["metric"]), NAN),
+                }
+                for row in rows.to_dict("records")
+            ]
+
+
+def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
+    """Yield the metrics of each question by soft accuracy, which has no test alone."""
+    soft = tables.get("spa")
+    if soft is None or soft.empty:
+        return
+    for question, rows in soft.groupby("question", sort=True):
+        clusters: dict[str, float] = {}
+        comparisons = tables.get("accuracy_comparisons")
+        if comparisons is not None:
+            names = {"question": "dimension", "statistic": "coefficient"}
+            own = comparisons[comparisons["statistic"] == "spa"].assign(level="method")
+            values = rows.assign(statistic="spa", level="method")
+            clusters = _clusters(
+                values.rename(columns=names), own.rename(columns=names)
+            )
+        yield [
+            {
+                "question": question,
+                "metric": row["metric"],
+                "source": "ratings",
+                "level": "method",
+                "statistic": "spa",
+                **{key: row[key] for key in ("value", "low", "high", "n")},
+                "n_groups": row["n_stories"],
+                "chance": 0.5,
+                "p_value": NAN,
+                "decided_by": "",
+                "cluster": clusters.get(str(row["metric"]), NAN),
+            }
+            for row in rows.to_dict("records")
+        ]
+
+
+def _clusters(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, float]:
+    """Return the cluster of each metric, 1 the best; none where it has none."""
+    return {
+        str(row["metric"]): float(str(row["cluster"]))
+        for row in cluster_rows(values, comparisons)
+        if not pd.isna(float(str(row["cluster"])))
+    }
+
+
+def _judged(rows: list[TableRow], hypotheses: pd.DataFrame | None) -> list[TableRow]:
+    """Add role, family, adjusted p-value, verdict and reason to metrics together."""
+    meant = declared(hypotheses, str(rows[0]["question"]))
+    for row in rows:
+        metric = str(row["metric"])
+        row["role"] = "declared" if metric in meant else "exploratory"
+        if metric in BASELINES:
+            row |= {"role": "baseline", "verdict": "", "reason": ""}
+    for role in ("declared", "exploratory"):
+        family = [row for row in rows if row["role"] == role]
+        tested = np.array([row["p_value"] for row in family], float)
+        for row, p in zip(family, holm(tested), strict=True):
+            verdict, reason = _verdict(row, float(p))
+            row |= {
+                "n_family": int(np.isfinite(tested).sum()),
+                "p_adjusted": float(p),
+                "verdict": verdict,
+                "reason": reason,
+            }
+    return rows
+
+
+def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
+    """Return verdict and reason of one metric."""
+    value, chance, p_value, n = (
+        float(str(row[key])) for key in ("value", "chance", "p_value", "n")
+    )
+    if math.isnan(value):
+        return OPEN, "undefined"
+    if math.isnan(p_value):
+        return OPEN, "untested"
+    if row["level"] == "method" and n < FEW_METHODS:
+        return OPEN, "few_methods"
+    if p_adjusted <= SIGNIFICANT:
+        return (AGREES, "") if value > chance else (DOES_NOT, "below_chance")
+    return OPEN, "not_adjusted" if p_value <= SIGNIFICANT else "not_apart"
+
+
+def _with_lead(rows: list[TableRow]) -> list[TableRow]:
+    """Mark the statistic by which each question is led."""
+    ways = dict.fromkeys(
+        (str(row["question"]), str(row["statistic"]), str(row["level"]))
+        for row in rows
+        if row["role"] != "baseline" and not math.isnan(float(str(row["value"])))
+    )
+    leads: dict[str, tuple[str, str, str]] = {}
+    for way in sorted(ways, key=lambda way: (way[1] != "ppa_half", way[2] != "method")):
+        leads.setdefault(way[0], way)
+    for row in rows:
+        way = str(row["question"]), str(row["statistic"]), str(row["level"])
+        row["leads"] = leads.get(way[0]) == way
+    return rows
