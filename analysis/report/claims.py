@@ -15,16 +15,13 @@ import pandas as pd
 
 from analysis.printing import counted
 from analysis.report.claims_metrics import (
-    ceiling_claims,
     coverage_limits,
     flip_limits,
-    metric_claims,
     selection_limits,
 )
 from analysis.report.claims_pairs import (
     calibration_claims,
     human_pair_claims,
-    pair_claims,
     side_claims,
     tie_limits,
 )
@@ -36,6 +33,7 @@ from analysis.report.claims_planning import (
     variance_claims,
 )
 from analysis.report.claims_strata import needed_limits, stratum_claims
+from analysis.report.verdict_claims import tie_claims, verdict_claims
 from analysis.report.wording import (
     FEW_METHODS,
     FEW_STORIES,
@@ -68,13 +66,12 @@ class Said:
     limits: Kinds
 
 
-def both(tables: ResultTables, permutations: int, confidence: float) -> Said:
+def both(tables: ResultTables, confidence: float) -> Said:
     """Return what the data support, and what they do not.
 
-    `permutations` is how many the tests between metrics made at most, `confidence` the
-    coverage of the intervals.
+    `confidence` is the coverage of the intervals.
     """
-    every = [list(kind) for kind in _claims(tables, permutations, confidence)]
+    every = [list(kind) for kind in _claims(tables, confidence)]
     shown, unshown = (
         tuple(
             tuple(text for is_shown, text in kind if is_shown is wanted)
@@ -84,7 +81,7 @@ def both(tables: ResultTables, permutations: int, confidence: float) -> Said:
     )
     few = tuple(_few_methods(tables))
     stories = tuple(_few_stories(tables))
-    further = tuple(tuple(kind) for kind in _limits(tables, flat(shown)))
+    further = tuple(tuple(kind) for kind in _limits(tables))
     return Said(shown, (few, stories, *unshown, *further))
 
 
@@ -113,13 +110,15 @@ def folded(kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return first, more
 
 
-def _limits(tables: ResultTables, shown: tuple[str, ...]) -> Iterator[Iterable[str]]:
+def _limits(tables: ResultTables) -> Iterator[Iterable[str]]:
     if "correlations" in tables:
         correlations = tables["correlations"]
         yield coverage_limits(tables)
         yield flip_limits(correlations, tables.get("pairwise_accuracy"))
         yield _coefficient_limits(correlations)
-    yield selection_limits(tables, list(shown))
+    if "verdicts" in tables:
+        yield tie_claims(tables["verdicts"])
+        yield selection_limits(tables["verdicts"])
     if "pairwise_accuracy" in tables:
         yield tie_limits(tables["pairwise_accuracy"])
     if "needed" in tables:
@@ -143,7 +142,7 @@ def _have_intervals(tables: ResultTables) -> bool:
 
 
 def _few_stories(tables: ResultTables) -> Iterator[str]:
-    """Say that intervals over few stories are too narrow."""
+    """Say that resampled intervals over few stories are too narrow."""
     if not _have_intervals(tables):
         return
     counts = [
@@ -154,22 +153,19 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
     if 1 < most < FEW_STORIES:
         yield (
-            f"Only {most} stories: intervals that draw stories are too narrow with so "
-            "few, so what stands clear of its limit by little is open."
+            f"Only {most} stories: intervals of means, ranks and agreement, which "
+            "resample them, are too narrow with so few, so what stands clear of its "
+            "limit by little is open."
         )
 
 
-def _claims(
-    tables: ResultTables, permutations: int, confidence: float
-) -> Iterator[Iterable[ClaimText]]:
-    pairs = partial(pair_claims, confidence=confidence)
+def _claims(tables: ResultTables, confidence: float) -> Iterator[Iterable[ClaimText]]:
     sides = partial(side_claims, confidence=confidence)
     rankings = partial(_leaders, n="n_rankings", noun="ranking")
     # A table, what is said of it, and tables that are looked at beside it.
     kinds: tuple[tuple[str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...]
     kinds = (
-        ("correlations", ceiling_claims, "agreement"),
-        ("pairwise_accuracy", pairs, "accuracy_comparisons", "hypotheses"),
+        ("verdicts", verdict_claims),
         ("human_pairs", human_pair_claims),
         ("calibration", calibration_claims),
         ("agreement", _people),
@@ -183,8 +179,6 @@ def _claims(
         ("stability", stability_claims),
         ("judges", judge_claims),
     )
-    if "correlations" in tables:
-        yield metric_claims(tables, permutations)
     for name, claims, *others in kinds:
         if name in tables:
             yield claims(tables[name], *map(tables.get, others))

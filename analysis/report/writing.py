@@ -156,7 +156,7 @@ def write_report(
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
         confidence = float(run.set_index("key")["value"]["confidence"])
-        said = claims.both(analysis.tables, analysis.permutations, confidence)
+        said = claims.both(analysis.tables, confidence)
         _write(staging / "report.json", _as_json(title, analysis, run, said))
         drawn = figures.all_figures(analysis.tables, analysis.cells)
         note = static_figures.write_images(drawn, staging / "figures", images)

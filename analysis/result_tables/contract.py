@@ -47,15 +47,12 @@ class Analysis:
     resampled
         Table to the clusters that were drawn for its intervals; none of a table
         without intervals.
-    permutations
-        How many the tests between metrics made at most.
     """
 
     tables: dict[str, pd.DataFrame]
     cells: pd.DataFrame
     notes: tuple[str, ...]
     resampled: Mapping[str, tuple[str, ...]]
-    permutations: int
 
 
 class TableCollector:
@@ -104,9 +101,7 @@ class TableCollector:
             if name in tables
             and tables[name].filter(regex="low$").notna().any(axis=None)
         }
-        return Analysis(
-            tables, cells, self.notes.sentences(), resampled, self.options.resamples
-        )
+        return Analysis(tables, cells, self.notes.sentences(), resampled)
 
 
 def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:

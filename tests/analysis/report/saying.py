@@ -3,9 +3,9 @@
 from analysis.report.claims import both, flat
 
 
-def sentences(tables, permutations, confidence=0.95):
-    return flat(both(tables, permutations, confidence).claims)
+def sentences(tables, confidence=0.95):
+    return flat(both(tables, confidence).claims)
 
 
-def limits(tables, permutations, confidence=0.95):
-    return flat(both(tables, permutations, confidence).limits)
+def limits(tables, confidence=0.95):
+    return flat(both(tables, confidence).limits)

@@ -22,7 +22,7 @@ def test_variance_names_the_largest_shares_and_the_methods():
         ("method x story", -0.1, 0.0, -0.2, 0.1),
     )
     empty = pd.DataFrame({"half_width": [], "low": []})
-    assert sentences({"power": empty, "variance": table}, 0) == (
+    assert sentences({"power": empty, "variance": table}) == (
         "q: of the variance of ratings, 50 % [40, 60] comes with the story, 35 % "
         "[30, 40] with what is left over, 10 % [5, 15] with the annotator and 5 % "
         "[2, 10] with the method.",
@@ -31,7 +31,7 @@ def test_variance_names_the_largest_shares_and_the_methods():
 
 def test_variance_is_no_claim_of_an_alignment():
     table = variance(("method", 1.0, 1.0, 0.5, 2.0))
-    assert sentences({"variance": table}, 0) == ()
+    assert sentences({"variance": table}) == ()
 
 
 def subset(*rows):
@@ -48,7 +48,7 @@ def test_a_subset_orders_alike_where_the_interval_is_above_zero():
         ("occm", "kendall", 0.3, -0.1, 0.7),
         ("cids", "spearman", -0.9, -1, -0.8),
     )
-    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    shown, not_shown = sentences({"subset": table}), limits({"subset": table})
     assert shown == (
         "lite orders the methods like the whole by 2 of 3 scores: Kendall's tau-b from "
         "0.60 [0.20, 0.90] (cids) to 0.80 [0.50, 1.00] (csd), n = 12 methods.",
@@ -72,7 +72,7 @@ def test_three_methods_in_order_show_nothing_of_a_subset():
 
 def test_a_subset_without_intervals_shows_nothing():
     table = subset(("cids", "kendall", 1.0, NAN, NAN))
-    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    shown, not_shown = sentences({"subset": table}), limits({"subset": table})
     assert shown == ()
     assert "is not shown to order the methods" in not_shown[0]
 
@@ -94,7 +94,7 @@ def test_a_subset_moves_means_where_the_interval_leaves_zero_out():
         ("csd", "difference_percent", 2.0, 1.0, 3.0),
         ("occm", "difference_percent", 0.5, -6.0, 7.0),
     )
-    shown, not_shown = sentences({"subset": table}, 0), limits({"subset": table}, 0)
+    shown, not_shown = sentences({"subset": table}), limits({"subset": table})
     assert shown == (
         "lite moves the mean of 2 of 3 scores: by −3.00 % [−4.00, −2.00] at most "
         "(cids).",
@@ -127,8 +127,8 @@ def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
         ]
     )
     shown, not_shown = (
-        sentences({"best_subset": table}, 0),
-        limits({"best_subset": table}, 0),
+        sentences({"best_subset": table}),
+        limits({"best_subset": table}),
     )
     assert shown == (
         "5 chosen stories keep the order by cids better than random ones, for methods "
@@ -146,12 +146,12 @@ def test_a_judge_over_trials():
         ("sd_output", "m", 9.0, 8.0, 10.0),
     ]
     table = pd.DataFrame(rows, columns=columns).assign(question="q", metric="gpt")
-    assert sentences({"stability": table}, 0) == (
+    assert sentences({"stability": table}) == (
         "q: from trial to trial gpt moves the score of an output by 0.40 [0.30, 0.50] "
         "(standard deviation) and gives one and the same in 25 % [20, 30] of outputs; "
         "of the mean of a method this is 10 % [5, 20] of how far methods stand apart.",
     )
-    assert sentences({"stability": table.assign(value=NAN)}, 0) == ()
+    assert sentences({"stability": table.assign(value=NAN)}) == ()
 
 
 def judges(*rows):
@@ -167,7 +167,7 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
         ("people", "gpt", "story", 0.4, 0.3, 0.5),
         ("gpt", "qwen", "pooled", 0.1, -0.1, 0.3),
     )
-    shown, not_shown = sentences({"judges": table}, 0), limits({"judges": table}, 0)
+    shown, not_shown = sentences({"judges": table}), limits({"judges": table})
     assert shown == (
         "q: people and gpt agree inside stories: Kendall's tau-b 0.40 [0.30, 0.50], "
         "n = 90.",
@@ -179,7 +179,7 @@ def test_judges_agree_where_the_interval_says_so_inside_stories_first():
 
 def test_judges_that_were_compared_inside_methods_only():
     table = judges(("people", "gpt", "within_method", 0.4, 0.3, 0.5))
-    assert sentences({"judges": table}, 0) == (
+    assert sentences({"judges": table}) == (
         "q: people and gpt agree within methods: Kendall's tau-b 0.40 [0.30, 0.50], "
         "n = 90.",
     )
@@ -207,7 +207,7 @@ def test_one_coefficient_of_a_level_speaks_for_the_others():
         ("pearson", "story", 99, NAN),
         ("gap", "story", 40, NAN),
     )
-    assert limits({"needed": table}, 0) == (
+    assert limits({"needed": table}) == (
         "q: a half-width of 0.051 for Kendall's tau-b of k inside stories would need "
         "about 11 stories, all else as here.",
         "q: a half-width of 0.051 for the difference of the two best methods of k "
