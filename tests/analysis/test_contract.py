@@ -7,6 +7,7 @@ statsmodels, krippendorff and plain loops over the rows as they were written.
 import csv
 import io
 import itertools
+import json
 import math
 import re
 
@@ -19,6 +20,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import main
+from analysis.report.verdict_claims import tie_claims, verdict_claims
 
 METHODS = ("=SUM(A1)", 'Zé "Δ"', "a, b", "Ünö", "狐")
 STORIES = tuple(f"s {i}, “{c}”" for i, c in enumerate("äbçdéf"))
@@ -591,6 +593,23 @@ def test_comparisons_are_differences_adjusted_by_holm(drawn):
         known = rows["p_value"].notna()
         adjusted = multipletests(rows.loc[known, "p_value"], method="holm")[1]
         np.testing.assert_allclose(rows.loc[known, "p_adjusted"], adjusted)
+
+
+def test_what_is_said_of_metrics_follows_from_rows_of_verdicts(run):
+    """The sentences of a report come again from its table alone."""
+    out = run("align", *ALL, resamples="60")
+    told = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    table = pd.DataFrame(told["tables"]["verdicts"])
+    assert not table.empty
+    words = list(verdict_claims(table))
+    assert {table.loc[i, "verdict"] for i in table.index} >= {"cannot be told", ""}
+    for shown, text in words:
+        assert text in told["claims" if shown else "limits"]
+    for text in tie_claims(table):
+        assert text in told["limits"]
+    # Nothing else is said of a metric's agreement.
+    agreeing = [x for x in told["claims"] if "agrees with people" in x]
+    assert set(agreeing) <= {text for shown, text in words if shown}
 
 
 def test_p_values_are_never_zero(drawn):
