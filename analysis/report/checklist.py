@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.printing import counted
-from analysis.reading.scores import BASELINE, BASELINES
+from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.figure_layout import (
     COEFFICIENT_NAMES,
     LEVEL_NAMES,
@@ -31,6 +31,7 @@ def answers(
     notes: Sequence[str],
     run: Mapping[str, str],
     drawn: Sequence[str],
+    by_error: Sequence[str] = (),
 ) -> list[ChecklistAnswer]:
     """Return what a reviewer asks and what this report answers, in a fixed order.
 
@@ -44,6 +45,8 @@ def answers(
         The run table as key to value.
     drawn
         What was resampled, in words.
+    by_error
+        Tables whose intervals are by a standard error instead.
 
     Returns
     -------
@@ -56,7 +59,7 @@ def answers(
         *_agreement(tables),
         *_coefficients(tables),
         *_pairs(tables),
-        *_uncertainty(drawn, run),
+        *_uncertainty(drawn, by_error, run),
         *_tests(tables),
         *_board(tables),
         *_other(tables, run),
@@ -194,15 +197,29 @@ def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         f"{', '.join(names) or 'no coefficient'} at {', '.join(levels) or 'no level'}; "
         "every row of the table names both.",
     )
-    yield (
-        "The same items for all metrics?",
-        "Yes: each question's metrics are compared on the cells that people and all of "
-        "them cover; remarks list what was dropped.",
-    )
+    yield "The same items for all metrics?", _same_items(known)
     yield (
         "Which sign is good?",
         "Positive always means agreement: lower-is-better metrics are turned first.",
     )
+
+
+def _same_items(known: pd.DataFrame) -> str:
+    """Say over what metrics are compared, also where a coefficient is undefined."""
+    text = (
+        "The same cells: each question's metrics are compared on those that people and "
+        "all of them cover; remarks list what was dropped."
+    )
+    inside = known[known["level"] == "story"]
+    spread = inside.groupby(["dimension", "coefficient"])["n_groups"].nunique()
+    if (spread > 1).any():
+        low, high = inside["n_groups"].min(), inside["n_groups"].max()
+        text += (
+            " But not the same stories where coefficients are averaged inside them "
+            f"({low:.0f} to {high:.0f}): a metric that ties all methods of a story has "
+            "none there, so nothing is called best by them."
+        )
+    return text
 
 
 def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
@@ -218,12 +235,14 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
             "strict and half.",
         )
     base = pairwise[(pairwise["metric"] == BASELINE) & pairwise["ppa_half"].notna()]
+    guess = pairwise[pairwise["metric"] == RANDOM]
     if len(base):
         yield (
             "What is chance?",
             f"The constant baseline: {per_cent(base['ppa_half'].mean())} half, "
             f"{per_cent(base['ppa_strict'].mean())} strict, acc_eq up to "
-            f"{per_cent(base['acc_eq'].max())}. Guessing: 50 % both ways.",
+            f"{per_cent(base['acc_eq'].max())}. Guessing: 50 % half and strict, acc_eq "
+            f"up to {per_cent(guess['acc_eq'].max())}.",
         )
     sources = sorted(set(pairwise["source"]))
     words = {
@@ -244,13 +263,19 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
 
 
 def _uncertainty(
-    drawn: Sequence[str], run: Mapping[str, str]
+    drawn: Sequence[str], by_error: Sequence[str], run: Mapping[str, str]
 ) -> Iterator[ChecklistAnswer]:
-    text = "There are none: --resamples 0."
+    parts = []
     if drawn:
         times = f"{run['resamples']} times at {run['confidence']}"
-        text = f"Whole clusters, {times}: {'; '.join(drawn)}."
-    yield "What do the intervals resample?", text
+        parts.append(f"Whole clusters, {times}: {'; '.join(drawn)}.")
+    if by_error:
+        parts.append(
+            "By a standard error for what the columns drawn and test name: "
+            f"{', '.join(by_error)}."
+        )
+    none = "There are none: --resamples 0."
+    yield "What do the intervals draw?", " ".join(parts) or none
 
 
 def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
@@ -262,33 +287,25 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
             f"Yes, Holm: {int((known <= SIGNIFICANT).sum())} of {len(known)} "
             "differences have an adjusted p of .05 or less.",
         )
-    clusters = tables.get("clusters")
-    if clusters is not None and len(clusters):
-        yield "Which metrics are not worse than the best?", _not_worse(clusters)
+    verdicts = tables.get("verdicts")
+    if verdicts is not None and len(verdicts):
+        yield "Which metrics are not worse than the best?", _not_worse(verdicts)
 
 
-def _not_worse(clusters: pd.DataFrame) -> str:
-    """Count them at the first level and coefficient of the page."""
-    known = clusters[clusters["cluster"].notna()]
-    for coefficient in COEFFICIENT_NAMES:
-        for level in ("story", "pooled", "method"):
-            rows = known[
-                (known["coefficient"] == coefficient) & (known["level"] == level)
-            ]
-            if rows.empty:
-                continue
-            counts = [
-                (
-                    str(question),
-                    f"{int(own['not_worse_than_best'].astype(bool).sum())} "
-                    f"of {len(own)}",
-                    float(own["not_worse_than_best"].mean()),
-                )
-                for question, own in rows.groupby("question", sort=True)
-            ]
-            name = f"{COEFFICIENT_NAMES[coefficient]}, {LEVEL_NAMES[level]}"
-            return f"{name}: {_spread(counts)}; the table of clusters names them."
-    return "Not known: no test was made."
+def _not_worse(verdicts: pd.DataFrame) -> str:
+    """Count those in the first cluster of the statistic that leads each question."""
+    leading = verdicts[verdicts["leads"] & verdicts["cluster"].notna()]
+    counts = [
+        (
+            str(question),
+            f"{int((own['cluster'] == 1).sum())} of {len(own)}",
+            float((own["cluster"] == 1).mean()),
+        )
+        for question, own in leading.groupby("question", sort=True)
+    ]
+    if not counts:
+        return "Not known: no test was made."
+    return f"{_spread(counts)}; the table of verdicts names them."
 
 
 def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:

@@ -60,10 +60,32 @@ Kinds = tuple[tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class Said:
-    """What the data show, and what they do not."""
+    """What the data show, and what they do not.
 
+    Attributes
+    ----------
+    verdicts
+        What is said of metrics: whether they are shown to agree, and how it reads.
+    claims, limits
+        What else the data show, and what they do not.
+    """
+
+    verdicts: tuple[ClaimText, ...]
     claims: Kinds
     limits: Kinds
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Every sentence that the data show."""
+        return *(text for is_shown, text in self.verdicts if is_shown), *flat(
+            self.claims
+        )
+
+    @property
+    def not_shown(self) -> tuple[str, ...]:
+        """Every sentence that the data do not show."""
+        verdicts = (text for is_shown, text in self.verdicts if not is_shown)
+        return *verdicts, *flat(self.limits)
 
 
 def both(tables: ResultTables, confidence: float) -> Said:
@@ -82,7 +104,10 @@ def both(tables: ResultTables, confidence: float) -> Said:
     few = tuple(_few_methods(tables))
     stories = tuple(_few_stories(tables))
     further = tuple(tuple(kind) for kind in _limits(tables))
-    return Said(shown, (few, stories, *unshown, *further))
+    verdicts: tuple[ClaimText, ...] = ()
+    if "verdicts" in tables:
+        verdicts = tuple(verdict_claims(tables["verdicts"]))
+    return Said(verdicts, shown, (few, stories, *unshown, *further))
 
 
 def flat(kinds: Kinds) -> tuple[str, ...]:
@@ -165,7 +190,6 @@ def _claims(tables: ResultTables, confidence: float) -> Iterator[Iterable[ClaimT
     # A table, what is said of it, and tables that are looked at beside it.
     kinds: tuple[tuple[str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...]
     kinds = (
-        ("verdicts", verdict_claims),
         ("human_pairs", human_pair_claims),
         ("calibration", calibration_claims),
         ("agreement", _people),

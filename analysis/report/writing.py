@@ -24,6 +24,7 @@ from analysis.report import (
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
 from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
@@ -230,8 +231,8 @@ def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> s
     """Return everything as JSON, a row of a table on a line of its own."""
     head = {
         "title": title,
-        "claims": claims.flat(said.claims),
-        "limits": claims.flat(said.limits),
+        "claims": said.shown,
+        "limits": said.not_shown,
         "notes": list(analysis.notes),
     }
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
@@ -276,8 +277,10 @@ def _as_html(
         .render(
             title=title,
             run=values,
+            verdicts=said.verdicts,
             claims=claims.folded(said.claims),
             limits=claims.folded(said.limits),
+            grids=_grids(analysis),
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
@@ -285,13 +288,20 @@ def _as_html(
             sections=_sections(drawn),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
-            asked=checklist.answers(analysis.tables, analysis.notes, values, units),
+            asked=checklist.answers(
+                analysis.tables, analysis.notes, values, units, _by_error(analysis)
+            ),
             tables=listed_tables({**analysis.tables, "run": run}),
             computed=_computed(analysis),
             images_note=images_note,
             version=VERSION,
         )
     )
+
+
+def _grids(analysis: Analysis) -> list[Grid]:
+    verdicts = analysis.tables.get("verdicts")
+    return [] if verdicts is None else verdict_grids(verdicts)
 
 
 def _sections(drawn: list[Figure]) -> list[tuple[str, str, list[Figure]]]:
@@ -342,7 +352,7 @@ def _drawn(analysis: Analysis) -> list[str]:
 
 def _by_error(analysis: Analysis) -> list[str]:
     """Return the tables whose intervals are by a standard error."""
-    drawn = analysis.resampled.items()
+    drawn = sorted(analysis.resampled.items())
     return [
         table
         for table, parts in drawn

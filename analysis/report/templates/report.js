@@ -59,6 +59,20 @@
     });
   }
 
+  for (const table of document.querySelectorAll("table.grid")) {
+    for (const button of table.querySelectorAll("button.sort")) {
+      button.addEventListener("click", () => {
+        const head = button.closest("th");
+        const value = (row) => Number(row.cells[head.cellIndex].dataset.value || -9);
+        const rows = [...table.tBodies[0].rows].sort((a, b) => value(b) - value(a));
+        table.tBodies[0].append(...rows);
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", "descending");
+        say(`Sorted by ${button.textContent}`);
+      });
+    }
+  }
+
   const opened = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
     if (target?.matches("details")) target.open = true;

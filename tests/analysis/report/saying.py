@@ -1,11 +1,11 @@
 """Sentences of a report as tests read them: all kinds in one."""
 
-from analysis.report.claims import both, flat
+from analysis.report.claims import both
 
 
 def sentences(tables, confidence=0.95):
-    return flat(both(tables, confidence).claims)
+    return both(tables, confidence).shown
 
 
 def limits(tables, confidence=0.95):
-    return flat(both(tables, confidence).limits)
+    return both(tables, confidence).not_shown

@@ -1,0 +1,204 @@
+"""Every metric by every statistic, as one table a question: words of verdicts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.printing import counted
+from analysis.report.wording import number, per_cent, records
+from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
+
+# Statistics and levels in reading order: what knows ties first.
+STATISTICS = (*ACCURACIES, "spa", "kendall", "spearman", "pearson", "kendall_c")
+LEVELS = ("pairs", "story", "pooled", "within_method", "method")
+SHARES = (*ACCURACIES, "spa")
+TITLES = {
+    "ppa_half": "PPA half",
+    "acc_eq": "acc_eq",
+    "spa": "SPA",
+    "kendall": "τ",
+    "spearman": "ρ",
+    "pearson": "r",
+    "kendall_c": "τ-c",
+}
+OF_LEVELS = {
+    "story": "story",
+    "pooled": "pooled",
+    "within_method": "within methods",
+    "method": "method",
+}
+# What is counted, where all metrics of a column have the same number.
+COUNTED = {
+    "ppa_half": ("pair", "pairs"),
+    "acc_eq": ("pair", "pairs"),
+    "spa": ("pair of methods", "pairs of methods"),
+    "method": ("method", "methods"),
+    "story": ("story", "stories"),
+    "within_method": ("method", "methods"),
+    "pooled": ("output", "outputs"),
+}
+Way = tuple[str, str, str]  # statistic, level, source
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One number: its text, interval, cluster, how it is sorted, and what it shows."""
+
+    text: str = ""
+    interval: str = ""
+    cluster: str = ""
+    sorts: str = ""
+    shows: str = ""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One metric, or what it is held against."""
+
+    name: str
+    role: str
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """All metrics of a question; columns are a title and what is counted there."""
+
+    question: str
+    columns: tuple[tuple[str, str], ...]
+    lines: tuple[Line, ...]
+    references: tuple[Line, ...]
+
+
+def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
+    """Return a table of each question, the highest metric first, declared ones marked.
+
+    Columns are the statistics; the one by which the question is led comes first.
+    """
+    return [
+        _grid(str(question), records(rows))
+        for question, rows in verdicts.groupby("question", sort=True)
+    ]
+
+
+def letter(number: int) -> str:
+    """Return the letter of a cluster.
+
+    Examples
+    --------
+    >>> letter(1), letter(26), letter(27)
+    ('a', 'z', 'aa')
+    """
+    before, last = divmod(number - 1, 26)
+    return (letter(before) if before else "") + chr(ord("a") + last)
+
+
+def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
+    by_way: dict[Way, dict[str, dict[str, Any]]] = {}
+    for row in rows:
+        way = str(row["statistic"]), str(row["level"]), str(row["source"])
+        by_way.setdefault(way, {})[str(row["metric"])] = row
+    leading = {way for way, own in by_way.items() if _any(own, "leads")}
+    ways = sorted(by_way, key=lambda way: (way not in leading, *_place(way)))
+    sources = {way[2] for way in ways}
+    real = [row for row in rows if row["role"] != "baseline"]
+    roles = {str(row["metric"]): str(row["role"]) for row in real}
+    first = by_way[ways[0]]
+    names = sorted(roles, key=lambda name: (-_number(first.get(name), "value"), name))
+    lines = [
+        Line(name, roles[name], tuple(_cell(name, by_way[way], way) for way in ways))
+        for name in names
+    ]
+    references = [_reference("chance", by_way, ways)]
+    ceiling = _reference("ceiling", by_way, ways)
+    if any(cell.text for cell in ceiling.cells):
+        references.append(ceiling)
+    columns = tuple(
+        (_title(way, several=len(sources) > 1), _counted(by_way[way], way))
+        for way in ways
+    )
+    return Grid(question, columns, tuple(lines), tuple(references))
+
+
+def _place(way: Way) -> tuple[int, int, str]:
+    return LEVELS.index(way[1]), STATISTICS.index(way[0]), way[2]
+
+
+def _any(own: dict[str, dict[str, Any]], name: str) -> bool:
+    return any(bool(row[name]) for row in own.values())
+
+
+def _number(row: dict[str, Any] | None, name: str) -> float:
+    """Return a number of a row; where there is none, one below all."""
+    known = row is not None and bool(pd.Series([row[name]]).notna().all())
+    return float(row[name]) if row is not None and known else -9.0
+
+
+def _title(way: Way, *, several: bool) -> str:
+    statistic, level, source = way
+    of = OF_LEVELS.get(level, "") if statistic not in SHARES else ""
+    title = f"{of} {TITLES[statistic]}".strip()
+    return f"{title}, {source}" if several and level == "pairs" else title
+
+
+def _counts(own: dict[str, dict[str, Any]], way: Way) -> set[float]:
+    real = [row for row in own.values() if row["role"] != "baseline"]
+    return {_number(row, _n(way)) for row in real if _number(row, "value") > -9}
+
+
+def _counted(own: dict[str, dict[str, Any]], way: Way) -> str:
+    """Return what is counted in a column: the number, where it is one for all."""
+    counts = _counts(own, way)
+    noun, nouns = COUNTED[way[0] if way[0] in SHARES else way[1]]
+    return counted(counts.pop(), noun, nouns) if len(counts) == 1 else f"· {nouns}"
+
+
+def _cell(metric: str, own: dict[str, dict[str, Any]], way: Way) -> Cell:
+    row = own.get(metric)
+    value = _number(row, "value")
+    if row is None or value == -9:
+        return Cell(sorts="-9")
+    is_share = way[0] in SHARES
+    low, high = _number(row, "low"), _number(row, "high")
+    parts = [_bounds([low, high], is_share=is_share)] * (low > -9 and high > -9)
+    if len(_counts(own, way)) > 1:
+        parts.append(f"· {_number(row, _n(way)):.0f}")
+    clusters = {_number(other, "cluster") for other in own.values()} - {-9.0}
+    cluster = _number(row, "cluster")
+    return Cell(
+        per_cent(value) if is_share else number(value),
+        " ".join(parts),
+        letter(int(cluster)) if cluster > 0 and len(clusters) > 1 else "",
+        f"{value:.6f}",
+        {AGREES: "agrees", DOES_NOT: "below"}.get(str(row["verdict"]), ""),
+    )
+
+
+def _n(way: Way) -> str:
+    """Return what is counted: stories, or methods, that are averaged; else points."""
+    return "n_groups" if way[1] in ("story", "within_method") else "n"
+
+
+def _bounds(values: Sequence[float], *, is_share: bool) -> str:
+    texts = [
+        f"{100 * value:.0f}".replace("-", "\N{MINUS SIGN}")
+        if is_share
+        else number(value)
+        for value in values
+    ]
+    return f"{texts[0]} to {texts[1]}"
+
+
+def _reference(
+    name: str, by_way: dict[Way, dict[str, dict[str, Any]]], ways: list[Way]
+) -> Line:
+    """Return what chance makes of each statistic, or one annotator reaches."""
+    cells = []
+    for way in ways:
+        known = {_number(row, name) for row in by_way[way].values()} - {-9.0}
+        texts = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
+        cells.append(Cell(texts[0] if len(texts) == 1 else ""))
+    titles = {"chance": "Chance", "ceiling": "One annotator"}
+    return Line(titles[name], "reference", tuple(cells))

@@ -1,0 +1,105 @@
+"""The table of the first screen: every metric by every statistic."""
+
+import pandas as pd
+import pytest
+
+from analysis.report.verdict_grid import verdict_grids
+from tests.analysis.test_verdicts import (
+    NAN,
+    compared,
+    correlations,
+    meant,
+    pairwise,
+    verdicts,
+)
+
+
+def column(grid, title):
+    return [name for name, _count in grid.columns].index(title)
+
+
+def cells(grid, title):
+    place = column(grid, title)
+    return {line.name: line.cells[place] for line in grid.lines}
+
+
+def test_what_leads_a_question_stands_first_and_the_highest_metric_on_top():
+    table = verdicts(
+        pairwise_accuracy=pairwise({}, {"metric": "fid", "ppa_half": 0.8}),
+        correlations=correlations({}, {"metric": "fid", "level": "pooled", "n": 90}),
+        hypotheses=meant("csd"),
+    )
+    (grid,) = verdict_grids(table)
+    titles = [title for title, _ in grid.columns]
+    assert titles == ["PPA half", "acc_eq", "pooled τ", "method τ"]
+    assert [line.name for line in grid.lines] == ["fid", "csd"]
+    assert [line.role for line in grid.lines] == ["exploratory", "declared"]
+    counts = dict(grid.columns)
+    assert counts["PPA half"] == "90 pairs"
+    assert counts["acc_eq"] == "120 pairs"
+    assert counts["method τ"] == "23 methods"
+    one = cells(grid, "PPA half")["csd"]
+    assert (one.text, one.interval, one.shows) == ("70 %", "60 to 80", "agrees")
+    # A metric without a coefficient has an empty cell.
+    assert cells(grid, "method τ")["fid"].text == ""
+
+
+def test_chance_and_one_annotator_are_rows_beside_the_metrics():
+    people = pd.DataFrame(
+        {
+            "question": "look",
+            "source": "ratings",
+            "metric": ["one annotator", "csd"],
+            "value": [0.8, 0.66],
+        }
+    )
+    table = verdicts(pairwise_accuracy=pairwise({}), human_pairs=people)
+    (grid,) = verdict_grids(table)
+    names = [line.name for line in grid.references]
+    assert names == ["Chance", "One annotator"]
+    chance, one = ([cell.text for cell in line.cells] for line in grid.references)
+    assert chance == ["50 %", "42 %"]
+    assert one == ["80 %", ""]
+    (alone,) = verdict_grids(verdicts(pairwise_accuracy=pairwise({})))
+    assert [line.name for line in alone.references] == ["Chance"]
+
+
+@pytest.mark.parametrize(("p_value", "letters"), [(0.01, ["a", "b"]), (0.5, ["", ""])])
+def test_letters_stand_where_tests_set_metrics_apart(p_value, letters):
+    values = {"csd": 0.7, "fid": 0.6}
+    tests = compared(
+        values,
+        {("csd", "fid"): p_value},
+        question="look",
+        source="ratings",
+        statistic="ppa_half",
+    )
+    rows = [{"metric": name, "ppa_half": value} for name, value in values.items()]
+    table = verdicts(pairwise_accuracy=pairwise(*rows), accuracy_comparisons=tests)
+    found = cells(verdict_grids(table)[0], "PPA half")
+    assert [found[name].cluster for name in values] == letters
+
+
+def test_the_number_of_stories_stands_in_each_cell_where_it_differs():
+    changes = [
+        {"metric": name, "level": "story", "n_groups": n}
+        for name, n in (("csd", 40), ("fid", 12))
+    ]
+    (grid,) = verdict_grids(verdicts(correlations=correlations(*changes)))
+    assert grid.columns == (("story τ", "· stories"),)
+    assert cells(grid, "story τ")["fid"].interval == "0.20 to 0.70 · 12"
+
+
+def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
+    rows = {"ppa_half": 0.3}, {"metric": "fid", "ppa_half": NAN, "p_half": NAN}
+    (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise(*rows)))
+    found = cells(grid, "PPA half")
+    assert found["csd"].shows == "below"
+    assert (found["fid"].text, found["fid"].shows) == ("", "")
+
+
+def test_two_kinds_of_answers_are_columns_of_one_table():
+    both = pd.concat([pairwise({}), pairwise({}).assign(source="choices")])
+    (grid,) = verdict_grids(verdicts(pairwise_accuracy=both))
+    titles = [title for title, _ in grid.columns]
+    assert {"PPA half, choices", "PPA half, ratings"} <= set(titles)
