@@ -14,8 +14,8 @@ RUN = {
 NAN = float("nan")
 
 
-def asked(tables=None, notes=(), drawn=(), run=RUN):
-    return dict(answers(tables or {}, notes, run, drawn))
+def asked(tables=None, notes=(), drawn=(), by_error=(), run=RUN):
+    return dict(answers(tables or {}, notes, run, drawn, by_error))
 
 
 def agreement(**changes):
@@ -112,13 +112,41 @@ def test_the_side_is_told_with_the_interval_that_draws_clusters():
     assert "no interval that draws clusters" in bare["Does the side decide?"]
 
 
-def test_resamples_and_seed():
-    told = asked(drawn=["stories for correlations"])
-    assert told["What do the intervals resample?"] == (
-        "Whole clusters, 20 times at 0.95: stories for correlations."
+def test_intervals_and_seed():
+    question = "What do the intervals draw?"
+    told = asked(drawn=["stories for agreement"], by_error=["correlations"])
+    assert told[question] == (
+        "Whole clusters, 20 times at 0.95: stories for agreement. By a standard error "
+        "for what the columns drawn and test name: correlations."
     )
     assert told["Can it be made again?"].startswith("Seed 7")
-    assert asked()["What do the intervals resample?"].startswith("There are none")
+    assert asked()[question].startswith("There are none")
+
+
+def test_coefficients_over_other_stories_are_not_called_the_same():
+    row = {"dimension": "q", "coefficient": "kendall", "level": "story", "value": 0.5}
+    question = "The same items for all metrics?"
+    rows = [row | {"metric": m, "n_groups": n} for m, n in (("a", 40), ("b", 12))]
+    told = asked({"correlations": pd.DataFrame(rows)})[question]
+    assert "not the same stories" in told
+    assert "(12 to 40)" in told
+    same = pd.DataFrame(rows).assign(n_groups=40)
+    assert "stories" not in asked({"correlations": same})[question]
+
+
+def test_the_best_are_those_of_the_statistic_that_leads():
+    verdicts = pd.DataFrame(
+        {
+            "question": "q",
+            "leads": [True, True, True, False],
+            "cluster": [1, 1, 2, 1],
+        }
+    )
+    told = asked({"verdicts": verdicts})["Which metrics are not worse than the best?"]
+    assert told == "q 2 of 3; the table of verdicts names them."
+    untested = verdicts.assign(cluster=NAN)
+    told = asked({"verdicts": untested})
+    assert told["Which metrics are not worse than the best?"].startswith("Not known")
 
 
 def test_a_leaderboard_of_rankings_says_that_there_are_no_ties():

@@ -198,27 +198,25 @@ def test_few_methods_are_a_limit(n):
 
 
 def test_of_many_sentences_the_first_of_each_kind_stand_open():
-    method = {"level": "method", "n": 23}
-    questions = [method | {"dimension": f"q{i}"} for i in range(9)]
-    table = pd.DataFrame(verdict_rows({"correlations": correlations(*questions)}))
-    agreement = pd.DataFrame(
-        {
-            "question": ["p"],
-            "statistic": "alpha_ordinal",
-            "value": 0.5,
-            "low": 0.4,
-            "high": 0.6,
-            "n_annotators": 3,
-            "n_units": 9,
-        }
-    )
-    said = both({"verdicts": table, "agreement": agreement}, 0.95)
+    """Nine first places, each of a criterion of its own, and people who agree."""
+    boards = [board(1, 1).assign(criterion=f"q{i}") for i in range(9)]
+    tables = {"leaderboard": pd.concat(boards), "agreement": agreement(question="p")}
+    said = both(tables, 0.95)
     first, more = folded(said.claims)
     assert (len(first), len(more)) == (6, 4)
     assert set(first) | set(more) == set(flat(said.claims))
-    assert first[-1].startswith("p: people agree beyond chance")
-    few = both({"verdicts": table[:7], "agreement": agreement}, 0.95)
+    assert first[0].startswith("p: people agree beyond chance")
+    few = both(tables | {"leaderboard": pd.concat(boards[:7])}, 0.95)
     assert folded(few.claims) == (flat(few.claims), ())
+
+
+def test_sentences_about_metrics_stand_apart_from_the_others():
+    rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
+    table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
+    said = both({"verdicts": table, "agreement": agreement()}, 0.95)
+    assert [is_shown for is_shown, _ in said.verdicts] == [True, True]
+    assert said.shown == (*(text for _, text in said.verdicts), *flat(said.claims))
+    assert len(flat(said.claims)) == 1
 
 
 @pytest.mark.parametrize(
