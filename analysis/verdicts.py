@@ -7,9 +7,10 @@ One row is one metric held against one question by one statistic. These are all 
    test of a row speak of the same population, and stand in the tables they come from.
 2. Metrics that were declared to measure the question are one family, the others that
    were explored are another. Its p-values are adjusted together (Holm).
-3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT` and its value is
-   above chance; it does not where that value is below. Everything else cannot be told,
-   and `reason` says why.
+3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT`, its interval
+   leaves chance out, and its value is above chance; it does not where that is below.
+   Everything else cannot be told, and `reason` says why. (Over method means the
+   interval is of new methods and the test of these, so that the two can differ.)
 4. Over fewer than `FEW_METHODS` method means nothing can be told, whatever the p-value.
 5. Metrics are put in an order by `cluster`, which begins anew where a metric is worse
    than every one of the cluster before; and only where all of them are held against the
@@ -57,8 +58,9 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     Notes
     -----
     `reason` is one of ``undefined``, ``untested``, ``few_methods``, ``below_chance``,
-    ``not_apart`` (from chance) and ``not_adjusted`` (apart, but not among so many);
-    empty where the metric agrees, and of baselines, which are not judged.
+    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many) and
+    ``interval`` (apart, but the interval holds chance); empty where the metric agrees,
+    and of baselines, which are not judged.
     """
     rows: list[TableRow] = []
     for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
@@ -239,8 +241,9 @@ def _judged(rows: list[TableRow], hypotheses: pd.DataFrame | None) -> list[Table
 
 def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     """Return verdict and reason of one metric."""
-    value, chance, p_value, n = (
-        float(str(row[key])) for key in ("value", "chance", "p_value", "n")
+    value, low, high, chance, p_value, n = (
+        float(str(row[key]))
+        for key in ("value", "low", "high", "chance", "p_value", "n")
     )
     if math.isnan(value):
         return OPEN, "undefined"
@@ -249,6 +252,8 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     if row["level"] == "method" and n < FEW_METHODS:
         return OPEN, "few_methods"
     if p_adjusted <= SIGNIFICANT:
+        if low <= chance <= high:
+            return OPEN, "interval"
         return (AGREES, "") if value > chance else (DOES_NOT, "below_chance")
     return OPEN, "not_adjusted" if p_value <= SIGNIFICANT else "not_apart"
 

@@ -31,6 +31,7 @@ REASONS = {
     "few_methods": f"fewer than {FEW_METHODS} methods can show nothing",
     "below_chance": "it is below chance",
     "not_apart": "it is not told from chance",
+    "interval": "its interval holds chance",
     "not_adjusted": "it is not told from chance once adjusted for so many metrics",
 }
 # VISTAR demands that a metric prefers what people prefer in so many pairs.

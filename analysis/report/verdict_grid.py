@@ -100,6 +100,7 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     for row in rows:
         way = str(row["statistic"]), str(row["level"]), str(row["source"])
         by_way.setdefault(way, {})[str(row["metric"])] = row
+    by_way = {way: own for way, own in by_way.items() if _counts(own, way)} or by_way
     leading = {way for way, own in by_way.items() if _any(own, "leads")}
     ways = sorted(by_way, key=lambda way: (way not in leading, *_place(way)))
     sources = {way[2] for way in ways}

@@ -14,6 +14,7 @@ from analysis.result_tables.columns import COLUMNS
 from analysis.verdicts import verdict_rows
 
 NAN = float("nan")
+BELOW = {"ppa_half": 0.3, "ppa_half_low": 0.2, "ppa_half_high": 0.4}
 
 
 def pairwise(*changes):
@@ -29,7 +30,7 @@ def pairwise(*changes):
         "n_pairs": 90,
         "n_all_pairs": 120,
         "acc_eq": 0.5,
-        "acc_eq_low": 0.4,
+        "acc_eq_low": 0.44,
         "acc_eq_high": 0.6,
         "p_half": 0.001,
         "p_acc_eq": 0.004,
@@ -79,8 +80,8 @@ def found(table, statistic="ppa_half", level="pairs"):
         ({}, "agrees", ""),
         ({"p_half": 0.05}, "agrees", ""),
         ({"p_half": 0.0501}, "cannot be told", "not_apart"),
-        ({"ppa_half": 0.3}, "does not", "below_chance"),
-        ({"ppa_half": 0.3, "p_half": 0.2}, "cannot be told", "not_apart"),
+        (BELOW, "does not", "below_chance"),
+        (BELOW | {"p_half": 0.2}, "cannot be told", "not_apart"),
         ({"p_half": NAN, "drawn": ""}, "cannot be told", "untested"),
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
@@ -95,7 +96,11 @@ def test_a_metric_agrees_where_its_test_says_so_and_it_is_above_chance(
 
 def test_ties_are_held_against_what_guessing_reaches():
     """.5 is above .42, and .3 above the constant metric but below a guess."""
-    table = verdicts(pairwise_accuracy=pairwise({}, {"metric": "fid", "acc_eq": 0.3}))
+    table = verdicts(
+        pairwise_accuracy=pairwise(
+            {}, {"metric": "fid", "acc_eq": 0.3, "acc_eq_low": 0.2, "acc_eq_high": 0.4}
+        )
+    )
     rows = found(table, "acc_eq")
     assert {row["chance"] for row in rows.values()} == {0.42}
     assert rows["csd"]["verdict"] == "agrees"
@@ -103,7 +108,7 @@ def test_ties_are_held_against_what_guessing_reaches():
     assert rows["csd"]["n"] == 120
     assert list(tie_claims(table)) == [
         "look: where people's ties count too (acc_eq), guessing reaches 42 % of 120 "
-        "pairs, and fewer are right by fid 30 % [40, 60]."
+        "pairs, and fewer are right by fid 30 % [20, 40]."
     ]
 
 
@@ -147,10 +152,12 @@ def test_what_a_question_is_called_decides_nothing(name):
         (9, 0.001, "cannot be told", "few_methods"),
         (10, 0.001, "agrees", ""),
         (10, 0.2, "cannot be told", "not_apart"),
+        (23, 0.02, "cannot be told", "interval"),
     ],
 )
 def test_a_few_methods_show_nothing_whatever_their_order(n, p_value, verdict, reason):
-    table = correlations({"n": n, "p_value": p_value})
+    low = -0.01 if reason == "interval" else 0.2
+    table = correlations({"n": n, "p_value": p_value, "low": low})
     row = found(verdicts(correlations=table), "kendall", "method")["csd"]
     assert (row["verdict"], row["reason"]) == (verdict, reason)
     assert row["decided_by"] == "permuted methods"
@@ -303,7 +310,7 @@ def test_the_words_of_method_means():
     ("change", "words"),
     [
         ({"p_half": 0.3}, "is not shown to agree with people: "),
-        ({"ppa_half": 0.3}, "does not agree with people: "),
+        (BELOW, "does not agree with people: "),
     ],
 )
 def test_what_is_not_shown_is_no_claim(change, words):

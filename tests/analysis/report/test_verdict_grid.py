@@ -5,6 +5,7 @@ import pytest
 
 from analysis.report.verdict_grid import verdict_grids
 from tests.analysis.test_verdicts import (
+    BELOW,
     NAN,
     compared,
     correlations,
@@ -91,11 +92,18 @@ def test_the_number_of_stories_stands_in_each_cell_where_it_differs():
 
 
 def test_what_is_below_chance_is_marked_and_undefined_cells_are_empty():
-    rows = {"ppa_half": 0.3}, {"metric": "fid", "ppa_half": NAN, "p_half": NAN}
+    rows = BELOW, {"metric": "fid", "ppa_half": NAN, "p_half": NAN}
     (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise(*rows)))
     found = cells(grid, "PPA half")
     assert found["csd"].shows == "below"
     assert (found["fid"].text, found["fid"].shows) == ("", "")
+
+
+def test_a_level_at_which_no_metric_has_a_value_is_no_column():
+    undefined = {"level": "story", "value": NAN, "low": NAN, "high": NAN}
+    table = correlations({}, undefined | {"p_value": NAN, "n_groups": 0})
+    (grid,) = verdict_grids(verdicts(correlations=table))
+    assert [title for title, _ in grid.columns] == ["method τ"]
 
 
 def test_two_kinds_of_answers_are_columns_of_one_table():
