@@ -3,8 +3,10 @@
 One row is one metric held against one question by one statistic. These are all rules:
 
 1. What is asked is whether the statistic is what chance makes of it: 0 for a
-   coefficient, a half for half accuracy, what guessing reaches for acc_eq. Interval and
-   test of a row speak of the same population, and stand in the tables they come from.
+   coefficient, a half for half accuracy; for acc_eq what guessing reaches, or tying
+   every pair where that reaches more. Values, intervals and p-values stand in the
+   tables they come from, with what they think of as drawn. SPA has no test, nor a
+   chance that does not depend on people.
 2. Metrics that were declared to measure the question are one family, the others that
    were explored are another. Its p-values are adjusted together (Holm).
 3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT`, its interval
@@ -13,10 +15,12 @@ One row is one metric held against one question by one statistic. These are all 
    interval is of new methods and the test of these, so that the two can differ.)
 4. Over fewer than `FEW_METHODS` method means nothing can be told, whatever the p-value.
 5. Metrics are put in an order by `cluster`, which begins anew where a metric is worse
-   than every one of the cluster before; and only where all of them are held against the
-   same stories, pairs or methods.
+   than every one of the cluster before; `n_better` and `n_worse` count the others that
+   are shown to be better, and worse (Holm over all pairs). All three only where metrics
+   are held against the same stories, pairs or methods, and these are enough.
 6. A question is led by half accuracy, which counts every pair that people decide and
    knows ties, or, where ratings are of whole methods, by the coefficient over these.
+7. A threshold of ties that was tuned on the same pairs shows nothing.
 """
 
 import math
@@ -29,7 +33,7 @@ from analysis.correlation.metric_clusters import cluster_rows
 from analysis.hypotheses import declared
 from analysis.inference.significance import holm
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
-from analysis.reading.scores import BASELINES, RANDOM
+from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
 
 SIGNIFICANT = 0.05
@@ -58,9 +62,9 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     Notes
     -----
     `reason` is one of ``undefined``, ``untested``, ``few_methods``, ``below_chance``,
-    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many) and
-    ``interval`` (apart, but the interval holds chance); empty where the metric agrees,
-    and of baselines, which are not judged.
+    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many),
+    ``interval`` (apart, but the interval holds chance) and ``in_sample``; empty where
+    the metric agrees, and of baselines, which are not judged.
     """
     rows: list[TableRow] = []
     for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
@@ -78,8 +82,9 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
     for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
         ceiling = _ceiling(tables.get("human_pairs"), str(question), str(source))
         for statistic in ACCURACIES:
-            clusters = _accuracy_clusters(rows, comparisons, statistic)
-            chance = float(rows.loc[rows["metric"] == RANDOM, statistic].iloc[0])
+            order = _accuracy_order(rows, comparisons, statistic)
+            baselines = rows.loc[rows["metric"].isin(BASELINES), statistic]
+            chance = float(baselines.max())
             p_value = {"ppa_half": "p_half", "acc_eq": "p_acc_eq"}[statistic]
             family: list[TableRow] = []
             for row in rows.to_dict("records"):
@@ -98,7 +103,8 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "chance": chance,
                         "p_value": row[p_value],
                         "decided_by": row["drawn"],
-                        "cluster": clusters.get(metric, NAN),
+                        "in_sample": statistic == "acc_eq" and row["epsilon_in_sample"],
+                        **order.get(metric, {}),
                     }
                 )
                 if statistic == "ppa_half":
@@ -121,9 +127,9 @@ def _ceiling(
     return dict(zip(own["metric"], own["value"].astype(float), strict=True))
 
 
-def _accuracy_clusters(
+def _accuracy_order(
     rows: pd.DataFrame, comparisons: pd.DataFrame | None, statistic: str
-) -> dict[str, float]:
+) -> dict[str, TableRow]:
     if comparisons is None:
         return {}
     names = {"question": "dimension", "source": "level", "statistic": "coefficient"}
@@ -135,7 +141,7 @@ def _accuracy_clusters(
         high=real[f"{statistic}_high"],
         n=real["n_pairs"],
     )
-    return _clusters(values.rename(columns=names), comparisons.rename(columns=names))
+    return _order(values.rename(columns=names), comparisons.rename(columns=names))
 
 
 def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
@@ -152,10 +158,9 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
         for level, rows in asked[asked["coefficient"] == name].groupby(
             "level", sort=True
         ):
-            clusters: dict[str, float] = {}
-            defined = rows[rows["value"].notna()]
-            if comparisons is not None and defined["n_groups"].nunique() == 1:
-                clusters = _clusters(rows, comparisons)
+            order: dict[str, TableRow] = {}
+            if comparisons is not None and _is_ordered(rows, comparisons):
+                order = _order(rows, comparisons)
             by = {"method": "permuted methods"}.get(str(level))
             yield [
                 {
@@ -169,10 +174,25 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
                     "chance": 0.0,
                     "p_value": row["p_value"],
                     "decided_by": by or row["drawn"],
-                    "cluster": clusters.get(str(row["metric"]), NAN),
+                    **order.get(str(row["metric"]), {}),
                 }
                 for row in rows.to_dict("records")
             ]
+
+
+def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
+    """Tell whether metrics are over the same groups, and over enough methods."""
+    defined = rows[rows["value"].notna()]
+    if defined.empty:
+        return False
+    keys = ["dimension", "level", "coefficient"]
+    if defined["level"].iloc[0] == "method":
+        return bool(defined["n"].max() >= FEW_METHODS)
+    here = (comparisons[keys] == defined[keys].iloc[0]).all(axis=1)
+    of_pairs = comparisons.loc[here & comparisons["difference"].notna(), "n_groups"]
+    if defined["level"].iloc[0] == "pooled":
+        return True
+    return len({*defined["n_groups"], *of_pairs}) == 1
 
 
 def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
@@ -181,15 +201,13 @@ def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
     if soft is None or soft.empty:
         return
     for question, rows in soft.groupby("question", sort=True):
-        clusters: dict[str, float] = {}
+        order: dict[str, TableRow] = {}
         comparisons = tables.get("accuracy_comparisons")
         if comparisons is not None:
             names = {"question": "dimension", "statistic": "coefficient"}
             own = comparisons[comparisons["statistic"] == "spa"].assign(level="method")
             values = rows.assign(statistic="spa", level="method")
-            clusters = _clusters(
-                values.rename(columns=names), own.rename(columns=names)
-            )
+            order = _order(values.rename(columns=names), own.rename(columns=names))
         yield [
             {
                 "question": question,
@@ -199,22 +217,32 @@ def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
                 "statistic": "spa",
                 **{key: row[key] for key in ("value", "low", "high", "n")},
                 "n_groups": row["n_stories"],
-                "chance": 0.5,
+                "chance": NAN,
                 "p_value": NAN,
                 "decided_by": "",
-                "cluster": clusters.get(str(row["metric"]), NAN),
+                **order.get(str(row["metric"]), {}),
             }
             for row in rows.to_dict("records")
         ]
 
 
-def _clusters(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, float]:
-    """Return the cluster of each metric, 1 the best; none where it has none."""
-    return {
-        str(row["metric"]): float(str(row["cluster"]))
+def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRow]:
+    """Return cluster, `n_better` and `n_worse` of each metric that was tested."""
+    keys = ["dimension", "level", "coefficient"]
+    found: dict[str, TableRow] = {
+        str(row["metric"]): {"cluster": row["cluster"], "n_better": 0, "n_worse": 0}
         for row in cluster_rows(values, comparisons)
         if not pd.isna(float(str(row["cluster"])))
     }
+    here = (comparisons[keys] == values[keys].iloc[0]).all(axis=1)
+    apart = comparisons[here & (comparisons["p_adjusted"] <= SIGNIFICANT)]
+    for row in apart.to_dict("records"):
+        names = [str(row["metric_a"]), str(row["metric_b"])]
+        better, worse = names if row["difference"] > 0 else names[::-1]
+        if better in found and worse in found:
+            found[better]["n_worse"] = int(str(found[better]["n_worse"])) + 1
+            found[worse]["n_better"] = int(str(found[worse]["n_better"])) + 1
+    return found
 
 
 def _judged(rows: list[TableRow], hypotheses: pd.DataFrame | None) -> list[TableRow]:
@@ -223,6 +251,8 @@ def _judged(rows: list[TableRow], hypotheses: pd.DataFrame | None) -> list[Table
     for row in rows:
         metric = str(row["metric"])
         row["role"] = "declared" if metric in meant else "exploratory"
+        if math.isnan(float(str(row["p_value"]))):
+            row["decided_by"] = ""
         if metric in BASELINES:
             row |= {"role": "baseline", "verdict": "", "reason": ""}
     for role in ("declared", "exploratory"):
@@ -247,6 +277,8 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     )
     if math.isnan(value):
         return OPEN, "undefined"
+    if row.get("in_sample"):
+        return OPEN, "in_sample"
     if math.isnan(p_value):
         return OPEN, "untested"
     if row["level"] == "method" and n < FEW_METHODS:
@@ -263,7 +295,9 @@ def _with_lead(rows: list[TableRow]) -> list[TableRow]:
     ways = dict.fromkeys(
         (str(row["question"]), str(row["statistic"]), str(row["level"]))
         for row in rows
-        if row["role"] != "baseline" and not math.isnan(float(str(row["value"])))
+        if row["role"] != "baseline"
+        and row["statistic"] != "spa"
+        and not math.isnan(float(str(row["value"])))
     )
     leads: dict[str, tuple[str, str, str]] = {}
     for way in sorted(ways, key=lambda way: (way[1] != "ppa_half", way[2] != "method")):

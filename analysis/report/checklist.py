@@ -289,17 +289,17 @@ def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         )
     verdicts = tables.get("verdicts")
     if verdicts is not None and len(verdicts):
-        yield "Which metrics are not worse than the best?", _not_worse(verdicts)
+        yield "Which metrics does no other beat?", _unbeaten(verdicts)
 
 
-def _not_worse(verdicts: pd.DataFrame) -> str:
-    """Count those in the first cluster of the statistic that leads each question."""
-    leading = verdicts[verdicts["leads"] & verdicts["cluster"].notna()]
+def _unbeaten(verdicts: pd.DataFrame) -> str:
+    """Count those that no test shows to be worse, by what leads each question."""
+    leading = verdicts[verdicts["leads"] & verdicts["n_better"].notna()]
     counts = [
         (
             str(question),
-            f"{int((own['cluster'] == 1).sum())} of {len(own)}",
-            float((own["cluster"] == 1).mean()),
+            f"{int((own['n_better'] == 0).sum())} of {len(own)}",
+            float((own["n_better"] == 0).mean()),
         )
         for question, own in leading.groupby("question", sort=True)
     ]

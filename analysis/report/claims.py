@@ -1,8 +1,8 @@
 """What can be claimed, and what cannot: sentences generated from the numbers.
 
-A sentence is shown by the data when its interval says so, and over method means the
-permutation test as well; the same sentence without an interval, or with one that
-includes the null value, is not.
+Sentences about metrics word the rows of ``verdicts``. Another sentence is shown by the
+data when its interval says so; without an interval, or with one that includes the null
+value, it is not.
 """
 
 import math

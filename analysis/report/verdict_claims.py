@@ -26,34 +26,69 @@ SOURCES = {
     "rankings": "what the majority of annotators ranks higher",
 }
 REASONS = {
-    "undefined": "it is defined nowhere",
+    "undefined": "it has no value for what was judged",
+    "in_sample": "its threshold of ties was tuned on the same pairs",
     "untested": "it has no test",
     "few_methods": f"fewer than {FEW_METHODS} methods can show nothing",
     "below_chance": "it is below chance",
     "not_apart": "it is not told from chance",
     "interval": "its interval holds chance",
-    "not_adjusted": "it is not told from chance once adjusted for so many metrics",
+    "not_adjusted": "it is not told from chance once that is adjusted",
 }
 # VISTAR demands that a metric prefers what people prefer in so many pairs.
 DEMANDED = 0.75
+# What a test speaks of, where it is not new stories and new methods.
+POPULATIONS = {
+    "stories": "for these methods, in other stories",
+    "methods": "for these stories, by other methods",
+    "units": "for these stories and methods",
+    "annotators": "for these stories and methods, as rated by other annotators",
+}
+CROSSED = "stories+methods"
+OVER = {
+    "method": ("over the means of ", "method", "methods"),
+    "story": ("inside ", "story", "stories"),
+    "within_method": ("inside ", "method", "methods"),
+    "pooled": ("over ", "output", "outputs"),
+}
 VerdictRow = dict[str, Any]
 
 
 def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
     """Say of each question what its declared metrics do, then those explored.
 
-    Only rows of the statistic by which a question is led are worded.
+    Only rows of the statistic by which a question is led are worded; metrics that were
+    declared and have none, and questions in which no metric has any, are named.
     """
-    leading = verdicts[verdicts["leads"] & (verdicts["role"] != "baseline")]
-    for (question, _), rows in leading.groupby(["question", "source"], sort=True):
-        family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
-        declared = [row for row in family if row["role"] == "declared"]
-        explored = [row for row in family if row["role"] == "exploratory"]
-        for row in declared:
-            yield row["verdict"] == AGREES, f"{question}: {_declared(row)}."
-        if explored:
-            shown, text = _explored(explored)
-            yield shown, f"{question}: {text}."
+    real = verdicts[verdicts["role"] != "baseline"]
+    for question, asked in real.groupby("question", sort=True):
+        leading = asked[asked["leads"]]
+        if leading.empty:
+            yield (
+                False,
+                f"{question}: no metric has a value of a statistic that could lead it.",
+            )
+            continue
+        for _source, rows in leading.groupby("source", sort=True):
+            yield from _of_answers(str(question), rows)
+        meant = asked[asked["role"] == "declared"]
+        for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
+            yield (
+                False,
+                f"{question}: {metric}, declared for this question, is not shown to "
+                f"agree with people; {REASONS['undefined']}.",
+            )
+
+
+def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
+    family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
+    declared = [row for row in family if row["role"] == "declared"]
+    explored = [row for row in family if row["role"] == "exploratory"]
+    for row in declared:
+        yield row["verdict"] == AGREES, f"{question}: {_declared(row)}."
+    if explored:
+        shown, text = _explored(explored)
+        yield shown, f"{question}: {text}."
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
@@ -65,8 +100,8 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
         told = records(rows)
         listed = ", ".join(f"{row['metric']} {_share(row)}" for row in told)
         yield (
-            f"{question}: where people's ties count too (acc_eq), guessing reaches "
-            f"{per_cent(told[0]['chance'])} of "
+            f"{question}: where people's ties count too (acc_eq, {told[0]['source']}), "
+            f"guessing or tying every pair reaches {per_cent(told[0]['chance'])} of "
             f"{counted(told[0]['n'], 'pair')}, and fewer are right by {listed}."
         )
 
@@ -101,8 +136,9 @@ def _explored(rows: Sequence[VerdictRow]) -> ClaimText:
         text += "none is shown to agree with people; the highest value has "
         return False, text + first["metric"] + _evidence(first, _why(first))
     does = "agrees" if len(agreeing) == 1 else "agree"
-    text += f"{len(agreeing)} {does} with people; the highest of them is "
-    text += first["metric"] + _evidence(first, _cluster(first, rows))
+    text += f"{len(agreeing)} {does} with people; "
+    text += f"{'the highest of them' if len(agreeing) > 1 else 'it'} is "
+    text += first["metric"] + _evidence(first, _apart(first, rows))
     return True, text
 
 
@@ -110,20 +146,23 @@ def _why(row: VerdictRow) -> str:
     return f"; {REASONS[row['reason']]}" if row["reason"] else ""
 
 
-def _cluster(first: VerdictRow, rows: Sequence[VerdictRow]) -> str:
-    """Say from how many of the others the tests set the highest apart."""
-    if not _has(first, "cluster"):
+def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> str:
+    """Say of how many of the others the tests show that they are worse, or better."""
+    if not _has(first, "n_worse"):
         return ""
-    clusters = [row["cluster"] for row in rows if _has(row, "cluster")]
-    together = clusters.count(first["cluster"]) - 1
-    others = f"the {len(rows) - 1} others" if len(rows) > 2 else "the other"
-    if not together:
-        return f"; it is set apart from {others}"
-    if together < len(rows) - 1:
-        others = f"{together} of {others}"
-    elif len(rows) > 2:
-        others = f"any of {others}"
-    return f"; it is not set apart from {others}"
+    tested = sum(_has(row, "n_worse") for row in rows) - 1
+    others = f"the {tested} others" if tested > 1 else "the other"
+    worse, better = int(first["n_worse"]), int(first["n_better"])
+    text = f"; it is shown to be better than {_of(worse, tested, others)}"
+    if better:
+        text += f", and worse than {_of(better, tested, others)}"
+    return text
+
+
+def _of(n: int, total: int, others: str) -> str:
+    if total == 1:
+        return others if n else "none"
+    return {0: f"none of {others}", total: others}.get(n, f"{n} of {others}")
 
 
 def _evidence(row: VerdictRow, after: str) -> str:
@@ -131,17 +170,25 @@ def _evidence(row: VerdictRow, after: str) -> str:
     if not _has(row, "value"):
         return after
     if row["statistic"] != "ppa_half":
-        what = f"{NAMES.get(row['statistic'], row['statistic'])} "
-        what += f"{number(row['value'])}{interval(row)}"
-        return (
-            f": {what} over the means of {counted(row['n'], 'method')}{_p(row)}{after}"
-        )
+        begin, noun, nouns = OVER[row["level"]]
+        grouped = row["level"] in ("story", "within_method")
+        n = counted(row["n_groups" if grouped else "n"], noun, nouns)
+        what = f"{NAMES[row['statistic']]} {number(row['value'])}{interval(row)}"
+        return f": {what} {begin}{n}{_p(row)}{_population(row)}{after}"
     text = (
         f": it prefers {SOURCES.get(row['source'], row['source'])} in {_share(row)} of "
         f"{counted(row['n'], 'pair')} that people do not tie, its own ties being half "
-        f"(chance is {per_cent(row['chance'])}{_p(row)})"
+        f"(chance is {per_cent(row['chance'])}{_p(row)}){_population(row)}"
     )
     return text + after + _demand(row)
+
+
+def _population(row: VerdictRow) -> str:
+    """Say of what the test speaks, where that is not new stories and methods."""
+    drawn = str(row["decided_by"])
+    if not drawn or drawn in (CROSSED, "permuted methods"):
+        return ""
+    return f", {POPULATIONS.get(drawn, f'where {drawn} are drawn')}"
 
 
 def _share(row: VerdictRow) -> str:
@@ -160,8 +207,8 @@ def _p(row: VerdictRow) -> str:
 
 
 def _demand(row: VerdictRow) -> str:
-    """Hold a metric that agrees against VISTAR's line."""
-    if row["verdict"] != AGREES:
+    """Hold a metric that agrees, in new stories and methods, against VISTAR's line."""
+    if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return ""
     line = f"the {per_cent(DEMANDED)} that VISTAR demands"
     if row["low"] > DEMANDED:

@@ -13,6 +13,7 @@ NAMES = {
     "kendall": "Kendall's tau-b",
     "spearman": "Spearman's rho",
     "pearson": "Pearson's r",
+    "kendall_c": "Kendall's tau-c",
 }
 LEVELS = {
     "story": "inside stories",

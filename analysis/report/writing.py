@@ -342,7 +342,7 @@ def _drawn(analysis: Analysis) -> list[str]:
     levels = _values(analysis.tables, "correlations", "level")
     for table, parts in sorted(analysis.resampled.items()):
         name = table
-        if table in _by_error(analysis):
+        if table in BY_ERROR and "annotators" not in parts:
             if table != "correlations" or "method" not in levels:
                 continue
             name = "correlations of method means"
@@ -351,10 +351,13 @@ def _drawn(analysis: Analysis) -> list[str]:
 
 
 def _by_error(analysis: Analysis) -> list[str]:
-    """Return the tables whose intervals are by a standard error."""
+    """Return the tables whose intervals, or some of them, are by a standard error."""
     drawn = sorted(analysis.resampled.items())
-    return [
+    found = [
         table
         for table, parts in drawn
         if table in BY_ERROR and "annotators" not in parts
     ]
+    if _values(analysis.tables, "correlations", "level") == {"method"}:
+        found = [table for table in found if table != "correlations"]
+    return found

@@ -7,7 +7,7 @@ _COLUMNS = {
     "hypotheses": "question metric",
     "verdicts": "question metric role source level statistic value low high n n_groups "
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
-    "cluster leads",
+    "cluster n_better n_worse leads",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
     "n_stories low high",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
@@ -85,6 +85,8 @@ WHOLE_OR_EMPTY = (
     "n_annotators",
     "n_answers",
     "cluster",
+    "n_better",
+    "n_worse",
     "mean_rank",
     "mean_rank_low",
     "mean_rank_high",

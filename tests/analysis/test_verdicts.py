@@ -34,6 +34,7 @@ def pairwise(*changes):
         "acc_eq_high": 0.6,
         "p_half": 0.001,
         "p_acc_eq": 0.004,
+        "epsilon_in_sample": False,
         "drawn": "stories+methods",
         "reason": "",
     }
@@ -107,8 +108,9 @@ def test_ties_are_held_against_what_guessing_reaches():
     assert rows["fid"]["verdict"] == "does not"
     assert rows["csd"]["n"] == 120
     assert list(tie_claims(table)) == [
-        "look: where people's ties count too (acc_eq), guessing reaches 42 % of 120 "
-        "pairs, and fewer are right by fid 30 % [20, 40]."
+        "look: where people's ties count too (acc_eq, ratings), guessing or tying "
+        "every pair reaches 42 % of 120 pairs, and fewer are right by fid 30 % "
+        "[20, 40]."
     ]
 
 
@@ -182,7 +184,7 @@ def test_pairs_lead_and_method_means_where_there_are_none():
     assert alone.loc[alone["leads"], "level"].unique().tolist() == ["method"]
 
 
-def compared(values, p_values, **keys):
+def compared(values, p_values, n_groups=40, **keys):
     """Compare all metrics: of each two the difference and its p-value."""
     return pd.DataFrame(
         [
@@ -192,6 +194,7 @@ def compared(values, p_values, **keys):
                 "metric_b": b,
                 "difference": values[a] - values[b],
                 "p_adjusted": p_values.get((a, b), 1.0),
+                "n_groups": n_groups,
             }
             for a, b in itertools.combinations(values, 2)
         ]
@@ -215,7 +218,7 @@ def test_clusters_are_of_the_statistic_that_is_quoted():
     assert [clusters[name] for name in values] == [1, 1, 2]
     (_shown, text), *_ = verdict_claims(table)
     assert "the highest of them is clip: " in text
-    assert "; it is not set apart from 1 of the 2 others;" in text
+    assert "; it is shown to be better than 1 of the 2 others;" in text
 
 
 def test_nothing_is_best_over_other_stories():
@@ -235,6 +238,11 @@ def test_nothing_is_best_over_other_stories():
     assert same["cluster"].tolist() == [1, 2]
     changes[1]["n_groups"] = 12
     other = verdicts(correlations=correlations(*changes), metric_comparisons=tests)
+    assert other["cluster"].isna().all()
+    # As many stories as the other, and not the same ones.
+    changes[1]["n_groups"] = 40
+    shared = tests.assign(n_groups=25)
+    other = verdicts(correlations=correlations(*changes), metric_comparisons=shared)
     assert other["cluster"].isna().all()
 
 
@@ -263,6 +271,47 @@ def test_soft_accuracy_has_no_test_of_its_own():
     soft = pd.DataFrame([soft | {"n": 10, "n_stories": 40, "reason": ""}])
     row = found(verdicts(spa=soft), "spa", "method")["csd"]
     assert (row["verdict"], row["reason"]) == ("cannot be told", "untested")
+
+
+def test_where_people_tie_most_pairs_tying_all_is_what_chance_reaches():
+    """A metric of noise whose threshold ties everything is right as often as that."""
+    table = pairwise({"acc_eq": 0.8, "acc_eq_low": 0.75, "acc_eq_high": 0.84})
+    table.loc[table["metric"] == "constant", "acc_eq"] = 0.801
+    row = found(verdicts(pairwise_accuracy=table), "acc_eq")["csd"]
+    assert row["chance"] == 0.801
+    assert (row["verdict"], row["reason"]) == ("cannot be told", "interval")
+
+
+def test_a_threshold_that_was_tuned_on_the_same_pairs_shows_nothing():
+    rows = verdicts(pairwise_accuracy=pairwise({"epsilon_in_sample": True}))
+    told = found(rows, "acc_eq")["csd"]
+    assert (told["verdict"], told["reason"]) == ("cannot be told", "in_sample")
+    assert found(rows)["csd"]["verdict"] == "agrees"
+
+
+def test_others_that_are_better_or_worse_are_counted_by_their_tests():
+    """a is shown to be better than c only, though b and c share a cluster."""
+    values = {"a": 0.7, "b": 0.65, "c": 0.6}
+    keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
+    tests = compared(values, {("a", "c"): 0.01}, **keys)
+    rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
+    table = verdicts(pairwise_accuracy=pairwise(*rows), accuracy_comparisons=tests)
+    told = found(table)
+    assert [told[name]["n_worse"] for name in values] == [1, 0, 0]
+    assert [told[name]["n_better"] for name in values] == [0, 0, 1]
+    assert {told[name]["cluster"] for name in values} == {1}
+    ((_, text),) = verdict_claims(table)
+    assert "; it is shown to be better than 1 of the 2 others;" in text
+
+
+def test_too_few_methods_have_no_order():
+    values = {"a": 0.5, "b": 0.3}
+    keys = {"dimension": "look", "level": "method", "coefficient": "kendall"}
+    tests = compared(values, {("a", "b"): 0.01}, **keys)
+    for n, expected in ((10, [1, 2]), (9, [])):
+        changes = [{"metric": m, "value": x, "n": n} for m, x in values.items()]
+        table = verdicts(correlations=correlations(*changes), metric_comparisons=tests)
+        assert table["cluster"].dropna().tolist() == expected
 
 
 # Words --------------------------------------------------------------------------------
@@ -332,6 +381,9 @@ def test_of_several_explored_the_agreeing_are_counted():
     start = "look: of 3 metrics explored 2 agree with people; the highest of them is b:"
     assert text.startswith(start)
     assert "p < 0.01 adjusted over 3 metrics)" in text
+    one = [changes[0], changes[1], changes[2] | {"p_half": 0.6}]
+    ((shown, text),) = said(pairwise_accuracy=pairwise(*one))
+    assert text.startswith("look: of 3 metrics explored 1 agrees with people; it is b")
     none = [change | {"p_half": 0.5} for change in changes]
     ((shown, text),) = said(pairwise_accuracy=pairwise(*none))
     assert not shown
@@ -362,3 +414,48 @@ def test_the_highest_of_several_is_said_to_be_chosen():
     ):
         told = list(selection_limits(table))
         assert bool(told) == is_told
+
+
+def test_a_declared_metric_without_a_value_is_told():
+    nothing = {"metric": "far", "value": NAN, "low": NAN, "high": NAN, "p_value": NAN}
+    tables = {
+        "pairwise_accuracy": pairwise({}),
+        "correlations": correlations({}, nothing),
+        "hypotheses": meant("far"),
+    }
+    assert said(**tables)[1] == (
+        False,
+        "look: far, declared for this question, is not shown to agree with people; it "
+        "has no value for what was judged.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("drawn", "words"),
+    [
+        ("stories", "(chance is 50 %, p < 0.01), for these methods, in other stories"),
+        ("annotators", ", for these stories and methods, as rated by other annotators"),
+        ("stories+annotators", ", where stories+annotators are drawn"),
+    ],
+)
+def test_a_test_of_other_populations_says_so_and_passes_no_line(drawn, words):
+    ((_, text),) = said(pairwise_accuracy=pairwise({"drawn": drawn}))
+    assert text.endswith(f"{words}.")
+    assert "VISTAR" not in text
+
+
+def test_the_words_of_other_levels():
+    row = {"level": "pooled", "n": 80}
+    ((_, text),) = said(correlations=correlations(row))
+    assert text.endswith("Kendall's tau-b 0.50 [0.20, 0.70] over 80 outputs, p < 0.01.")
+    inside = {"level": "story", "n_groups": 12, "coefficient": "kendall_c"}
+    ((_, text),) = said(correlations=correlations(inside))
+    assert "Kendall's tau-c 0.50 [0.20, 0.70] inside 12 stories" in text
+
+
+def test_soft_accuracy_never_leads():
+    soft = {"question": "look", "metric": "csd", "value": 0.9, "low": 0.8, "high": 0.95}
+    soft = pd.DataFrame([soft | {"n": 10, "n_stories": 40, "reason": ""}])
+    assert said(spa=soft) == [
+        (False, "look: no metric has a value of a statistic that could lead it.")
+    ]

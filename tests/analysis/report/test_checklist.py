@@ -139,14 +139,14 @@ def test_the_best_are_those_of_the_statistic_that_leads():
         {
             "question": "q",
             "leads": [True, True, True, False],
-            "cluster": [1, 1, 2, 1],
+            "n_better": [0, 0, 1, 0],
         }
     )
-    told = asked({"verdicts": verdicts})["Which metrics are not worse than the best?"]
+    told = asked({"verdicts": verdicts})["Which metrics does no other beat?"]
     assert told == "q 2 of 3; the table of verdicts names them."
-    untested = verdicts.assign(cluster=NAN)
+    untested = verdicts.assign(n_better=NAN)
     told = asked({"verdicts": untested})
-    assert told["Which metrics are not worse than the best?"].startswith("Not known")
+    assert told["Which metrics does no other beat?"].startswith("Not known")
 
 
 def test_a_leaderboard_of_rankings_says_that_there_are_no_ties():

@@ -51,7 +51,7 @@ def test_it_works(study, report):
     client = rob(study)
     page = client.get(reverse("report-page", args=[study.slug, report.pk]))
     assert page.status_code == 200
-    assert b"What can be claimed" in page.content
+    assert b"Which metrics agree with people?" in page.content
     policy = page["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts" in policy
