@@ -296,7 +296,7 @@ def _with_lead(rows: list[TableRow]) -> list[TableRow]:
         (str(row["question"]), str(row["statistic"]), str(row["level"]))
         for row in rows
         if row["role"] != "baseline"
-        and row["statistic"] != "spa"
+        and row["statistic"] not in ("acc_eq", "spa")
         and not math.isnan(float(str(row["value"])))
     )
     leads: dict[str, tuple[str, str, str]] = {}

@@ -453,7 +453,10 @@ def test_the_words_of_other_levels():
     assert "Kendall's tau-c 0.50 [0.20, 0.70] inside 12 stories" in text
 
 
-def test_soft_accuracy_never_leads():
+def test_soft_accuracy_never_leads_nor_does_that_of_ties():
+    equal = {"ppa_half": NAN, "ppa_half_low": NAN, "ppa_half_high": NAN, "p_half": NAN}
+    told = said(pairwise_accuracy=pairwise(equal))
+    assert told[0][1].startswith("look: no metric has a value")
     soft = {"question": "look", "metric": "csd", "value": 0.9, "low": 0.8, "high": 0.95}
     soft = pd.DataFrame([soft | {"n": 10, "n_stories": 40, "reason": ""}])
     assert said(spa=soft) == [
