@@ -247,5 +247,38 @@ def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
         room = plot.bounding_box()
         assert drawn["width"] <= room["width"] + 1
     assert opened.locator("#table-agreement[open]").count() == 1
-    assert opened.locator("details.more").count() >= 1
-    assert opened.locator("details.more:not([open])").count() == 0
+    grids = opened.locator("details:has(table.grid)")
+    assert grids.count() == 3
+    assert all(grid.get_attribute("open") is not None for grid in grids.all())
+
+
+@pytest.mark.browser
+def test_a_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
+    grid = opened.locator("table.grid").first
+    heads = grid.locator("thead th")
+    assert heads.nth(1).get_attribute("aria-sort") == "descending"
+    titles = [head.inner_text().split("\n")[0] for head in heads.all()]
+    for title, press in (("acc_eq", False), ("method τ", True)):
+        place = titles.index(title)
+        button = heads.nth(place).get_by_role("button")
+        if press:
+            button.press("Enter")
+        else:
+            button.click()
+        assert heads.nth(place).get_attribute("aria-sort") == "descending"
+        assert heads.nth(1).get_attribute("aria-sort") is None
+        cells = grid.locator(f"tbody tr td:nth-child({place + 1})").all()
+        values = [float(cell.get_attribute("data-value")) for cell in cells]
+        assert len(values) == 3
+        assert values == sorted(values, reverse=True)
+    assert opened.locator("#status").inner_text() == "Sorted by method τ"
+
+
+@pytest.mark.browser
+def test_the_first_screen_answers(opened):
+    """A line of verdict, then every metric by every statistic, before anything else."""
+    headings = opened.locator("main h2").all_inner_texts()
+    assert headings[0] == "Which metrics agree with people?"
+    assert opened.locator("ul.verdicts li").count() >= 3
+    assert opened.locator("table.grid").first.bounding_box()["y"] < 1000
+    assert opened.locator("table.grid tfoot th").first.inner_text() == "Chance"
