@@ -29,14 +29,13 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import cluster_rows
+from analysis.correlation.metric_clusters import SIGNIFICANT, cluster_rows
 from analysis.hypotheses import declared
 from analysis.inference.significance import holm
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
 
-SIGNIFICANT = 0.05
 FEW_METHODS = 10
 # What a question is asked by: the first of them that any metric has.
 COEFFICIENTS = ("kendall", "spearman", "pearson", "kendall_c")
@@ -205,7 +204,7 @@ def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
         comparisons = tables.get("accuracy_comparisons")
         if comparisons is not None:
             names = {"question": "dimension", "statistic": "coefficient"}
-            own = comparisons[comparisons["statistic"] == "spa"].assign(level="method")
+            own = comparisons.assign(level="method")
             values = rows.assign(statistic="spa", level="method")
             order = _order(values.rename(columns=names), own.rename(columns=names))
         yield [

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
+from analysis.correlation.metric_clusters import SIGNIFICANT
 from analysis.printing import counted
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.figure_layout import (
@@ -13,7 +14,6 @@ from analysis.report.figure_layout import (
     human_ceiling,
 )
 from analysis.report.wording import (
-    SIGNIFICANT,
     interval,
     number,
     per_cent,

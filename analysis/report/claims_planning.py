@@ -7,7 +7,6 @@ import pandas as pd
 
 from analysis.printing import counted
 from analysis.report.wording import (
-    FEW_METHODS,
     LEVELS,
     NAMES,
     ClaimText,
@@ -17,6 +16,7 @@ from analysis.report.wording import (
     per_cent,
     records,
 )
+from analysis.verdicts import FEW_METHODS
 
 # Components of variance in words.
 COMPONENTS = {

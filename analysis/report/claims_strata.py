@@ -6,12 +6,12 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.correlation.metric_clusters import SIGNIFICANT
 from analysis.printing import counted
 from analysis.report.wording import (
     LEVELS,
     MOST_SENTENCES,
     NAMES,
-    SIGNIFICANT,
     ClaimText,
     first_row,
     interval,

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
+from analysis.correlation.metric_clusters import SIGNIFICANT
 from analysis.printing import counted
 
 NAMES = {
@@ -21,11 +22,8 @@ LEVELS = {
     "method": "over method means",
     "within_method": "within methods",
 }
-FEW_METHODS = 10
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
-# What has a larger (adjusted) p-value is not shown.
-SIGNIFICANT = 0.05
 SMALLEST_P = 0.01
 # More sentences of one kind than this are told in one.
 MOST_SENTENCES = 4

@@ -14,6 +14,7 @@ from analysis.result_tables.columns import COLUMNS
 from analysis.verdicts import verdict_rows
 
 NAN = float("nan")
+JUST_BELOW = {"ppa_half": 0.47, "ppa_half_low": 0.45, "ppa_half_high": 0.49}
 BELOW = {"ppa_half": 0.3, "ppa_half_low": 0.2, "ppa_half_high": 0.4}
 
 
@@ -83,6 +84,7 @@ def found(table, statistic="ppa_half", level="pairs"):
         ({"p_half": 0.0501}, "cannot be told", "not_apart"),
         (BELOW, "does not", "below_chance"),
         (BELOW | {"p_half": 0.2}, "cannot be told", "not_apart"),
+        (JUST_BELOW, "does not", "below_chance"),
         ({"p_half": NAN, "drawn": ""}, "cannot be told", "untested"),
         ({"ppa_half": NAN, "p_half": NAN}, "cannot be told", "undefined"),
     ],
@@ -250,10 +252,10 @@ def test_the_ceiling_is_measured_on_what_the_metric_is():
     """One annotator predicts the others; so must the metric beside that."""
     people = pd.DataFrame(
         {
-            "question": "look",
-            "source": ["ratings", "ratings", "choices"],
-            "metric": ["one annotator", "csd", "one annotator"],
-            "value": [0.8, 0.66, 0.1],
+            "question": ["look", "look", "look", "mood"],
+            "source": ["ratings", "ratings", "choices", "ratings"],
+            "metric": ["one annotator", "csd", "one annotator", "one annotator"],
+            "value": [0.8, 0.66, 0.1, 0.2],
         }
     )
     row = found(verdicts(pairwise_accuracy=pairwise({}), human_pairs=people))["csd"]
@@ -266,11 +268,26 @@ def test_baselines_are_not_judged():
         assert (rows[name]["role"], rows[name]["verdict"]) == ("baseline", "")
 
 
-def test_soft_accuracy_has_no_test_of_its_own():
-    soft = {"question": "look", "metric": "csd", "value": 0.9, "low": 0.8, "high": 0.95}
-    soft = pd.DataFrame([soft | {"n": 10, "n_stories": 40, "reason": ""}])
-    row = found(verdicts(spa=soft), "spa", "method")["csd"]
+def soft(*names):
+    row = {"question": "look", "value": 0.9, "low": 0.8, "high": 0.95, "reason": ""}
+    row |= {"n": 10, "n_stories": 40}
+    return pd.DataFrame(
+        [row | {"metric": m, "value": 0.9 - i / 10} for i, m in enumerate(names)]
+    )
+
+
+def test_soft_accuracy_has_no_test_of_its_own_nor_a_chance():
+    values = {"csd": 0.9, "fid": 0.8}
+    keys = {"question": "look", "source": "ratings"}
+    tests = compared(values, {("csd", "fid"): 0.01}, **keys).assign(statistic="spa")
+    other = compared(values, {}, **keys).assign(statistic="ppa_half")
+    tables = {"spa": soft(*values), "accuracy_comparisons": pd.concat([other, tests])}
+    rows = found(verdicts(**tables), "spa", "method")
+    row = rows["csd"]
     assert (row["verdict"], row["reason"]) == ("cannot be told", "untested")
+    assert np.isnan(row["chance"])
+    assert (row["n"], row["n_groups"]) == (10, 40)
+    assert [rows[name]["cluster"] for name in values] == [1, 2]
 
 
 def test_where_people_tie_most_pairs_tying_all_is_what_chance_reaches():
@@ -457,8 +474,43 @@ def test_soft_accuracy_never_leads_nor_does_that_of_ties():
     equal = {"ppa_half": NAN, "ppa_half_low": NAN, "ppa_half_high": NAN, "p_half": NAN}
     told = said(pairwise_accuracy=pairwise(equal))
     assert told[0][1].startswith("look: no metric has a value")
-    soft = {"question": "look", "metric": "csd", "value": 0.9, "low": 0.8, "high": 0.95}
-    soft = pd.DataFrame([soft | {"n": 10, "n_stories": 40, "reason": ""}])
-    assert said(spa=soft) == [
+    assert said(spa=soft("csd")) == [
         (False, "look: no metric has a value of a statistic that could lead it.")
     ]
+
+
+def test_only_ties_are_told_of_ties():
+    """A metric that is below chance by half accuracy alone is not named there."""
+    assert not list(tie_claims(verdicts(pairwise_accuracy=pairwise(BELOW))))
+
+
+def test_several_declared_metrics_are_named_as_the_family():
+    rows = {"p_half": 0.02}, {"metric": "cids", "p_half": 0.03}
+    told = said(pairwise_accuracy=pairwise(*rows), hypotheses=meant("csd", "cids"))
+    assert all("p = 0.04 adjusted over 2 declared metrics)" in text for _, text in told)
+
+
+def test_of_two_metrics_the_other_one_is_the_other():
+    values = {"a": 0.7, "b": 0.6}
+    keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
+    rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
+    for p_value, words in ((0.01, "the other"), (0.5, "none")):
+        tests = compared(values, {("a", "b"): p_value}, **keys)
+        table = {"pairwise_accuracy": pairwise(*rows), "accuracy_comparisons": tests}
+        ((_, text),) = said(**table)
+        assert f"; it is shown to be better than {words};" in text
+
+
+def test_the_highest_of_several_that_do_not_agree_was_not_chosen():
+    rows = [{"metric": name, "p_half": 0.5} for name in "ab"]
+    assert not list(selection_limits(verdicts(pairwise_accuracy=pairwise(*rows))))
+
+
+def test_questions_stand_together_in_order():
+    rows = [pairwise({}).assign(question=name) for name in ("b", "a")]
+    tables = {
+        "pairwise_accuracy": pd.concat(rows),
+        "correlations": correlations({"dimension": "a"}),
+    }
+    names = verdicts(**tables)["question"].tolist()
+    assert names == sorted(names)

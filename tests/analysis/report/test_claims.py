@@ -176,19 +176,14 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
         {"value": -0.5, "low": -0.8, "high": -0.1},
         {"low": NAN, "high": NAN},
     )
-    around, below, last = limits({"correlations": table})
-    assert around.startswith("2 of 4 coefficients have an interval that includes 0")
-    assert around.endswith(": they do not show agreement.")
-    assert below.startswith("1 of 4 coefficients has an interval below 0")
+    around, last = limits({"correlations": table})
+    assert around == "2 of 4 coefficients have an interval that includes 0."
     assert last.startswith("Intervals come from this study's own answers")
 
 
 def test_one_interval_with_0_is_one():
     said = limits({"correlations": correlations(NOISE)})[0]
-    assert said == (
-        "1 of 1 coefficient has an interval that includes 0: it does not show "
-        "agreement."
-    )
+    assert said == "1 of 1 coefficient has an interval that includes 0."
 
 
 @pytest.mark.parametrize("n", [2, 9])

@@ -106,6 +106,13 @@ def test_a_level_at_which_no_metric_has_a_value_is_no_column():
     assert [title for title, _ in grid.columns] == ["method τ"]
 
 
+def test_the_statistic_that_leads_is_the_first_column():
+    """Over method means, which stand last elsewhere."""
+    table = correlations({}, {"level": "pooled", "n": 90})
+    (grid,) = verdict_grids(verdicts(correlations=table))
+    assert [title for title, _ in grid.columns] == ["method τ", "pooled τ"]
+
+
 def test_two_kinds_of_answers_are_columns_of_one_table():
     both = pd.concat([pairwise({}), pairwise({}).assign(source="choices")])
     (grid,) = verdict_grids(verdicts(pairwise_accuracy=both))
