@@ -14,6 +14,8 @@ KNOWN_COEFFICIENTS = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "pooled")
 KNOWN_LEVELS = (*LEVELS, "within_method")
 EPSILONS = ("heldout", "insample", "0")
+# Figures of the questions that people ask, or every figure there is.
+FIGURES = ("main", "all")
 PARTS = ("stories", "methods", "annotators", "units")
 
 
@@ -63,6 +65,9 @@ class AlignOptions:
     resamples, resample, confidence, seed
         Number and unit of bootstrap resamples (None: the default of each
         analysis), coverage of intervals, and seed of every random step.
+    figures
+        ``"main"``, or ``"all"``: weighted metrics, each annotator, composites and
+        profiles are drawn too.
     """
 
     exclude_methods: tuple[str, ...] = ()
@@ -77,12 +82,14 @@ class AlignOptions:
     resample: str | None = None
     confidence: float = 0.95
     seed: int = 0
+    figures: str = "main"
 
     def __post_init__(self) -> None:
         """Refuse values that no analysis knows."""
         check_known("--levels", self.levels, KNOWN_LEVELS)
         check_known("--coefficients", self.coefficients, KNOWN_COEFFICIENTS)
         check_known("--epsilon", (self.epsilon,), EPSILONS)
+        check_known("--figures", (self.figures,), FIGURES)
         if not 0 < self.confidence < 1:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"

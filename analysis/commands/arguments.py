@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from analysis.options import (
     COEFFICIENTS,
     EPSILONS,
+    FIGURES,
     KNOWN_COEFFICIENTS,
     KNOWN_LEVELS,
     LEVELS,
@@ -57,8 +58,14 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_images(parser: argparse.ArgumentParser) -> None:
-    """Add whether figures are written as files, and of which kind."""
+def add_figures(parser: argparse.ArgumentParser) -> None:
+    """Add which figures are drawn, and whether they are written as files."""
+    parser.add_argument(
+        "--figures",
+        choices=FIGURES,
+        default="main",
+        help="all: each annotator, weighted metrics and profiles too; default main",
+    )
     parser.add_argument(
         "--images",
         choices=("svg", "png", "none"),

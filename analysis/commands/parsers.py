@@ -7,7 +7,7 @@ from typing import TypeAlias
 from analysis.commands.arguments import (
     add_alignment,
     add_exclusion,
-    add_images,
+    add_figures,
     add_levels,
     add_resampling,
     counts,
@@ -216,7 +216,7 @@ def _command(
     )
     command.add_argument("--out", type=Path, required=True, help="folder of the report")
     add_resampling(command)
-    add_images(command)
+    add_figures(command)
     command.add_argument(
         "--title", default=f"Report: {does}", help="heading of the report"
     )

@@ -9,11 +9,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pandas as pd
 
 from analysis.printing import counted
+from analysis.report.claims_methods import leader_claims, rated_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
     flip_limits,
@@ -21,6 +21,7 @@ from analysis.report.claims_metrics import (
 )
 from analysis.report.claims_pairs import (
     calibration_claims,
+    disagreement_claims,
     human_pair_claims,
     side_claims,
     tie_limits,
@@ -33,6 +34,7 @@ from analysis.report.claims_planning import (
     variance_claims,
 )
 from analysis.report.claims_strata import needed_limits, stratum_claims
+from analysis.report.sections import SECTIONS
 from analysis.report.verdict_claims import tie_claims, verdict_claims
 from analysis.report.wording import (
     FEW_STORIES,
@@ -45,8 +47,6 @@ from analysis.report.wording import (
 )
 from analysis.verdicts import FEW_METHODS
 
-# A card with more sentences than the first keeps the second open.
-MOST_OPEN, OPEN = 8, 6
 # The statistic that tells how well people agree, the first one there is.
 AGREEING = {
     "alpha_ordinal": "ordinal alpha",
@@ -54,8 +54,8 @@ AGREEING = {
     "kendall_between_annotators": "Kendall's tau of two annotators",
 }
 ResultTables = Mapping[str, pd.DataFrame]
-# Sentences of one kind after another: a kind says the same of every question.
-Kinds = tuple[tuple[str, ...], ...]
+# What is said of a section of the page, in reading order.
+SectionTexts = tuple[str, Iterable[ClaimText]]
 
 
 @dataclass(frozen=True)
@@ -66,26 +66,26 @@ class Said:
     ----------
     verdicts
         What is said of metrics: whether they are shown to agree, and how it reads.
-    claims, limits
-        What else the data show, and what they do not.
+    sections
+        What else the data show or do not, by the keys of `analysis.report.sections`.
     """
 
     verdicts: tuple[ClaimText, ...]
-    claims: Kinds
-    limits: Kinds
+    sections: Mapping[str, tuple[ClaimText, ...]]
 
     @property
     def shown(self) -> tuple[str, ...]:
         """Every sentence that the data show."""
-        return *(text for is_shown, text in self.verdicts if is_shown), *flat(
-            self.claims
-        )
+        return tuple(text for is_shown, text in self._every if is_shown)
 
     @property
     def not_shown(self) -> tuple[str, ...]:
         """Every sentence that the data do not show."""
-        verdicts = (text for is_shown, text in self.verdicts if not is_shown)
-        return *verdicts, *flat(self.limits)
+        return tuple(text for is_shown, text in self._every if not is_shown)
+
+    @property
+    def _every(self) -> tuple[ClaimText, ...]:
+        return (*self.verdicts, *(one for own in self.sections.values() for one in own))
 
 
 def both(tables: ResultTables, confidence: float) -> Said:
@@ -93,71 +93,80 @@ def both(tables: ResultTables, confidence: float) -> Said:
 
     `confidence` is the coverage of the intervals.
     """
-    every = [list(kind) for kind in _claims(tables, confidence)]
-    shown, unshown = (
-        tuple(
-            tuple(text for is_shown, text in kind if is_shown is wanted)
-            for kind in every
-        )
-        for wanted in (True, False)
-    )
-    few = tuple(_few_methods(tables))
-    stories = tuple(_few_stories(tables))
-    further = tuple(tuple(kind) for kind in _limits(tables))
     verdicts: tuple[ClaimText, ...] = ()
     if "verdicts" in tables:
         verdicts = tuple(verdict_claims(tables["verdicts"]))
-    return Said(verdicts, shown, (few, stories, *unshown, *further))
+    sections: dict[str, tuple[ClaimText, ...]] = dict.fromkeys(SECTIONS, ())
+    for key, texts in (*_claims(tables, confidence), *_limits(tables)):
+        sections[key] += tuple(texts)
+    return Said(verdicts, sections)
 
 
-def flat(kinds: Kinds) -> tuple[str, ...]:
-    """Return the sentences of all kinds."""
-    return tuple(text for kind in kinds for text in kind)
-
-
-def folded(kinds: Kinds) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the sentences that stand open, and those that are there for who asks.
-
-    Of many, the first of each kind stands open, then the second.
-
-    Examples
-    --------
-    >>> folded((tuple("abcdef"), ("x",), tuple("12")))
-    (('a', 'b', 'c', 'x', '1', '2'), ('d', 'e', 'f'))
-    """
-    size = len(flat(kinds))
-    places = [(i, k) for k, kind in enumerate(kinds) for i in range(len(kind))]
-    is_open = set(sorted(places)[: OPEN if size > MOST_OPEN else size])
-    first, more = (
-        tuple(kinds[k][i] for i, k in places if ((i, k) in is_open) is wanted)
-        for wanted in (True, False)
+def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:
+    sides = partial(side_claims, confidence=confidence)
+    rankings = partial(leader_claims, n="n_rankings", noun="ranking")
+    yield "planning", _not_shown(_few_methods(tables))
+    yield "planning", _not_shown(_few_stories(tables))
+    # A table, its section, what is said of it, and tables that are looked at beside it.
+    kinds: tuple[
+        tuple[str, str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...
+    ]
+    kinds = (
+        ("human_pairs", "metrics", human_pair_claims, "verdicts"),
+        ("calibration", "metrics", calibration_claims),
+        ("agreement", "people", _people),
+        ("leaderboard", "methods", leader_claims),
+        ("ranking_leaderboard", "methods", rankings),
+        ("rating_leaderboard", "methods", rated_claims),
+        ("position_bias", "people", sides, "side_effect"),
+        ("disagreement", "disagreement", disagreement_claims, "verdicts"),
+        ("strata_differences", "disagreement", stratum_claims),
+        (
+            "power",
+            "planning",
+            lambda _, variance: variance_claims(variance),
+            "variance",
+        ),
+        ("subset", "planning", subset_claims),
+        ("best_subset", "planning", choice_claims),
+        ("stability", "metrics", stability_claims),
+        ("judges", "metrics", judge_claims),
     )
-    return first, more
+    for name, section, claims, *others in kinds:
+        if name in tables:
+            yield section, claims(tables[name], *map(tables.get, others))
 
 
-def _limits(tables: ResultTables) -> Iterator[Iterable[str]]:
+def _limits(tables: ResultTables) -> Iterator[SectionTexts]:
     if "correlations" in tables:
         correlations = tables["correlations"]
-        yield coverage_limits(tables)
-        yield flip_limits(correlations, tables.get("pairwise_accuracy"))
-        yield _coefficient_limits(correlations)
+        yield "metrics", _not_shown(coverage_limits(tables))
+        flips = flip_limits(correlations, tables.get("pairwise_accuracy"))
+        yield "metrics", _not_shown(flips)
+        yield "metrics", _not_shown(_coefficient_limits(correlations))
     if "verdicts" in tables:
-        yield tie_claims(tables["verdicts"])
-        yield selection_limits(tables["verdicts"])
+        yield "metrics", _not_shown(tie_claims(tables["verdicts"]))
+        yield "metrics", _not_shown(selection_limits(tables["verdicts"]))
     if "pairwise_accuracy" in tables:
-        yield tie_limits(tables["pairwise_accuracy"])
+        yield "metrics", _not_shown(tie_limits(tables["pairwise_accuracy"]))
     if "needed" in tables:
-        yield needed_limits(tables["needed"])
+        yield "planning", _not_shown(needed_limits(tables["needed"]))
     if _have_intervals(tables):
-        yield (
+        text = (
             "Intervals come from this study's own answers; they say nothing "
-            "about stories or methods of another kind.",
+            "about stories or methods of another kind."
         )
+        yield "planning", [(False, text)]
     elif any("low" in table for table in tables.values()):
-        yield (
+        text = (
             "No interval was computed: how far any of these values would move with "
-            "other stories, methods or annotators is not known.",
+            "other stories, methods or annotators is not known."
         )
+        yield "planning", [(False, text)]
+
+
+def _not_shown(texts: Iterable[str]) -> Iterator[ClaimText]:
+    return ((False, text) for text in texts)
 
 
 def _have_intervals(tables: ResultTables) -> bool:
@@ -182,30 +191,6 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
             "resample them, are too narrow with so few, so what stands clear of its "
             "limit by little is open."
         )
-
-
-def _claims(tables: ResultTables, confidence: float) -> Iterator[Iterable[ClaimText]]:
-    sides = partial(side_claims, confidence=confidence)
-    rankings = partial(_leaders, n="n_rankings", noun="ranking")
-    # A table, what is said of it, and tables that are looked at beside it.
-    kinds: tuple[tuple[str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...]
-    kinds = (
-        ("human_pairs", human_pair_claims),
-        ("calibration", calibration_claims),
-        ("agreement", _people),
-        ("leaderboard", _leaders),
-        ("ranking_leaderboard", rankings),
-        ("position_bias", sides, "side_effect"),
-        ("strata_differences", stratum_claims),
-        ("power", lambda _power, variance: variance_claims(variance), "variance"),
-        ("subset", subset_claims),
-        ("best_subset", choice_claims),
-        ("stability", stability_claims),
-        ("judges", judge_claims),
-    )
-    for name, claims, *others in kinds:
-        if name in tables:
-            yield claims(tables[name], *map(tables.get, others))
 
 
 def _people(agreement: pd.DataFrame) -> Iterator[ClaimText]:
@@ -252,49 +237,6 @@ def _agreeing(
         f"{does.capitalize()} beyond chance in {len(told)} questions, from {low[1]}, "
         f"{low[3]}, to {high[1]}, {high[3]}.",
     )
-
-
-def _leaders(
-    board: pd.DataFrame, n: str = "n_comparisons", noun: str = "comparison"
-) -> Iterator[ClaimText]:
-    """Say who stands first; column `n` counts a method's answers, `noun` names one."""
-    unsettled = []
-    for criterion, rows in board.groupby("criterion", sort=True):
-        rows = rows.dropna(subset=["rating"])
-        if rows.empty:
-            continue
-        first = first_row(rows.sort_values(["rank", "method"]))
-        leading = sorted(rows.loc[rows["rank"] == 1, "method"])
-        if len(leading) > 1:
-            yield (
-                False,
-                f"{criterion}: no method stands first alone; {', '.join(leading)} "
-                f"share the first place with a rating of {_rating(first)}.",
-            )
-            continue
-        text = (
-            f"{criterion}: {first['method']} stands first with a rating of "
-            f"{_rating(first)} from {counted(first[n], noun)}"
-        )
-        low, high = first["rank_low"], first["rank_high"]
-        if pd.isna(low) or pd.isna(high):
-            yield False, f"{text}, but its rank has no interval."
-        elif low == high == 1:
-            yield True, f"{text}, and is shown to be ahead of every other method."
-        else:
-            unsettled.append(
-                f"{criterion} ({first['method']} {_rating(first)}, rank {low:.0f} to "
-                f"{high:.0f}, {counted(first[n], noun)})"
-            )
-    if unsettled:
-        yield False, f"The first place is not settled in {', '.join(unsettled)}."
-
-
-def _rating(row: Mapping[str, Any]) -> str:
-    text = f"{row['rating']:.0f}"
-    if not math.isnan(row["low"]):
-        text += f" [{row['low']:.0f}, {row['high']:.0f}]"
-    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def _few_methods(tables: ResultTables) -> Iterator[str]:

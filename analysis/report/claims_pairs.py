@@ -8,6 +8,7 @@ import pandas as pd
 
 from analysis.printing import counted
 from analysis.reading.scores import BASELINES
+from analysis.report.verdict_claims import named_metric
 from analysis.report.wording import (
     ClaimText,
     first_row,
@@ -21,31 +22,32 @@ CHANCE = 0.5
 ONE_ANNOTATOR = "one annotator"
 
 
-def human_pair_claims(human_pairs: pd.DataFrame) -> Iterator[ClaimText]:
-    """Hold the best metric against one annotator, on the same people and pairs."""
+def human_pair_claims(
+    human_pairs: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Hold the metric that verdicts name against one annotator, on the same pairs."""
     unsettled = []
     for (name, source), rows in human_pairs.groupby(["question", "source"], sort=True):
         question = _asked(str(name), str(source), human_pairs)
         known = rows[rows["value"].notna()]
         one = known[known["metric"] == ONE_ANNOTATOR]
-        metrics = known[
-            (known["metric"] != ONE_ANNOTATOR) & ~known["metric"].isin(BASELINES)
-        ].sort_values(["value", "metric"], ascending=[False, True])
+        first = named_metric(verdicts, str(name), str(source))
+        metrics = known[known["metric"] == first]
         if one.empty or metrics.empty:
             continue
-        person, best = first_row(one), first_row(metrics)
-        points = -100 * best["difference"], -100 * best["difference_high"]
+        person, named = first_row(one), first_row(metrics)
+        points = -100 * named["difference"], -100 * named["difference_high"]
         text = (
             f"{question}: one annotator predicts the others in "
             f"{per_cent(person['value'], person['low'], person['high'])} of "
-            f"{counted(person['n'], 'judgement')} of pairs (ties half), the highest "
-            f"metric, {best['metric']}, in "
-            f"{per_cent(best['value'], best['low'], best['high'])}: "
+            f"{counted(person['n'], 'judgement')} of pairs (ties half), "
+            f"{named['metric']} in "
+            f"{per_cent(named['value'], named['low'], named['high'])}: "
         )
-        if math.isnan(best["difference_low"]):
+        if math.isnan(named["difference_low"]):
             yield False, f"{text}the difference has no interval."
             continue
-        least, most = sorted((points[1], -100 * best["difference_low"]))
+        least, most = sorted((points[1], -100 * named["difference_low"]))
         away = f"{abs(points[0]):.0f} points"
         if least > 0:
             yield True, f"{text}{away} [{least:.0f}, {most:.0f}] lower."
@@ -53,14 +55,35 @@ def human_pair_claims(human_pairs: pd.DataFrame) -> Iterator[ClaimText]:
             yield True, f"{text}{away} [{-most:.0f}, {-least:.0f}] higher."
         else:
             unsettled.append(
-                f"{question} ({best['metric']} {_signed(-points[0])} points "
+                f"{question} ({named['metric']} {_signed(-points[0])} points "
                 f"[{_signed(-most)}, {_signed(-least)}])"
             )
     if unsettled:
         yield (
             False,
-            "Whether the highest metric predicts people as well as one annotator "
-            f"predicts the others is open in {', '.join(unsettled)}.",
+            "Whether a metric predicts people as well as one annotator predicts the "
+            f"others is open in {', '.join(unsettled)}.",
+        )
+
+
+def disagreement_claims(
+    disagreement: pd.DataFrame, verdicts: pd.DataFrame | None
+) -> Iterator[ClaimText]:
+    """Say on which pair the metric that verdicts name and people differ most."""
+    pairs = disagreement[disagreement["kind"] == "pair"]
+    for (name, source), rows in pairs.groupby(["question", "source"], sort=True):
+        metric = named_metric(verdicts, str(name), str(source))
+        own = rows[rows["metric"] == metric]
+        if own.empty:
+            continue
+        row = first_row(own.sort_values("value", ascending=False, kind="stable"))
+        yield (
+            True,
+            f"{_asked(str(name), str(source), disagreement)}: {metric} and people "
+            f"differ most on {row['method']} and {row['other_method']} in story "
+            f"{row['story']}: the metric prefers the first "
+            f"({row['score']:.3g} against {row['score_other']:.3g}), people the other "
+            f"({row['human_other']:.3g} against {row['human']:.3g}).",
         )
 
 

@@ -79,7 +79,7 @@ class Figure:
     key
         Its fixed name: the id in the page and the name of its file.
     section
-        Where it stands: one of the keys of `analysis.report.figures.SECTIONS`.
+        Where it stands: one of the keys of `analysis.report.sections.SECTIONS`.
     title, caption
         Heading, and what to see.
     alt

@@ -19,19 +19,13 @@ from analysis.report import (
     plots_variance,
 )
 from analysis.report.figure_parts import Figure
+from analysis.report.sections import SECTIONS
 
-# The sections that hold figures: key and heading, in reading order.
-SECTIONS = {
-    "metrics": "Metrics against people",
-    "people": "People among themselves",
-    "methods": "Methods",
-    "strata": "Groups of stories",
-    "planning": "Planning the next study",
-}
 # The points behind the figures, which are no table of the report.
 CELLS = "cells"
 # What draws figures, the table that it draws, and tables that it looks at beside it.
-DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
+Drawings = tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...]
+DRAWN: Drawings = (
     (plots_metrics.forests, "correlations", "agreement", "hypotheses"),
     (plots_metrics.metric_matrix, "correlations"),
     (plots_metrics.rank_flips, "correlations", "pairwise_accuracy"),
@@ -41,10 +35,8 @@ DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
     (plots_pairs.accuracy_dots, "accuracy_levels"),
     (plots_pairs.spa_dots, "spa"),
     (plots_pairs.cluster_strips, "clusters"),
-    (plots_pairs.calibration_dots, "calibration"),
     (plots_people.distribution_bars, "distributions"),
     (plots_people.agreement_dots, "agreement"),
-    (plots_people.annotator_dots, "annotators"),
     (plots_variance.variance_bars, "variance"),
     (plots_variance.reliability_curves, "reliability"),
     (plots_people.position_dots, "position_bias", "side_effect"),
@@ -53,14 +45,19 @@ DRAWN: tuple[tuple[Callable[..., list[Figure]], *tuple[str, ...]], ...] = (
     (plots_methods.ladders, "leaderboard"),
     (plots_methods.wins, "win_rates"),
     (plots_methods.ranking_ladders, "ranking_leaderboard"),
-    (plots_methods.composite_dots, "composites"),
-    (plots_methods.profiles, CELLS, "correlations", "hypotheses"),
     (plots_planning.strata_dots, "strata"),
     (plots_planning.subset_dots, "subset"),
     (plots_planning.best_subset_curves, "best_subset"),
     (plots_planning.power_curves, "power", "needed"),
     (plots_planning.stability_dots, "stability"),
     (plots_planning.judge_dots, "judges"),
+)
+# What is drawn for who asks for every figure; its tables are always there.
+MORE: Drawings = (
+    (plots_pairs.calibration_dots, "calibration"),
+    (plots_people.annotator_dots, "annotators"),
+    (plots_methods.composite_dots, "composites"),
+    (plots_methods.profiles, CELLS, "correlations", "hypotheses"),
 )
 
 
@@ -71,7 +68,7 @@ def plotly_source() -> str:
 
 
 def all_figures(
-    tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame
+    tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, *, more: bool = False
 ) -> list[Figure]:
     """Return the figures that the tables allow, in reading order.
 
@@ -81,6 +78,8 @@ def all_figures(
         File name without suffix to frame; absent and empty ones give no figure.
     cells
         Columns question, metric, story, method, human, score, higher_is_better.
+    more
+        Whether weighted metrics, each annotator, composites and profiles are drawn too.
 
     Returns
     -------
@@ -89,7 +88,7 @@ def all_figures(
     """
     known = {**tables, CELLS: cells}
     found: list[Figure] = []
-    for draw, *names in DRAWN:
+    for draw, *names in (*DRAWN, *(MORE if more else ())):
         first, *others = (known.get(name) for name in names)
         if first is None or first.empty:
             continue

@@ -335,7 +335,7 @@ def _scatters(
     alt = f"Scatter of {n} methods, people by metric: " + ", ".join(
         panel.title for panel, _text in drawn
     )
-    return figure_of(key, SECTION, title, caption, alt, drawn, 17)
+    return figure_of(key, "disagreement", title, caption, alt, drawn, 17)
 
 
 def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:

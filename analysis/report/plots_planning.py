@@ -108,7 +108,7 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
         title = title[:1].lower() + title[1:]
     return figure_of(
         f"strata-{statistic.replace('_', '-')}",
-        "strata",
+        "disagreement",
         f"By group of stories: {title}",
         caption,
         "By stratum.",
@@ -225,7 +225,7 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
         drawn.append((panel, f"{name}: {said(whole, 'board')}"))
     return figure_of(
         "subset",
-        "strata",
+        "planning",
         "Does a part of the stories keep the ranking?",
         "Order of the methods in the subset against the whole, which holds the "
         "subset and so flatters it, and against the stories outside it. A "
@@ -254,7 +254,7 @@ def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
         drawn.append((Panel(str(board), 280, data, layout), told))
     return figure_of(
         "best-subset",
-        "strata",
+        "planning",
         "How few stories keep the ranking?",
         "Stories chosen on one half of the methods and checked on the other, "
         "beside as many stories at random. The gap between the two is what "

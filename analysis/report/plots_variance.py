@@ -22,7 +22,7 @@ from analysis.report.figure_parts import (
 )
 from analysis.report.wording import per_cent
 
-SECTION = "people"
+SECTION = "planning"
 RELIABILITIES = {
     "generalizability_output": "mean of an output",
     "generalizability_method": "mean of a method",

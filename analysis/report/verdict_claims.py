@@ -80,10 +80,33 @@ def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
             )
 
 
-def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
+def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
+    """Return the metric that the first sentence of a question names; else nothing."""
+    if verdicts is None:
+        return ""
+    leading = verdicts[
+        verdicts["leads"]
+        & (verdicts["role"] != "baseline")
+        & (verdicts["question"] == question)
+        & (verdicts["source"] == source)
+    ]
+    declared, explored = _roles(leading)
+    agreeing = [row for row in explored if row["verdict"] == AGREES]
+    return next((str(row["metric"]) for row in (*declared, *agreeing, *explored)), "")
+
+
+def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
+    """Return rows of declared metrics, and of explored ones, the highest first."""
     family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
-    declared = [row for row in family if row["role"] == "declared"]
-    explored = [row for row in family if row["role"] == "exploratory"]
+    declared, explored = (
+        [row for row in family if row["role"] == role]
+        for role in ("declared", "exploratory")
+    )
+    return declared, explored
+
+
+def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
+    declared, explored = _roles(rows)
     for row in declared:
         yield row["verdict"] == AGREES, f"{question}: {_declared(row)}."
     if explored:

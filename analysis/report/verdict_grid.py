@@ -1,5 +1,6 @@
 """Every metric by every statistic, as one table a question: words of verdicts."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.printing import counted
+from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.wording import number, per_cent, records
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
@@ -39,6 +41,8 @@ COUNTED = {
     "within_method": ("method", "methods"),
     "pooled": ("output", "outputs"),
 }
+# What metrics are held against: the column of verdicts, and its row in the table.
+REFERENCES = {"chance": "Chance", "ceiling": "One annotator"}
 Way = tuple[str, str, str]  # statistic, level, source
 
 
@@ -55,11 +59,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One metric, or what it is held against."""
+    """One metric, or what it is held against; the bar is of the leading statistic."""
 
     name: str
     role: str
     cells: tuple[Cell, ...]
+    bar: Bar | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,7 @@ class Grid:
     """All metrics of a question; columns are a title and what is counted there."""
 
     question: str
+    axis: Axis | None
     columns: tuple[tuple[str, str], ...]
     lines: tuple[Line, ...]
     references: tuple[Line, ...]
@@ -108,19 +114,48 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     roles = {str(row["metric"]): str(row["role"]) for row in real}
     first = by_way[ways[0]]
     names = sorted(roles, key=lambda name: (-_number(first.get(name), "value"), name))
+    axis = _axis([first[name] for name in names if name in first], ways[0])
     lines = [
-        Line(name, roles[name], tuple(_cell(name, by_way[way], way) for way in ways))
+        Line(
+            name,
+            roles[name],
+            tuple(_cell(name, by_way[way], way) for way in ways),
+            _bar(axis, first.get(name)),
+        )
         for name in names
     ]
-    references = [_reference("chance", by_way, ways)]
-    ceiling = _reference("ceiling", by_way, ways)
+    references = [_reference("chance", by_way, ways, axis)]
+    ceiling = _reference("ceiling", by_way, ways, axis)
     if any(cell.text for cell in ceiling.cells):
         references.append(ceiling)
     columns = tuple(
         (_title(way, several=len(sources) > 1), _counted(by_way[way], way))
         for way in ways
     )
-    return Grid(question, columns, tuple(lines), tuple(references))
+    return Grid(question, axis, columns, tuple(lines), tuple(references))
+
+
+def _axis(rows: list[dict[str, Any]], way: Way) -> Axis | None:
+    """Return what the bars of a statistic stand on, chance and one annotator."""
+    known = [row for row in rows if _number(row, "value") > -9]
+    values = [_known(row, key) for row in known for key in ("value", "low", "high")]
+    marks = {}
+    for name, title in REFERENCES.items():
+        reached = {_number(row, name) for row in rows} - {-9.0}
+        if len(reached) == 1:
+            marks[title] = reached.pop()
+    return axis_of(values, marks, per_cent if way[0] in SHARES else number)
+
+
+def _bar(axis: Axis | None, row: dict[str, Any] | None) -> Bar | None:
+    if axis is None or row is None or _number(row, "value") == -9:
+        return None
+    return axis.bar(*(_known(row, key) for key in ("value", "low", "high")))
+
+
+def _known(row: dict[str, Any], name: str) -> float:
+    value = _number(row, name)
+    return math.nan if value == -9 else value
 
 
 def _place(way: Way) -> tuple[int, int, str]:
@@ -193,7 +228,10 @@ def _bounds(values: Sequence[float], *, is_share: bool) -> str:
 
 
 def _reference(
-    name: str, by_way: dict[Way, dict[str, dict[str, Any]]], ways: list[Way]
+    name: str,
+    by_way: dict[Way, dict[str, dict[str, Any]]],
+    ways: list[Way],
+    axis: Axis | None,
 ) -> Line:
     """Return what chance makes of each statistic, or one annotator reaches."""
     cells = []
@@ -201,5 +239,6 @@ def _reference(
         known = {_number(row, name) for row in by_way[way].values()} - {-9.0}
         texts = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
         cells.append(Cell(texts[0] if len(texts) == 1 else ""))
-    titles = {"chance": "Chance", "ceiling": "One annotator"}
-    return Line(titles[name], "reference", tuple(cells))
+    title = REFERENCES[name]
+    place = axis.marks.get(title) if axis else None
+    return Line(title, "reference", tuple(cells), Bar(place) if place else None)

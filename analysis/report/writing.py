@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError
+from analysis.printing import counted
 from analysis.report import (
     checklist,
     claims,
@@ -23,6 +24,7 @@ from analysis.report import (
 )
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
+from analysis.report.sections import sections_of
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
@@ -81,6 +83,7 @@ def run_table(
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "excluded methods": ", ".join(options.exclude_methods),
+        "figures": options.figures,
         "split by": _names(options.split_by),
         "components": _names(options.components or None),
         **(source or {}),
@@ -156,10 +159,11 @@ def write_report(
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        confidence = float(run.set_index("key")["value"]["confidence"])
-        said = claims.both(analysis.tables, confidence)
+        values = dict(zip(run["key"], run["value"], strict=True))
+        said = claims.both(analysis.tables, float(values["confidence"]))
         _write(staging / "report.json", _as_json(title, analysis, run, said))
-        drawn = figures.all_figures(analysis.tables, analysis.cells)
+        every = values["figures"] == "all"
+        drawn = figures.all_figures(analysis.tables, analysis.cells, more=every)
         note = static_figures.write_images(drawn, staging / "figures", images)
         page = _as_html(analysis, title, run, drawn, said, note)
         _write(staging / "report.html", page)
@@ -278,16 +282,15 @@ def _as_html(
             title=title,
             run=values,
             verdicts=said.verdicts,
-            claims=claims.folded(said.claims),
-            limits=claims.folded(said.limits),
             grids=_grids(analysis),
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
             clusters={k: " and ".join(v) for k, v in analysis.resampled.items()},
-            sections=_sections(drawn),
+            sections=sections_of(said.sections, drawn),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
+            counted=counted,
             asked=checklist.answers(
                 analysis.tables, analysis.notes, values, units, _by_error(analysis)
             ),
@@ -302,14 +305,6 @@ def _as_html(
 def _grids(analysis: Analysis) -> list[Grid]:
     verdicts = analysis.tables.get("verdicts")
     return [] if verdicts is None else verdict_grids(verdicts)
-
-
-def _sections(drawn: list[Figure]) -> list[tuple[str, str, list[Figure]]]:
-    found = [
-        (key, heading, [figure for figure in drawn if figure.section == key])
-        for key, heading in figures.SECTIONS.items()
-    ]
-    return [section for section in found if section[2]]
 
 
 def _computed(analysis: Analysis) -> dict[str, Any]:

@@ -113,7 +113,13 @@ def opened(page, address):
 
 
 def draw_all(page):
-    """Wait for every figure: also those that nobody scrolls to are drawn."""
+    """Open everything, scroll through it, and wait for every figure."""
+    page.get_by_role("button", name="Open all").click()
+    page.evaluate(
+        "document.querySelectorAll('.panels').forEach(p => p.scrollIntoView())"
+    )
+    for box in page.locator(".panels").all():
+        box.scroll_into_view_if_needed()
     wait(
         page,
         "[...document.querySelectorAll('.plot')].every(p => p.querySelector('svg'))",
@@ -179,6 +185,7 @@ def test_ink_follows_the_scheme(opened):
 
 @pytest.mark.browser
 def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
+    opened.locator("#metrics > summary").click()
     with opened.expect_download() as waiting:
         opened.get_by_role("button", name="Save as SVG: Agreement with people").click()
     assert waiting.value.suggested_filename == "forest.svg"
@@ -191,6 +198,7 @@ def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
 @pytest.mark.browser
 def test_a_table_is_filtered_and_copied_as_shown(opened):
     """By the clipboard, and through a selection where the page has none."""
+    opened.locator("#tables > summary").click()
     box = opened.locator("#table-correlations")
     box.locator("summary").click()
     box.get_by_label("Filter").fill("csd pooled kendall")
@@ -219,21 +227,46 @@ def test_a_table_is_filtered_and_copied_as_shown(opened):
 
 
 @pytest.mark.browser
-def test_contents_lead_by_keyboard_and_open_what_they_name(opened):
-    opened.get_by_role("navigation", name="Contents").get_by_role(
-        "link", name="Tables"
-    ).press("Enter")
-    assert opened.evaluate("location.hash") == "#tables"
-    headings = opened.evaluate(
+def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
+    """Closed, each tells its first sentence; nothing is drawn that nobody sees."""
+    heads = opened.locator("details.section > summary")
+    titles = opened.locator("details.section h2").all_inner_texts()
+    assert titles[:3] == [
+        "Do people agree among themselves?",
+        "How do the metrics compare?",
+        "Where do metrics and people disagree?",
+    ]
+    assert opened.locator("details.section[open]").count() == 0
+    assert "people agree beyond chance" in heads.first.inner_text()
+    assert opened.locator(".plot svg").count() == 0
+    heads.nth(0).click()
+    wait(opened, "document.querySelectorAll('#people .plot svg').length > 0")
+    heads.nth(1).press("Enter")
+    wait(opened, "document.querySelectorAll('#metrics .plot svg').length > 0")
+    assert opened.locator("#planning .plot svg").count() == 0
+    levels = opened.evaluate(
         "[...document.querySelectorAll('h1,h2,h3')].map(h => Number(h.tagName[1]))"
     )
-    assert headings[0] == 1
-    assert headings.count(1) == 1
-    assert all(b - a <= 1 for a, b in itertools.pairwise(headings))
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b - a <= 1 for a, b in itertools.pairwise(levels))
 
 
 @pytest.mark.browser
-def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
+def test_a_link_to_a_table_opens_all_that_is_around_it(opened):
+    opened.get_by_role("button", name="Open all").click()
+    opened.locator("#figure-distributions .source a").first.click()
+    assert opened.locator("#table-distributions[open]").count() == 1
+    opened.get_by_role("button", name="Close all").click()
+    assert opened.locator("details.section[open]").count() == 0
+    opened.evaluate("location.hash = '#table-agreement'")
+    wait(opened, "document.querySelector('#table-agreement').checkVisibility()")
+    assert opened.locator("#tables[open] #table-agreement[open]").count() == 1
+
+
+@pytest.mark.browser
+def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
+    opened.get_by_role("button", name="Open all").click()
     opened.set_viewport_size({"width": 690, "height": 1000})
     opened.emulate_media(media="print")
     wait(
@@ -246,32 +279,60 @@ def test_the_printed_page_has_every_figure_inside_the_sheet(opened):
         drawn = plot.locator("svg").first.bounding_box()
         room = plot.bounding_box()
         assert drawn["width"] <= room["width"] + 1
-    assert opened.locator("#table-agreement[open]").count() == 1
-    grids = opened.locator("details:has(table.grid)")
-    assert grids.count() == 3
-    assert all(grid.get_attribute("open") is not None for grid in grids.all())
+
+
+@pytest.mark.browser
+def test_as_it_opens_it_prints_on_few_sheets_with_all_tables_of_metrics(opened):
+    opened.evaluate(
+        "addEventListener('beforeprint', () => { document.body.dataset.grids ="
+        " document.querySelectorAll('details[open] table.grid').length; });"
+    )
+    printed = opened.pdf(prefer_css_page_size=True)
+    assert 1 <= len(re.findall(rb"/Type\s*/Page[^s]", printed)) <= 6
+    assert opened.evaluate("document.body.dataset.grids") == "3"
+    assert opened.locator("details[open] table.grid").count() == 1
 
 
 @pytest.mark.browser
 def test_a_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
     grid = opened.locator("table.grid").first
     heads = grid.locator("thead th")
-    assert heads.nth(1).get_attribute("aria-sort") == "descending"
+    assert heads.nth(2).get_attribute("aria-sort") == "descending"
     titles = [head.inner_text().split("\n")[0] for head in heads.all()]
     for title, press in (("acc_eq", False), ("method τ", True)):
         place = titles.index(title)
         button = heads.nth(place).get_by_role("button")
-        if press:
-            button.press("Enter")
-        else:
-            button.click()
-        assert heads.nth(place).get_attribute("aria-sort") == "descending"
-        assert heads.nth(1).get_attribute("aria-sort") is None
-        cells = grid.locator(f"tbody tr td:nth-child({place + 1})").all()
-        values = [float(cell.get_attribute("data-value")) for cell in cells]
-        assert len(values) == 3
-        assert values == sorted(values, reverse=True)
-    assert opened.locator("#status").inner_text() == "Sorted by method τ"
+        for order in ("descending", "ascending"):
+            if press:
+                button.press("Enter")
+            else:
+                button.click()
+            assert heads.nth(place).get_attribute("aria-sort") == order
+            assert grid.locator("thead th[aria-sort]").count() == 1
+            cells = grid.locator(f"tbody tr td:nth-child({place + 1})").all()
+            values = [float(cell.get_attribute("data-value")) for cell in cells]
+            assert len(values) == 3
+            assert values == sorted(values, reverse=order == "descending")
+    assert opened.locator("#status").inner_text() == "Sorted by method τ, ascending"
+    grid.get_by_role("button", name="Metric").click()
+    names = grid.locator("tbody th").all_inner_texts()
+    assert names == ["a_long_name_of_a_metric", "aesthetic", "csd"]
+    assert heads.nth(0).get_attribute("aria-sort") == "ascending"
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [1440, 390])
+def test_each_bar_stands_beside_its_metric_and_chance_goes_through_all(opened, width):
+    opened.set_viewport_size({"width": width, "height": 900})
+    rows = opened.locator("table.grid").first.locator("tbody tr, tfoot tr").all()
+    chance = {round(row.locator(".m1").bounding_box()["x"]) for row in rows}
+    assert len(chance) == 1
+    for row in rows[:3]:
+        dot = row.locator("circle").bounding_box()
+        box = row.bounding_box()
+        assert box["y"] < dot["y"] + dot["height"] / 2 < box["y"] + box["height"]
+        bar = row.locator("line.bar").bounding_box()
+        assert bar["x"] <= dot["x"] + dot["width"] / 2 <= bar["x"] + bar["width"]
 
 
 @pytest.mark.browser
@@ -279,6 +340,7 @@ def test_the_first_screen_answers(opened):
     """A line of verdict, then every metric by every statistic, before anything else."""
     headings = opened.locator("main h2").all_inner_texts()
     assert headings[0] == "Which metrics agree with people?"
-    assert opened.locator("ul.verdicts li").count() >= 3
+    assert opened.locator("ul.said").first.locator("li").count() >= 3
+    assert opened.evaluate("document.documentElement.scrollHeight") < 6000
     assert opened.locator("table.grid").first.bounding_box()["y"] < 1000
     assert opened.locator("table.grid tfoot th").first.inner_text() == "Chance"

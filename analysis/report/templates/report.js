@@ -62,23 +62,45 @@
   for (const table of document.querySelectorAll("table.grid")) {
     for (const button of table.querySelectorAll("button.sort")) {
       button.addEventListener("click", () => {
-        const head = button.closest("th");
-        const value = (row) => Number(row.cells[head.cellIndex].dataset.value || -9);
-        const rows = [...table.tBodies[0].rows].sort((a, b) => value(b) - value(a));
-        table.tBodies[0].append(...rows);
+        const head = button.closest("th"), place = head.cellIndex, names = place === 0;
+        // A second press turns the order around; names begin with A, numbers with the highest.
+        const usual = names ? "ascending" : "descending";
+        const order = head.getAttribute("aria-sort") === usual ? (names ? "descending" : "ascending") : usual;
+        const value = (row) => Number(row.cells[place].dataset.value || -9);
+        const name = (row) => row.cells[place].textContent.trim();
+        const compare = names ? (a, b) => name(a).localeCompare(name(b)) : (a, b) => value(a) - value(b);
+        const turn = order === "ascending" ? 1 : -1;
+        table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => turn * compare(a, b)));
         for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", "descending");
-        say(`Sorted by ${button.textContent}`);
+        head.setAttribute("aria-sort", order);
+        say(`Sorted by ${button.textContent}, ${order}`);
       });
     }
   }
 
   const opened = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target?.matches("details")) target.open = true;
+    for (let box = target?.closest("details"); box; box = box.parentElement.closest("details")) box.open = true;
+    target?.scrollIntoView();
   };
   addEventListener("hashchange", opened);
   opened();
+
+  const sections = [...document.querySelectorAll(".section")];
+  document.getElementById("unfold")?.addEventListener("click", (event) => {
+    const open = sections.some((box) => !box.open);
+    for (const box of sections) box.open = open;
+    event.target.textContent = open ? "Close all" : "Open all";
+  });
+
+  // On paper stands what is open, and of the tables of metrics as many as fit a few sheets.
+  let lines = 100;
+  const closed = [...document.querySelectorAll("details[data-lines]")].filter((box) => {
+    lines -= Number(box.dataset.lines);
+    return !box.open && lines >= 0;
+  });
+  addEventListener("beforeprint", () => closed.forEach((box) => { box.open = true; }));
+  addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
 
   if (typeof Figures === "undefined") return;
   const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -97,20 +119,11 @@
       Plotly.newPlot(plots[i], data, layout, settings);
     });
   }
-  // Near figures are drawn first, so that the page is there at once; the others follow
-  // while it is read.
+  // What is near is drawn; a figure in a closed section comes near when that is opened.
   const watcher = new IntersectionObserver((seen) => {
     for (const one of seen) if (one.isIntersecting) { watcher.unobserve(one.target); draw(one.target); }
   }, { rootMargin: "800px" });
   boxes.forEach((box) => watcher.observe(box));
-  const idle = window.requestIdleCallback ?? ((work) => setTimeout(work, 100));
-  function rest() {
-    const next = boxes.find((box) => !done.has(box));
-    if (!next) return;
-    draw(next);
-    idle(rest);
-  }
-  idle(rest);
 
   function redress() {
     for (const box of done) {
@@ -121,17 +134,12 @@
     }
   }
   dark.addEventListener("change", redress);
-  const short = [...document.querySelectorAll("details")].filter((box) => !box.open && Number(box.dataset.rows ?? 0) <= 40);
   function prepare() {
-    short.forEach((box) => { box.open = true; });
-    boxes.forEach(draw);
+    boxes.filter((box) => box.checkVisibility()).forEach(draw);
     redress();
   }
   addEventListener("beforeprint", prepare);
-  addEventListener("afterprint", () => {
-    short.forEach((box) => { box.open = false; });
-    redress();
-  });
+  addEventListener("afterprint", redress);
   printed.addEventListener("change", () => { if (printed.matches) prepare(); else redress(); });
 
   for (const button of document.querySelectorAll("button.svg")) {

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 from tqdm import tqdm
 
-from analysis.commands.arguments import add_alignment, add_images, add_resampling
+from analysis.commands.arguments import add_alignment, add_figures, add_resampling
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from annotate.history import as_of_event
@@ -33,7 +33,7 @@ class Command(WritingCommand):
         )
         add_alignment(parser)
         add_resampling(parser)
-        add_images(parser)
+        add_figures(parser)
 
     def work(
         self,

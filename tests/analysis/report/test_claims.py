@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.report.claims import both, flat, folded
+from analysis.report.claims import both
 from analysis.verdicts import verdict_rows
 from tests.analysis.report.saying import limits, sentences
 
@@ -192,26 +192,59 @@ def test_few_methods_are_a_limit(n):
     assert limits({"correlations": table})[0].startswith(f"Only {n} methods:")
 
 
-def test_of_many_sentences_the_first_of_each_kind_stand_open():
-    """Nine first places, each of a criterion of its own, and people who agree."""
-    boards = [board(1, 1).assign(criterion=f"q{i}") for i in range(9)]
-    tables = {"leaderboard": pd.concat(boards), "agreement": agreement(question="p")}
-    said = both(tables, 0.95)
-    first, more = folded(said.claims)
-    assert (len(first), len(more)) == (6, 4)
-    assert set(first) | set(more) == set(flat(said.claims))
-    assert first[0].startswith("p: people agree beyond chance")
-    few = both(tables | {"leaderboard": pd.concat(boards[:7])}, 0.95)
-    assert folded(few.claims) == (flat(few.claims), ())
-
-
 def test_sentences_about_metrics_stand_apart_from_the_others():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
     table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
     said = both({"verdicts": table, "agreement": agreement()}, 0.95)
     assert [is_shown for is_shown, _ in said.verdicts] == [True, True]
-    assert said.shown == (*(text for _, text in said.verdicts), *flat(said.claims))
-    assert len(flat(said.claims)) == 1
+    people = tuple(text for _, text in said.sections["people"])
+    assert len(people) == 1
+    assert said.shown == (*(text for _, text in said.verdicts), *people)
+
+
+def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
+    tables = {"leaderboard": board(1, 1), "agreement": agreement(low=-0.1)}
+    said = both({**tables, "correlations": correlations({"level": "method"})}, 0.95)
+    told = {key: len(texts) for key, texts in said.sections.items()}
+    assert told == {
+        "people": 1,
+        "metrics": 0,
+        "disagreement": 0,
+        "methods": 1,
+        "planning": 1,
+    }
+    every = [text for own in said.sections.values() for _, text in own]
+    assert sorted(every) == sorted((*said.shown, *said.not_shown))
+    assert [is_shown for is_shown, _ in said.sections["methods"]] == [True]
+    assert [is_shown for is_shown, _ in said.sections["people"]] == [False]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_shown", "said"),
+    [
+        ({}, True, "A has the highest mean rating, 3.50 [3.20, 3.80], and is shown"),
+        ({"mean_rank_high": [3, 2]}, False, "3.50 [3.20, 3.80], but its rank may be 1"),
+        ({"mean_rank_low": pd.NA}, False, "but its rank has no interval."),
+        ({"mean_rank": 1}, False, "q: A, B share the highest mean rating, 3.50."),
+        ({"mean": [NAN, 3.5]}, None, ""),
+    ],
+)
+def test_whose_mean_rating_is_highest(change, is_shown, said):
+    table = pd.DataFrame(
+        {
+            "question": "q",
+            "method": ["B", "A"],
+            "mean": [2.5, 3.5],
+            "mean_low": [2.1, 3.2],
+            "mean_high": [2.9, 3.8],
+            "mean_rank": [2, 1],
+            "mean_rank_low": [2, 1],
+            "mean_rank_high": [2, 1],
+        }
+    ).assign(**change)
+    told = both({"rating_leaderboard": table}, 0.95).sections["methods"]
+    assert [one[0] for one in told] == [is_shown] * (is_shown is not None)
+    assert all(said in text for _, text in told)
 
 
 @pytest.mark.parametrize(

@@ -86,6 +86,31 @@ def test_a_side_is_shown_by_the_balanced_share_and_its_clusters(low, is_shown):
         assert ", worth −41 points of a rating)" in told[0]
 
 
+# A metric that leads question q by pairs of ratings.
+VERDICT = {
+    "question": "q",
+    "metric": "k",
+    "role": "exploratory",
+    "source": "ratings",
+    "level": "pairs",
+    "statistic": "ppa_half",
+    "value": 0.7,
+    "low": 0.6,
+    "high": 0.8,
+    "n": 90,
+    "n_groups": 10,
+    "chance": 0.5,
+    "n_family": 2,
+    "p_adjusted": 0.01,
+    "decided_by": "stories+methods",
+    "verdict": "agrees",
+    "reason": "",
+    "n_better": NAN,
+    "n_worse": NAN,
+    "leads": True,
+}
+
+
 def human_pairs(low, high):
     one = {
         "question": "q",
@@ -118,11 +143,59 @@ def human_pairs(low, high):
     ],
 )
 def test_one_annotator_is_the_ceiling_of_pairs(low, high, card, said):
-    text = card({"human_pairs": human_pairs(low, high)})[0]
+    table = pd.DataFrame([VERDICT | {"metric": name} for name in ("k", "other")])
+    tables = {"human_pairs": human_pairs(low, high), "verdicts": table}
+    (text,) = [text for text in card(tables) if "predicts the others" in text]
     assert text.endswith(said)
     if card is sentences:
         assert "one annotator predicts the others in 72 % [70, 74] of 50" in text
-        assert "the highest metric, k, in 62 % [60, 64]" in text
+        assert "(ties half), k in 62 % [60, 64]" in text
+
+
+def test_the_metric_beside_one_annotator_is_the_one_that_the_verdict_names():
+    """Not the one that is highest there: these are other pairs."""
+    people = human_pairs(-0.15, -0.05)
+    higher = people.iloc[[1]].assign(metric="other", value=0.66)
+    table = pd.DataFrame([VERDICT, VERDICT | {"metric": "other", "value": 0.69}])
+    people = pd.concat([people, higher])
+    shown = sentences({"human_pairs": people, "verdicts": table})
+    assert any("(ties half), k in 62 %" in text for text in shown)
+    table["role"] = ["exploratory", "declared"]
+    shown = sentences({"human_pairs": people, "verdicts": table})
+    assert any("(ties half), other in 66 %" in text for text in shown)
+    assert not any(
+        "predicts the others" in text for text in sentences({"human_pairs": people})
+    )
+
+
+def test_where_people_and_the_named_metric_differ_most():
+    row = {
+        "question": "q",
+        "source": "ratings",
+        "metric": "k",
+        "kind": "pair",
+        "value": 1.2,
+        "story": "s1",
+        "method": "A",
+        "other_method": "B",
+        "human": 1.5,
+        "human_other": 3.25,
+        "score": 0.9,
+        "score_other": 0.4,
+    }
+    changes = (
+        {"value": 1.1, "story": "s0"},
+        {},
+        {"kind": "cell", "value": 2.0, "story": "s2"},
+        {"metric": "other", "value": 3.0, "story": "s3"},
+    )
+    table = pd.DataFrame([row | change for change in changes])
+    shown = sentences({"disagreement": table, "verdicts": pd.DataFrame([VERDICT])})
+    assert shown[-1] == (
+        "q: k and people differ most on A and B in story s1: the metric prefers the "
+        "first (0.9 against 0.4), people the other (3.25 against 1.5)."
+    )
+    assert sentences({"disagreement": table}) == ()
 
 
 def strata(*p_values):

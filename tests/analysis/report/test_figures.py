@@ -21,10 +21,11 @@ from analysis.report.figure_parts import (
     short,
     values,
 )
-from analysis.report.figures import SECTIONS, all_figures
+from analysis.report.figures import all_figures
 from analysis.report.plots_methods import metric_shares
 from analysis.report.plots_metrics import scatters
 from analysis.report.plots_people import shades
+from analysis.report.sections import SECTIONS
 
 NAN = float("nan")
 
@@ -65,7 +66,7 @@ def points(questions, metrics, methods=("A", "B")):
 
 def figures(cells=None, **tables):
     empty = points((), ())
-    found = all_figures(tables, empty if cells is None else cells)
+    found = all_figures(tables, empty if cells is None else cells, more=True)
     return {figure.key: figure for figure in found}
 
 

@@ -118,3 +118,39 @@ def test_two_kinds_of_answers_are_columns_of_one_table():
     (grid,) = verdict_grids(verdicts(pairwise_accuracy=both))
     titles = [title for title, _ in grid.columns]
     assert {"PPA half, choices", "PPA half, ratings"} <= set(titles)
+
+
+def test_the_drawing_stands_on_one_axis_with_chance_and_one_annotator():
+    people = pd.DataFrame(
+        {
+            "question": "look",
+            "source": "ratings",
+            "metric": ["one annotator", "csd"],
+            "value": [0.8, 0.66],
+        }
+    )
+    rows = ({}, {"metric": "fid", "ppa_half": 0.75, "ppa_half_high": 0.85})
+    table = verdicts(pairwise_accuracy=pairwise(*rows), human_pairs=people)
+    (grid,) = verdict_grids(table)
+    low, high = grid.axis.low, grid.axis.high
+    assert (round(low, 3), round(high, 3)) == (0.479, 0.871)
+    assert [text for _, text in grid.axis.ticks] == ["50 %", "60 %", "70 %", "80 %"]
+
+    def value(place):
+        return low + (high - low) * float(place.removesuffix("%")) / 100
+
+    bars = {line.name: line.bar for line in (*grid.lines, *grid.references)}
+    drawn = {name: value(bar.at) for name, bar in bars.items()}
+    expected = {"fid": 0.75, "csd": 0.7, "Chance": 0.5, "One annotator": 0.8}
+    assert drawn == pytest.approx(expected, abs=0.001)
+    ends = value(bars["fid"].low), value(bars["fid"].high)
+    assert ends == pytest.approx((0.6, 0.85), abs=0.001)
+    assert {name: value(x) for name, x in grid.axis.marks.items()} == pytest.approx(
+        {"Chance": 0.5, "One annotator": 0.8}, abs=0.001
+    )
+    (bare,) = verdict_grids(
+        verdicts(
+            pairwise_accuracy=pairwise({"ppa_half_low": NAN, "ppa_half_high": NAN})
+        )
+    )
+    assert (bare.lines[0].bar.low, bare.lines[0].bar.high) == ("", "")

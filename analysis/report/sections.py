@@ -1,0 +1,58 @@
+"""What stands below the first screen: questions that people ask, folded, in order."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analysis.printing import counted
+from analysis.report.figure_parts import Figure
+from analysis.report.wording import ClaimText
+
+# Key and heading; figures and sentences name the key.
+SECTIONS = {
+    "people": "Do people agree among themselves?",
+    "metrics": "How do the metrics compare?",
+    "disagreement": "Where do metrics and people disagree?",
+    "methods": "Which method is best?",
+    "planning": "Is it enough data?",
+}
+
+
+@dataclass(frozen=True)
+class Section:
+    """A question, what is said of it, and what is drawn."""
+
+    key: str
+    heading: str
+    sentences: tuple[ClaimText, ...]
+    figures: tuple[Figure, ...]
+
+    @property
+    def answer(self) -> str:
+        """The sentence that is read while the section is closed."""
+        return self.sentences[0][1] if self.sentences else ""
+
+    @property
+    def holds(self) -> str:
+        """What more there is when it is opened."""
+        counts = (
+            (len(self.sentences) - 1, "more sentence"),
+            (len(self.figures), "figure"),
+        )
+        return ", ".join(counted(n, noun) for n, noun in counts if n > 0)
+
+
+def sections_of(
+    sentences: Mapping[str, tuple[ClaimText, ...]], drawn: Iterable[Figure]
+) -> list[Section]:
+    """Return the sections of which anything is said or drawn."""
+    figures = tuple(drawn)
+    found = [
+        Section(
+            key,
+            heading,
+            tuple(sentences.get(key, ())),
+            tuple(figure for figure in figures if figure.section == key),
+        )
+        for key, heading in SECTIONS.items()
+    ]
+    return [one for one in found if one.sentences or one.figures]
