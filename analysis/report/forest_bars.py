@@ -4,9 +4,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
-# An axis has at most so many numbers; the room beside its ends is a share of it.
+# An axis has at most so many numbers; the room beside its ends, where none of them
+# stands, is a share of what it holds.
 MOST_TICKS = 4
-MARGIN = 0.06
+MARGIN = 0.08
 STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
 
 
@@ -71,7 +72,8 @@ def axis_of(
     room = MARGIN * (max(known) - min(known) or 1.0)
     low, high = min(known) - room, max(known) + room
     bare = Axis(low, high, (), {})
-    ticks = tuple((bare.place(x), text(x)) for x in _ticks(low, high))
+    numbers = _ticks(low + room / 2, high - room / 2)
+    ticks = tuple((bare.place(x), text(x)) for x in numbers)
     places = {name: bare.place(x) for name, x in marks.items() if not math.isnan(x)}
     return Axis(low, high, ticks, places)
 

@@ -46,8 +46,8 @@ from analysis.report.figure_parts import (
 from analysis.report.wording import number, records
 
 SECTION = "metrics"
-# With more lines than this only those that move, or stand first somewhere, are named.
-MOST_NAMED_LINES = 40
+# Of more metrics than this those are drawn that stand highest in the first column.
+MOST_LINES = 30
 # A metric that moves by as many ranks is drawn in colour.
 FLIP = 3
 
@@ -181,7 +181,7 @@ def rank_flips(
     correlations: pd.DataFrame, pairwise: pd.DataFrame | None
 ) -> list[Figure]:
     """Draw the rank of every metric under every way of asking."""
-    drawn = []
+    drawn, cut = [], False
     if correlations["value"].isna().all():
         return []
     for question, rows in correlations.groupby("dimension", sort=True):
@@ -189,14 +189,21 @@ def rank_flips(
         if len(ranks) < 3 or ranks.shape[1] < 2:
             continue
         firsts = ", ".join(f"{ranks[c].idxmin()} by {c}" for c in ranks)
-        drawn.append((_bumps(str(question), ranks), f"{question}: {firsts}"))
+        cut = cut or len(ranks) > MOST_LINES
+        highest = ranks.sort_values(list(ranks.columns), kind="stable")[:MOST_LINES]
+        drawn.append((_bumps(str(question), highest), f"{question}: {firsts}"))
+    caption = (
+        "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
+        "choice does not matter. Lines that cross: it does, and one column alone would "
+        f"mislead. Coloured are metrics that move by {FLIP} ranks or more."
+    )
+    if cut:
+        caption += f" Of many metrics the {MOST_LINES} first by the left column stand."
     return figure_of(
         "ranks",
         SECTION,
         "Does the best metric depend on how one asks?",
-        "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
-        "choice does not matter. Lines that cross: it does, and one column alone would "
-        f"mislead. Coloured are metrics that move by {FLIP} ranks or more.",
+        caption,
         "Rank charts. First stand,",
         drawn,
         26,
@@ -204,9 +211,7 @@ def rank_flips(
 
 
 def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
-    ranks = ranks.sort_values(list(ranks.columns), kind="stable")
     moving = (ranks.max(axis=1) - ranks.min(axis=1)) >= FLIP
-    named = moving | (ranks == 1).any(axis=1) | (len(ranks) <= MOST_NAMED_LINES)
     # A colour for each line that can be told by it; the rest stay grey.
     coloured = [m for m in ranks.index if moving[m]][: len(PALETTE)]
     # Equal ranks would hide one another: the later metric stands a little lower.
@@ -229,23 +234,23 @@ def _bumps(question: str, ranks: pd.DataFrame) -> Panel:
                 "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
             }
         )
-    last, names = shown.iloc[:, -1], named[named].index
+    last, lowest = shown.iloc[:, -1], float(shown.to_numpy().max())
     layout = {
         "xaxis": column_axis([])
         | {"tickvals": x, "ticktext": list(ranks.columns)}
         | {"range": [-0.15, len(x) - 0.85], "tickangle": -45},
         "yaxis": {
-            "range": [len(ranks) + 0.7, 0.3],
+            "range": [lowest + 0.7, 0.3],
             "title": {"text": "rank"},
             "automargin": True,
-            "dtick": max(1, len(ranks) // 10),
+            "dtick": max(1, int(lowest) // 10),
             "tick0": 1,
             "zeroline": False,
         },
         "yaxis2": right_axis(
-            [len(ranks) + 0.7, 0.3],
-            values(last[names]),
-            [short(metric, 22) for metric in names],
+            [lowest + 0.7, 0.3],
+            values(last),
+            [short(metric, 22) for metric in last.index],
         ),
         "showlegend": False,
     }

@@ -1,6 +1,6 @@
 """Which tables the page lists, under which headings, as texts."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -65,28 +65,44 @@ TABLE_GROUPS = {
 TABLE_TITLES = {
     name: title for group in TABLE_GROUPS.values() for name, title in group.items()
 }
-# A page with more rows of one table would be slow; the files have them all.
-MOST_ROWS = 1000
+# A page with more cells would be slow: the longest tables are cut, and never to fewer
+# rows than these. The files have them all.
+MOST_CELLS = 24_000
+LEAST_ROWS = 20
 
 
 def listed_tables(
-    tables: Mapping[str, pd.DataFrame],
+    tables: Mapping[str, pd.DataFrame], cells_above: int = 0
 ) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the tables under the headings of their groups; unknown ones come last."""
+    """Return the tables under the headings of their groups; unknown ones come last.
+
+    `cells_above` are cells that the page holds already, which leave less room.
+    """
+    rows = _most_rows(list(tables.values()), MOST_CELLS - cells_above)
     groups = {heading: list(names) for heading, names in TABLE_GROUPS.items()}
     groups["Further tables"] = [name for name in tables if name not in TABLE_TITLES]
     found = [
-        (heading, [_listed(n, tables[n]) for n in names if n in tables])
+        (heading, [_listed(n, tables[n], rows) for n in names if n in tables])
         for heading, names in groups.items()
     ]
     return [group for group in found if group[1]]
 
 
-def _listed(name: str, frame: pd.DataFrame) -> dict[str, Any]:
+def _most_rows(frames: Sequence[pd.DataFrame], room: int) -> int:
+    """Return how many rows a table may have for all of them to fit."""
+    rows = max(map(len, frames), default=0)
+    while rows > LEAST_ROWS:
+        if sum(min(rows, len(one)) * len(one.columns) for one in frames) <= room:
+            return rows
+        rows = rows * 4 // 5
+    return LEAST_ROWS
+
+
+def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
     numeric = [pd.api.types.is_numeric_dtype(frame[c]) for c in frame.columns]
     total = len(frame)
     # What is printed alike in all rows is told by all of them.
-    texts = {c: column_texts(frame[c])[:MOST_ROWS] for c in frame.columns}
+    texts = {c: column_texts(frame[c])[:most] for c in frame.columns}
     columns = [
         [_with_true_minus(text) if is_number else text for text in texts[c]]
         for c, is_number in zip(frame.columns, numeric, strict=True)

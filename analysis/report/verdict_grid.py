@@ -77,6 +77,11 @@ class Grid:
     lines: tuple[Line, ...]
     references: tuple[Line, ...]
 
+    @property
+    def weight(self) -> int:
+        """Cells of a plain table that the page would hold for as many bytes."""
+        return 6 * len(self.lines) * len(self.columns)
+
 
 def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
     """Return a table of each question, the highest metric first, declared ones marked.
@@ -207,7 +212,7 @@ def _cell(metric: str, own: dict[str, dict[str, Any]], way: Way) -> Cell:
         per_cent(value) if is_share else number(value),
         " ".join(parts),
         letter(int(cluster)) if cluster > 0 and len(clusters) > 1 else "",
-        f"{value:.6f}",
+        f"{value:.5f}",
         {AGREES: "agrees", DOES_NOT: "below"}.get(str(row["verdict"]), ""),
     )
 

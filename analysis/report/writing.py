@@ -4,6 +4,7 @@ import hashlib
 import json
 import math
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -275,14 +276,15 @@ def _as_html(
     """Return the whole page; it needs nothing else to be read."""
     values = dict(zip(run["key"], run["value"], strict=True))
     units = _drawn(analysis)
-    return (
+    grids = _grids(analysis)
+    page = (
         static_figures.templates()
         .get_template("report.html")
         .render(
             title=title,
             run=values,
             verdicts=said.verdicts,
-            grids=_grids(analysis),
+            grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
@@ -294,12 +296,17 @@ def _as_html(
             asked=checklist.answers(
                 analysis.tables, analysis.notes, values, units, _by_error(analysis)
             ),
-            tables=listed_tables({**analysis.tables, "run": run}),
+            tables=listed_tables(
+                {**analysis.tables, "run": run}, sum(grid.weight for grid in grids)
+            ),
             computed=_computed(analysis),
             images_note=images_note,
             version=VERSION,
         )
     )
+    # Indentation is a fifth of what a page with many metrics shows.
+    shown, script, rest = page.partition("<script>")
+    return re.sub(r"\n\s+", "\n", shown) + script + rest
 
 
 def _grids(analysis: Analysis) -> list[Grid]:

@@ -23,7 +23,7 @@ from analysis.report.figure_parts import (
 )
 from analysis.report.figures import all_figures
 from analysis.report.plots_methods import metric_shares
-from analysis.report.plots_metrics import scatters
+from analysis.report.plots_metrics import MOST_LINES, scatters
 from analysis.report.plots_people import shades
 from analysis.report.sections import SECTIONS
 
@@ -457,6 +457,24 @@ def test_ranks_by_every_way_of_asking():
     plot = drawn(figures(correlations=rows)["ranks"])
     assert [trace["y"] for trace in plot["data"][:3]] == [[1, 3], [2, 1], [3, 2]]
     assert plot["layout"]["yaxis2"]["ticktext"] == ["a", "b", "c"]
+
+
+def test_of_many_metrics_the_highest_by_the_first_column_are_ranked():
+    changes = [
+        {"metric": f"m{i:02}", "level": level, "value": turn * i / 50}
+        for i in range(MOST_LINES + 9)
+        for level, turn in (("story", 1), ("pooled", -1))
+    ]
+    figure = figures(correlations=correlations(*changes))["ranks"]
+    assert f"the {MOST_LINES} first by the left column" in figure.caption
+    lines = [trace for trace in drawn(figure)["data"] if "name" in trace]
+    last = MOST_LINES + 8
+    assert [line["name"] for line in lines][:2] == [f"m{last}", f"m{last - 1}"]
+    assert len(lines) == MOST_LINES
+    # The highest by the first column stands last by the second, still in the drawing.
+    assert lines[0]["y"] == [1, MOST_LINES + 9]
+    low, high = drawn(figure)["layout"]["yaxis"]["range"]
+    assert low > MOST_LINES + 9 > high
 
 
 def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():

@@ -19,7 +19,12 @@ from analysis.options import AlignOptions
 from analysis.report.content_security import STYLE_TEXT, content_security_policy
 from analysis.report.figures import plotly_source
 from analysis.report.latex import escaped, table
-from analysis.report.table_list import TABLE_TITLES
+from analysis.report.table_list import (
+    LEAST_ROWS,
+    MOST_CELLS,
+    TABLE_TITLES,
+    listed_tables,
+)
 from analysis.report.wording import number
 from analysis.report.writing import as_csv, run_table
 from analysis.result_tables.columns import COLUMNS
@@ -636,3 +641,20 @@ def test_csv_keeps_full_precision_and_leaves_undefined_empty():
 def test_numbers_have_a_true_minus():
     assert number(-0.5) == "\N{MINUS SIGN}0.50"
     assert number(-0.001) == "0.00"
+
+
+def test_a_page_cuts_its_longest_tables_and_says_so_by_their_rows():
+    frames = {
+        "correlations": pd.DataFrame({"a": range(9000), "b": 1.5}),
+        "spa": pd.DataFrame({"a": range(100)}),
+    }
+    found = {t["name"]: t for _, group in listed_tables(frames) for t in group}
+    assert len(found["spa"]["rows"]) == 100
+    cut = len(found["correlations"]["rows"])
+    assert 0.75 * MOST_CELLS < 2 * cut + 100 <= MOST_CELLS
+    assert found["correlations"]["total"] == 9000
+    assert found["correlations"]["count"] == "9000 rows"
+    small = {"spa": frames["spa"]}
+    ((_, (whole,)),) = listed_tables(small, cells_above=MOST_CELLS - 100)
+    ((_, (least,)),) = listed_tables(small, cells_above=MOST_CELLS)
+    assert (len(whole["rows"]), len(least["rows"])) == (100, LEAST_ROWS)
