@@ -27,6 +27,7 @@ from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
 from analysis.report.sections import sections_of
 from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.report.titles import Titles, titled
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
@@ -120,6 +121,7 @@ def write_report(
     title: str,
     run: pd.DataFrame,
     images: str = "",
+    titles: Titles | None = None,
 ) -> Path:
     """Write report.html, report.json, tables/ and figures/ into `out`.
 
@@ -140,6 +142,9 @@ def write_report(
     images
         ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
         is found; the page says so where it is not. Empty: no files.
+    titles
+        What sentences, figures and the table of metrics call questions and metrics.
+        Files in tables/, and their rows on the page, have the keys.
 
     Returns
     -------
@@ -161,12 +166,17 @@ def write_report(
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
         values = dict(zip(run["key"], run["value"], strict=True))
-        said = claims.both(analysis.tables, float(values["confidence"]))
+        shown = {
+            name: titled(frame, titles or Titles())
+            for name, frame in analysis.tables.items()
+        }
+        said = claims.both(shown, float(values["confidence"]))
         _write(staging / "report.json", _as_json(title, analysis, run, said))
         every = values["figures"] == "all"
-        drawn = figures.all_figures(analysis.tables, analysis.cells, more=every)
+        cells = titled(analysis.cells, titles or Titles())
+        drawn = figures.all_figures(shown, cells, more=every)
         note = static_figures.write_images(drawn, staging / "figures", images)
-        page = _as_html(analysis, title, run, drawn, said, note)
+        page = _as_html(analysis, title, run, shown, drawn, said, note)
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -269,14 +279,20 @@ def _as_html(
     analysis: Analysis,
     title: str,
     run: pd.DataFrame,
+    shown: Mapping[str, pd.DataFrame],
     drawn: list[Figure],
     said: Said,
     images_note: str,
 ) -> str:
-    """Return the whole page; it needs nothing else to be read."""
+    """Return the whole page; it needs nothing else to be read.
+
+    `shown` are the tables with titles for keys.
+    """
     values = dict(zip(run["key"], run["value"], strict=True))
     units = _drawn(analysis)
-    grids = _grids(analysis)
+    grids: list[Grid] = []
+    if "verdicts" in shown:
+        grids = verdict_grids(shown["verdicts"])
     page = (
         static_figures.templates()
         .get_template("report.html")
@@ -294,7 +310,7 @@ def _as_html(
             plotly=figures.plotly_source() if drawn else "",
             counted=counted,
             asked=checklist.answers(
-                analysis.tables, analysis.notes, values, units, _by_error(analysis)
+                shown, analysis.notes, values, units, _by_error(analysis)
             ),
             tables=listed_tables(
                 {**analysis.tables, "run": run}, sum(grid.weight for grid in grids)
@@ -307,11 +323,6 @@ def _as_html(
     # Indentation is a fifth of what a page with many metrics shows.
     shown, script, rest = page.partition("<script>")
     return re.sub(r"\n\s+", "\n", shown) + script + rest
-
-
-def _grids(analysis: Analysis) -> list[Grid]:
-    verdicts = analysis.tables.get("verdicts")
-    return [] if verdicts is None else verdict_grids(verdicts)
 
 
 def _computed(analysis: Analysis) -> dict[str, Any]:

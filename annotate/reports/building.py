@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
@@ -25,6 +25,9 @@ from annotate.models import MAIN, Report, Slot, Study, User
 from annotate.reports import downloads, omissions, study_tables
 from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
+
+if TYPE_CHECKING:
+    from analysis.report.titles import Titles
 
 logger = logging.getLogger(__name__)
 
@@ -121,7 +124,14 @@ def write_study_report(
         notes = [said, *notes]
     analysis = replace(analysis, notes=(*notes, *analysis.notes))
     progress("writing")
-    return write_report(analysis, out=out, title=study.title, run=run, images=images)
+    return write_report(
+        analysis,
+        out=out,
+        title=study.title,
+        run=run,
+        images=images,
+        titles=_titles(study, scores["metric"].unique()),
+    )
 
 
 def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], Any]:
@@ -138,6 +148,17 @@ def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], An
         for table in answer_tables(study)
     }
     return answers, scores
+
+
+def _titles(study: Study, metrics: Iterable[str]) -> "Titles":
+    """Return what readers call the study's questions and metrics."""
+    from analysis.report.titles import Titles
+
+    questions = {
+        question.key: question.full_title for question in study.questions.all()
+    }
+    known = set(metrics) & set(registry.names())
+    return Titles(questions, {name: registry.load(name).info.title for name in known})
 
 
 def _about_metrics(metrics: Iterable[str]) -> list[str]:
