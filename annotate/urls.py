@@ -197,6 +197,7 @@ report_urls = [
     ),
     of_study("reports/", reports.report_list, "report-list"),
     of_study("reports/new/", reports.report_create, "report-create"),
+    of_study("reports/compare/", reports.report_comparison, "report-comparison"),
     of_study("reports/<int:pk>/", reports.report_page, "report-page"),
     of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),
     of_study(

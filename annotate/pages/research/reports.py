@@ -28,13 +28,13 @@ from annotate.models import MAIN, Report, Study
 from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import render_page, study_page
-from annotate.reports import building, disagreements, downloads, omissions
+from annotate.reports import building, comparison, disagreements, downloads, omissions
 from annotate.reports.forms import ReportForm
 from annotate.reports.tasks import build_report
 
 logger = logging.getLogger(__name__)
 
-EVENT_ID = re.compile("[0-9]{1,18}")
+ID = re.compile("[0-9]{1,18}")
 TYPES = {
     ".csv": "text/csv; charset=utf-8",
     ".tex": "text/plain; charset=utf-8",
@@ -56,10 +56,8 @@ def _table(study: Study, table: str, asked: QueryDict) -> StreamingHttpResponse:
     event = asked.get("as_of")
     as_of = None
     if event:
-        if EVENT_ID.fullmatch(event) is None:
-            raise Http404
         try:
-            as_of = as_of_event.moment(study, int(event))
+            as_of = as_of_event.moment(study, _number(event))
         except as_of_event.MomentError as error:
             raise Http404(str(error)) from error
     lines = downloads.csv_lines(study, table, view=view.key, as_of=as_of)
@@ -99,6 +97,7 @@ def _list(study: Study) -> dict[str, object]:
     return {
         "reports": reports,
         "at_work": any(report.state in unfinished for report in reports),
+        "n_finished": sum(report.state == Report.State.DONE for report in reports),
     }
 
 
@@ -199,6 +198,33 @@ def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpRes
         choice=choice,
         rows=rows,
     )
+
+
+@study_page()
+def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
+    """Show what differs between two reports, the last two unless others are named."""
+    done = study.reports.filter(state=Report.State.DONE)
+    finished = list(done.select_related("view"))
+    context: dict[str, object] = {"finished": finished}
+    if len(finished) > 1:
+        before, after = (
+            _get_report(study, _number(request.GET.get(name) or str(usual.pk)))
+            for name, usual in (("before", finished[1]), ("after", finished[0]))
+        )
+        try:
+            shown = comparison.comparison(study, before, after)
+        except FileNotFoundError as error:
+            raise Http404 from error
+        remarks = list(zip((before, after), shown.comparison.notes, strict=True))
+        context |= {"before": before, "after": after, "shown": shown}
+        context["remarks"] = remarks
+    return render_page(request, study, "reports/comparison.html", **context)
+
+
+def _number(text: str) -> int:
+    if ID.fullmatch(text) is None:
+        raise Http404
+    return int(text)
 
 
 @study_page()

@@ -1,0 +1,106 @@
+"""Two reports of a study side by side: what was asked, and what changed."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from analysis.report.comparison import ReportComparison, VerdictChange, compared
+from annotate.models import Report, Study
+from annotate.reports import building
+
+VERDICTS = {
+    "agrees": gettext_lazy("agrees"),
+    "does not": gettext_lazy("does not agree"),
+    "cannot be told": gettext_lazy("cannot be told"),
+}
+SHARES = ("ppa_half", "acc_eq", "spa")
+
+
+@dataclass(frozen=True)
+class ShownVerdict:
+    """A verdict in one report, in words."""
+
+    value: str = ""
+    interval: str = ""
+    verdict: str = ""
+
+
+@dataclass(frozen=True)
+class ShownChange:
+    """One row of the page."""
+
+    question: str
+    metric: str
+    statistic: str
+    is_changed: bool
+    before: ShownVerdict
+    after: ShownVerdict
+
+
+@dataclass(frozen=True)
+class ShownComparison:
+    """What the page shows: verdicts that changed, and leading ones that did not."""
+
+    comparison: ReportComparison
+    changed: list[ShownChange]
+    unchanged: list[ShownChange]
+
+
+def comparison(study: Study, before: Report, after: Report) -> ShownComparison:
+    """Return what differs between two finished reports of a study."""
+    found = compared(_read(before), _read(after))
+    titles = {one.key: one.full_title for one in study.questions.all()}
+    return ShownComparison(
+        found,
+        [_shown(one, titles) for one in found.verdicts if one.is_changed],
+        [
+            _shown(one, titles)
+            for one in found.verdicts
+            if one.leads and not one.is_changed
+        ],
+    )
+
+
+def _read(report: Report) -> dict[str, Any]:
+    text = (building.folder(report) / "report.json").read_text(encoding="utf-8")
+    content: dict[str, Any] = json.loads(text)
+    return content
+
+
+def _shown(change: VerdictChange, titles: Mapping[str, str]) -> ShownChange:
+    return ShownChange(
+        titles.get(change.question) or change.question,
+        change.metric,
+        " ".join(
+            part
+            for part in (change.level, change.statistic, change.source)
+            if part not in ("pairs", "")
+        ),
+        change.is_changed,
+        _in_words(change.before, change.statistic),
+        _in_words(change.after, change.statistic),
+    )
+
+
+def _in_words(row: Mapping[str, Any] | None, statistic: str) -> ShownVerdict:
+    if row is None:
+        return ShownVerdict(verdict=_("not in this report"))
+    is_share = statistic in SHARES
+    value, low, high = (_number(row[key], is_share) for key in ("value", "low", "high"))
+    interval = f"[{low}, {high}]" if low and high else ""
+    return ShownVerdict(
+        f"{value} %" if is_share and value else value,
+        interval,
+        str(VERDICTS.get(row["verdict"], row["verdict"])),
+    )
+
+
+def _number(value: float | None, is_share: bool) -> str:
+    if value is None:
+        return ""
+    text = f"{100 * value:.0f}" if is_share else f"{value:.2f}"
+    return text.replace("-", "\N{MINUS SIGN}")

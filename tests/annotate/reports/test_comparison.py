@@ -1,0 +1,79 @@
+"""Two reports of a study side by side, in the browser's pages."""
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Report
+from annotate.reports import building
+from evalcore.scoring import metric_runs
+from tests.factories import make_study
+from tests.people import answer_everything, eve, rob
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+
+@pytest.fixture
+def study():
+    row = make_study()
+    answer_everything(row)
+    metric_runs.run(
+        metric_runs.queue_run(row.benchmark, ["sharpness", "shots_present"]).pk
+    )
+    return row
+
+
+def built(study, **options):
+    row = Report.objects.create(study=study, options={"resamples": 0} | options)
+    return building.build_report(row.pk)
+
+
+def page(client, study, before, after):
+    url = reverse("report-comparison", args=[study.slug])
+    return client.get(url, {"before": before, "after": after})
+
+
+def test_two_reports_are_compared_from_the_list(study):
+    client = rob(study)
+    listed = reverse("report-list", args=[study.slug])
+    first = built(study)
+    assert "reports/compare/" not in client.get(listed).content.decode()
+    alone = client.get(reverse("report-comparison", args=[study.slug]))
+    assert "Two finished reports are needed" in alone.content.decode()
+    excluded = [study.method_names[0]]
+    second = built(study, exclude_methods=excluded, seed=5)
+    assert "reports/compare/" in client.get(listed).content.decode()
+    shown = page(client, study, first.pk, second.pk)
+    text = shown.content.decode()
+    assert shown.status_code == 200
+    usual = client.get(reverse("report-comparison", args=[study.slug]))
+    assert usual.context["before"] == first
+    assert usual.context["after"] == second
+    assert usual.context["shown"] == shown.context["shown"]
+    (seed,) = [row for row in shown.context["shown"].comparison.run if row[0] == "seed"]
+    assert seed == ("seed", "0", "5")
+    assert f"Remarks of report {second.pk} only" in " ".join(text.split())
+    same = page(client, study, first.pk, first.pk).content.decode()
+    assert "The same data, view and options." in same
+    assert "0 of " in same
+
+
+@pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])
+def test_a_report_that_is_none_is_not_found(study, text):
+    report, _other = built(study), built(study)
+    assert page(rob(study), study, report.pk, text).status_code == 404
+
+
+def test_reports_of_another_study_or_for_another_person_are_not_found(study):
+    other = make_study(slug="other", benchmark=study.benchmark)
+    answer_everything(other)
+    report, _second, hidden = built(study), built(study), built(other)
+    assert page(rob(study), study, report.pk, hidden.pk).status_code == 404
+    assert page(eve(), study, report.pk, report.pk).status_code == 404
+    queued = Report.objects.create(study=study)
+    assert page(rob(study), study, report.pk, queued.pk).status_code == 404
+
+
+def test_a_report_whose_files_are_gone_is_not_found(study):
+    report, _other = built(study), built(study)
+    (building.folder(report) / "report.json").unlink()
+    assert page(rob(study), study, report.pk, report.pk).status_code == 404
