@@ -18,6 +18,7 @@ from analysis.problems import InputError
 if TYPE_CHECKING:
     import pandas as pd
 
+    from analysis.rankings.composite_weights import Composite
     from analysis.result_tables.contract import Analysis
 
 # Options that name an input, in the order of the hashes of a report.
@@ -27,7 +28,7 @@ INPUTS = (
     "rankings",
     "scores",
     "stories",
-    "weights",
+    "composites",
     "hypotheses",
     "subset",
     "people",
@@ -106,7 +107,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
     tables = _tables(options, "ratings", "choices", "rankings")
     scores = _turned(_table(options, "scores", options.scores), options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
-    weights = _weights(options.weights)
+    composites = _composites(options.composites, tables, scores, tags)
     hypotheses = _hypotheses(options.hypotheses, tables, scores)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
@@ -114,23 +115,34 @@ def _align(options: argparse.Namespace) -> "Analysis":
             scores=scores,
             options=_options(options),
             tags=tags,
-            weights=weights,
+            composites=composites,
             hypotheses=hypotheses,
             progress=bar.set_description_str,
         )
 
 
-def _weights(given: "Path | str | None") -> "pd.DataFrame | None":
-    """Return a table of weights: of a file or of a paper."""
-    from analysis.rankings import composite_weights
+def _composites(
+    path: Path | None,
+    tables: "Mapping[str, pd.DataFrame | None]",
+    scores: "pd.DataFrame",
+    tags: "pd.DataFrame | None",
+) -> "tuple[Composite, ...]":
+    """Return the composites of a file, checked against what there is."""
+    from analysis.rankings.composite_weights import check_composites, read_composites
 
-    if given is None:
-        return None
-    if isinstance(given, Path):
-        return composite_weights.read_weights(given)
-    if given == "envision":
-        return composite_weights.envision_weights()
-    return composite_weights.vistar_weights()
+    if path is None:
+        return ()
+    found = read_composites(path)
+    check_composites(
+        found,
+        questions=_questions(tables),
+        metrics=set(scores["metric"].astype(str)),
+        tags={}
+        if tags is None
+        else {str(tag): {*tags[tag]} - {""} for tag in tags.columns.drop("story")},
+        file=path.name,
+    )
+    return found
 
 
 def _hypotheses(
@@ -143,13 +155,18 @@ def _hypotheses(
 
     if path is None:
         return None
-    questions = {
+    metrics = set(scores["metric"].astype(str))
+    return read_hypotheses(path, _questions(tables), metrics)
+
+
+def _questions(tables: "Mapping[str, pd.DataFrame | None]") -> set[str]:
+    """Return what people were asked."""
+    return {
         str(question)
         for name, frame in tables.items()
         if frame is not None
         for question in frame["dimension" if name == "ratings" else "criterion"]
     }
-    return read_hypotheses(path, questions, set(scores["metric"].astype(str)))
 
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:

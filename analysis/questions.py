@@ -52,6 +52,9 @@ class QuestionData:
         Pairs inside stories; without metrics where there are none.
     scale
         Lowest and highest rating, where it is known.
+    alone
+        The same question for each composite that has scores of other outputs than all
+        metrics have, and is not compared with them.
     """
 
     name: str
@@ -60,6 +63,7 @@ class QuestionData:
     grid: CellGrid | None
     pairs: Pairs
     scale: Scale | None
+    alone: "tuple[QuestionData, ...]" = ()
 
     @property
     def is_method_level(self) -> bool:
@@ -69,7 +73,12 @@ class QuestionData:
     @property
     def is_compared(self) -> bool:
         """Whether any metric met people's answers."""
-        return bool(self.pairs.metrics if self.grid is None else self.grid.metrics)
+        return bool(self.metrics) or any(each.is_compared for each in self.alone)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that are compared with one another."""
+        return self.pairs.metrics if self.grid is None else self.grid.metrics
 
     @property
     def statistics(self) -> tuple[str, ...]:
@@ -103,9 +112,13 @@ def rated_questions(
         grid, dropped = common_grid(name, cells, table)
         notes.extend(dropped, name)
         rows = ratings[ratings["dimension"] == name]
-        yield QuestionData(
-            name, rows, cells, grid, rating_pairs(grid), options.scale_of(name)
-        )
+        scale = options.scale_of(name)
+        whole = QuestionData(name, rows, cells, grid, rating_pairs(grid), scale)
+        alone = []
+        for metric in sorted(table.composites - {*grid.metrics}):
+            own, _ = common_grid(name, cells, table.only(metric))
+            alone.append(replace(whole, grid=own, pairs=rating_pairs(own)))
+        yield replace(whole, alone=tuple(alone))
 
 
 def chosen_questions(
@@ -120,7 +133,12 @@ def chosen_questions(
         choices = implied_choices(rows) if source == "rankings" else rows
         pairs = choice_pairs(name, choices, table, source=source)
         notes.extend(pairs.notes, name)
-        yield QuestionData(name, choices, None, None, pairs, None)
+        whole = QuestionData(name, choices, None, None, pairs, None)
+        alone = []
+        for metric in sorted(table.composites - {*pairs.metrics}):
+            own = choice_pairs(name, choices, table.only(metric), source=source)
+            alone.append(replace(whole, pairs=own))
+        yield replace(whole, alone=tuple(alone))
 
 
 def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:

@@ -7,8 +7,9 @@ One row is one metric held against one question by one statistic. These are all 
    every pair where that reaches more. Values, intervals and p-values stand in the
    tables they come from, with what they think of as drawn. SPA has no test, nor a
    chance that does not depend on people.
-2. Metrics that were declared to measure the question are one family, the others that
-   were explored are another. Its p-values are adjusted together (Holm).
+2. Metrics that were declared to measure the question are one family, composites of
+   metrics another, the others that were explored a third. Its p-values are adjusted
+   together (Holm).
 3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT`, its interval
    leaves chance out, and its value is above chance; it does not where that is below.
    Everything else cannot be told, and `reason` says why. (Over method means the
@@ -24,14 +25,20 @@ One row is one metric held against one question by one statistic. These are all 
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import SIGNIFICANT, cluster_rows
+from analysis.correlation.metric_clusters import (
+    SIGNIFICANT,
+    cluster_rows,
+    metrics_compared,
+)
 from analysis.hypotheses import declared
 from analysis.inference.significance import holm
+from analysis.pairwise.accuracy import CHANCE
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
@@ -40,6 +47,8 @@ FEW_METHODS = 10
 # What a question is asked by: the first of them that any metric has.
 COEFFICIENTS = ("kendall", "spearman", "pearson", "kendall_c")
 ACCURACIES = ("ppa_half", "acc_eq")
+# Each a family of its own.
+ROLES = ("declared", "composite", "exploratory")
 AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
 ResultTables = Mapping[str, pd.DataFrame]
 
@@ -51,7 +60,8 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     ----------
     tables
         Those of a report: pairwise_accuracy, correlations and, where they are there,
-        accuracy_comparisons, metric_comparisons, human_pairs and hypotheses.
+        accuracy_comparisons, metric_comparisons, human_pairs, hypotheses and
+        composites.
 
     Returns
     -------
@@ -66,8 +76,12 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     the metric agrees, and of baselines, which are not judged.
     """
     rows: list[TableRow] = []
+    made: frozenset[str] = frozenset()
+    if "composites" in tables:
+        known = tables["composites"]
+        made = frozenset(known.loc[known["over"] == "metrics", "composite"])
     for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
-        rows += _judged(family, tables.get("hypotheses"))
+        rows += _judged(family, tables.get("hypotheses"), made)
     rows = _with_lead(rows)
     return sorted(rows, key=lambda row: str(row["question"]))
 
@@ -82,8 +96,7 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
         ceiling = _ceiling(tables.get("human_pairs"), str(question), str(source))
         for statistic in ACCURACIES:
             order = _accuracy_order(rows, comparisons, statistic)
-            baselines = rows.loc[rows["metric"].isin(BASELINES), statistic]
-            chance = float(baselines.max())
+            chance = _chances(rows, statistic)
             p_value = {"ppa_half": "p_half", "acc_eq": "p_acc_eq"}[statistic]
             family: list[TableRow] = []
             for row in rows.to_dict("records"):
@@ -99,8 +112,8 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "low": row[f"{statistic}_low"],
                         "high": row[f"{statistic}_high"],
                         "n": row[{"acc_eq": "n_all_pairs"}.get(statistic, "n_pairs")],
-                        "chance": chance,
-                        "p_value": row[p_value],
+                        "chance": chance(row),
+                        "p_value": NAN if math.isnan(chance(row)) else row[p_value],
                         "decided_by": row["drawn"],
                         "in_sample": statistic == "acc_eq" and row["epsilon_in_sample"],
                         **order.get(metric, {}),
@@ -112,6 +125,20 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "like_ceiling": ceiling.get(metric, NAN),
                     }
             yield family
+
+
+def _chances(
+    rows: pd.DataFrame, statistic: str
+) -> Callable[[Mapping[Hashable, Any]], float]:
+    """Return what says what chance reaches on the pairs of a row.
+
+    Of acc_eq that depends on the pairs, and baselines know those that all metrics have.
+    """
+    if statistic == "ppa_half":
+        return lambda row: CHANCE
+    known = rows[rows["metric"].isin(BASELINES)]
+    chance, pairs = float(known[statistic].max()), {*known["n_all_pairs"]}
+    return lambda row: chance if row["n_all_pairs"] in pairs else NAN
 
 
 def _ceiling(
@@ -181,10 +208,15 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
 
 def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
     """Tell whether metrics are over the same groups, and over enough methods."""
+    keys = ["dimension", "level", "coefficient"]
     defined = rows[rows["value"].notna()]
     if defined.empty:
         return False
-    keys = ["dimension", "level", "coefficient"]
+    compared = metrics_compared(comparisons).get(tuple(defined[keys].iloc[0]))
+    if compared is not None:
+        defined = defined[defined["metric"].isin(compared)]
+    if defined.empty:
+        return False
     if defined["level"].iloc[0] == "method":
         return bool(defined["n"].max() >= FEW_METHODS)
     here = (comparisons[keys] == defined[keys].iloc[0]).all(axis=1)
@@ -244,17 +276,20 @@ def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRo
     return found
 
 
-def _judged(rows: list[TableRow], hypotheses: pd.DataFrame | None) -> list[TableRow]:
+def _judged(
+    rows: list[TableRow], hypotheses: pd.DataFrame | None, made: frozenset[str]
+) -> list[TableRow]:
     """Add role, family, adjusted p-value, verdict and reason to metrics together."""
     meant = declared(hypotheses, str(rows[0]["question"]))
     for row in rows:
         metric = str(row["metric"])
-        row["role"] = "declared" if metric in meant else "exploratory"
+        row["role"] = "composite" if metric in made else "exploratory"
+        row["role"] = "declared" if metric in meant else row["role"]
         if math.isnan(float(str(row["p_value"]))):
             row["decided_by"] = ""
         if metric in BASELINES:
             row |= {"role": "baseline", "verdict": "", "reason": ""}
-    for role in ("declared", "exploratory"):
+    for role in ROLES:
         family = [row for row in rows if row["role"] == role]
         tested = np.array([row["p_value"] for row in family], float)
         for row, p in zip(family, holm(tested), strict=True):

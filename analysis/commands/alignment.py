@@ -1,5 +1,7 @@
 """Every table of a report, from ratings, choices, rankings and scores."""
 
+from collections.abc import Iterator, Sequence
+
 import pandas as pd
 
 from analysis.options import (
@@ -18,6 +20,8 @@ from analysis.questions import (
     rated_questions,
 )
 from analysis.rankings import leaderboard as boards
+from analysis.rankings.composite_values import composite_answers, composite_scores
+from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import cell_frame
 from analysis.reading.kept_answers import (
     KeptAnswers,
@@ -41,6 +45,7 @@ from analysis.result_tables.contract import (
     add_levels,
     add_means,
     add_pairs,
+    add_pairs_alone,
     add_ranking_leaderboard,
 )
 from analysis.result_tables.supplementary import (
@@ -52,8 +57,10 @@ from analysis.result_tables.supplementary import (
     add_ranking_agreement,
     add_rated,
     add_sides,
+    add_soft,
     add_strata,
     add_verdicts,
+    with_counterparts,
 )
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
@@ -68,7 +75,7 @@ def align(
     scores: pd.DataFrame,
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
-    weights: pd.DataFrame | None = None,
+    composites: Sequence[Composite] = (),
     hypotheses: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
@@ -85,9 +92,10 @@ def align(
     tags
         Tags of the stories (`story_tags.read_stories`), which split the
         tables into strata.
-    weights
-        Composites of questions and metrics
-        (`analysis.rankings.composite_weights.read_weights`).
+    composites
+        What is made of several questions or metrics
+        (`analysis.rankings.composite_weights.read_composites`), and is then a question
+        or a metric itself.
     hypotheses
         Metrics that were declared to measure a question: columns question, metric
         (`analysis.hypotheses`). All others are explored.
@@ -123,18 +131,21 @@ def align(
     table = kept_scores(scores, options.exclude_methods)
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
-    questions = _questions(people, table, found, progress)
+    known = with_counterparts(composites, hypotheses, found)
+    add_composites(people, table, known, tags, found)
+    table = composite_scores(table, known, tags, found.notes)
+    asked = composite_answers(people, known, tags, found.notes)
+    questions = _questions(asked, people.choices, table, found, progress)
     if not any(question.is_compared for question in questions):
         raise OptionError("scores: no metric has a score of an output that was judged")
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
-    add_agreement(_reliability(people, options), found, parts)
+    add_agreement(_reliability(asked, options), found, parts)
     add_ranking_agreement(people, found)
     add_people(people, (ratings, choices), found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_verdicts(found)
-    add_composites(people, table, weights, found)
     if tags is not None:
         add_strata(questions, table, tags, found, progress)
     return found.finished()
@@ -232,9 +243,16 @@ def leaderboard(
 
 
 def _questions(
-    people: KeptAnswers, table: ScoreTable, found: TableCollector, progress: Progress
+    people: KeptAnswers,
+    sides: pd.DataFrame | None,
+    table: ScoreTable,
+    found: TableCollector,
+    progress: Progress,
 ) -> list[QuestionData]:
-    """Add the tables of every question, and return the questions."""
+    """Add the tables of every question, and return the questions.
+
+    `sides` are the choices that know where outputs stood, which composites do not.
+    """
     options, notes = found.options, found.notes
     questions: list[QuestionData] = []
     if people.ratings is not None:
@@ -252,7 +270,8 @@ def _questions(
         if source == "choices":
             progress("leaderboard")
             add_leaderboard(answers, found, parts, ties="half", by_majority=False)
-            add_sides(answers, found)
+            assert sides is not None
+            add_sides(sides, found)
         else:
             progress("leaderboard of rankings")
             add_ranking_leaderboard(answers, found, parts)
@@ -269,7 +288,16 @@ def _add_rated(
     add_means(question.answers, question.by_annotator, question.name, parts, found)
     found.cells.append(cell_frame(question.grid, table))
     progress(f"{question.name}: correlations")
-    add_levels(question.grid, table.metrics, parts, found)
+    alone = [(own.grid, name) for own, name in _alone(question, table)]
+    apart = {name for _grid, name in alone}
+    metrics = tuple(name for name in table.metrics if name not in apart)
+    add_levels(question.grid, metrics, parts, found)
+    for grid, name in alone:
+        assert grid is not None
+        found.cells.append(cell_frame(grid, table))
+        add_levels(grid, (name,), parts, found)
+        if grid.metrics and not question.is_method_level:
+            add_soft(grid, found)
     if question.is_method_level:
         found.notes.add(
             "ratings are method-level values, so only the method level is computed "
@@ -282,14 +310,25 @@ def _add_rated(
     add_rated(question, table, found)
 
 
+def _alone(
+    question: QuestionData, table: ScoreTable
+) -> Iterator[tuple[QuestionData, str]]:
+    """Yield the composites that are not compared, with the question for each."""
+    names = sorted(table.composites - {*question.metrics})
+    yield from zip(question.alone, names, strict=True)
+
+
 def _add_pairs(
     question: QuestionData, table: ScoreTable, found: TableCollector, progress: Progress
 ) -> None:
+    parts = resample_parts(found.options.resample, default=DRAWN)
     if question.pairs.metrics:
         progress(f"{question.name}: pairwise accuracy")
-        parts = resample_parts(found.options.resample, default=DRAWN)
         add_pairs(question.pairs, parts, found)
         add_pairs_further(question, table, found)
+    for own in question.alone:
+        if own.pairs.metrics:
+            add_pairs_alone(own.pairs, parts, found)
 
 
 def _reliability(

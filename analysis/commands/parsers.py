@@ -17,15 +17,8 @@ from analysis.commands.arguments import (
 )
 
 TABLE = ".csv, .jsonl or .parquet"
-# Weights of the papers, by the names of their questions and metrics.
-PRESETS = ("envision", "vistar")
 SCALE = "refuse ratings outside it, as in 0:4"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-
-
-def weights(text: str) -> Path | str:
-    """Parse what names a table of weights: a preset or a file."""
-    return text if text in PRESETS else Path(text)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -74,10 +67,10 @@ def _add_align(commands: Commands) -> None:
         f"metric; {TABLE}",
     )
     command.add_argument(
-        "--weights",
-        type=weights,
-        help=f"composites: columns composite, part, weight; {TABLE}; or one of "
-        f"{', '.join(PRESETS)}",
+        "--composites",
+        type=Path,
+        help="what is made of several questions or metrics, with which weights; .yaml "
+        "or .json, a study file too",
     )
     add_alignment(command)
 

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from analysis.results import NAN, TableRow
 
 KEYS = ("dimension", "level", "coefficient")
 SIGNIFICANT = 0.05
+NOT_COMPARED = "not held against the other metrics, which have scores of other outputs"
 
 
 def cluster_rows(
@@ -30,7 +32,7 @@ def cluster_rows(
         Rows of the table ``clusters``, best metric first in each family. `cluster`
         counts from 1; `not_worse_than_best` is true where the test does not
         find the metric worse than the best one. Both are empty with a reason where
-        the coefficient is undefined or no tests were made.
+        the coefficient is undefined, no tests were made, or the metric is in none.
 
     Notes
     -----
@@ -50,10 +52,25 @@ def cluster_rows(
     Scandinavian Journal of Statistics 6(2).
     """
     worse = _significantly_worse(comparisons)
+    named = metrics_compared(comparisons)
     rows: list[TableRow] = []
     for key, family in correlations.groupby(list(KEYS), sort=False):
-        rows.extend(_family(family, worse.get(tuple(key)), key))
+        here = named.get(tuple(key))
+        others = family["value"].notna() & (here is not None)
+        others &= ~family["metric"].isin(here or ())
+        rows.extend(_family(family[~others], worse.get(tuple(key)), key))
+        rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
     return rows
+
+
+def metrics_compared(
+    comparisons: pd.DataFrame,
+) -> dict[tuple[object, ...], frozenset[str]]:
+    """Return which metrics are in any comparison, by question, level, coefficient."""
+    return {
+        tuple(key): frozenset([*rows["metric_a"], *rows["metric_b"]])
+        for key, rows in comparisons.groupby(list(KEYS), sort=False)
+    }
 
 
 MetricFamily = dict[tuple[str, str], bool]
@@ -78,8 +95,7 @@ def _significantly_worse(
 def _family(
     family: pd.DataFrame, worse: MetricFamily | None, key: Sequence[object]
 ) -> list[TableRow]:
-    dimension, level, coefficient = key
-    records = [{str(k): v for k, v in r.items()} for r in family.to_dict("records")]
+    records = _records(family)
     defined = [r for r in records if not math.isnan(float(r["value"]))]
     others = [r for r in records if math.isnan(float(r["value"]))]
     defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
@@ -88,26 +104,34 @@ def _family(
     clusters = _clusters(names, worse or {})
     rows: list[TableRow] = []
     for i, record in enumerate([*defined, *others]):
-        ranked = i < len(defined) and tested
-        rows.append(
-            {
-                "question": dimension,
-                **{
-                    name: record[name]
-                    for name in ("metric", "value", "low", "high", "n")
-                },
-                "reason": _reason(record, i < len(defined), tested),
-                "level": level,
-                "coefficient": coefficient,
-                "cluster": clusters[i] if ranked else NAN,
-                "not_worse_than_best": (
-                    not (worse or {}).get((names[i], names[0]), False)
-                    if ranked
-                    else None
-                ),
+        row = _row(record, key, _reason(record, i < len(defined), tested))
+        if i < len(defined) and tested:
+            worse_than_best = (worse or {}).get((names[i], names[0]), False)
+            row |= {
+                "cluster": clusters[i],
+                "not_worse_than_best": not worse_than_best,
             }
-        )
+        rows.append(row)
     return rows
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
+
+
+def _row(record: Mapping[str, Any], key: Sequence[object], reason: str) -> TableRow:
+    """Return a row of the table, without a cluster."""
+    dimension, level, coefficient = key
+    estimate = ("metric", "value", "low", "high", "n")
+    return {
+        "question": dimension,
+        **{name: record[name] for name in estimate},
+        "reason": reason,
+        "level": level,
+        "coefficient": coefficient,
+        "cluster": NAN,
+        "not_worse_than_best": None,
+    }
 
 
 def _clusters(names: list[str], worse: MetricFamily) -> list[int]:

@@ -9,9 +9,9 @@ import pandas as pd
 from analysis.correlation.cell_means import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
-from analysis.reading.cells import CellGrid, lacking_scores
+from analysis.reading.cells import CellGrid, few_scores, lacking_scores
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
-from analysis.reading.scores import ScoreTable, score_cube
+from analysis.reading.scores import ScoreTable, compared_metrics, score_cube
 from analysis.results import Array, Counts, Mask
 
 # Pairs, what one annotator prefers in them, and what all others do.
@@ -198,8 +198,8 @@ def choice_pairs(
     choices
         Its rows, methods in alphabetical order.
     table
-        The scores. Pairs are kept where every metric that scores any of the
-        compared pairs scores both outputs.
+        The scores. Pairs are kept where all metrics score both outputs, but those that
+        score few (`analysis.reading.scores.compared_metrics`).
     source
         Where the answers come from: ``"rankings"`` if they are those of
         `analysis.reading.rankings.implied_choices`.
@@ -216,8 +216,7 @@ def choice_pairs(
     differences = cube[:, story, first] - cube[:, story, second]
     covered: Mask = np.isfinite(differences)
     by_story = np.array([metric not in method_level for metric in table.metrics], bool)
-    usable = covered.any(axis=1) & by_story
-    kept = np.asarray(covered[usable].all(axis=0) & usable.any())
+    usable, kept = compared_metrics(table, covered & by_story[:, None])
     metrics = tuple(np.array(table.metrics, object)[usable])
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     cube = cube[usable] * signs.reshape(-1, 1, 1)
@@ -252,7 +251,7 @@ def choice_pairs(
         votes.shape[0],
         redraw,
         left_out,
-        _dropped(table.metrics, covered, by_story, kept),
+        _dropped(table, covered, by_story, usable, kept),
     )
 
 
@@ -262,11 +261,15 @@ def _by_pair(votes: Array) -> Array:
 
 
 def _dropped(
-    metrics: tuple[str, ...], covered: Mask, by_story: Mask, kept: Mask
+    table: ScoreTable, covered: Mask, by_story: Mask, usable: Mask, kept: Mask
 ) -> tuple[str, ...]:
     """Say which metrics and pairs a comparison with choices leaves out."""
     notes = []
+    metrics = np.array(table.metrics, object)
+    plain = np.array([metric not in table.composites for metric in metrics], bool)
     for k, metric in enumerate(metrics):
+        if not plain[k]:
+            continue
         if not by_story[k]:
             notes.append(
                 f"metric {metric} has method-level scores, which say nothing of a "
@@ -274,8 +277,10 @@ def _dropped(
             )
         elif not covered[k].any():
             notes.append(f"metric {metric} scores no compared pair of outputs.")
-    names = tuple(np.array(metrics, object)[by_story])
-    lacking = lacking_scores(names, covered[by_story])
+    few = covered.any(axis=1) & by_story & ~usable & plain
+    notes += few_scores(metrics, covered, few, "compared pair")
+    told = usable & plain
+    lacking = lacking_scores(tuple(metrics[told]), covered[told])
     if lacking:
         notes.append(
             f"{int(kept.sum())} of {counted(len(kept), 'compared pair')} used, those "

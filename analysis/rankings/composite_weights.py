@@ -1,182 +1,93 @@
-"""Tables of weights: what a composite is made of, read, checked, or a paper's own.
+"""Which questions or metrics make one number, with which weights: `composites`.
 
-A table of weights says what belongs together: ``composite, part, weight`` and, where it
-is no mean, ``kind``. Parts are dimensions, metrics, angles, or other composites.
+A file in YAML or JSON says so under this key; a study file is such a file. Importing
+this loads neither numpy nor pandas, so that a web page can read one.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import difflib
+import math
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
+import yaml
 
 from analysis.problems import InputError, Problem, by_line
-from analysis.reading.files import read_file
-from analysis.reading.kept_rows import key_texts
-from analysis.results import Array
 
-WEIGHT_COLUMNS = ("composite", "part", "weight")
+KEY = "composites"
+KEYS = ("over", "weights", "kind")
+OVER = ("questions", "metrics")
 KINDS = ("mean", "ranks", "drop")
-VISTAR_ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
-ENVISION_QUESTIONS = {
-    "consistency": (
-        "semantic_consistency",
-        "factual_consistency",
-        "spatial_temporal_consistency",
-    ),
-    "physicality": (
-        "basic_properties",
-        "dynamics_interactivity",
-        "physical_reliability",
-    ),
-    "aesthetics": ("expressiveness", "aesthetic_quality", "authenticity"),
-}
+# Stands between a part and the tag of the stories it is taken from.
+AT = "@"
 
 
 @dataclass(frozen=True)
 class Composite:
-    """One composite: how it is formed, of what, with which weights."""
+    """What one number is made of.
 
-    kind: str
-    parts: tuple[str, ...]
-    weights: Array
+    Attributes
+    ----------
+    name
+        As it stands in tables.
+    parts
+        Names to weights: questions, metrics, each perhaps at a tag (``hwpq@SF``, or
+        ``hwpq@angle=SF``), or other composites.
+    over
+        ``"questions"`` or ``"metrics"``.
+    kind
+        ``"mean"`` (weighted), ``"ranks"`` or ``"drop"``; see `composites.composites`.
+    lines
+        Where the composite (under its own name) and its parts stand in a file.
+    """
+
+    name: str
+    parts: Mapping[str, float]
+    over: str = "metrics"
+    kind: str = "mean"
+    lines: Mapping[str, int] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """The parts that have a weight."""
+        return {part: weight for part, weight in self.parts.items() if weight}
 
 
-def weight_table(
-    parts: Mapping[str, Sequence[str] | Mapping[str, float]], *, kind: str = "mean"
-) -> pd.DataFrame:
-    """Return a table of weights from composites and their parts.
+def equally(
+    name: str, parts: Iterable[str], *, over: str = "metrics", kind: str = "mean"
+) -> Composite:
+    """Return a composite whose parts weigh the same.
 
     Examples
     --------
-    >>> weight_table({"artist": ["SF", "MA"]}).to_dict("records")[0]
-    {'composite': 'artist', 'part': 'SF', 'weight': 1.0, 'kind': 'mean'}
+    >>> equally("artist", ["SF", "MA"]).parts
+    {'SF': 1.0, 'MA': 1.0}
     """
-    rows = []
-    for composite, names in parts.items():
-        weighted = names if isinstance(names, Mapping) else dict.fromkeys(names, 1.0)
-        rows += [(composite, part, float(w), kind) for part, w in weighted.items()]
-    return pd.DataFrame(rows, columns=[*WEIGHT_COLUMNS, "kind"])
+    return Composite(name, dict.fromkeys(parts, 1.0), over, kind)
 
 
-def envision_weights() -> pd.DataFrame:
-    """Return Envision's: .4 consistency, .4 physicality, .2 aesthetics.
-
-    The paper calls each of them the mean of its three questions, named here as in the
-    expert study's protocol; the released code, and the paper's own tables, have weights
-    of .33, .33 and .34.
-    """
-    overall = {"consistency": 0.4, "physicality": 0.4, "aesthetics": 0.2}
-    return weight_table({**ENVISION_QUESTIONS, "overall": overall})
-
-
-def vistar_weights() -> pd.DataFrame:
-    """Return VISTAR's core, the mean of the nine angles.
-
-    The paper also has means over the angles that are relevant to each of seven roles,
-    and does not print which these are.
-    """
-    return weight_table({"core": VISTAR_ANGLES})
-
-
-def rank_weights(metrics: Iterable[str]) -> pd.DataFrame:
+def rank_composite(metrics: Iterable[str]) -> Composite:
     """Return ViStoryBench's leaderboard: the average of the ranks over metrics."""
-    return weight_table({"average rank": tuple(metrics)}, kind="ranks")
+    return equally("average rank", metrics, kind="ranks")
 
 
-def read_weights(path: Path) -> pd.DataFrame:
-    """Read a table of weights.
+def by_name(composites: Iterable[Composite]) -> dict[str, Composite]:
+    """Return composites by their names, in their order."""
+    return {each.name: each for each in composites}
 
-    Raises
-    ------
-    InputError
-        With every problem, see `check_weights`.
+
+def split_part(part: str, names: Collection[str]) -> tuple[str, str]:
+    """Return what a part names, and the tag behind it.
+
+    Examples
+    --------
+    >>> split_part("hwpq@SF", ["hwpq"]), split_part("csd@paper", ["csd@paper"])
+    (('hwpq', 'SF'), ('csd@paper', ''))
     """
-    return check_weights(read_file(path), path.name)
-
-
-def check_weights(frame: pd.DataFrame, file: str) -> pd.DataFrame:
-    """Check a table of weights, and return it with typed columns.
-
-    Parameters
-    ----------
-    frame
-        Columns composite, part, weight and perhaps kind (one of `KINDS`); the index is
-        the line in the file.
-    file
-        Named in the problems.
-
-    Raises
-    ------
-    InputError
-        Columns or names missing, a weight that is no number above 0, a part twice in a
-        composite, an unknown kind or two kinds of one composite, a drop of other than
-        two parts, a composite that is part of itself.
-    """
-    missing = [column for column in WEIGHT_COLUMNS if column not in frame]
-    if missing:
-        expected = f"the columns {', '.join(WEIGHT_COLUMNS)}"
-        raise InputError([Problem(file, expected, 1, column) for column in missing])
-    found = pd.DataFrame(
-        {name: key_texts(frame[name]).str.strip() for name in ("composite", "part")}
-    )
-    texts = key_texts(frame["weight"])
-    found["weight"] = pd.to_numeric(texts, errors="coerce").astype(float)
-    kinds = key_texts(frame["kind"]).str.strip() if "kind" in frame else "mean"
-    found["kind"] = pd.Series(kinds, frame.index, dtype=str).replace("", "mean")
-    problems = _row_problems(found, texts, file) or _composite_problems(found, file)
-    if problems:
-        raise InputError(by_line(problems))
-    return found.reset_index(drop=True)
-
-
-def _row_problems(found: pd.DataFrame, texts: pd.Series, file: str) -> list[Problem]:
-    problems = []
-    doubled = found.duplicated(["composite", "part"])
-    for k, row in enumerate(found.to_dict("records")):
-        at = int(found.index[k])
-        problems += [
-            Problem(file, "a name", at, column)
-            for column in ("composite", "part")
-            if not row[column]
-        ]
-        if not (np.isfinite(row["weight"]) and row["weight"] > 0):
-            text = str(texts.iloc[k])
-            problems.append(Problem(file, "a number above 0", at, "weight", text))
-        if row["kind"] not in KINDS:
-            expected = f"one of {', '.join(KINDS)}"
-            problems.append(Problem(file, expected, at, "kind", row["kind"]))
-        if doubled.iloc[k]:
-            expected = f"each part of {row['composite']} once"
-            problems.append(Problem(file, expected, at, "part", row["part"], "once"))
-    return problems
-
-
-def _composite_problems(found: pd.DataFrame, file: str) -> list[Problem]:
-    problems = []
-    for composite, rows in found.groupby("composite", sort=False):
-        line = int(str(rows.index[0]))
-        if rows["kind"].nunique() > 1:
-            expected = f"one kind in all rows of {composite}"
-            problems.append(Problem(file, expected, line, "kind", rule="one kind"))
-        elif rows["kind"].iloc[0] == "drop" and len(rows) != 2:
-            expected = f"two parts of the drop {composite}: what it is from, and to"
-            problems.append(Problem(file, expected, line, "part", rule="two parts"))
-    known = composites_of(found)
-    lines = dict(zip(found["composite"], found.index, strict=True))
-    problems += [
-        Problem(
-            file,
-            "a composite that is no part of itself",
-            lines[name],
-            "composite",
-            name,
-        )
-        for name in known
-        if name in inside(known, name)
-    ]
-    return problems
+    if part in names or AT not in part:
+        return part, ""
+    name, _, tag = part.rpartition(AT)
+    return name, tag
 
 
 def inside(known: Mapping[str, Composite], name: str) -> set[str]:
@@ -191,14 +102,249 @@ def inside(known: Mapping[str, Composite], name: str) -> set[str]:
     return found
 
 
-def composites_of(weights: pd.DataFrame) -> dict[str, Composite]:
-    """Return the composites of a table of weights by name, in its order."""
-    kinds = weights["kind"] if "kind" in weights else pd.Series("mean", weights.index)
-    return {
-        str(name): Composite(
-            str(kinds[rows.index[0]]),
-            tuple(map(str, rows["part"])),
-            rows["weight"].to_numpy(float),
-        )
-        for name, rows in weights.groupby("composite", sort=False)
-    }
+def leaves(known: Mapping[str, Composite], name: str) -> dict[str, float]:
+    """Return the parts of a mean that are no composites; their weights sum to 1.
+
+    Empty where it, or a composite inside it, is no mean: ranks and drops are of
+    methods, and outputs have none.
+
+    Examples
+    --------
+    >>> inner, outer = equally("in", "ab"), Composite("out", {"in": 3, "c": 1})
+    >>> leaves(by_name([inner, outer]), "out")
+    {'a': 0.375, 'b': 0.375, 'c': 0.25}
+    """
+    composite = known[name]
+    if composite.kind != "mean":
+        return {}
+    total = math.fsum(composite.weights.values())
+    found: dict[str, float] = {}
+    for part, weight in composite.weights.items():
+        inner = leaves(known, part) if part in known else {part: 1.0}
+        if not inner:
+            return {}
+        for leaf, share in inner.items():
+            found[leaf] = found.get(leaf, 0.0) + weight / total * share
+    return found
+
+
+def read_composites(path: Path) -> tuple[Composite, ...]:
+    """Read the composites of a file in YAML or JSON; other keys than theirs may be.
+
+    Raises
+    ------
+    InputError
+        With every problem: see `composites_in`.
+    """
+    try:
+        text = path.read_text("utf-8-sig")
+        # Tabs may stand before a line of JSON, but of YAML they may not.
+        text = text.expandtabs() if path.suffix.lower() == ".json" else text
+        root = yaml.compose(text, yaml.SafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        told = f"YAML or JSON ({error.problem})"
+        raise InputError([Problem(path.name, told, line)]) from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        told = f"a readable file in YAML or JSON ({error})"
+        raise InputError([Problem(path.name, told)]) from error
+    block = None
+    if isinstance(root, yaml.MappingNode):
+        block = next((v for k, v in root.value if k.value == KEY), None)
+    if block is None:
+        raise InputError([Problem(path.name, f"the key {KEY}", 1)])
+    return composites_in(block, path.name)
+
+
+def composites_in(block: yaml.Node, file: str) -> tuple[Composite, ...]:
+    """Return the composites of a block of YAML, whose nodes know their lines.
+
+    Raises
+    ------
+    InputError
+        A name twice, an unknown key or value, a weight that is no number from 0 on,
+        weights that sum to 0, a drop of other than two parts, a composite that is part
+        of itself, or one over questions inside one over metrics.
+    """
+    reader = _Reader(file)
+    found = tuple(
+        reader.composite(name, node, line)
+        for name, node, line in reader.pairs(block, "", "composites by their names")
+    )
+    if reader.problems:
+        raise InputError(by_line(reader.problems))
+    reader.check_nesting(by_name(found))
+    if reader.problems:
+        raise InputError(by_line(reader.problems))
+    return found
+
+
+class _Reader:
+    """Reads nodes of YAML, and notes what is wrong with them."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    def refuse(self, line: int, column: str, value: str, expected: str) -> None:
+        self.problems.append(Problem(self.file, expected, line, column, value))
+
+    def pairs(
+        self, node: yaml.Node, column: str, expected: str
+    ) -> Iterator[tuple[str, yaml.Node, int]]:
+        """Yield key, value and line of a mapping, each key once."""
+        if not isinstance(node, yaml.MappingNode) or not node.value:
+            self.refuse(node.start_mark.line + 1, column, "", expected)
+            return
+        seen: set[str] = set()
+        for key, value in node.value:
+            name, line = str(key.value).strip(), key.start_mark.line + 1
+            if not isinstance(key, yaml.ScalarNode) or not name:
+                self.refuse(line, column, "", "a name")
+            elif name in seen:
+                self.refuse(line, column, name, "each name once")
+            else:
+                yield name, value, line
+            seen.add(name)
+
+    def composite(self, name: str, node: yaml.Node, line: int) -> Composite:
+        wanted = "over: questions or metrics, and weights"
+        given: dict[str, yaml.Node] = {}
+        for key, value, at in self.pairs(node, name, wanted):
+            given[key] = value
+            if key not in KEYS:
+                self.refuse(at, name, key, f"one of {', '.join(KEYS)}")
+        if isinstance(node, yaml.MappingNode) and not {"over", "weights"} <= {*given}:
+            self.refuse(line, name, "", wanted)
+        parts, lines = self.weights(name, given.get("weights"))
+        over = self.word(name, given.get("over"), OVER)
+        kind = self.word(name, given.get("kind"), KINDS)
+        if kind == "drop" and len(parts) != 2:
+            self.refuse(line, name, "", "two parts of a drop: what it is from, and to")
+        return Composite(name, parts, over, kind, {**lines, name: line})
+
+    def word(self, name: str, node: yaml.Node | None, known: tuple[str, ...]) -> str:
+        """Return one of the known words; the first where nothing is said."""
+        if node is not None and node.value not in known:
+            value = str(node.value) if isinstance(node, yaml.ScalarNode) else ""
+            line = node.start_mark.line + 1
+            self.refuse(line, name, value, f"one of {', '.join(known)}")
+        return str(node.value) if node is not None else known[0]
+
+    def weights(
+        self, name: str, node: yaml.Node | None
+    ) -> tuple[dict[str, float], dict[str, int]]:
+        """Return the weight and the line of each part; those of a list weigh 1."""
+        if node is None:
+            return {}, {}
+        if isinstance(node, yaml.SequenceNode):
+            one = yaml.ScalarNode("tag:yaml.org,2002:int", "1")
+            pairs = [(each, one) for each in node.value]
+            node = yaml.MappingNode(node.tag, pairs, node.start_mark, node.end_mark)
+        parts, lines = {}, {}
+        before = len(self.problems)
+        for part, value, line in self.pairs(node, name, "weights by names of parts"):
+            parts[part], lines[part] = _number(value), line
+            if not (parts[part] >= 0 and math.isfinite(parts[part])):
+                text = str(value.value) if isinstance(value, yaml.ScalarNode) else ""
+                self.refuse(line, f"{name}: {part}", text, "a weight of 0 or more")
+        if len(self.problems) == before and not math.fsum(parts.values()):
+            line = node.start_mark.line + 1
+            self.refuse(line, name, "", "weights that do not sum to 0")
+        return parts, lines
+
+    def check_nesting(self, known: Mapping[str, Composite]) -> None:
+        for name, composite in known.items():
+            own = inside(known, name)
+            if name in own:
+                expected = "a composite that is no part of itself"
+                self.refuse(composite.lines[name], name, "", expected)
+            for part in composite.parts:
+                if part in known and known[part].over != composite.over:
+                    expected = f"a composite over {composite.over}"
+                    self.refuse(composite.lines[part], name, part, expected)
+
+
+def _number(node: yaml.Node) -> float:
+    try:
+        return float(node.value)
+    except (TypeError, ValueError):
+        return math.nan
+
+
+def check_composites(
+    composites: Iterable[Composite],
+    *,
+    questions: Collection[str],
+    metrics: Collection[str] | None = None,
+    tags: Mapping[str, Collection[str]] | None = None,
+    file: str,
+) -> None:
+    """Refuse composites that name nothing, or are named like something else.
+
+    Parameters
+    ----------
+    composites
+        From `read_composites`.
+    questions, metrics
+        What people were asked, and what has scores; None where that is not known yet.
+    tags
+        The values of each tag of the stories; None likewise.
+    file
+        Named in the problems.
+
+    Raises
+    ------
+    InputError
+        With every problem; the nearest name is told.
+    """
+    known = by_name(composites)
+    there = {"questions": questions, "metrics": metrics}
+    problems: list[Problem] = []
+    for name, composite in known.items():
+        if name in questions or name in (metrics or ()):
+            expected = "a name that no question and no metric has"
+            line = composite.lines.get(name)
+            problems.append(Problem(file, expected, line, KEY, name))
+        names = there[composite.over]
+        for part in composite.parts:
+            if part in known or names is None:
+                continue
+            if expected := _why_unknown(part, composite.over, names, tags):
+                line = composite.lines.get(part)
+                problems.append(Problem(file, expected, line, name, part))
+    if problems:
+        raise InputError(by_line(problems))
+
+
+def _why_unknown(
+    part: str,
+    over: str,
+    names: Collection[str],
+    tags: Mapping[str, Collection[str]] | None,
+) -> str:
+    """Return what would be right instead of a part; empty where it is right."""
+    name, tag = split_part(part, names)
+    if name not in names:
+        return f"one of the {over}{_nearest(name, names)}"
+    column, _, value = tag.partition("=")
+    if not tag or tags is None or value in tags.get(column, ()):
+        return ""
+    having = [column for column, values in tags.items() if tag in values]
+    if not having:
+        values = {value for own in tags.values() for value in own}
+        return f"a tag of some story behind {AT}{_nearest(value or tag, values)}"
+    if len(having) > 1:
+        return " or ".join(f"{name}{AT}{column}={tag}" for column in having)
+    return ""
+
+
+def _nearest(name: str, known: Collection[str]) -> str:
+    """Return the known name that is most alike, or some of them, in brackets."""
+    lowered = {each.lower(): each for each in sorted(known, reverse=True)}
+    close = difflib.get_close_matches(name.lower(), lowered, n=1)
+    if close:
+        return f" (did you mean {lowered[close[0]]}?)"
+    some = sorted(known)
+    more = ", ..." if len(some) > 10 else ""
+    return f" ({', '.join(some[:10])}{more})" if some else ""

@@ -1,6 +1,7 @@
 """Composites: one number of several questions or metrics a method.
 
-What belongs together a table of weights says (`analysis.rankings.composite_weights`).
+What belongs together is said in a file (`analysis.rankings.composite_weights`). Means
+are questions and metrics of their own, too (`analysis.rankings.composite_values`).
 """
 
 from collections.abc import Mapping
@@ -15,9 +16,9 @@ from analysis.inference.resampling import (
     stream,
 )
 from analysis.inference.scaling import divided, unit_of
-from analysis.rankings.composite_weights import Composite, composites_of, inside
+from analysis.rankings.composite_weights import Composite, inside, split_part
 from analysis.rankings.rank_intervals import rank_intervals, ranks
-from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import tagged
 from analysis.results import NAN, Array, TableRow
 
 # Values that differ by less are equal up to rounding.
@@ -27,44 +28,35 @@ CHUNK = 4_000_000
 
 
 def part_cells(
-    human: pd.DataFrame | None = None, table: ScoreTable | None = None
-) -> tuple[pd.DataFrame, frozenset[str]]:
-    """Return the cells of dimensions and metrics as parts of composites.
+    cells: pd.DataFrame,
+    known: Mapping[str, Composite],
+    tags: pd.DataFrame | None,
+) -> pd.DataFrame:
+    """Return the cells of questions or metrics as parts of composites.
 
     Parameters
     ----------
-    human
-        Cells of `analysis.reading.cells.human_cells`.
-    table
-        Scores.
-
-    Returns
-    -------
-    DataFrame
-        Columns part, story, method, value; a metric with the name of a dimension
-        stands as ``name (metric)``.
-    frozenset
-        Parts of which less is better.
+    cells
+        Columns part, story, method, value.
+    known
+        Composites by name; their parts with a tag become parts of their own, with the
+        stories of the tag.
+    tags
+        Column story and one column a tag.
     """
-    frames, lower = [], set()
-    dimensions: set[str] = set()
-    if human is not None:
-        dimensions = set(human["dimension"])
-        names = {"dimension": "part", "human": "value"}
-        frames.append(human.rename(columns=names))
-    if table is not None:
-        names = {"metric": "part", "score": "value"}
-        cells = table.cells.rename(columns=names)
-        called = {m: f"{m} (metric)" if m in dimensions else m for m in table.metrics}
-        frames.append(cells.assign(part=cells["part"].map(called)))
-        lower = {called[m] for m in table.metrics if not table.higher_is_better[m]}
-    columns = ["part", "story", "method", "value"]
-    return pd.concat(frames, ignore_index=True)[columns], frozenset(lower)
+    names = tuple(cells["part"].unique())
+    found = [cells]
+    for text in dict.fromkeys(part for one in known.values() for part in one.weights):
+        name, tag = split_part(text, (*names, *known))
+        if tag:
+            own = (cells["part"] == name) & cells["story"].isin(list(tagged(tags, tag)))
+            found.append(cells[own].assign(part=text))
+    return pd.concat(found, ignore_index=True)
 
 
 def composites(
     cells: pd.DataFrame,
-    weights: pd.DataFrame,
+    known: Mapping[str, Composite],
     *,
     lower_is_better: frozenset[str] = frozenset(),
     resamples: int = 1000,
@@ -78,8 +70,8 @@ def composites(
     cells
         Columns part, story, method, value, at most one row of each; see `part_cells`.
         An empty story is a value of the whole method.
-    weights
-        Columns composite, part, weight, kind; see `check_weights`.
+    known
+        Composites by name; their parts are those of the cells, or one another.
     lower_is_better
         Parts of which less is better. Their sign is turned before they enter a mean;
         in ranks and drops they are turned as far as better and worse go.
@@ -89,17 +81,17 @@ def composites(
     Returns
     -------
     list of TableRow
-        Rows of ``composites``, composites in the order of the weights, their
-        methods best first. Rank 1 is best. Intervals are empty where no part has two
-        stories.
+        Rows of ``composites``, composites in their order, their methods best first.
+        Rank 1 is best. Intervals are empty where no part has two stories.
 
     Notes
     -----
     With :math:`v_p` a method's mean of part p over its stories, or its value of the
     composite p:
 
-    - ``mean``: :math:`\sum_p w_p v_p / \sum_p w_p`. A binary mask of roles and angles
-      is weights of 1 (VISTAR); Envision's overall has weights of .4, .4 and .2.
+    - ``mean``: :math:`\sum_p w_p v_p / \sum_p w_p`, a part with a tag over the stories
+      of the tag. A binary mask of roles and angles is weights of 1 (VISTAR); Envision's
+      overall has weights of .4, .4 and .2.
     - ``ranks``: the same mean of the method's ranks over the parts, 1 being best and
       ties sharing the middle (ViStoryBench's leaderboard); less is better. Only
       methods with all parts are ranked.
@@ -108,7 +100,6 @@ def composites(
 
     A method that lacks a part has no value, and a reason that names what it lacks.
     """
-    known = composites_of(weights)
     methods = tuple(sorted(cells["method"].unique()))
     names = tuple(sorted(cells["part"].unique()))
     turned = frozenset(lower_is_better)
@@ -184,15 +175,15 @@ def _evaluated(
         return -found if part in lower else found
 
     def formed(composite: Composite) -> Array:
-        found = np.stack([signed(part) for part in composite.parts])
+        found = np.stack([signed(part) for part in composite.weights])
         if composite.kind == "drop":
             return divided(100 * (found[0] - found[1]), np.abs(found[0]))
         if composite.kind == "ranks":
             found[:, np.isnan(found).any(axis=0)] = np.nan
             found = np.stack([part / unit_of(part) for part in found])
             found = ranks(found, tolerance=SAME, ties="middle")
-        total = np.tensordot(composite.weights, found, 1)
-        return np.asarray(total / composite.weights.sum())
+        weights = np.array(list(composite.weights.values()))
+        return np.asarray(np.tensordot(weights, found, 1) / weights.sum())
 
     return {name: formed(composite) for name, composite in known.items()}
 
@@ -241,6 +232,7 @@ def _rows(
         rows.append(
             {
                 "composite": name,
+                "over": composite.over,
                 "method": methods[i],
                 "value": unit * value,
                 "low": unit * low,
@@ -248,7 +240,7 @@ def _rows(
                 "rank": float(place[i]),
                 "rank_low": float(best[i]),
                 "rank_high": float(worst[i]),
-                "n_parts": len(composite.parts),
+                "n_parts": len(composite.weights),
                 "reason": reason,
             }
         )

@@ -10,7 +10,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.printing import counted
-from analysis.reading.scores import ScoreTable, laid_out, score_cube
+from analysis.reading.scores import (
+    ScoreTable,
+    compared_metrics,
+    laid_out,
+    score_cube,
+)
 from analysis.results import PEOPLE_AND_METRIC, Array, Counts, Mask
 
 # Means of equal sums may differ in the last bit; people's means closer than
@@ -18,6 +23,7 @@ from analysis.results import PEOPLE_AND_METRIC, Array, Counts, Mask
 HUMAN_TOLERANCE = 1e-9
 # Why there is no coefficient where the common subset is empty.
 NO_CELL = "no output has a rating and a score of every metric"
+FEW_SCORES = "it has scores of less than a quarter of the outputs that others have"
 
 
 def same_within_tolerance(values: Array) -> Array:
@@ -84,6 +90,8 @@ class CellGrid:
     judge
         Whose scores stand for people's values; empty where people's own do. Scores have
         no scale: those that differ little are not the same.
+    left_out
+        Metrics that have scores here, but are not compared with the others.
     """
 
     question: str
@@ -96,6 +104,7 @@ class CellGrid:
     votes: Array
     method_level: frozenset[str]
     judge: str = ""
+    left_out: frozenset[str] = frozenset()
 
     @property
     def human_is_method_level(self) -> bool:
@@ -112,6 +121,8 @@ class CellGrid:
 
     def why_no_level(self, metric: str) -> str:
         """Return why a metric has no value at a level, where it has none."""
+        if metric in self.left_out:
+            return FEW_SCORES
         if metric not in self.metrics:
             return "no rated output has a score of this metric"
         if not self.cells.any():
@@ -153,17 +164,22 @@ def common_grid(
     Returns
     -------
     Grid
-        Metrics that share no cell with the ratings are left out of it.
+        Metrics that share no cell with the ratings are left out of it, and those that
+        share few (`analysis.reading.scores.compared_metrics`).
     list of str
         What was dropped, in sentences.
     """
     grid = rated_grid(question, by_annotator, judge=judge)
     cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
     covered = np.isfinite(cube) & grid.cells
-    usable = covered.any(axis=(1, 2))
-    cells = grid.cells & covered[usable].all(axis=0) & usable.any()
-    notes = _coverage_notes(grid, table.metrics, covered, cells)
-    metrics = tuple(np.array(table.metrics, object)[usable])
+    usable, cells = compared_metrics(table, covered)
+    names = np.array(table.metrics, object)
+    metrics = tuple(names[usable])
+    left_out = covered.any(axis=(1, 2)) & ~usable
+    plain = np.array([name not in table.composites for name in names], bool)
+    told = plain & ~left_out
+    notes = _coverage_notes(grid, tuple(names[told]), covered[told], cells)
+    notes += few_scores(names, covered & grid.cells, left_out & plain, "rated output")
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
     found = CellGrid(
@@ -177,6 +193,7 @@ def common_grid(
         grid.votes,
         method_level & set(metrics),
         judge,
+        frozenset(names[left_out]),
     )
     return found, notes
 
@@ -305,6 +322,18 @@ def _coverage_notes(
             note += f" Methods left out whole: {', '.join(names)}."
         notes.append(note)
     return notes
+
+
+def few_scores(
+    names: "np.typing.NDArray[np.object_]", covered: Mask, few: Mask, noun: str
+) -> list[str]:
+    """Say which metrics have scores of so few that they would limit the others."""
+    return [
+        f"metric {names[k]} has scores of {counted(int(covered[k].sum()), noun)}, less "
+        "than a quarter of what others have, and is left out, so that it does not "
+        "limit them."
+        for k in np.flatnonzero(few)
+    ]
 
 
 def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:

@@ -5,7 +5,7 @@ A metric is averaged over shots; one that occurs in several versions is several.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from analysis.options import OptionError
 from analysis.printing import counted
 from analysis.reading.column_cleaning import coded, combined
 from analysis.reading.kept_rows import key_texts, true_flags
-from analysis.results import Array
+from analysis.results import Array, Mask
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
 # would reach on average; no metric of that name is drawn.
@@ -22,6 +22,8 @@ BASELINE = "constant"
 RANDOM = "random (expected)"
 BASELINES = (BASELINE, RANDOM)
 OTHER_NAME = "another name, since a baseline has this one"
+# A metric with scores of a smaller part of what others have is not compared with them.
+LEAST_SHARE = 0.25
 UNVERSIONED = "no version"
 
 
@@ -37,16 +39,28 @@ class ScoreTable:
         By metric.
     notes
         Which rows were left out, in sentences.
+    composites
+        Metrics that are made of others (`analysis.rankings.composite_values`).
     """
 
     cells: pd.DataFrame
     higher_is_better: Mapping[str, bool]
     notes: tuple[str, ...] = ()
+    composites: frozenset[str] = frozenset()
 
     @property
     def metrics(self) -> tuple[str, ...]:
         """All metrics, sorted."""
         return tuple(sorted(self.higher_is_better))
+
+    def only(self, metric: str) -> "ScoreTable":
+        """Return the scores of one metric, as if there were no others."""
+        return replace(
+            self,
+            cells=self.cells[self.cells["metric"] == metric],
+            higher_is_better={metric: self.higher_is_better[metric]},
+            composites=frozenset(),
+        )
 
 
 def score_table(scores: pd.DataFrame) -> ScoreTable:
@@ -166,6 +180,34 @@ def _directions(rows: pd.DataFrame) -> dict[str, bool]:
             )
         found[str(metric)] = bool(values.iloc[0])
     return found
+
+
+def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
+    """Return which metrics are compared with one another, and on what.
+
+    Parameters
+    ----------
+    table
+        The scores.
+    covered
+        Shape (K, ...): whether each metric has a score of what people judged.
+
+    Returns
+    -------
+    metrics
+        Shape (K,): those that have scores of at least `LEAST_SHARE` of what the metric
+        with most of them has, so that a few stray scores do not limit all others; and
+        composites that have scores of the very same as all of these have.
+    kept
+        Shape (...): what all of them have scores of.
+    """
+    flat = covered.reshape(len(covered), -1)
+    made = np.array([metric in table.composites for metric in table.metrics], bool)
+    counts = np.where(made, 0, flat.sum(axis=1))
+    metrics = (counts > 0) & (counts >= LEAST_SHARE * counts.max(initial=0))
+    kept = flat[metrics].all(axis=0) & metrics.any()
+    metrics |= made & kept.any() & (flat == kept).all(axis=1)
+    return metrics, kept.reshape(covered.shape[1:])
 
 
 def score_cube(

@@ -65,6 +65,23 @@ def _as_written(value: object) -> str:
     return text.lower() if isinstance(value, (bool, np.bool_)) else text
 
 
+def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:
+    """Return the stories with a value of any tag, or of the one before a ``=``.
+
+    Examples
+    --------
+    >>> tags = pd.DataFrame({"story": ["1", "2"], "angle": ["SF", "MA"]})
+    >>> tagged(tags, "SF"), tagged(tags, "angle=MA"), tagged(tags, "role=MA")
+    (frozenset({'1'}), frozenset({'2'}), frozenset())
+    """
+    if tags is None:
+        return frozenset()
+    name, _, value = tag.partition("=")
+    if name in tags.columns.drop("story"):
+        return frozenset(tags.loc[tags[name] == value, "story"])
+    return frozenset(tags.loc[(tags.drop(columns="story") == tag).any(axis=1), "story"])
+
+
 def word_count_class(words: float) -> str:
     """Return OneIG-Bench's class of a prompt by its number of words.
 

@@ -51,11 +51,18 @@ OVER = {
     "within_method": ("inside ", "method", "methods"),
     "pooled": ("over ", "output", "outputs"),
 }
+FAMILIES = {
+    "declared": "declared metrics",
+    "composite": "composites",
+    "exploratory": "metrics",
+}
+# Roles of metrics that are told one by one, in words.
+NAMED = {"declared": "declared for this question", "composite": "a composite"}
 VerdictRow = dict[str, Any]
 
 
 def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say of each question what its declared metrics do, then those explored.
+    """Say of each question what its declared metrics and composites do, then the rest.
 
     Only rows of the statistic by which a question is led are worded; metrics that were
     declared and have none, and questions in which no metric has any, are named.
@@ -90,25 +97,22 @@ def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> s
         & (verdicts["question"] == question)
         & (verdicts["source"] == source)
     ]
-    declared, explored = _roles(leading)
+    named, explored = _roles(leading)
     agreeing = [row for row in explored if row["verdict"] == AGREES]
-    return next((str(row["metric"]) for row in (*declared, *agreeing, *explored)), "")
+    return next((str(row["metric"]) for row in (*named, *agreeing, *explored)), "")
 
 
 def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
-    """Return rows of declared metrics, and of explored ones, the highest first."""
+    """Return rows that are told one by one, and of explored metrics, highest first."""
     family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
-    declared, explored = (
-        [row for row in family if row["role"] == role]
-        for role in ("declared", "exploratory")
-    )
-    return declared, explored
+    named = [row for role in NAMED for row in family if row["role"] == role]
+    return named, [row for row in family if row["role"] == "exploratory"]
 
 
 def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
-    declared, explored = _roles(rows)
-    for row in declared:
-        yield row["verdict"] == AGREES, f"{question}: {_declared(row)}."
+    named, explored = _roles(rows)
+    for row in named:
+        yield row["verdict"] == AGREES, f"{question}: {_named(row)}."
     if explored:
         shown, text = _explored(explored)
         yield shown, f"{question}: {text}."
@@ -137,10 +141,10 @@ def _value(row: Mapping[str, Any]) -> float:
     return float(row["value"]) if _has(row, "value") else -2.0
 
 
-def _declared(row: VerdictRow) -> str:
+def _named(row: VerdictRow) -> str:
     does = {AGREES: "agrees", DOES_NOT: "does not agree"}
     verb = does.get(row["verdict"], "is not shown to agree")
-    text = f"{row['metric']}, declared for this question, {verb} with people"
+    text = f"{row['metric']}, {NAMED[row['role']]}, {verb} with people"
     return text + _evidence(row, _why(row))
 
 
@@ -224,7 +228,7 @@ def _p(row: VerdictRow) -> str:
         return ""
     text = p_text(float(row["p_adjusted"]))
     if row["n_family"] > 1:
-        kind = "metrics" if row["role"] == "exploratory" else "declared metrics"
+        kind = FAMILIES[row["role"]]
         text += f" adjusted over {row['n_family']:.0f} {kind}"
     return text
 

@@ -53,8 +53,8 @@ _COLUMNS = {
     "mean_rank_low mean_rank_high standardised standardised_low standardised_high "
     "standardised_rank standardised_rank_low standardised_rank_high mixed mixed_low "
     "mixed_high mixed_rank n_ratings reason",
-    "composites": "composite method value low high rank rank_low rank_high n_parts "
-    "reason",
+    "composites": "composite over method value low high rank rank_low rank_high "
+    "n_parts n_rounds sd_rounds reason",
     "side_effect": f"question {ESTIMATE} elo p_value",
     "position_bias": f"question {ESTIMATE} left_wins right_wins ties p_value "
     "adjusted adjusted_low adjusted_high n_adjusted",
@@ -84,6 +84,7 @@ WHOLE_OR_EMPTY = (
     "n_ratings",
     "n_annotators",
     "n_answers",
+    "n_rounds",
     "cluster",
     "n_better",
     "n_worse",

@@ -20,6 +20,7 @@ from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.choices import win_rates
+from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.matrices import Reliability
 from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
@@ -213,7 +214,30 @@ def _note_undefined(
 
 
 def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> None:
-    """Add pairwise accuracies of every metric."""
+    """Add pairwise accuracies of every metric, and their comparisons."""
+    _add_accuracies(pairs, parts, found)
+    rows = accuracy_differences(
+        pairs,
+        epsilon=found.options.epsilon,
+        parts=parts,
+        sampling=found.options.sampling,
+    )
+    found.extend("accuracy_comparisons", rows, parts)
+
+
+def add_pairs_alone(
+    pairs: Pairs, parts: tuple[str, ...], found: TableCollector
+) -> None:
+    """Add pairwise accuracies of a metric on pairs of its own, without baselines."""
+    _add_accuracies(pairs, parts, found, without=BASELINES)
+
+
+def _add_accuracies(
+    pairs: Pairs,
+    parts: tuple[str, ...],
+    found: TableCollector,
+    without: tuple[str, ...] = (),
+) -> None:
     options = found.options
     found.resample("pairwise_accuracy", parts)
     for row in pair_agreement(
@@ -222,6 +246,8 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
         parts=parts,
         **options.sampling,
     ):
+        if row.metric in without:
+            continue
         found.add(
             "pairwise_accuracy",
             {
@@ -242,10 +268,6 @@ def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> No
                 "reason": row.half.reason or row.acc_eq.reason,
             },
         )
-    rows = accuracy_differences(
-        pairs, epsilon=options.epsilon, parts=parts, sampling=options.sampling
-    )
-    found.extend("accuracy_comparisons", rows, parts)
 
 
 def add_leaderboard(

@@ -4,10 +4,14 @@ Each function here passes what is known of a question to one analysis, and its r
 the tables.
 """
 
+from collections.abc import Mapping, Sequence
+
+import numpy as np
 import pandas as pd
 
 from analysis.correlation.metric_clusters import cluster_rows
 from analysis.correlation.williams import williams_rows
+from analysis.hypotheses import declared
 from analysis.options import (
     Progress,
     check_known,
@@ -27,7 +31,13 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.questions import QuestionData
-from analysis.rankings.composite_weights import rank_weights
+from analysis.rankings.composite_weights import (
+    AT,
+    Composite,
+    by_name,
+    leaves,
+    rank_composite,
+)
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
 from analysis.rankings.rating_rankings import rating_leaderboard
@@ -47,6 +57,7 @@ from analysis.reliability.internal_consistency import (
 from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
+from analysis.results import NAN, TableRow
 from analysis.strata.differences import difference_rows, score_difference_rows
 from analysis.strata.estimates import score_strata_rows, splits, strata_rows
 from analysis.verdicts import verdict_rows
@@ -85,13 +96,18 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
 def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> None:
     if "pearson" in found.options.coefficients:
         found.extend("williams", williams_rows(grid))
-    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
-    found.extend("spa", rows, ("stories",))
+    add_soft(grid, found)
     rows = spa_differences(grid, sampling=found.options.sampling)
     found.extend("accuracy_comparisons", rows)
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
+
+
+def add_soft(grid: CellGrid, found: TableCollector) -> None:
+    """Add soft pairwise accuracy."""
+    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
+    found.extend("spa", rows, ("stories",))
 
 
 def add_pairs_further(
@@ -201,23 +217,96 @@ def add_verdicts(found: TableCollector) -> None:
     found.extend("verdicts", verdict_rows(found.frames()))
 
 
+def with_counterparts(
+    composites: Sequence[Composite],
+    hypotheses: pd.DataFrame | None,
+    found: TableCollector,
+) -> dict[str, Composite]:
+    """Return composites by name, each over questions beside that of its metrics.
+
+    This is made of the metrics that were declared for the questions, at the same tags
+    and with the same weights, where each question has exactly one.
+    """
+    known = by_name(composites)
+    for name, composite in [*known.items()]:
+        parts = leaves(known, name) if composite.over == "questions" else {}
+        own: dict[str, float] = {}
+        without = []
+        for text, weight in parts.items():
+            question = text if declared(hypotheses, text) else text.rpartition(AT)[0]
+            metrics = declared(hypotheses, question)
+            if len(metrics) != 1:
+                without.append(text)
+                continue
+            part = metrics[0] + text.removeprefix(question)
+            own[part] = own.get(part, 0.0) + weight
+        if without:
+            found.notes.add(
+                "no metric is made for it, since not exactly one was declared for "
+                f"{', '.join(without)}.",
+                name,
+            )
+        elif own:
+            known[f"{name} (metrics)"] = Composite(f"{name} (metrics)", own)
+    return known
+
+
 def add_composites(
     people: KeptAnswers,
     table: ScoreTable,
-    weights: pd.DataFrame | None,
+    known: Mapping[str, Composite],
+    tags: pd.DataFrame | None,
     found: TableCollector,
 ) -> None:
-    """Add the composites asked for, and the average of the ranks over all metrics."""
-    human = None
+    """Add the composites of each method, and the average of its ranks by metrics."""
+    sides = {
+        "metrics": table.cells.rename(columns={"metric": "part", "score": "value"})
+    }
     if people.ratings is not None:
-        human = human_cells(annotator_cells(people.ratings))
-    cells, lower = part_cells(human, table)
-    wanted = [] if weights is None else [weights]
-    if len(table.metrics) > 1:
-        wanted.append(rank_weights(table.metrics))
-    for each in wanted:
-        rows = composites(cells, each, lower_is_better=lower, **found.options.sampling)
+        sides["questions"] = _as_parts(people.ratings)
+    lower = frozenset(m for m in table.metrics if not table.higher_is_better[m])
+    for over, cells in sides.items():
+        own = {n: each for n, each in known.items() if each.over == over}
+        if over == "metrics" and len(table.metrics) > 1:
+            ranks = rank_composite(table.metrics)
+            own = {**own, ranks.name: ranks}
+        cells = part_cells(cells, own, tags)
+        turned = lower if over == "metrics" else frozenset()
+        rows = composites(cells, own, lower_is_better=turned, **found.options.sampling)
+        if over == "questions":
+            rows = _with_rounds(rows, people.ratings, own, tags)
         found.extend("composites", rows, ("stories",))
+
+
+def _as_parts(ratings: pd.DataFrame) -> pd.DataFrame:
+    cells = human_cells(annotator_cells(ratings))
+    return cells.rename(columns={"dimension": "part", "human": "value"})
+
+
+def _with_rounds(
+    rows: list[TableRow],
+    ratings: pd.DataFrame | None,
+    known: Mapping[str, Composite],
+    tags: pd.DataFrame | None,
+) -> list[TableRow]:
+    """Add the standard deviation of each value over the rounds of the ratings."""
+    if ratings is None or "round" not in ratings:
+        return rows
+    found: dict[tuple[object, object], list[float]] = {}
+    for _round, own in ratings.groupby("round"):
+        cells = part_cells(_as_parts(own), known, tags)
+        for row in composites(cells, known, resamples=0):
+            place = row["composite"], row["method"]
+            found.setdefault(place, []).append(float(str(row["value"])))
+    return [
+        row | {"n_rounds": len(values), "sd_rounds": _sd(values)}
+        for row in rows
+        for values in [found[row["composite"], row["method"]]]
+    ]
+
+
+def _sd(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else NAN
 
 
 def add_strata(

@@ -18,11 +18,13 @@ from django.utils import timezone
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
+from analysis.rankings.composite_weights import Composite
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
 from annotate.reports import downloads, omissions, study_tables
+from annotate.studies.study_file import read_definition
 from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
 
@@ -33,8 +35,6 @@ logger = logging.getLogger(__name__)
 
 # A report without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
-# The template whose overall score is a weighted one.
-ENVISION = "envision-expert"
 # Families of metrics that a reader must tell from those of papers.
 NOT_OF_PAPERS = {
     "baseline": "Baselines, which a learned metric should beat before it is believed",
@@ -99,7 +99,7 @@ def write_study_report(
         scores=scores,
         options=options,
         tags=study_tables.tags_frame(study),
-        weights=_weights(study),
+        composites=_composites(study),
         hypotheses=study_tables.hypotheses_frame(study),
         progress=progress,
     )
@@ -181,11 +181,12 @@ def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     }
 
 
-def _weights(study: Study) -> Any:
-    """Return the composites that the study's template reports."""
-    from analysis.rankings.composite_weights import envision_weights
-
-    return envision_weights() if study.template == ENVISION else None
+def _composites(study: Study) -> tuple[Composite, ...]:
+    """Return the composites that the study's file names; an import has no file."""
+    if not study.definition:
+        return ()
+    definition = read_definition(study.definition, file=study.slug, name=study.slug)
+    return definition.composites
 
 
 def _newest(study: Study, moment: Moment) -> float | None:

@@ -176,6 +176,14 @@ def _fields(values: FormValues) -> Iterator[Field]:
         ),
     )
     yield code(
+        "composites",
+        _("Composites"),
+        _(
+            "YAML, such as: overall: {over: questions, weights: {character: 0.6, "
+            "style: 0.4}}. A report treats them as questions, or as metrics."
+        ),
+    )
+    yield code(
         "checks.gold",
         _("Gold units"),
         _("A list in YAML: - {story: '01', method: A, expected: {KEY: [3, 4]}}"),
@@ -329,6 +337,10 @@ class Sections:
         shown = [f"presentation.{key}" for key in vars(Presentation())]
         title = _("How stories are shown")
         return Section("presentation", title, [self.row(*shown)], folded=True)
+
+    def composites(self) -> Section:
+        groups = [self.row("composites")]
+        return Section("composites", _("Composites"), groups, folded=True)
 
     def quality(self) -> Section:
         kinds = {

@@ -99,7 +99,7 @@ class StudyForm:
             if sets_key(values) == "pairs":
                 keys = [card.more[-1].fields[0].value for card in self.cards]
                 self.after.append(sections.adaptive(keys))
-            self.after.append(sections.wording())
+            self.after += [sections.composites(), sections.wording()]
             fields = []
         listed: list[Section] = [*self.before, *self.cards, *self.after]
         fields += [one for section in listed for one in section.fields]

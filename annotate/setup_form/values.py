@@ -23,7 +23,8 @@ Data = dict[str, Any]
 # Everything else that a browser sends is no part of a study file.
 NAMES = re.compile(
     r"title|kind|outputs|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
-    r"|(languages|consent|instructions)\.[^.]+|training|rules\.(kind|own)"
+    r"|(languages|consent|instructions)\.[^.]+|training|composites"
+    r"|rules\.(kind|own)"
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
     r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
@@ -33,7 +34,9 @@ NAMES = re.compile(
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
 )
 SEVERAL = re.compile(r"checks\.(kinds|degradations)")
-AS_YAML = re.compile(r"training|checks\.gold|rules\.own|questions\.\d+\.stories")
+AS_YAML = re.compile(
+    r"training|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
+)
 NUMBERS = re.compile(
     r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
     r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from analysis.rankings.composite_weights import Composite
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
 
@@ -142,6 +143,7 @@ class StudyDefinition:
     consent_version: str = "1"
     instructions: Texts | None = None
     presentation: Presentation = Presentation()
+    composites: tuple[Composite, ...] = ()
 
     @property
     def asked(self) -> tuple[QuestionDefinition, ...]:

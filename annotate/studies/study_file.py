@@ -4,6 +4,12 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from analysis.problems import InputError
+from analysis.rankings.composite_weights import (
+    Composite,
+    check_composites,
+    composites_in,
+)
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
 from annotate.models.studies import LETTERS
@@ -138,6 +144,7 @@ class _StudyReader(Reader):
             consent_version=version,
             instructions=self.texts(data.get("instructions"), ["instructions"]),
             presentation=self._presentation(data.get("presentation")),
+            composites=self._composites(questions),
         )
 
     def _presentation(self, data: Any) -> Presentation:
@@ -199,6 +206,30 @@ class _StudyReader(Reader):
             str(tag): self.names(values, [*path, tag])
             for tag, values in self.mapping(data, path).items()
         }
+
+    def _composites(
+        self, questions: tuple[QuestionDefinition, ...]
+    ) -> tuple[Composite, ...]:
+        assert self.root is not None
+        block = next((v for k, v in self.root.value if k.value == "composites"), None)
+        if block is None or self.data["composites"] is None:
+            return ()
+        keys = {
+            key
+            for one in questions
+            for key in KINDS[one.kind].stored_keys(one.key, one.scale)
+        }
+        try:
+            found = composites_in(block, self.file)
+            check_composites(found, questions=keys, file=self.file)
+        except InputError as error:
+            for one in error.problems:
+                told = [one.column, one.value, f"expected {one.expected}"]
+                reason = ": ".join(filter(None, told))
+                problem = DefinitionError(self.file, one.line, reason, ["composites"])
+                self.problems.append(problem)
+            return ()
+        return found
 
     # What is judged
 

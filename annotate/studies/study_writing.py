@@ -4,6 +4,7 @@ from typing import Any
 
 import yaml
 
+from analysis.rankings.composite_weights import Composite
 from annotate.studies.definition import (
     CellPairs,
     Checks,
@@ -74,6 +75,7 @@ def definition_data(definition: StudyDefinition) -> Dumped:
             _question(question, names_kind=len(kinds) > 1)
             for question in definition.questions
         ],
+        "composites": {one.name: _composite(one) for one in definition.composites},
         "training": definition.training
         and {
             "pass_mark": definition.training.pass_mark,
@@ -127,6 +129,11 @@ def _question(question: QuestionDefinition, *, names_kind: bool) -> Dumped:
             "stories": {tag: list(values) for tag, values in question.stories.items()},
         }
     ) | ({} if question.allow_tie else {"allow_tie": False})
+
+
+def _composite(composite: Composite) -> Dumped:
+    kind = {} if composite.kind == "mean" else {"kind": composite.kind}
+    return {"over": composite.over, **kind, "weights": dict(composite.parts)}
 
 
 def _known_unit(unit: KnownUnit) -> Dumped:

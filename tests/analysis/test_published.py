@@ -9,10 +9,10 @@ import pytest
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from analysis.rankings.composite_weights import (
-    VISTAR_ANGLES,
-    rank_weights,
-    vistar_weights,
-    weight_table,
+    Composite,
+    by_name,
+    equally,
+    rank_composite,
 )
 from analysis.rankings.composites import composites
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.shared
 
 PA_PARTS = ("pa_scene", "pa_shot", "pa_character_interaction", "pa_individual_action")
 DOMAINS = ("physics", "chemistry", "biology", "geography", "meteorology", "culture")
+ANGLES = ("TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA")
 EPSILON = 1e-9
 
 
@@ -41,8 +42,8 @@ def parts(frame):
     return long.assign(story="", value=long["value"].astype(float))
 
 
-def found(frame, weights, **options):
-    rows = composites(parts(frame), weights, **options)
+def found(frame, composite, **options):
+    rows = composites(parts(frame), by_name([composite]), **options)
     return pd.DataFrame(rows).set_index("method")["value"].reindex(frame.index)
 
 
@@ -53,10 +54,10 @@ def off(printed, computed, tolerance):
 
 def test_vistars_core_is_the_mean_of_nine_angles_and_its_drop_follows(table):
     models = table("vistar_models", "model")
-    core = found(models[list(VISTAR_ANGLES)], vistar_weights())
+    core = found(models[list(ANGLES)], equally("core", ANGLES))
     assert off(models["core"], core, 0.05) == []
     drop = found(
-        models[["core", "hard"]], weight_table({"drop": ("core", "hard")}, kind="drop")
+        models[["core", "hard"]], equally("drop", ("core", "hard"), kind="drop")
     )
     assert off(models["drop_pct"], drop, 0.05) == []
 
@@ -64,10 +65,10 @@ def test_vistars_core_is_the_mean_of_nine_angles_and_its_drop_follows(table):
 def test_vistars_two_averages(table):
     ppa = table("vistar_ppa", "metric")
     wide = ppa[["ppa_pct"]].T
-    by_class = {
-        name: tuple(rows.index) for name, rows in ppa.groupby("class", sort=False)
-    }
-    rows = composites(parts(wide), weight_table(by_class))
+    by_class = [
+        equally(name, rows.index) for name, rows in ppa.groupby("class", sort=False)
+    ]
+    rows = composites(parts(wide), by_name(by_class))
     printed = {"deterministic": 80.8, "hwpq": 85.9}
     assert {row["composite"]: round(row["value"], 1) for row in rows} == printed
 
@@ -78,7 +79,7 @@ def envision(table, domain):
     return rows, overall["overall" if domain == "all" else domain].reindex(rows.index)
 
 
-OVERALL = weight_table({"overall": {"CS": 0.4, "PS": 0.4, "AS": 0.2}})
+OVERALL = Composite("overall", {"CS": 0.4, "PS": 0.4, "AS": 0.2})
 
 
 @pytest.mark.parametrize(
@@ -165,16 +166,16 @@ def test_envisions_dimensions_have_the_weights_of_its_code(table, name, rows):
     frame.index = frame.index + " " + frame["model"]
     frame = frame.drop(columns="model")
     shares = dict(zip(SUBDIMENSIONS[name], (0.33, 0.33, 0.34), strict=True))
-    computed = found(frame[list(shares)], weight_table({name: shares}))
+    computed = found(frame[list(shares)], Composite(name, shares))
     assert len(computed) == 105
     assert off(frame[name], computed, 0.01) == rows
-    plain = found(frame[list(shares)], weight_table({name: SUBDIMENSIONS[name]}))
+    plain = found(frame[list(shares)], equally(name, SUBDIMENSIONS[name]))
     assert len(off(frame[name], plain, 0.01)) >= 95
 
 
 def test_envisions_overall_is_the_mean_of_its_domains(table):
     overall = table("envision_overall_by_domain", "model")
-    mean = found(overall[list(DOMAINS)], weight_table({"mean": DOMAINS}))
+    mean = found(overall[list(DOMAINS)], equally("mean", DOMAINS))
     assert off(overall["overall"], mean, 0.005) == []
 
 
@@ -187,7 +188,7 @@ def test_envisions_overall_is_the_mean_of_its_domains(table):
 )
 def test_vistorybenchs_alignment_is_the_mean_of_four_parts(table, name, n, rows):
     metrics = table(f"vistorybench_{name}_metrics", "method")
-    mean = found(metrics[list(PA_PARTS)], weight_table({"pa": PA_PARTS}))
+    mean = found(metrics[list(PA_PARTS)], equally("pa", PA_PARTS))
     assert len(metrics) == mean.notna().sum() == n
     assert off(metrics["pa_average"], mean, 0.005) == rows
 
@@ -196,7 +197,7 @@ def test_vistorybenchs_alignment_is_the_mean_of_four_parts(table, name, n, rows)
 def test_qwens_alignment_is_the_mean_of_four_parts(table, split, n):
     qwen = table("vistorybench_qwen_prompt_alignment", "method")
     names = [name.replace("pa_", f"{split}_") for name in PA_PARTS]
-    mean = found(qwen[names], weight_table({"pa": names}))
+    mean = found(qwen[names], equally("pa", names))
     assert mean.notna().sum() == n
     assert off(qwen[f"{split}_average"], mean, 0.005) == []
 
@@ -255,6 +256,6 @@ def test_vistorybenchs_average_rank_of_metrics(table):
     )
     metrics = [name for name in full if name not in ("pa_average", "copy_paste")]
     assert full[metrics].notna().all(axis=None)
-    average = found(full[metrics], rank_weights(metrics))
+    average = found(full[metrics], rank_composite(metrics))
     expected = full[metrics].rank(ascending=False).mean(axis=1)
     np.testing.assert_allclose(average, expected)

@@ -15,7 +15,6 @@ TABLES = {
     "s,m,q,b,2\ns,n,q,b,1\n",
     "scores": "story,method,metric,score\ns,m,k,1\ns,n,k,2\n",
     "stories": "story,split\ns,lite\nt,full\n",
-    "weights": "composite,part,weight\nboth,q,1\nboth,k,1\n",
     "empty": "",
     "numbers": "1,2,3\n4,5,6\n",
 }
@@ -26,7 +25,7 @@ OPTIONS = [
     ("align", "rankings", "rankings", ["scores"]),
     ("align", "scores", "scores", ["ratings"]),
     ("align", "stories", "stories", ["ratings", "scores"]),
-    ("align", "weights", "weights", ["ratings", "scores"]),
+    ("align", "composites", "composites", ["ratings", "scores"]),
     ("agreement", "ratings", "ratings", []),
     ("agreement", "choices", "choices", []),
     ("agreement", "rankings", "rankings", []),

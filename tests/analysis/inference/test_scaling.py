@@ -29,8 +29,8 @@ from analysis.planning.metric_forecasts import coefficients as forecasts
 from analysis.planning.pilots import pilot_study
 from analysis.planning.stability import judges, named_judge, rating_trials, stability
 from analysis.planning.subset import subset_rows
-from analysis.rankings.composite_weights import rank_weights, weight_table
-from analysis.rankings.composites import composites, part_cells
+from analysis.rankings.composite_weights import by_name, equally, rank_composite
+from analysis.rankings.composites import composites
 from analysis.reading.inputs import read_scores
 from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
@@ -361,14 +361,11 @@ def test_ranks_of_small_scores_are_no_ties():
     ]
     columns = ["story", "method", "metric", "score"]
     table = score_table(pd.DataFrame(rows, columns=columns))
-    cells, lower = part_cells(None, table)
-    found = composites(
-        cells, rank_weights(table.metrics), lower_is_better=lower, resamples=0
-    )
+    cells = table.cells.rename(columns={"metric": "part", "score": "value"})
+    ranks = by_name([rank_composite(table.metrics)])
+    found = composites(cells, ranks, resamples=0)
     assert [row["value"] for row in found] == [1, 2, 3, 4]
-    means = composites(
-        cells, weight_table({"mean": ("tiny",)}), lower_is_better=lower, resamples=20
-    )
+    means = composites(cells, by_name([equally("mean", ["tiny"])]), resamples=20)
     assert [row["rank"] for row in means] == [1, 2, 3, 4]
     assert [row["value"] for row in means] == pytest.approx(
         [4e-170, 3e-170, 2e-170, 1e-170]

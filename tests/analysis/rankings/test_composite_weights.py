@@ -1,101 +1,183 @@
-"""Tables of weights: read, refused, and the papers' own."""
+"""What composites are made of: read from files, and refused."""
 
 from pathlib import Path
 
-import pandas as pd
 import pytest
-import yaml
 
 from analysis.problems import InputError
 from analysis.rankings.composite_weights import (
-    ENVISION_QUESTIONS,
-    check_weights,
-    envision_weights,
-    rank_weights,
-    read_weights,
-    vistar_weights,
-    weight_table,
+    Composite,
+    by_name,
+    check_composites,
+    equally,
+    leaves,
+    read_composites,
 )
 
-ROOT = Path(__file__).resolve().parents[3]
+TAGS = {"angle": {"SF", "MA"}, "role": {"GD", "MA"}}
 
 
-def test_weights_are_read_from_a_file(tmp_path):
-    path = tmp_path / "weights.csv"
-    path.write_text("composite,part,weight\nall,TR,0.5\nall,LI,1\n", "utf-8")
-    found = read_weights(path)
-    assert found.to_dict("records") == [
-        {"composite": "all", "part": "TR", "weight": 0.5, "kind": "mean"},
-        {"composite": "all", "part": "LI", "weight": 1.0, "kind": "mean"},
-    ]
+def read(tmp_path, text, name="c.yaml"):
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    return read_composites(path)
+
+
+def refused(tmp_path, text, name="c.yaml"):
+    with pytest.raises(InputError) as caught:
+        read(tmp_path, text, name)
+    return caught.value.lines()
 
 
 @pytest.mark.parametrize(
-    ("text", "problems"),
+    ("name", "text"),
     [
         (
-            "composite,part\nx,p\n",
-            ["w.csv:1: weight: expected the columns composite, part, weight"],
+            "c.yaml",
+            """\
+# Other keys of a study file do not matter.
+title: A study
+composites:
+  overall: {over: questions, weights: {look: 0.5, plot: 2, light: 0}}
+  artist:
+    over: metrics
+    weights: [hwpq@SF, csd]
+  lost: {over: metrics, kind: drop, weights: [core, hard]}
+""",
         ),
         (
-            "composite,part,weight\nx,p,0\nx,,2\nx,q,much\n",
-            [
-                "w.csv:2: weight: 0: expected a number above 0",
-                "w.csv:3: part: expected a name",
-                "w.csv:4: weight: much: expected a number above 0",
-            ],
-        ),
-        (
-            "composite,part,weight\nx,p,1\nx,p,2\n",
-            ["w.csv:3: part: p: expected each part of x once"],
-        ),
-        (
-            "composite,part,weight\nx,p,inf\n",
-            ["w.csv:2: weight: inf: expected a number above 0"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,sum\n",
-            ["w.csv:2: kind: sum: expected one of mean, ranks, drop"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,mean\nx,q,1,ranks\n",
-            ["w.csv:2: kind: expected one kind in all rows of x"],
-        ),
-        (
-            "composite,part,weight,kind\nx,p,1,drop\n",
-            [
-                "w.csv:2: part: expected two parts of the drop x: what it is from, "
-                "and to"
-            ],
-        ),
-        (
-            "composite,part,weight\nx,y,1\ny,x,1\n",
-            [
-                "w.csv:2: composite: x: expected a composite that is no part of itself",
-                "w.csv:3: composite: y: expected a composite that is no part of itself",
-            ],
+            "c.json",
+            """{
+\t"composites": {
+\t\t"overall": {"over": "questions",
+\t\t\t"weights": {"look": 0.5, "plot": 2, "light": 0}},
+\t\t"artist": {"over": "metrics", "weights": {"hwpq@SF": 1, "csd": 1.0}},
+\t\t"lost": {"over": "metrics", "kind": "drop", "weights": ["core", "hard"]}
+\t}
+}""",
         ),
     ],
 )
-def test_bad_weights_are_named_by_line_and_column(tmp_path, text, problems):
-    path = tmp_path / "w.csv"
-    path.write_text(text, "utf-8")
+def test_yaml_and_json_say_the_same(tmp_path, name, text):
+    assert read(tmp_path, text, name) == (
+        Composite("overall", {"look": 0.5, "plot": 2, "light": 0}, "questions"),
+        equally("artist", ["hwpq@SF", "csd"]),
+        equally("lost", ["core", "hard"], kind="drop"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "problems"),
+    [
+        (
+            "x: {over: metrics, weights: {a: 1}}\n  x: {over: metrics, weights: [b]}",
+            ["c.yaml:3: x: expected each name once"],
+        ),
+        (
+            "x: {over: metrics, weights: {a: 1, a: 2}}",
+            ["c.yaml:2: x: a: expected each name once"],
+        ),
+        (
+            "x: {over: metrics, weights: {a: -1, b: much, c: .nan, d: {}}}",
+            [
+                "c.yaml:2: x: a: -1: expected a weight of 0 or more",
+                "c.yaml:2: x: b: much: expected a weight of 0 or more",
+                "c.yaml:2: x: c: .nan: expected a weight of 0 or more",
+                "c.yaml:2: x: d: expected a weight of 0 or more",
+            ],
+        ),
+        (
+            "x:\n    over: metrics\n    weights:\n      a: 0\n      b: 0",
+            ["c.yaml:5: x: expected weights that do not sum to 0"],
+        ),
+        (
+            "x: {over: people, weight: {a: 1}}",
+            [
+                "c.yaml:2: x: weight: expected one of over, weights, kind",
+                "c.yaml:2: x: expected over: questions or metrics, and weights",
+                "c.yaml:2: x: people: expected one of questions, metrics",
+            ],
+        ),
+        (
+            "x: {over: metrics, kind: sum, weights: [a]}",
+            ["c.yaml:2: x: sum: expected one of mean, ranks, drop"],
+        ),
+        (
+            "x: {over: metrics, kind: drop, weights: [a]}",
+            ["c.yaml:2: x: expected two parts of a drop: what it is from, and to"],
+        ),
+        (
+            "x: {over: metrics, weights: [y]}\n  y: {over: metrics, weights: [x]}",
+            [
+                "c.yaml:2: x: expected a composite that is no part of itself",
+                "c.yaml:3: y: expected a composite that is no part of itself",
+            ],
+        ),
+        (
+            "x: {over: questions, weights: [y]}\n  y: {over: metrics, weights: [a]}",
+            ["c.yaml:2: x: y: expected a composite over questions"],
+        ),
+        ("x: []", ["c.yaml:2: x: expected over: questions or metrics, and weights"]),
+        ("[x]", ["c.yaml:2: expected composites by their names"]),
+    ],
+)
+def test_what_is_wrong_is_named_by_line(tmp_path, lines, problems):
+    assert refused(tmp_path, f"composites:\n  {lines}\n") == problems
+
+
+def test_a_file_without_composites_or_without_sense_is_refused(tmp_path):
+    assert refused(tmp_path, "title: A\n") == ["c.yaml:1: expected the key composites"]
+    (told,) = refused(tmp_path, "composites: [\n")
+    assert told.startswith("c.yaml:2: expected YAML or JSON")
+    with pytest.raises(InputError, match=r"none.yaml: expected a readable file"):
+        read_composites(Path("none.yaml"))
+
+
+@pytest.mark.parametrize(
+    ("part", "over", "right"),
+    [
+        ("hwqp", "metrics", "one of the metrics (did you mean hwpq?)"),
+        ("HWPQ@SF", "metrics", "one of the metrics (did you mean hwpq?)"),
+        ("look", "metrics", "one of the metrics (csd@paper, hwpq)"),
+        ("hwpq", "questions", "one of the questions (look)"),
+        ("hwpq@sf", "metrics", "a tag of some story behind @ (did you mean SF?)"),
+        ("hwpq@role=SF", "metrics", "a tag of some story behind @ (did you mean SF?)"),
+        ("hwpq@MA", "metrics", "hwpq@angle=MA or hwpq@role=MA"),
+    ],
+)
+def test_names_that_name_nothing_are_told_the_nearest(part, over, right):
     with pytest.raises(InputError) as caught:
-        read_weights(path)
-    assert caught.value.lines() == problems
+        check(equally("x", [part], over=over))
+    assert caught.value.lines() == [f"c.yaml: x: {part}: expected {right}"]
 
 
-def test_presets_pass_their_own_check():
-    for weights in (
-        envision_weights(),
-        vistar_weights(),
-        weight_table({"drop": ("core", "hard")}, kind="drop"),
-        rank_weights("ab"),
-    ):
-        pd.testing.assert_frame_equal(check_weights(weights, "preset"), weights)
+@pytest.mark.parametrize("name", ["hwpq", "look"])
+def test_a_composite_has_a_name_of_its_own(name):
+    with pytest.raises(InputError, match=f"composites: {name}: expected a name that"):
+        check(equally(name, ["csd@paper"]))
 
 
-def test_envisions_questions_are_those_of_its_protocol():
-    text = (ROOT / "annotate/studies/protocols/envision-expert.yaml").read_text("utf-8")
-    keys = [question["key"] for question in yaml.safe_load(text)["questions"]]
-    assert keys == [q for three in ENVISION_QUESTIONS.values() for q in three]
+def check(*composites):
+    check_composites(
+        composites,
+        questions={"look"},
+        metrics={"hwpq", "csd@paper"},
+        tags=TAGS,
+        file="c.yaml",
+    )
+
+
+def test_names_that_are_there_pass():
+    check(
+        equally("in", ["hwpq@SF", "hwpq@role=MA", "csd@paper"]),
+        equally("out", ["in", "hwpq"]),
+        equally("people", ["look@GD"], over="questions"),
+    )
+
+
+def test_what_is_no_mean_has_no_value_of_an_output():
+    known = by_name(
+        [equally("r", "ab", kind="ranks"), equally("m", "ra"), equally("n", "ab")]
+    )
+    assert leaves(known, "r") == leaves(known, "m") == {}
+    assert leaves(known, "n") == {"a": 0.5, "b": 0.5}

@@ -1,5 +1,7 @@
 """Composites: weighted means, average ranks, drops."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,17 +9,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.rankings.composite_weights import (
-    ENVISION_QUESTIONS,
-    envision_weights,
-    rank_weights,
-    weight_table,
+    Composite,
+    by_name,
+    equally,
+    rank_composite,
+    read_composites,
 )
 from analysis.rankings.composites import (
     composites,
     part_cells,
 )
-from analysis.reading.scores import score_table
-from analysis.result_tables.columns import COLUMNS
+
+ROOT = Path(__file__).resolve().parents[3]
+PROTOCOL = ROOT / "annotate/studies/protocols/envision-expert.yaml"
+DROP = by_name([equally("drop", ("core", "hard"), kind="drop")])
 
 
 def cells(values, story=""):
@@ -36,10 +41,10 @@ def values(rows, composite):
 
 
 def test_envision_is_point_four_point_four_point_two_of_means_of_three():
-    questions = [q for three in ENVISION_QUESTIONS.values() for q in three]
+    known = by_name(read_composites(PROTOCOL))
+    questions = [q for three in [*known.values()][:3] for q in three.parts]
     scores = dict(zip(questions, [3, 4, 5, 1, 2, 3, 0, 1, 5], strict=True))
-    rows = composites(cells({"UNO": scores}), envision_weights())
-    assert set(rows[0]) == set(COLUMNS["composites"])
+    rows = composites(cells({"UNO": scores}), known)
     assert [(r["composite"], r["value"], r["n_parts"]) for r in rows] == [
         ("consistency", 4, 3),
         ("physicality", 2, 3),
@@ -58,7 +63,9 @@ def test_average_ranks_respect_direction_and_share_ties():
         }
     )
     rows = composites(
-        found, rank_weights(("csd", "fid", "aes")), lower_is_better=frozenset({"fid"})
+        found,
+        by_name([rank_composite(("csd", "fid", "aes"))]),
+        lower_is_better=frozenset({"fid"}),
     )
     # d lacks aes: it has no average and takes no rank from the others.
     assert [(r["method"], r["value"], r["rank"]) for r in rows[:3]] == [
@@ -83,7 +90,7 @@ def test_means_that_differ_by_rounding_share_a_rank_in_any_unit(exponent):
     )
     a, b = np.ldexp(0.1 + 0.2 + 0.3, exponent), np.ldexp(0.3 + 0.2 + 0.1, exponent)
     assert a != b
-    rows = composites(found, rank_weights(("csd",)), resamples=0)
+    rows = composites(found, by_name([rank_composite(("csd",))]), resamples=0)
     assert [(r["method"], r["value"]) for r in rows] == [
         ("c", 1),
         ("a", 2.5),
@@ -93,21 +100,21 @@ def test_means_that_differ_by_rounding_share_a_rank_in_any_unit(exponent):
 
 def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
     found = cells({"a": {"core": 80, "hard": 60}, "b": {"core": 50, "hard": 45}})
-    rows = composites(found, weight_table({"drop": ("core", "hard")}, kind="drop"))
+    rows = composites(found, DROP)
     assert [(r["method"], r["value"], r["rank"]) for r in rows] == [
         ("b", 10, 1),
         ("a", 25, 2),
     ]
     (row,) = composites(
         cells({"a": {"core": 0, "hard": 1}}),
-        weight_table({"drop": ("core", "hard")}, kind="drop"),
+        DROP,
     )
     assert np.isnan(row["value"])
     assert row["reason"] == "its first part is 0"
 
 
 def test_less_is_better_turns_the_sign_in_a_mean():
-    weights = weight_table({"both": {"csd": 3, "fid": 1}})
+    weights = by_name([Composite("both", {"csd": 3, "fid": 1})])
     found = cells({"a": {"csd": 1, "fid": 2}})
     (row,) = composites(found, weights, lower_is_better=frozenset({"fid"}))
     assert row["value"] == pytest.approx((3 * 1 - 2) / 4)
@@ -122,36 +129,34 @@ def test_intervals_draw_stories_together_for_all_parts():
             for k, m in enumerate("abc")
         }
     )
-    rows = composites(found, weight_table({"x": "pq"}), resamples=400)
+    rows = composites(found, by_name([equally("x", "pq")]), resamples=400)
     # Of the mean of 40 stories, which both parts share: not divided by sqrt(2).
     error = quality.std() / np.sqrt(40)
     for row in rows:
         assert (row["high"] - row["low"]) / 3.92 == pytest.approx(error, rel=0.15)
         # Methods share their stories, too, so that ranks are sure.
         assert row["rank"] == row["rank_low"] == row["rank_high"]
-    assert composites(found, weight_table({"x": "pq"}), resamples=50) == composites(
-        found.sample(frac=1, random_state=2), weight_table({"x": "pq"}), resamples=50
+    assert composites(found, by_name([equally("x", "pq")]), resamples=50) == composites(
+        found.sample(frac=1, random_state=2),
+        by_name([equally("x", "pq")]),
+        resamples=50,
     )
 
 
 def test_an_unknown_part_is_named():
-    (row,) = composites(cells({"a": {"p": 1}}), weight_table({"x": ("p", "nope")}))
+    (row,) = composites(cells({"a": {"p": 1}}), by_name([equally("x", ("p", "nope"))]))
     assert row["reason"] == "no value of nope"
     assert np.isnan(row["value"])
     assert np.isnan(row["rank"])
 
 
-def test_parts_are_dimensions_and_metrics():
-    human = pd.DataFrame(
-        [("aes", "s", "UNO", 3.0)], columns=["dimension", "story", "method", "human"]
-    )
-    scores = pd.DataFrame(
-        [("s", "UNO", "aes", 5.0, True), ("s", "UNO", "fid", 9.0, False)],
-        columns=["story", "method", "metric", "score", "higher_is_better"],
-    )
-    found, lower = part_cells(human, score_table(scores))
-    assert sorted(found["part"]) == ["aes", "aes (metric)", "fid"]
-    assert lower == {"fid"}
+def test_a_part_with_a_tag_is_a_mean_over_the_stories_of_the_tag():
+    tags = pd.DataFrame({"story": ["s0", "s1", "s2"], "angle": ["SF", "MA", "SF"]})
+    known = by_name([Composite("artist", {"hwpq@SF": 3, "csd": 1, "hwpq@MA": 0})])
+    found = part_cells(cells({"a": {"hwpq": [1, 9, 2], "csd": [4, 5, 6]}}), known, tags)
+    (row,) = composites(found, known)
+    assert row["value"] == pytest.approx((3 * 1.5 + 5) / 4)
+    assert row["n_parts"] == 2
 
 
 @settings(max_examples=25)
@@ -159,7 +164,7 @@ def test_parts_are_dimensions_and_metrics():
 def test_only_the_proportions_of_weights_matter(weights, factor):
     found = cells({"a": {"p": 1.0, "q": 2.0, "r": 4.0}})
     one, two = (
-        composites(found, weight_table({"x": dict(zip("pqr", w, strict=True))}))
+        composites(found, by_name([Composite("x", dict(zip("pqr", w, strict=True)))]))
         for w in (weights, [factor * w for w in weights])
     )
     assert one[0]["value"] == pytest.approx(two[0]["value"])

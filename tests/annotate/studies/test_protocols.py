@@ -12,16 +12,13 @@ from dataclasses import replace
 import pytest
 from django.urls import reverse
 
-from analysis.rankings.composite_weights import (
-    ENVISION_QUESTIONS,
-    VISTAR_ANGLES,
-    envision_weights,
-    vistar_weights,
-)
+from analysis.rankings.composite_weights import by_name, leaves
 from annotate.models import Study
 from annotate.studies import drafting, planning, study_file
 from annotate.studies.definition import template_names
 from annotate.studies.study_file import load_definition
+from evalcore.metrics import registry
+from evalcore.metrics.envision.dimensions import SUB_SCORES
 from evalcore.metrics.vistar.prompt_language import ANGLES
 from tests.factories import make_benchmark
 from tests.people import alice
@@ -374,7 +371,7 @@ def test_the_angles_of_vistar_are_those_of_its_table(shared):
     published = {row["metric"]: row["angle"] for row in rows}
     asked = load_definition("vistar-pairwise").questions
     assert {one.stories["angle"][0]: one.titles["en"] for one in asked} == published
-    assert tuple(published) == VISTAR_ANGLES == tuple(ANGLES)
+    assert tuple(published) == tuple(ANGLES)
 
 
 def test_a_question_of_vistar_is_asked_only_of_its_angle():
@@ -385,20 +382,35 @@ def test_a_question_of_vistar_is_asked_only_of_its_angle():
 
 
 def test_vistars_core_is_the_mean_of_all_nine_angles():
-    weights = vistar_weights()
-    assert set(weights["part"]) == set(VISTAR_ANGLES)
-    assert set(weights["weight"]) == {1.0}
+    """Each over the prompts of its angle, and beside it the metric of each angle."""
+    vistar = load_definition("vistar-pairwise")
+    (core,) = vistar.composites
+    assert core.parts == {
+        f"{one.key}@{one.stories['angle'][0]}": 1.0 for one in vistar.questions
+    }
+    assert [one.metric for one in vistar.questions[-3:]] == ["hwpq"] * 3
 
 
 def test_envisions_overall_weighs_its_three_dimensions():
-    weights = envision_weights().set_index(["composite", "part"])["weight"]
-    assert weights["overall"].to_dict() == {
-        "consistency": 0.4,
-        "physicality": 0.4,
-        "aesthetics": 0.2,
-    }
-    asked = {key for key, *_rest in ASKED["envision-expert"]}
-    assert {key for three in ENVISION_QUESTIONS.values() for key in three} == asked
+    """In the order of the questions: .4 / 3 six times, and .2 / 3 three times."""
+    known = by_name(load_definition("envision-expert").composites)
+    asked = [key for key, *_rest in ASKED["envision-expert"]]
+    weights = [0.4 / 3] * 6 + [0.2 / 3] * 3
+    assert leaves(known, "overall") == pytest.approx(
+        dict(zip(asked, weights, strict=True))
+    )
+
+
+def test_declared_metrics_are_those_that_there_are():
+    for name in template_names():
+        named = {one.metric for one in load_definition(name).questions} - {""}
+        assert named <= {*registry.names()}, name
+
+
+def test_envisions_judge_is_asked_what_the_experts_are():
+    """Sub-scores stand in the order of the paper, in both."""
+    questions = load_definition("envision-expert").questions
+    assert [one.metric for one in questions] == [f"envision_{s}" for s in SUB_SCORES]
 
 
 def test_the_levels_of_envisions_scale_mean_what_its_rubric_says():

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from analysis.rankings.composite_weights import Composite
 from annotate.kinds.base import Kind
 from annotate.studies.definition import (
     Adaptive,
@@ -99,6 +100,22 @@ def sets(kind):
     )
 
 
+def composites(key):
+    """One over questions, and one over metrics that nobody knows yet."""
+    weights = st.floats(0.001, 100)
+    named = st.dictionaries(keys, weights, min_size=2, max_size=2)
+    return st.tuples(
+        weights.map(lambda w: Composite(f"{key} alone", {key: w}, "questions")),
+        st.builds(
+            Composite,
+            st.just(f"{key} made"),
+            named,
+            st.just("metrics"),
+            st.sampled_from(["mean", "ranks", "drop"]),
+        ),
+    )
+
+
 @st.composite
 def definitions(draw):
     kind = draw(st.sampled_from(["likert", "choice"]))
@@ -147,6 +164,7 @@ def definitions(draw):
         consent_version=draw(words),
         instructions=draw(texts),
         presentation=draw(st.builds(Presentation, *[st.booleans()] * 3)),
+        composites=draw(st.just(()) | composites(asked[0].key)),
     )
 
 
@@ -154,6 +172,22 @@ def definitions(draw):
 @settings(max_examples=40)
 def test_whatever_is_written_reads_as_the_same(definition):
     assert again(definition) == definition
+
+
+def test_composites_that_name_nothing_are_refused_with_their_lines():
+    text = (
+        "kind: likert\nscale: [0, 4]\nquestions: [{key: style}, {key: plot}]\n"
+        "composites:\n  all:\n    over: questions\n    weights:\n      stile: 1\n"
+        "      plot@SF: 2\n  plot: {over: metrics, weights: [csd]}\n"
+    )
+    with pytest.raises(DefinitionError) as caught:
+        read_definition(text, file="s.yaml", name="s")
+    assert str(caught.value).splitlines() == [
+        "s.yaml:8: composites: all: stile: expected one of the questions (did you mean "
+        "style?)",
+        "s.yaml:10: composites: composites: plot: expected a name that no question and "
+        "no metric has",
+    ]
 
 
 def test_own_rules_survive_writing():
@@ -242,19 +276,22 @@ def test_a_mistake_in_the_questions_hides_no_other_and_makes_none(questions):
         assert second == "adaptive.top"
 
 
-@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("number", range(4))
 def test_the_examples_of_the_page_are_read(number):
     text = (ROOT / "docs/study-file.md").read_text()
     examples = re.findall(r"```yaml\n(.*?)```", text, re.S)
     if number == 0:
         whole = examples[0]
     elif number == 1:
+        keys = ", ".join(f"{{key: {key}}}" for key in ("character", "place", "beauty"))
+        whole = f"kind: likert\nscale: [0, 4]\nquestions: [{keys}]\n" + examples[1]
+    elif number == 2:
         whole = (
             "kind: choice\nassignment: open\nquestions: [{key: quality}]\n"
-            + examples[1]
+            + examples[2]
         )
     else:
-        whole = examples[0] + examples[2]
+        whole = examples[0] + examples[3]
     assert read_definition(whole, file="page.yaml", name="page")
 
 

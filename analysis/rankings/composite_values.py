@@ -1,0 +1,257 @@
+r"""Composites as answers of people and as scores: a value of every output.
+
+For output o of story s, with the parts p that are taken from s (all without a tag, and
+those whose tag s has), their weights :math:`w_p` (which sum to 1 over all parts), N
+stories from which any part is taken and :math:`N_p` from which p is,
+
+.. math:: v(o) = \sum_p w_p \frac{N}{N_p} v_p(o)
+
+so that without tags it is the weighted mean of its parts, and the mean of a method's
+outputs is the weighted mean of the parts' means in any case. An output that lacks one
+of these parts has no value. So each part is compared on its own stories: pairs of
+outputs of a story are formed of the parts that are taken from there, and no part is
+limited by another that has fewer stories or scores.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.notes import Notes
+from analysis.rankings.composite_weights import Composite, leaves, split_part
+from analysis.reading.cells import annotator_cells
+from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS, KeptAnswers
+from analysis.reading.scores import ScoreTable
+from analysis.reading.story_tags import tagged
+from analysis.results import Mask
+from analysis.tables import MEAN_OF_RATERS
+
+OUTPUT = ["story", "method"]
+PAIR = ["story", "method_a", "method_b", "annotator", "round"]
+PREFERS = {"a": 1.0, "b": -1.0}
+
+
+@dataclass(frozen=True)
+class Part:
+    """A question or metric, its weight, and from which stories it is (None: all)."""
+
+    text: str
+    name: str
+    weight: float
+    stories: frozenset[str] | None
+
+    def covers(self, stories: "pd.Index[str] | pd.Series[str]") -> Mask:
+        """Say from which of these stories it is taken."""
+        if self.stories is None:
+            return np.ones(len(stories), bool)
+        return np.asarray(stories.isin(list(self.stories)), bool)
+
+
+def parts_of(
+    known: Mapping[str, Composite],
+    name: str,
+    names: tuple[str, ...],
+    tags: pd.DataFrame | None,
+) -> list[Part]:
+    """Return the parts of a mean, with weights that sum to 1; none of another kind."""
+    found = []
+    for text, weight in leaves(known, name).items():
+        part, tag = split_part(text, names)
+        found.append(Part(text, part, weight, tagged(tags, tag) if tag else None))
+    return found
+
+
+def composite_answers(
+    people: KeptAnswers,
+    known: Mapping[str, Composite],
+    tags: pd.DataFrame | None,
+    notes: Notes,
+) -> KeptAnswers:
+    """Return the answers with composites over questions among their questions.
+
+    Parameters
+    ----------
+    people
+        Kept ratings, choices, rankings.
+    known
+        Composites by name.
+    tags
+        Column story and one column a tag.
+    notes
+        Are told what has no value, and why.
+
+    Notes
+    -----
+    Of ratings, an output's composite is made of its cell means; these are given as
+    each annotator's own where all of them rated all parts of all outputs, else as means
+    of raters. Of choices, an annotator's is the sign of the weighted sum of what he or
+    she prefers by each part (1, -1, or 0 for neither), without the factor of stories.
+    """
+    ratings, choices = people.ratings, people.choices
+    rated = () if ratings is None else tuple(ratings["dimension"].unique())
+    chosen = () if choices is None else tuple(choices["criterion"].unique())
+    for name, composite in known.items():
+        parts = parts_of(known, name, (*rated, *chosen), tags)
+        if composite.over != "questions" or not parts:
+            continue
+        asked = {part.name for part in parts}
+        if people.ratings is not None and asked <= {*rated}:
+            more = _ratings(people.ratings, parts, name, notes)
+            ratings = _with(ratings, more.assign(dimension=name), RATING_KEYS)
+        elif people.choices is not None and asked <= {*chosen}:
+            more = _choices(people.choices, parts, name, notes)
+            choices = _with(choices, more.assign(criterion=name), CHOICE_KEYS)
+        else:
+            gone = ", ".join(sorted(asked - {*rated, *chosen}))
+            why = f"nobody was asked {gone}" if gone else "it mixes ratings and choices"
+            notes.add(f"no composite, since {why}.", name)
+    return replace(people, ratings=ratings, choices=choices)
+
+
+def composite_scores(
+    table: ScoreTable,
+    known: Mapping[str, Composite],
+    tags: pd.DataFrame | None,
+    notes: Notes,
+) -> ScoreTable:
+    """Return the scores with composites over metrics among the metrics.
+
+    Notes
+    -----
+    Lower-is-better metrics have their sign turned, so that more of a composite is
+    better. Where a part has values of whole methods only, the composite has, too.
+    """
+    frames, made = [table.cells], []
+    signs = {m: 1 if better else -1 for m, better in table.higher_is_better.items()}
+    cells = table.cells.rename(columns={"metric": "name"})
+    cells["value"] = cells["score"] * cells["name"].map(signs)
+    for name, composite in known.items():
+        parts = parts_of(known, name, table.metrics, tags)
+        if composite.over != "metrics" or not parts:
+            continue
+        rows, complete = _summed(cells, parts, ["method"])
+        _note_lacking(rows, complete, parts, cells, name, notes)
+        rows = rows[complete].rename(columns={"value": "score"})
+        frames.append(rows.assign(metric=name)[["metric", *OUTPUT, "score"]])
+        made.append(name)
+    return replace(
+        table,
+        cells=pd.concat(frames, ignore_index=True).sort_values(
+            ["metric", *OUTPUT], ignore_index=True
+        ),
+        higher_is_better={**table.higher_is_better, **dict.fromkeys(made, True)},
+        composites=frozenset(made),
+    )
+
+
+def _with(
+    rows: pd.DataFrame | None, more: pd.DataFrame, keys: tuple[str, ...]
+) -> pd.DataFrame:
+    """Append answers; a key that they have not, as the shot, is empty."""
+    assert rows is not None
+    absent = {key: "" for key in keys if key in rows and key not in more}
+    return pd.concat([rows, more.assign(**absent)], ignore_index=True)
+
+
+def _ratings(
+    ratings: pd.DataFrame, parts: list[Part], name: str, notes: Notes
+) -> pd.DataFrame:
+    cells = annotator_cells(ratings)
+    cells = cells.rename(columns={"dimension": "name", "rating": "value"})
+    keys = ["name", *OUTPUT]
+    means = cells.groupby(keys)["value"].mean().reset_index()
+    rows, complete = _summed(means, parts, ["method"])
+    _note_lacking(rows, complete, parts, means, name, notes)
+    rows = rows[complete]
+    of_people, by_all = _summed(cells, parts, ["method", "annotator"])
+    here = pd.MultiIndex.from_frame(of_people[OUTPUT]).isin(
+        pd.MultiIndex.from_frame(rows[OUTPUT])
+    )
+    if by_all[here].all():
+        rows = of_people[here]
+    else:
+        rows = rows.assign(annotator=MEAN_OF_RATERS)
+        notes.add(
+            "some annotators did not rate all its parts, so it is made of mean ratings "
+            "and says nothing of how well annotators agree.",
+            name,
+        )
+    return rows.rename(columns={"value": "rating"})[[*OUTPUT, "annotator", "rating"]]
+
+
+def _choices(
+    choices: pd.DataFrame, parts: list[Part], name: str, notes: Notes
+) -> pd.DataFrame:
+    cells = choices.rename(columns={"criterion": "name"})
+    cells = cells.assign(value=cells["choice"].map(PREFERS).fillna(0.0))
+    keys = [key for key in PAIR if key in cells]
+    rows, complete = _summed(cells, parts, keys[1:], by_stories=False)
+    _note_lacking(rows, complete, parts, cells, name, notes, "answers")
+    signs = np.sign(rows["value"].round(9))
+    rows["choice"] = signs.map({1.0: "a", -1.0: "b", 0.0: "tie"})
+    return rows.loc[complete, [*keys, "choice"]]
+
+
+def _summed(
+    cells: pd.DataFrame, parts: list[Part], keys: list[str], *, by_stories: bool = True
+) -> tuple[pd.DataFrame, Mask]:
+    """Return the weighted sum of the parts there are, and where all are.
+
+    Parameters
+    ----------
+    cells
+        Columns name, story, the keys and value, at most one row of each.
+    parts
+        What is summed.
+    keys
+        What tells rows of one part and story apart.
+    by_stories
+        Whether weights have the factor of stories.
+    """
+    columns = ["story", *keys]
+    own = [
+        cells[(cells["name"] == part.name) & part.covers(cells["story"])]
+        for part in parts
+    ]
+    if any((rows["story"] == "").any() for rows in own):
+        own = [rows.groupby(keys)["value"].mean().reset_index() for rows in own]
+        own = [rows.assign(story="") for rows in own]
+        parts = [replace(part, stories=None) for part in parts]
+    found = pd.concat([rows[[*columns, "value"]].assign(n=1) for rows in own])
+    stories = pd.Index(sorted(found["story"].unique()), dtype="str")
+    taken = np.array([part.covers(stories) for part in parts]).reshape(len(parts), -1)
+    factor = len(stories) / np.maximum(taken.sum(axis=1), 1)
+    weights = np.array([part.weight for part in parts])
+    weights = weights * factor if by_stories else weights
+    found["value"] *= np.repeat(weights, [len(rows) for rows in own])
+    rows = found.groupby(columns)[["value", "n"]].sum().reset_index()
+    needed = taken.sum(axis=0)[stories.get_indexer(rows["story"])]
+    # What nobody has, at its tag, is lacking everywhere.
+    every = all(len(one) for one in own)
+    return rows, np.asarray((rows["n"] == needed) & every, bool)
+
+
+def _note_lacking(
+    rows: pd.DataFrame,
+    complete: Mask,
+    parts: list[Part],
+    cells: pd.DataFrame,
+    name: str,
+    notes: Notes,
+    noun: str = "outputs",
+) -> None:
+    """Say how many outputs, or answers, have no composite, and what is lacking."""
+    nowhere = [
+        part.text
+        for part in parts
+        if not ((cells["name"] == part.name) & part.covers(cells["story"])).any()
+    ]
+    without = f" (none has {', '.join(nowhere)})" if nowhere else ""
+    if not complete.all():
+        notes.add(
+            f"{int((~complete).sum())} of {len(rows)} {noun} lack some of its parts, "
+            f"and have no composite{without}.",
+            name,
+        )

@@ -1,0 +1,252 @@
+"""Composites as answers and as scores: values of outputs, and what has none."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.notes import Notes
+from analysis.pairwise.output_pairs import choice_pairs
+from analysis.questions import chosen_questions
+from analysis.rankings.composite_values import composite_answers, composite_scores
+from analysis.rankings.composite_weights import Composite, by_name, equally
+from analysis.reading.choices import ordered_choices
+from analysis.reading.kept_answers import KeptAnswers
+from analysis.reading.scores import score_table
+from analysis.tables import MEAN_OF_RATERS
+
+TAGS = pd.DataFrame({"story": list("abcd"), "angle": ["SF", "SF", "MA", "TR"]})
+
+
+def scores(rows, **lower):
+    columns = ["story", "method", "metric", "score"]
+    frame = pd.DataFrame(rows, columns=columns)
+    better = [not lower.get(metric, False) for metric in frame["metric"]]
+    return score_table(frame.assign(higher_is_better=better))
+
+
+def values(frame, name, value):
+    own = frame[frame[name[0]] == name[1]]
+    return dict(zip(zip(own["story"], own["method"], strict=True), own[value]))  # noqa: B905
+
+
+def made(table, *composites, tags=TAGS):
+    notes = Notes()
+    found = composite_scores(table, by_name(composites), tags, notes)
+    return found, notes.sentences()
+
+
+def test_a_composite_of_metrics_is_their_weighted_mean_turned_where_less_is_better():
+    table = scores(
+        [("a", "x", "csd", 3.0), ("a", "x", "fid", 10.0), ("a", "y", "csd", 1.0)],
+        fid=True,
+    )
+    found, notes = made(table, Composite("both", {"csd": 3, "fid": 1}))
+    assert values(found.cells, ("metric", "both"), "score") == {
+        ("a", "x"): pytest.approx((3 * 3 - 10) / 4)
+    }
+    assert found.higher_is_better["both"] is True
+    assert notes == (
+        "both: 1 of 2 outputs lack some of its parts, and have no composite.",
+    )
+
+
+def test_the_mean_of_a_method_is_the_weighted_mean_of_the_means_of_its_parts():
+    """One metric stands for two angles, whose numbers of stories differ."""
+    rng = np.random.default_rng(1)
+    rows = [
+        (story, method, metric, rng.normal())
+        for story in "abcd"
+        for method in "xyz"
+        for metric in ("hwpq", "csd")
+    ]
+    table = scores(rows)
+    artist = Composite("artist", {"hwpq@SF": 3, "hwpq@angle=MA": 2})
+    found, notes = made(table, artist)
+    cells = table.cells[table.cells["metric"] == "hwpq"]
+    by_angle = cells.merge(TAGS).groupby(["method", "angle"])["score"].mean().unstack()
+    own = found.cells[found.cells["metric"] == "artist"]
+    assert sorted(own["story"].unique()) == ["a", "b", "c"]
+    assert own.groupby("method")["score"].mean().to_dict() == pytest.approx(
+        (0.6 * by_angle["SF"] + 0.4 * by_angle["MA"]).to_dict()
+    )
+    assert notes == ()
+
+
+def test_composites_inside_composites_are_their_parts():
+    rows = [("a", "x", metric, value) for metric, value in zip("pqr", (1, 2, 6.0))]  # noqa: B905
+    inner = equally("in", "pq")
+    found, _ = made(scores(rows), inner, Composite("out", {"in": 1, "r": 3}))
+    assert values(found.cells, ("metric", "out"), "score") == {
+        ("a", "x"): (1.5 + 3 * 6) / 4
+    }
+
+
+def test_a_part_of_whole_methods_makes_a_composite_of_whole_methods():
+    rows = [("", "x", "fid", 4.0), ("a", "x", "csd", 1.0), ("b", "x", "csd", 3.0)]
+    found, _ = made(scores(rows), equally("both", ["fid", "csd"]))
+    assert values(found.cells, ("metric", "both"), "score") == {("", "x"): 3.0}
+
+
+@pytest.mark.parametrize("part", ["dino", "csd@LI", "csd@MA"])
+def test_what_no_output_has_is_named(part):
+    """Also where its tag is of no story, or of none with a score."""
+    found, notes = made(
+        scores([("a", "x", "csd", 3.0)]), equally("both", ["csd", part])
+    )
+    assert "both" in found.metrics
+    assert found.cells["metric"].unique().tolist() == ["csd"]
+    assert notes == (
+        "both: 1 of 1 outputs lack some of its parts, and have no composite (none has "
+        f"{part}).",
+    )
+
+
+def rated(rows):
+    columns = ["story", "method", "dimension", "annotator", "round", "rating"]
+    ratings = pd.DataFrame(rows, columns=columns)
+    notes = Notes()
+    known = by_name([Composite("all", {"look": 3, "plot": 1}, "questions")])
+    found = composite_answers(KeptAnswers(ratings, None), known, None, notes)
+    return found.ratings[found.ratings["dimension"] == "all"], notes.sentences()
+
+
+def test_people_rate_a_composite_by_their_ratings_of_its_parts():
+    rows = [
+        ("a", "x", "look", "Ann", "1", 4),
+        ("a", "x", "look", "Ann", "2", 2),
+        ("a", "x", "plot", "Ann", "1", 1),
+        ("a", "x", "look", "Bob", "1", 0),
+        ("a", "x", "plot", "Bob", "1", 2),
+        ("a", "y", "look", "Ann", "1", 5),
+    ]
+    found, notes = rated(rows)
+    assert dict(zip(found["annotator"], found["rating"], strict=True)) == {
+        "Ann": (3 * 3 + 1) / 4,
+        "Bob": 0.5,
+    }
+    assert notes == (
+        "all: 1 of 2 outputs lack some of its parts, and have no composite.",
+    )
+
+
+def test_where_somebody_rated_some_parts_only_cell_means_make_it():
+    rows = [
+        ("a", "x", "look", "Ann", "1", 4),
+        ("a", "x", "plot", "Ann", "1", 1),
+        ("a", "x", "look", "Bob", "1", 2),
+    ]
+    found, notes = rated(rows)
+    assert found[["annotator", "rating"]].values.tolist() == [
+        [MEAN_OF_RATERS, (3 * 3 + 1) / 4]
+    ]
+    assert "says nothing of how well annotators agree" in notes[0]
+
+
+def choices(rows):
+    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    return ordered_choices(pd.DataFrame(rows, columns=columns))
+
+
+def chosen(rows, *composites, tags=None):
+    notes = Notes()
+    people = KeptAnswers(None, choices(rows))
+    found = composite_answers(people, by_name(composites), tags, notes).choices
+    assert found is not None
+    return found[found["criterion"] == composites[0].name], notes.sentences()
+
+
+def test_an_annotator_chooses_what_the_weighted_sum_of_choices_is_for():
+    votes = {"Ann": ("a", "b", "b"), "Bob": ("a", "b", "tie"), "Eve": ("a", "tie", "b")}
+    rows = [
+        ("a", "x", "y", criterion, who, choice)
+        for who, given in votes.items()
+        for criterion, choice in zip("pqr", given, strict=True)
+    ]
+    weights = Composite("all", {"p": 0.3, "q": 0.2, "r": 0.1}, "questions")
+    found, _ = chosen([*rows, ("b", "x", "y", "p", "Ann", "a")], weights)
+    answers = dict(zip(found["annotator"], found["choice"], strict=True))
+    # .3 - .2 - .1 is 0 up to rounding.
+    assert answers == {"Ann": "tie", "Bob": "a", "Eve": "a"}
+    assert set(found["story"]) == {"a"}
+
+
+def test_a_part_is_asked_of_the_stories_of_its_tag():
+    rows = [("a", "x", "y", "style", "Ann", "b"), ("c", "x", "y", "stuff", "Ann", "a")]
+    core = equally("core", ["style@SF", "stuff@MA"], over="questions")
+    found, notes = chosen(rows, core, tags=TAGS)
+    assert dict(zip(found["story"], found["choice"], strict=True)) == {
+        "a": "b",
+        "c": "a",
+    }
+    assert notes == ()
+
+
+def test_what_is_not_asked_is_told():
+    rows = [("a", "x", "y", "p", "Ann", "a")]
+    _, notes = chosen(rows, equally("all", "pz", over="questions"))
+    assert notes == ("all: no composite, since nobody was asked z.",)
+
+
+@pytest.fixture
+def vistar():
+    """Eight prompts of style fusion and eight of materials, four methods: 6 pairs each.
+
+    `hwpq` scores them all, `tr`, meant for texts, one prompt of each, and `light` all
+    but one of style fusion.
+    """
+    rng = np.random.default_rng(2)
+    stories = [f"{angle}{n}" for angle in ("SF", "MA") for n in range(8)]
+    given, scored = [], []
+    for story in stories:
+        for method in "wxyz":
+            for metric in ("hwpq", "light", "tr"):
+                has = {"tr": story.endswith("0"), "light": story != "SF0"}
+                if has.get(metric, True):
+                    scored.append((story, method, metric, rng.normal()))
+        for a, b in ("wx", "wy", "wz", "xy", "xz", "yz"):
+            criterion = {"S": "style", "M": "stuff"}[story[0]]
+            given.append((story, a, b, criterion, "Ann", rng.choice(["a", "b"])))
+    tags = pd.DataFrame({"story": stories, "angle": [s[:2] for s in stories]})
+    return choices(given), scores(scored), tags
+
+
+def test_one_stray_score_leaves_all_pairs(vistar):
+    """It left 6 of 48 pairs of style fusion."""
+    given, table, _tags = vistar
+    whole = table.only("hwpq").cells, table.only("tr").cells
+    both = scores(pd.concat(whole)[["story", "method", "metric", "score"]])
+    style = given[given["criterion"] == "style"]
+    pairs = choice_pairs("style", style, both)
+    assert (pairs.metrics, len(pairs.human)) == (("hwpq",), 48)
+    assert pairs.notes == (
+        "metric tr has scores of 6 compared pairs, less than a quarter of what others "
+        "have, and is left out, so that it does not limit them.",
+    )
+
+
+def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar):
+    given, table, tags = vistar
+    table, _ = made(
+        table,
+        Composite("artist", {"hwpq@SF": 3, "hwpq@MA": 1}),
+        equally("plain", ["hwpq", "light"]),
+        equally("stuff only", ["hwpq@MA"]),
+        tags=tags,
+    )
+    style, stuff = (
+        {
+            "compared": (question.pairs.metrics, len(question.pairs.human)),
+            **{own.pairs.metrics: len(own.pairs.human) for own in question.alone},
+        }
+        for question in reversed([*chosen_questions(given, table, Notes())])
+    )
+    # light lacks one prompt of style fusion: the metrics share 42 pairs, and the
+    # composite of both has these, too.
+    assert style == {
+        "compared": (("hwpq", "light", "plain"), 42),
+        ("artist",): 48,
+        (): 0,
+    }
+    assert stuff == {
+        "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48)
+    }
