@@ -29,6 +29,7 @@ INPUTS = (
     "scores",
     "stories",
     "composites",
+    "twins",
     "hypotheses",
     "subset",
     "people",
@@ -103,10 +104,14 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import align
     from analysis.reading.story_tags import read_stories
+    from analysis.reading.twins import read_twins
 
     tables = _tables(options, "ratings", "choices", "rankings")
     scores = _turned(_table(options, "scores", options.scores), options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
+    twins = None
+    if options.twins is not None:
+        twins = read_twins(options.twins, set(scores["metric"].astype(str)))
     composites = _composites(options.composites, tables, scores, tags)
     hypotheses = _hypotheses(options.hypotheses, tables, scores)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
@@ -116,6 +121,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
             options=_options(options),
             tags=tags,
             composites=composites,
+            twins=twins,
             hypotheses=hypotheses,
             progress=bar.set_description_str,
         )

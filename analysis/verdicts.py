@@ -22,6 +22,9 @@ One row is one metric held against one question by one statistic. These are all 
 6. A question is led by half accuracy, which counts every pair that people decide and
    knows ties, or, where ratings are of whole methods, by the coefficient over these.
 7. A threshold of ties that was tuned on the same pairs shows nothing.
+
+Beside each metric stands what it misses of outputs that were made worse on purpose: the
+kind of which it misses most, those first that it is shown not to see.
 """
 
 import math
@@ -39,6 +42,7 @@ from analysis.correlation.metric_clusters import (
 from analysis.hypotheses import declared
 from analysis.inference.significance import holm
 from analysis.pairwise.accuracy import CHANCE
+from analysis.pairwise.degraded_twins import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
@@ -60,8 +64,8 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     ----------
     tables
         Those of a report: pairwise_accuracy, correlations and, where they are there,
-        accuracy_comparisons, metric_comparisons, human_pairs, hypotheses and
-        composites.
+        accuracy_comparisons, metric_comparisons, human_pairs, hypotheses, composites
+        and sanity.
 
     Returns
     -------
@@ -83,7 +87,27 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
         rows += _judged(family, tables.get("hypotheses"), made)
     rows = _with_lead(rows)
+    missed = _missed(tables.get("sanity"))
+    rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _missed(sanity: pd.DataFrame | None) -> dict[str, TableRow]:
+    """Return the degradation that each metric sees least."""
+    found: dict[str, TableRow] = {}
+    if sanity is None:
+        return found
+    order = sanity.assign(shown=sanity["verdict"] == MISSES)
+    order = order.sort_values(["shown", "value", "n"], ascending=False, kind="stable")
+    for row in order.to_dict("records"):
+        worst = {
+            "twins": row["twin"],
+            "n_twins": row["n"],
+            "n_twins_missed": row["n_missed"],
+            "twins_verdict": row["verdict"],
+        }
+        found.setdefault(str(row["metric"]), worst)
+    return found
 
 
 def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:

@@ -56,6 +56,7 @@ from analysis.result_tables.supplementary import (
     add_people,
     add_ranking_agreement,
     add_rated,
+    add_sanity,
     add_sides,
     add_soft,
     add_strata,
@@ -77,6 +78,7 @@ def align(
     tags: pd.DataFrame | None = None,
     composites: Sequence[Composite] = (),
     hypotheses: pd.DataFrame | None = None,
+    twins: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
     """Compare every metric with people.
@@ -99,6 +101,8 @@ def align(
     hypotheses
         Metrics that were declared to measure a question: columns question, metric
         (`analysis.hypotheses`). All others are explored.
+    twins
+        Scores of degraded twins (`analysis.reading.twins.read_twins`).
     progress
         Is told each step before it begins.
 
@@ -131,6 +135,7 @@ def align(
     table = kept_scores(scores, options.exclude_methods)
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
+    add_sanity(twins, table, found)
     known = with_counterparts(composites, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)

@@ -67,6 +67,12 @@ def _add_align(commands: Commands) -> None:
         f"metric; {TABLE}",
     )
     command.add_argument(
+        "--twins",
+        type=Path,
+        help="scores of outputs made worse on purpose: columns story, method, twin, "
+        f"metric, score; {TABLE}",
+    )
+    command.add_argument(
         "--composites",
         type=Path,
         help="what is made of several questions or metrics, with which weights; .yaml "

@@ -35,6 +35,7 @@ from analysis.report.claims_planning import (
 )
 from analysis.report.claims_strata import needed_limits, stratum_claims
 from analysis.report.sections import SECTIONS
+from analysis.report.twin_claims import twin_claims
 from analysis.report.verdict_claims import tie_claims, verdict_claims
 from analysis.report.wording import (
     FEW_STORIES,
@@ -96,6 +97,8 @@ def both(tables: ResultTables, confidence: float) -> Said:
     verdicts: tuple[ClaimText, ...] = ()
     if "verdicts" in tables:
         verdicts = tuple(verdict_claims(tables["verdicts"]))
+    if "sanity" in tables:
+        verdicts += tuple((False, text) for text in twin_claims(tables["sanity"]))
     sections: dict[str, tuple[ClaimText, ...]] = dict.fromkeys(SECTIONS, ())
     for key, texts in (*_claims(tables, confidence), *_limits(tables)):
         sections[key] += tuple(texts)

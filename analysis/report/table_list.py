@@ -11,6 +11,7 @@ from analysis.printing import column_texts, counted
 TABLE_GROUPS = {
     "Metrics against people": {
         "verdicts": "What may be claimed of each metric",
+        "sanity": "Whether metrics see what was made worse on purpose",
         "correlations": "How well metrics agree with people",
         "groups": "Over how many stories coefficients are averaged",
         "pairwise_accuracy": "How often a metric prefers what people prefer",

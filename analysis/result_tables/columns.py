@@ -7,7 +7,9 @@ _COLUMNS = {
     "hypotheses": "question metric",
     "verdicts": "question metric role source level statistic value low high n n_groups "
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
-    "cluster n_better n_worse leads",
+    "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
+    "sanity": "metric twin value low high n n_stories n_missed n_alike n_unknown "
+    "verdict",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
     "n_stories low high",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
@@ -88,6 +90,8 @@ WHOLE_OR_EMPTY = (
     "cluster",
     "n_better",
     "n_worse",
+    "n_twins",
+    "n_twins_missed",
     "mean_rank",
     "mean_rank_low",
     "mean_rank_high",

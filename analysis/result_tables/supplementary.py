@@ -18,6 +18,7 @@ from analysis.options import (
     resample_parts,
     supported_parts,
 )
+from analysis.pairwise.degraded_twins import sanity_rows
 from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
@@ -30,6 +31,7 @@ from analysis.planning.variance_components import (
     expected_reliability,
     variance_components,
 )
+from analysis.printing import counted
 from analysis.questions import QuestionData
 from analysis.rankings.composite_weights import (
     AT,
@@ -202,6 +204,23 @@ def add_hypotheses(
                 f"metric {row['metric']} was declared for it, and has no score.",
                 str(row["question"]),
             )
+
+
+def add_sanity(
+    twins: pd.DataFrame | None, table: ScoreTable, found: TableCollector
+) -> None:
+    """Add whether metrics see what was made worse on purpose."""
+    if twins is None:
+        return
+    kept = without_methods(twins, found.options.exclude_methods, ("method",))
+    rows = sanity_rows(table, kept, confidence=found.options.confidence)
+    found.extend("sanity", rows)
+    unknown = sum(int(str(row["n_unknown"])) for row in rows)
+    if unknown:
+        found.notes.add(
+            f"{counted(unknown, 'score')} of degraded twins left out, since their "
+            "originals have none."
+        )
 
 
 def add_clusters(found: TableCollector) -> None:

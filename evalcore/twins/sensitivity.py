@@ -8,6 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
@@ -41,9 +42,20 @@ class Sensitivity:
         return self.better / defined if defined else math.nan
 
 
+class TwinScore(NamedTuple):
+    """The score of a twin and of its original, as `align --twins` reads them."""
+
+    story: str
+    method: str
+    twin: str
+    metric: str
+    score: float
+    original: float
+
+
 def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]
-) -> tuple[list[Sensitivity], dict[str, str]]:
+) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
     """Score originals and their twins; no score is stored.
 
     Parameters
@@ -56,8 +68,8 @@ def sensitivities(
     Returns
     -------
     tuple
-        A row for each metric and degradation that occurs; and what failed, by the
-        output and the metric.
+        A row for each metric and degradation that occurs; what failed, by the output
+        and the metric; and the scores themselves.
     """
     twins = list(
         Output.twins.filter(story__benchmark=benchmark)
@@ -94,7 +106,21 @@ def sensitivities(
         for name, metric in metrics.items()
         for degradation in sorted(pairs)
     ]
-    return rows, failed
+    scores = [
+        TwinScore(
+            twin.story.key,
+            twin.method.name,
+            twin.degradation,
+            metric.info.name,
+            twin_score,
+            original,
+        )
+        for twin in twins
+        for name, metric in metrics.items()
+        if (twin_score := values.get((twin.pk, name))) is not None
+        and (original := values.get((twin.twin_of_id or 0, name))) is not None
+    ]
+    return rows, failed, scores
 
 
 def _mean(values: Iterable[Value]) -> float | None:

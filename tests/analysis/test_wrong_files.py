@@ -25,6 +25,7 @@ OPTIONS = [
     ("align", "rankings", "rankings", ["scores"]),
     ("align", "scores", "scores", ["ratings"]),
     ("align", "stories", "stories", ["ratings", "scores"]),
+    ("align", "twins", "twins", ["ratings", "scores"]),
     ("align", "composites", "composites", ["ratings", "scores"]),
     ("agreement", "ratings", "ratings", []),
     ("agreement", "choices", "choices", []),

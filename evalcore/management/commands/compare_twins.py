@@ -1,13 +1,18 @@
 import argparse
+import csv
+import io
 from contextlib import nullcontext
+from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from analysis.tables import defused
+from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
 from evalcore.models import Output
 from evalcore.scoring.judge_budget import asking_for_command
-from evalcore.twins.sensitivity import Sensitivity, sensitivities
+from evalcore.twins.sensitivity import Sensitivity, TwinScore, sensitivities
 
 
 class Command(ImportCommand):
@@ -25,8 +30,15 @@ class Command(ImportCommand):
             help='"a,b@profile"; default: all of single outputs that are ready here '
             "and need neither a judge nor true outputs",
         )
+        parser.add_argument(
+            "--out",
+            type=Path,
+            help="also write the scores to this .csv, for `analysis align --twins`",
+        )
 
-    def handle(self, *, benchmark: str, metrics: str, **_options: object) -> None:
+    def handle(
+        self, *, benchmark: str, metrics: str, out: Path | None, **_options: object
+    ) -> None:
         row = self.benchmark(benchmark)
         if not Output.twins.filter(story__benchmark=row).exists():
             raise CommandError(
@@ -48,7 +60,7 @@ class Command(ImportCommand):
                 )
         judged = [n for n, metric in chosen.items() if metric.info.queue == "judge"]
         with asking_for_command(row, judged) if judged else nullcontext():
-            rows, failed = sensitivities(row, chosen)
+            rows, failed, scores = sensitivities(row, chosen)
         self.stdout.write(
             "Of how many outputs the original is better than its twin, or worse:"
         )
@@ -58,9 +70,20 @@ class Command(ImportCommand):
         )
         for one in rows:
             self.stdout.write(_line(one))
+        if out is not None:
+            write_files(out.parent, {out.name: _table(scores)}, replace=True)
+            self.stdout.write(str(out))
         if failed:
             self.warn(f"{what}: {reason}" for what, reason in failed.items())
             raise CommandError(f"{len(failed)} values could not be computed.")
+
+
+def _table(scores: list[TwinScore]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(TwinScore._fields)
+    writer.writerows([*map(defused, score[:4]), *score[4:]] for score in scores)
+    return text.getvalue()
 
 
 def _names(text: str) -> list[str]:

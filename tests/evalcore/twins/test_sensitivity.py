@@ -3,13 +3,16 @@
 from io import StringIO
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from analysis.__main__ import main
 from evalcore import media
+from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
-from evalcore.models import Frame, MetricScore, Output
+from evalcore.models import Benchmark, Frame, MetricScore, Output
 from evalcore.twins import sensitivity, twin_outputs
 from tests.factories import make_benchmark
 
@@ -27,7 +30,7 @@ def woods():
 
 
 def rows(woods, *names):
-    found, failed = sensitivity.sensitivities(
+    found, failed, _scores = sensitivity.sensitivities(
         woods, {n: registry.load(n) for n in names}
     )
     return {(row.metric, row.degradation): row for row in found}, failed
@@ -86,3 +89,45 @@ def test_a_benchmark_without_twins_is_told_how_to_make_them():
     make_benchmark(slug="bare")
     with pytest.raises(CommandError, match="`make_twins bare` makes them"):
         call_command("compare_twins", "bare")
+
+
+@pytest.mark.shared
+def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path):
+    """Means of similar shots rise with repeated ones, in nine of nine stories."""
+    benchmark = Benchmark.objects.create(slug="real", title="real")
+    folder = shared / "data/real_stories/outputs"
+    import_outputs(folder, benchmark=benchmark, create_stories=True)
+    outputs = list(Output.objects.order_by("story__key"))
+    twin_outputs.make_twins(outputs, ["repeated_shot", "blurred"], seed=5)
+    names = ["palette_consistency", "sharpness"]
+    path = tmp_path / "twins.csv"
+    call_command("compare_twins", "real", metrics=",".join(names), out=path)
+    twins = pd.read_csv(path, dtype={"story": str})
+    assert len(twins) == 9 * 2 * 2
+    scores = twins[twins["twin"] == "blurred"].drop(columns=["twin", "score"])
+    # A second method, so that there is something to compare.
+    second = scores.assign(method="second", original=scores["original"] / 2)
+    scores = pd.concat([scores, second]).rename(columns={"original": "score"})
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    rated = scores[scores["metric"] == names[0]].rename(columns={"score": "rating"})
+    rated = rated.assign(dimension="look", annotator="Ann")
+    rated.to_csv(tmp_path / "ratings.csv", index=False)
+    given = [
+        part
+        for name in ("ratings", "scores", "twins")
+        for part in (f"--{name}", str(tmp_path / f"{name}.csv"))
+    ]
+    out = tmp_path / "out"
+    assert main(["align", *given, "--resamples", "0", "--out", str(out)]) == 0
+    found = pd.read_csv(out / "tables/sanity.csv").set_index(["metric", "twin"])
+    missed = found[["n_missed", "n_stories", "verdict"]].T
+    assert missed["palette_consistency", "repeated_shot"].tolist() == [
+        9,
+        9,
+        "does not see",
+    ]
+    assert missed["sharpness", "blurred"].tolist() == [0, 9, "sees"]
+    told = pd.read_csv(out / "tables/verdicts.csv").set_index("metric")
+    assert set(told.loc["palette_consistency", "twins"]) == {"repeated_shot"}
+    page = (out / "report.html").read_text()
+    assert "palette_consistency prefers repeated shots in 9 of 9 stories" in page

@@ -1,0 +1,45 @@
+"""Scores of degraded twins: outputs that were made worse on purpose."""
+
+from collections.abc import Collection
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.reading.column_checks import LARGEST_SCORE, TableCheck
+from analysis.reading.files import read_file
+
+TWIN_COLUMNS = ("story", "method", "twin", "metric", "score")
+TWIN_KEY = ("story", "method", "shot", "twin", "metric")
+
+
+def read_twins(path: Path, metrics: Collection[str]) -> pd.DataFrame:
+    """Read scores of degraded twins.
+
+    Parameters
+    ----------
+    path
+        Columns story, method, twin (the kind of degradation), metric, score; perhaps
+        shot, and `original`, the score of the original by the same program.
+    metrics
+        Those that have scores of originals.
+
+    Returns
+    -------
+    pandas.DataFrame
+        The clean columns; rows without a score are left out.
+
+    Raises
+    ------
+    InputError
+        With every problem found.
+    """
+    check = TableCheck(read_file(path), path.name, TWIN_COLUMNS)
+    check.text(("story", "method", "twin", "metric"), required=True)
+    named = check.frame["metric"]
+    unknown = ~named.isin(list(metrics)) & (named != "")
+    check.refuse(unknown, "metric", f"one of {', '.join(sorted(metrics))}")
+    check.whole("shot", least=0)
+    for column in {"score", "original"} & {*check.frame.columns}:
+        check.number(column, required=False, largest=LARGEST_SCORE)
+    check.unique(TWIN_KEY)
+    return check.result().dropna(subset=["score"])
