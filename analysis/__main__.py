@@ -113,7 +113,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
     if options.twins is not None:
         twins = read_twins(options.twins, set(scores["metric"].astype(str)))
     composites = _composites(options.composites, tables, scores, tags)
-    hypotheses = _hypotheses(options.hypotheses, tables, scores)
+    hypotheses = _hypotheses(options.hypotheses, tables, scores, composites)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             **tables,
@@ -155,14 +155,19 @@ def _hypotheses(
     path: Path | None,
     tables: "Mapping[str, pd.DataFrame | None]",
     scores: "pd.DataFrame",
+    composites: "tuple[Composite, ...]",
 ) -> "pd.DataFrame | None":
     """Return the declared metrics of a file, checked against what there is."""
     from analysis.hypotheses import read_hypotheses
 
     if path is None:
         return None
-    metrics = set(scores["metric"].astype(str))
-    return read_hypotheses(path, _questions(tables), metrics)
+    made = {
+        over: {each.name for each in composites if each.over == over}
+        for over in ("questions", "metrics")
+    }
+    metrics = set(scores["metric"].astype(str)) | made["metrics"]
+    return read_hypotheses(path, _questions(tables) | made["questions"], metrics)
 
 
 def _questions(tables: "Mapping[str, pd.DataFrame | None]") -> set[str]:

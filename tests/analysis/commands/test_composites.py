@@ -112,6 +112,24 @@ def test_a_composite_by_angle_has_pairs_of_its_own(tables):
     assert half["cluster"]["overall (metrics)"] == 1
     assert half["n_family"]["artist"] == 2
     assert half["n_family"]["clip"] == 4
+    inside = tables("verdicts").query("question == 'overall' and level == 'story'")
+    inside = inside.set_index("metric")
+    assert (inside["n_groups"]["artist"], inside["n_groups"]["clip"]) == (6, 9)
+    assert inside["cluster"]["clip"] >= 1
+    assert np.isnan(inside["cluster"]["artist"])
+
+
+def test_a_composite_may_be_declared_to_measure_a_question(inputs, tmp_path):
+    path = tmp_path / "declared.csv"
+    path.write_text("question,metric\naesthetic,artist\noverall,clip\n")
+    more = ["--composites", str(inputs / "composites.yaml"), "--hypotheses", str(path)]
+    assert run(inputs, tmp_path / "out", *more) == 0
+    found = pd.read_csv(tmp_path / "out/tables/verdicts.csv")
+    roles = (
+        found.set_index(["question", "metric"])["role"].groupby(level=[0, 1]).first()
+    )
+    assert roles["aesthetic", "artist"] == roles["overall", "clip"] == "declared"
+    assert roles["overall", "artist"] == "composite"
 
 
 def test_the_report_words_a_composite_as_what_it_is(inputs, tables, tmp_path):
