@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
+    from analysis.reading.files import file_and_sheet
     from analysis.report.writing import (
         check_folder,
         file_hashes,
@@ -81,7 +82,7 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     remarks = tuple(dict.fromkeys(options.remarks))
     analysis = replace(analysis, notes=(*remarks, *analysis.notes))
     paths = {
-        name: path
+        name: file_and_sheet(path)[0]
         for name in INPUTS
         if isinstance(path := getattr(options, name, None), Path)
     }

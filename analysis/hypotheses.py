@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.problems import InputError, Problem, by_line
+from analysis.problems import InputError, Problem, by_line, listed
 from analysis.reading.files import read_file
 from analysis.reading.kept_rows import key_texts
 
@@ -23,7 +23,7 @@ def read_hypotheses(
     Parameters
     ----------
     path
-        CSV, JSONL or Parquet.
+        A file of any kind that `analysis.reading.files` reads.
     questions, metrics
         What the answers ask and the scores hold.
 
@@ -33,7 +33,7 @@ def read_hypotheses(
         With every problem: a missing column, an unknown question or metric, the same
         hypothesis twice.
     """
-    frame = read_file(path)
+    frame = read_file(path, HYPOTHESIS_COLUMNS)
     missing = [column for column in HYPOTHESIS_COLUMNS if column not in frame]
     if missing:
         expected = f"the columns {', '.join(HYPOTHESIS_COLUMNS)}"
@@ -46,9 +46,7 @@ def read_hypotheses(
     for k, row in enumerate(found.to_dict("records")):
         line = int(found.index[k])
         problems += [
-            Problem(
-                path.name, f"one of {', '.join(sorted(known))}", line, name, row[name]
-            )
+            Problem(path.name, f"one of {listed(sorted(known))}", line, name, row[name])
             for name, known in (("question", questions), ("metric", metrics))
             if row[name] not in known
         ]

@@ -12,6 +12,8 @@ from typing import Protocol, Self, TypeVar
 # Of one kind of problem so many are told, and so many kept; of kinds so many.
 SHOWN_OF_A_KIND, KEPT_OF_A_KIND, KEPT_KINDS = 3, 100, 100
 OTHER_KINDS = ""
+# Of a value so many characters are told, and of a list so many names.
+LONGEST_SHOWN, MOST_NAMES = 60, 12
 _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 
 
@@ -24,6 +26,41 @@ def without_numbers(text: str) -> str:
     '# columns as in the header, not #'
     """
     return _NUMBER.sub("#", text)
+
+
+def shown(value: str) -> str:
+    r"""Return a value as a message shows it, on one line.
+
+    What cannot be printed is escaped, and the middle of a long value left out.
+
+    Examples
+    --------
+    >>> print(shown("a\n\x1b[1m"), shown("x" * 40 + "y" * 40))
+    a\n\x1b[1m xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…yyyyyyyyyyyyyyyyyyyyyyyyyyyyy
+    """
+    if len(value) > 2 * LONGEST_SHOWN:
+        value = f"{value[:LONGEST_SHOWN]}…{value[-LONGEST_SHOWN:]}"
+    text = "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in value
+    )
+    if len(text) <= LONGEST_SHOWN:
+        return text
+    return f"{text[: LONGEST_SHOWN // 2]}…{text[1 - LONGEST_SHOWN // 2 :]}"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names as a message lists them: of many the first ones.
+
+    Examples
+    --------
+    >>> listed(["a", "b"]), listed([]), listed(range(14))
+    ('a, b', 'none', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more')
+    """
+    every = [shown(str(name)) for name in names]
+    rest = len(every) - MOST_NAMES
+    told = ", ".join(every[:MOST_NAMES]) or "none"
+    return f"{told} and {rest:,} more" if rest > 0 else told
 
 
 @dataclass(frozen=True)
@@ -41,7 +78,7 @@ class Problem:
     column
         Column name, or empty.
     value
-        The offending text, or empty.
+        The offending text, or empty; the message shortens it.
     rule
         `expected` as it would be in any other place; by default without its numbers.
     """
@@ -55,7 +92,8 @@ class Problem:
 
     def __str__(self) -> str:
         where = self.file if self.line is None else f"{self.file}:{self.line}"
-        parts = [where, self.column, self.value, f"expected {self.expected}"]
+        parts = [where, shown(self.column), shown(self.value)]
+        parts.append(f"expected {self.expected}")
         text = ": ".join(part for part in parts if part)
         return " ".join(text.splitlines())  # one line a problem, whatever a cell holds
 

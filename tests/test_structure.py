@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE, LARGEST_WIDTH
+from analysis.reading.csv_files import LARGEST_WIDTH
+from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.result_tables.columns import COLUMNS
 from analysis.version import VERSION
 from evalcore.settings import ENVIRONMENT

@@ -15,6 +15,9 @@ from analysis.options import (
     LEVELS,
 )
 
+# Files that a table may be in.
+TABLE = ".csv, .tsv, .txt, .xlsx (or FILE.xlsx#SHEET), .jsonl or .parquet"
+
 
 def add_resampling(parser: argparse.ArgumentParser) -> None:
     """Add what every analysis takes: intervals and the seed."""

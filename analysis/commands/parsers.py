@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from analysis.commands.arguments import (
+    TABLE,
     add_alignment,
     add_exclusion,
     add_figures,
@@ -16,7 +17,6 @@ from analysis.commands.arguments import (
     split_names,
 )
 
-TABLE = ".csv, .jsonl or .parquet"
 SCALE = "refuse ratings outside it, as in 0:4"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 

@@ -8,13 +8,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.problems import KEPT_OF_A_KIND, InputError, Problem, Problems, by_line
+from analysis.problems import (
+    KEPT_OF_A_KIND,
+    InputError,
+    Problem,
+    Problems,
+    by_line,
+    listed,
+)
 from analysis.reading.column_cleaning import (
     as_text,
     coded,
     combined,
     numbers,
     plain,
+)
+from analysis.reading.csv_files import DECIMAL_COMMA
+from analysis.reading.decimal_commas import (
+    has_decimal_comma,
+    why_no_decimal_comma,
+    with_point,
 )
 from analysis.tables import FLAGS, is_text
 
@@ -46,7 +59,7 @@ class TableCheck:
         self.problems: Problems[Problem] = Problems()
         missing = [column for column in columns if column not in frame]
         if missing:
-            found = ", ".join(map(str, frame.columns)) or "none"
+            found = listed(frame.columns)
             raise InputError(
                 Problem(file, f"a column of this name; found {found}", 1, column)
                 for column in missing
@@ -132,6 +145,29 @@ class TableCheck:
             lambda text: str(int(text)) if text and right(text) else text
         )
         self.frame[column] = written.column(self.frame.index)
+
+    def decimals(self, columns: Iterable[str]) -> None:
+        """Write the decimal commas of columns as points, where they can be told.
+
+        A file whose cells are separated by commas has none. Of others all columns of
+        numbers are looked at together: where some have points, or a comma may as well
+        stand between thousands, the commas are refused.
+        """
+        if not self.frame.attrs.get(DECIMAL_COMMA):
+            return
+        own = {name: coded(self.frame[name]) for name in columns}
+        refused = why_no_decimal_comma(
+            value for cells in own.values() for value in cells.values
+        )
+        for name, cells in own.items():
+            if not any(map(has_decimal_comma, cells.values)):
+                continue
+            if refused:
+                self.refuse(cells.mask(has_decimal_comma), name, refused)
+            pointed = [with_point(value) for value in cells.values]
+            self.frame[name] = pd.Series(
+                np.array(pointed, object)[cells.codes], self.frame.index
+            )
 
     def word(self, column: str, words: Sequence[str]) -> None:
         """Accept certain words only."""

@@ -1,4 +1,4 @@
-"""Read the four tables from CSV, JSONL or Parquet and refuse what is wrong.
+"""Read the four tables from files of any kind and refuse what is wrong.
 
 Every reader returns a frame whose index is the line in the file (1 is the header) or
 raises `InputError` with all problems; a frame that comes back is clean: text columns
@@ -44,7 +44,7 @@ def read_ratings(
     Parameters
     ----------
     path
-        A .csv, .jsonl or .parquet file.
+        A file of any kind that `files` reads.
     wide
         One column a dimension instead of one row a rating. Without an annotator column
         the values are means over raters; without a story column they are method-level.
@@ -63,7 +63,7 @@ def read_ratings(
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path))
+    raw = read_file(Path(path), (method_column,) if wide else RATING_COLUMNS)
     if wide:
         keys = WideKeys(Path(path).name, method_column, story_column)
         raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
@@ -81,6 +81,7 @@ def check_ratings(
     check.text(("story",), required=False)
     check.whole("shot", least=0)
     check.whole("round", least=1, empty="1")
+    check.decimals(("rating",))
     check.number("rating", required=True, largest=LARGEST_RATING, limits=scale)
     check.flags()
     check.unique(RATING_KEY, unless="is_repeat")
@@ -95,7 +96,7 @@ def read_choices(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    return check_choices(read_file(Path(path)), file=Path(path).name)
+    return check_choices(read_file(Path(path), CHOICE_COLUMNS), file=Path(path).name)
 
 
 def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -133,7 +134,8 @@ def read_rankings(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    return check_rankings(read_file(Path(path)), file=Path(path).name)
+    raw = read_file(Path(path), RANKING_COLUMNS)
+    return check_rankings(raw, file=Path(path).name)
 
 
 def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -164,7 +166,7 @@ def read_scores(
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path))
+    raw = read_file(Path(path), (method_column,) if wide else SCORE_COLUMNS)
     if wide:
         keys = WideKeys(Path(path).name, method_column, story_column)
         raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
@@ -180,6 +182,7 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.refuse(once, "metric", OTHER_NAME)
     check.text(("story", "metric_version", "backend"), required=False)
     check.whole("shot", least=0)
+    check.decimals(("score",))
     check.number("score", required=False, largest=LARGEST_SCORE)
     check.flag("higher_is_better", default=True)
     check.one_direction()

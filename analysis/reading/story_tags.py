@@ -8,7 +8,9 @@ import pandas as pd
 
 from analysis.problems import InputError, Problem
 from analysis.reading.column_checks import TableCheck
-from analysis.reading.column_cleaning import as_text, coded, numbers
+from analysis.reading.column_cleaning import Coded, as_text, coded, numbers
+from analysis.reading.csv_files import DECIMAL_COMMA
+from analysis.reading.decimal_commas import as_tags
 from analysis.reading.files import read_file
 from analysis.results import Array
 
@@ -28,7 +30,7 @@ def read_stories(path: Path | str) -> pd.DataFrame:
     Parameters
     ----------
     path
-        A .csv, .jsonl or .parquet file: a column ``story`` and one column a tag.
+        A file of any kind that `files` reads: a column ``story`` and one column a tag.
 
     Returns
     -------
@@ -43,7 +45,7 @@ def read_stories(path: Path | str) -> pd.DataFrame:
         twice.
     """
     file = Path(path).name
-    frame = read_file(Path(path))
+    frame = read_file(Path(path), ("story",))
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
     nameless = [column for column in tags if not str(column).strip()]
@@ -53,6 +55,8 @@ def read_stories(path: Path | str) -> pd.DataFrame:
     check.text(("story",), required=True)
     for tag in tags:
         cells = coded(frame[tag])
+        if frame.attrs.get(DECIMAL_COMMA):
+            cells = Coded(cells.codes, as_tags(cells.values))
         check.frame[tag] = cells.mapped(_as_written).column(frame.index)
     check.text(tags, required=False)
     check.unique(("story",))

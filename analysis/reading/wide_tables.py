@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.problems import InputError, Problem, by_line
+from analysis.problems import InputError, Problem, by_line, listed
 from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import as_text, coded
 from analysis.tables import ANSWER_OPTIONAL, SCORE_OPTIONAL
@@ -48,7 +48,7 @@ def long_rows(
             both = " and ".join(pair)
             what = f"one column a {name}; a table with {both} needs no --wide"
             raise InputError([Problem(keys.file, what, 1)])
-    found = ", ".join(map(str, raw.columns))
+    found = listed(raw.columns)
     wanted = [(keys.method, "methods")]
     if keys.story != "story":
         wanted.append((keys.story, "stories"))
@@ -73,6 +73,7 @@ def long_rows(
     if not values:
         raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
     check = TableCheck(raw, keys.file, ())
+    check.decimals(values)
     for column in values:
         check.number(column, required=False, largest=largest, limits=limits)
     if check.problems:

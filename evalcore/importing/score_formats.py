@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
+from analysis.commands.arguments import TABLE as FILES
 from analysis.problems import InputError, Problem
 from evalcore.formats.envision import results as envision_results
 from evalcore.formats.envision.score_names import KEYS
@@ -15,7 +16,7 @@ from evalcore.formats.vistorybench.runs import is_results
 TABLE = "table"
 # Those that are no tables of ours: what they are, for messages and help.
 FORMATS = {
-    TABLE: "story, method, metric, score: .csv, .jsonl or .parquet",
+    TABLE: f"story, method, metric, score: {FILES}",
     "vistorybench": "a folder of ViStoryBench's results",
     "envision": "Envision's full records or rows of scores, or a folder of them",
     "dover": "DOVER's table: name, aesthetic, technical, overall",
@@ -48,22 +49,30 @@ def guess(path: Path) -> str:
         names = [child.suffix.lower() for child in path.iterdir() if child.is_file()]
         return "envision" if {".json", ".jsonl"} & set(names) else "vistorybench"
     suffix = path.suffix.lower()
-    if suffix == ".tsv":
-        return "dover"
-    if suffix == ".txt":
-        return "samples"
+    if suffix in (".tsv", ".txt") and not _is_table(path):
+        return "dover" if suffix == ".tsv" else "samples"
     if suffix == ".json" or (suffix == ".jsonl" and _is_of_envision(path)):
         return "envision"
     return TABLE
 
 
-def _is_of_envision(path: Path) -> bool:
-    """Say whether the first line is a row of Envision's; who reads it says the rest."""
+def _is_table(path: Path) -> bool:
+    """Say whether the first line has the columns of a table of ours."""
+    first = _first_line(path).replace(b"\0", b"")  # of UTF-16
+    return all(name.encode() in first for name in ("method", "metric", "score"))
+
+
+def _first_line(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
-            first = file.readline(LONGEST_LINE)
+            return file.readline(LONGEST_LINE)
     except OSError:
-        return False
+        return b""
+
+
+def _is_of_envision(path: Path) -> bool:
+    """Say whether the first line is a row of Envision's; who reads it says the rest."""
+    first = _first_line(path)
     return b'"index"' in first and any(f'"{key}"'.encode() in first for key in KEYS)
 
 

@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import scale
+from analysis.commands.arguments import TABLE, scale
 from analysis.problems import InputError
 from annotate.imported_judgements.importing import import_choices, import_ratings
 from evalcore.importing.commands import ImportCommand, short_name
@@ -18,8 +18,8 @@ class Command(ImportCommand):
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         table = parser.add_mutually_exclusive_group(required=True)
-        table.add_argument("--ratings", type=Path, help=".csv, .jsonl or .parquet")
-        table.add_argument("--choices", type=Path, help=".csv, .jsonl or .parquet")
+        table.add_argument("--ratings", type=Path, help=TABLE)
+        table.add_argument("--choices", type=Path, help=TABLE)
         parser.add_argument(
             "--study",
             required=True,

@@ -85,7 +85,7 @@ def _rows(path: Path) -> TableRows:
 
 
 def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
-    from analysis.reading.files import read_csv
+    from analysis.reading.csv_files import read_csv
 
     if not is_text(read_text(path)):
         refuse(path, "text without NUL or broken letters")

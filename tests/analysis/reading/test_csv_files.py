@@ -1,14 +1,15 @@
 """CSV files as spreadsheets and people write them."""
 
 import csv
+import io
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
-from analysis.reading.files import read_csv
-from analysis.reading.inputs import read_ratings
+from analysis.reading.csv_files import read_csv
+from analysis.reading.inputs import read_ratings, read_scores
 from tests.analysis.reading.test_inputs import HEAD
 
 ODD = [
@@ -67,7 +68,7 @@ def test_every_cell_is_read_as_it_stands(tmp_path_factory, data):
     path.write_text(end.join(lines), encoding=encoding, newline="")
     frame = read_csv(path)
     assert list(frame.columns) == header
-    assert frame.to_numpy().tolist() == rows
+    assert frame.to_numpy().tolist() == [one for one in rows if any(one)]
     assert frame.index.is_monotonic_increasing
 
 
@@ -97,3 +98,113 @@ def test_lines_after_a_quoted_break_and_an_empty_line_are_the_files_own(tmp_path
     with pytest.raises(InputError) as caught:
         read_ratings(path)
     assert [problem.line for problem in caught.value.problems] == [5]
+
+
+ROWS = HEAD + '"s,1",m,"d;\n\t1",R1,3\n\ns,m,d,R1,bad\n'
+
+
+def separated(text, mark):
+    """Write a table of commas with another separator, as a spreadsheet does."""
+    rows = csv.reader(io.StringIO(text, newline=""))
+    out = io.StringIO(newline="")
+    csv.writer(out, delimiter=mark).writerows(rows)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".txt", ".CSV"])
+def test_separator_and_encoding_are_found(tmp_path, mark, encoding, suffix):
+    path = tmp_path / f"r{suffix}"
+    path.write_text(separated(ROWS, mark), encoding=encoding, newline="")
+    with pytest.raises(InputError) as caught:
+        read_ratings(path)
+    # The row begins on line 5, since a cell above it has a break.
+    (problem,) = caught.value.problems
+    assert (problem.line, problem.column, problem.value) == (5, "rating", "bad")
+    path.write_text(separated(ROWS.replace("bad", "4"), mark), encoding, newline="")
+    found = read_ratings(path)
+    assert found["story"].tolist() == ["s,1", "s"]
+    assert found["dimension"].tolist() == ["d;\n\t1", "d"]
+    assert found["rating"].tolist() == [3, 4]
+
+
+def test_big_endian_text_is_read(tmp_path):
+    path = tmp_path / "r.csv"
+    text = "\ufeff" + ROWS.replace("bad", "4").replace(",m,", ",狐,")
+    path.write_bytes(text.encode("utf-16-be"))
+    assert read_ratings(path)["method"].tolist() == ["狐", "狐"]
+
+
+@pytest.mark.parametrize(
+    ("header", "shown"),
+    [
+        ("story|method|dimension|annotator|rating", None),
+        ("Results of our study", None),
+        ("story,Method;dimension,annotator,rating", "story, Method;dimension, "),
+    ],
+)
+def test_a_header_that_cannot_be_split_is_shown(tmp_path, header, shown):
+    path = tmp_path / "r.csv"
+    path.write_text(f"{header}\n1,2;3,4,5\n")
+    with pytest.raises(InputError) as caught:
+        read_ratings(path)
+    told = str(caught.value)
+    if shown is None:
+        assert told == (
+            f"r.csv:1: {header}: expected the columns story, method, dimension, "
+            "annotator, rating, separated by commas, semicolons or tabs"
+        )
+    else:
+        assert told.startswith("r.csv:1: method: expected a column of this name")
+        assert f"found {shown}" in told
+
+
+def test_rows_below_the_header_do_not_decide_the_separator(tmp_path):
+    path = tmp_path / "s.csv"
+    path.write_text("story;method;metric;score\na,b,c;m;k,1,2;1\n")
+    (row,) = read_scores(path).to_dict("records")
+    assert (row["story"], row["metric"], row["score"]) == ("a,b,c", "k,1,2", 1)
+
+
+def test_a_header_of_other_separators_is_split_by_the_one_that_gives_the_columns(
+    tmp_path,
+):
+    path = tmp_path / "s.csv"
+    path.write_text("method;a, b, c and d;CIDS\nUNO;0,5;1\n")
+    found = read_scores(path, wide=True)
+    assert found[["metric", "score"]].to_numpy().tolist() == [
+        ["a, b, c and d", 0.5],
+        ["CIDS", 1],
+    ]
+
+
+def test_wide_text_without_its_mark_is_refused(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_bytes(ROWS.encode("utf-16-le"))
+    with pytest.raises(InputError, match=r"r.csv:1: expected UTF-8 text, or UTF-16"):
+        read_ratings(path)
+
+
+@pytest.mark.parametrize(
+    ("data", "line", "byte"),
+    [
+        (b'a,b\r\n"x\r\ny",1\r\ncaf\xe9,2\r\n', 4, 19),
+        (b"\xef\xbb\xbfa,b\rcaf\xe9,2\r", 2, 11),
+        ("a,b\nc,".encode("utf-16") + b"\x00\xdc,\x00", 2, 15),
+    ],
+)
+def test_where_a_text_ends_is_told_by_line_and_byte(tmp_path, data, line, byte):
+    path = tmp_path / "t.csv"
+    path.write_bytes(data)
+    with pytest.raises(InputError) as caught:
+        read_csv(path)
+    (problem,) = caught.value.problems
+    assert problem.line == line
+    assert problem.value == f"byte {byte} (0x{data[byte - 1]:02x})"
+
+
+def test_rows_without_a_filled_cell_are_none(tmp_path):
+    path = tmp_path / "r.csv"
+    path.write_text(separated(ROWS.replace("bad", "4"), ";") + ";;;;\n;;;;;;;\n")
+    assert len(read_ratings(path)) == 2

@@ -95,7 +95,7 @@ def test_planned_repeats_are_no_duplicates(tmp_path):
         ('{"story": 1}\n{"story"\n', "r.jsonl", "r.jsonl:2: expected a JSON object ("),
         ("[1]\n", "r.jsonl", "r.jsonl:1: expected a JSON object"),
         ("x", "r.parquet", "r.parquet: expected a Parquet file"),
-        ("x", "r.xlsx", "a .csv, .jsonl or .parquet file"),
+        ("x", "r.xls", "a .csv, .tsv, .txt, .xlsx, .jsonl or .parquet file"),
     ],
 )
 def test_mistakes_in_a_file(tmp_path, text, name, expected):
@@ -105,7 +105,10 @@ def test_mistakes_in_a_file(tmp_path, text, name, expected):
 def test_bytes_that_are_no_text_are_named_with_their_line(tmp_path):
     path = tmp_path / "r.csv"
     path.write_bytes(HEAD.encode() + b"s,m,d,R1,3\n\xff\xfe,m,d,R1,3\n")
-    assert complaints(path) == ["r.csv:3: expected UTF-8 text"]
+    assert complaints(path) == [
+        f"r.csv:3: byte {len(HEAD) + 12} (0xff): expected UTF-8 text, or UTF-16 that "
+        "begins with a byte order mark"
+    ]
 
 
 def test_a_missing_file(tmp_path):
@@ -194,7 +197,7 @@ def test_what_is_wrong_in_every_row_is_said_three_times_and_counted(tmp_path):
 def test_a_problem_is_one_line_whatever_the_cell_holds(tmp_path):
     path = write(tmp_path, 'story,method,dimension,annotator,rating\ns,m,d,R1,"1\n2"\n')
     (told,) = complaints(path)
-    assert told.startswith("r.csv:2: rating: 1 2: expected a number")
+    assert told.startswith("r.csv:2: rating: 1\\n2: expected a number")
 
 
 # What people's files are like ---------------------------------------------------------
@@ -286,7 +289,7 @@ def test_letters_that_look_the_same_are_the_same(tmp_path):
 def test_text_that_no_database_holds_is_a_problem(tmp_path):
     path = write(tmp_path, f"{SCORES}\ns,U\0NO,k,1\n")
     (problem,) = complaints(path, read_scores)
-    assert "method: U\0NO: expected text without NUL" in problem
+    assert "method: U\\x00NO: expected text without NUL" in problem
     half = write(tmp_path, '{"story": "s", "method": "\\ud800"}\n', "r.jsonl")
     assert complaints(half, read_scores)[0].startswith("r.jsonl:1: expected a JSON")
 

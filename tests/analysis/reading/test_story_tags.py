@@ -69,7 +69,7 @@ def test_jsonl_and_parquet_read_like_csv(tmp_path):
             "story,style\ns,oil,x\n",
             "t.csv:2: expected 2 columns as in the header, not 3",
         ),
-        ("story,style\ns,o\0\n", "t.csv:2: style: o\0: expected text without NUL"),
+        ("story,style\ns,o\0\n", "t.csv:2: style: o\\x00: expected text without NUL"),
     ],
 )
 def test_mistakes(tmp_path, text, expected):

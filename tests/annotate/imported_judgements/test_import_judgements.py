@@ -1,3 +1,7 @@
+import csv
+import io
+
+import openpyxl
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
@@ -45,6 +49,22 @@ def test_it_works(tmp_path, capsys):
     assert first.ratings.count() == 2
     assert first.seconds == 12
     assert problems(study) == []
+
+
+def test_a_workbook_and_semicolons_are_read(tmp_path, capsys):
+    path = tmp_path / "r.csv"
+    path.write_text(RATINGS.replace(",", ";"), encoding="utf-16")
+    call_command("import_judgements", benchmark="woods", study="past", ratings=path)
+    book = openpyxl.Workbook()
+    for row in csv.reader(io.StringIO(RATINGS)):
+        book.active.append(row)
+    book.active.title = "People"
+    book.save(tmp_path / "r.xlsx")
+    path = tmp_path / "r.xlsx#People"
+    call_command("import_judgements", benchmark="woods", study="past", ratings=path)
+    told = capsys.readouterr().out
+    assert "Imported 4 answers in 3 slots." in told
+    assert "Nothing new: 4 answers" in told
 
 
 def test_a_second_run_changes_nothing_and_other_answers_are_refused(tmp_path, capsys):

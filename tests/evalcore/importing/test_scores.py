@@ -30,6 +30,15 @@ def test_it_works(tmp_path, benchmark, capsys):
     assert (run.source, run.file_name, run.state) == ("imported", "cids.csv", "done")
 
 
+@pytest.mark.parametrize("name", ["s.tsv", "s.txt", "s.csv"])
+def test_tables_of_any_separator_are_no_others_format(tmp_path, benchmark, name):
+    path = tmp_path / name
+    text = HEAD.replace(",", "\t") + "01\tAlder\tcids\t0,5\n"
+    path.write_text(text, encoding="utf-16")
+    call_command("import_scores", path, benchmark="woods")
+    assert MetricScore.objects.get().value == 0.5
+
+
 def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
     for _ in range(2):
         load(tmp_path, HEAD + "01,Alder,cids,0.5\n")

@@ -1,0 +1,81 @@
+"""Decimal commas of German, French and other spreadsheets."""
+
+import pytest
+
+from analysis.problems import InputError
+from analysis.reading.inputs import read_ratings, read_scores
+from analysis.reading.story_tags import binned, read_stories
+
+HEAD = "story;method;metric;score\n"
+
+
+def written(tmp_path, text, name="s.csv"):
+    path = tmp_path / name
+    path.write_text(text)
+    return path
+
+
+def scores(tmp_path, cells):
+    rows = "".join(f"s{i};m;k;{cell}\n" for i, cell in enumerate(cells))
+    return read_scores(written(tmp_path, HEAD + rows))
+
+
+def told(call, *given, **named):
+    with pytest.raises(InputError) as caught:
+        call(*given, **named)
+    return str(caught.value).splitlines()
+
+
+def test_commas_are_decimal_where_they_can_be_nothing_else(tmp_path):
+    found = scores(tmp_path, ["0,5", "-1,25e-1", "1,234", "7", "", " 2,5 "])
+    assert found["score"].tolist() == [0.5, -0.125, 1.234, 7, 2.5]
+
+
+def test_a_comma_that_may_stand_between_thousands_is_refused(tmp_path):
+    assert told(scores, tmp_path, ["1,234", "7"]) == [
+        "s.csv:2: score: 1,234: expected a number such as 1234 or 1.234: the comma "
+        "may mean either"
+    ]
+
+
+def test_points_and_commas_in_one_table_are_refused(tmp_path):
+    assert told(scores, tmp_path, ["0,5", "1.234"]) == [
+        "s.csv:2: score: 0,5: expected a decimal point, as other numbers of this "
+        "table have"
+    ]
+
+
+def test_points_and_commas_in_two_columns_of_a_wide_table_are_refused(tmp_path):
+    path = written(tmp_path, "method;clip;fid\na;0,5;1.234\nb;0,6;2.345\n")
+    assert len(told(read_scores, path, wide=True)) == 2
+
+
+def test_one_typing_error_is_one_problem(tmp_path):
+    (problem,) = told(scores, tmp_path, ["0,5", "0,o7", "1.234,5", "0,7"][:2])
+    assert problem.startswith("s.csv:3: score: 0,o7: expected a number such as 3")
+    (problem,) = told(scores, tmp_path, ["0,5", "1.234,5"])
+    assert problem.startswith("s.csv:3: score: 1.234,5: expected a number such as 3")
+
+
+def test_between_commas_there_is_no_decimal_comma(tmp_path):
+    text = HEAD.replace(";", ",") + 's,m,k,"0,5"\n'
+    (problem,) = told(read_scores, written(tmp_path, text))
+    assert problem.startswith("s.csv:2: score: 0,5: expected a number such as 3")
+
+
+def test_ratings_and_wide_tables_have_decimal_commas_too(tmp_path):
+    head = "story;method;dimension;annotator;rating\n"
+    path = written(tmp_path, head + "1,5;m;d;a;3,5\n")
+    (row,) = read_ratings(path, scale=(1, 5)).to_dict("records")
+    assert (row["story"], row["rating"]) == ("1,5", 3.5)  # a name stays as it is
+    path = written(tmp_path, "story\tmethod\tlook\ns\tm\t3,5\n", "w.tsv")
+    assert read_ratings(path, wide=True)["rating"].tolist() == [3.5]
+
+
+def test_tags_that_are_numbers_are_cut_into_classes(tmp_path):
+    rows = "".join(f"s{i};0,{i:02d}\n" for i in range(30))
+    tags = read_stories(written(tmp_path, "story;share\n" + rows))
+    assert binned(tags, "share").nunique() == 3
+    # As text they stay what they are.
+    tags = read_stories(written(tmp_path, "story;share\na;0,5\nb;1.5\n"))
+    assert tags["share"].tolist() == ["0,5", "1.5"]
