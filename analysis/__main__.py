@@ -303,6 +303,7 @@ def _tables(
 def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame":
     """Read a table of ratings, choices, rankings or scores; remark what it lacks."""
     from analysis.reading import inputs
+    from analysis.reading.isolated_values import isolated_ratings
 
     readers: dict[str, Callable[..., pd.DataFrame]] = {
         "ratings": inputs.read_ratings,
@@ -312,6 +313,11 @@ def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame"
     }
     table = readers[kind](path, **{name: getattr(options, name) for name in READ[kind]})
     options.remarks += _left_out(table, kind)
+    if kind == "ratings" and options.scale is None:
+        alone = list(isolated_ratings(table))
+        options.remarks += alone
+        for remark in alone:
+            print(remark, file=sys.stderr)
     return table
 
 

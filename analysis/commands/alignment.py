@@ -30,6 +30,11 @@ from analysis.reading.kept_answers import (
     note_exclusions,
 )
 from analysis.reading.scores import ScoreTable
+from analysis.reading.shared_names import (
+    OF_STORIES,
+    OUTPUT_NAMES,
+    check_shared_names,
+)
 from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.reliability.agreement import PARTS as AGREEMENT_PARTS
 from analysis.reliability.matrices import (
@@ -133,6 +138,10 @@ def align(
     note_exclusions([ratings, choices, rankings, scores], options, found.notes)
     people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
     table = kept_scores(scores, options.exclude_methods)
+    judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
+    check_shared_names(
+        judged, {"scores": scores}, OUTPUT_NAMES, found.notes, options.exclude_methods
+    )
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
     add_sanity(twins, table, found)
@@ -152,6 +161,9 @@ def align(
     add_clusters(found)
     add_verdicts(found)
     if tags is not None:
+        check_shared_names(
+            judged, {"stories": tags}, OF_STORIES, found.notes, both=False
+        )
         add_strata(questions, table, tags, found, progress)
     return found.finished()
 

@@ -4,6 +4,7 @@ The tables of the commands `power`, `subset` and `stability`.
 """
 
 from collections.abc import Sequence
+from itertools import combinations
 
 import pandas as pd
 
@@ -21,7 +22,16 @@ from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept_answers import kept_ratings
+from analysis.reading.shared_names import (
+    OF_STORIES,
+    OUTPUT_NAMES,
+    check_shared_names,
+)
 from analysis.result_tables.contract import Analysis, TableCollector
+
+# Names that two tables of scores share, and a judge's trials with people's ratings.
+OF_SCORES = {"metric": ("metric",), "method": ("method",)}
+OF_RATINGS = {"dimension": ("dimension",), **OUTPUT_NAMES}
 
 
 def power(
@@ -43,6 +53,13 @@ def power(
         Half-width of an interval that is asked for.
     """
     found = TableCollector(options)
+    check_shared_names(
+        {"ratings": ratings},
+        {"scores": scores},
+        OUTPUT_NAMES,
+        found.notes,
+        options.exclude_methods,
+    )
     rows = power_analysis(
         ratings=ratings,
         scores=scores,
@@ -98,6 +115,7 @@ def subset(
         kept = kept_ratings(ratings, options, found.notes)
         whole += rating_boards(annotator_cells(kept))
     if subset is not None:
+        _check_subset(subset, {"scores": scores, "ratings": ratings}, found)
         part: Sequence[BenchmarkScores] | Sequence[str] = (
             score_boards(kept_scores(subset, options.exclude_methods))
             if isinstance(subset, pd.DataFrame)
@@ -111,6 +129,20 @@ def subset(
     found.extend("best_subset", best)
     found.extend("subset_stories", stories)
     return found.finished()
+
+
+def _check_subset(
+    subset: Sequence[str] | pd.DataFrame,
+    whole: dict[str, pd.DataFrame | None],
+    found: TableCollector,
+) -> None:
+    """Refuse a subset that has nothing of the whole, and note what of it is missing."""
+    if isinstance(subset, pd.DataFrame):
+        scores = {"scores": whole["scores"]}
+        check_shared_names({"the subset": subset}, scores, OF_SCORES, found.notes)
+        return
+    own = {"the subset": pd.DataFrame({"story": list(subset)})}
+    check_shared_names(own, whole, OF_STORIES, found.notes, both=False)
 
 
 def stability(
@@ -136,6 +168,7 @@ def stability(
         Tables stability and judges.
     """
     found = TableCollector(options)
+    check_shared_names({"trials": trials}, {"people": ratings}, OF_RATINGS, found.notes)
     rows = rating_trials(kept_ratings(trials, options, found.notes))
     found.extend("stability", trial_stability(rows, **options.sampling), ("stories",))
     people = None
@@ -163,6 +196,8 @@ def compare_judges(
         The table judges.
     """
     found = TableCollector(options)
+    for (one, first), (other, second) in combinations(named, 2):
+        check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
     values = [
         named_judge(kept_scores(scores, options.exclude_methods), name)
         for name, scores in named

@@ -14,6 +14,7 @@ from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableC
 from analysis.reading.files import read_file
 from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
+from analysis.reading.shared_names import FILE
 from analysis.reading.wide_tables import WideKeys, long_rows
 from analysis.tables import (
     CHOICE_COLUMNS,
@@ -69,7 +70,7 @@ def read_ratings(
         raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
         if "annotator" not in raw:
             raw["annotator"] = MEAN_OF_RATERS
-    return check_ratings(raw, file=Path(path).name, scale=scale)
+    return _of_file(check_ratings(raw, file=Path(path).name, scale=scale), path)
 
 
 def check_ratings(
@@ -96,7 +97,8 @@ def read_choices(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    return check_choices(read_file(Path(path), CHOICE_COLUMNS), file=Path(path).name)
+    raw = read_file(Path(path), CHOICE_COLUMNS)
+    return _of_file(check_choices(raw, file=Path(path).name), path)
 
 
 def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -135,7 +137,7 @@ def read_rankings(path: Path | str) -> pd.DataFrame:
         With every problem found.
     """
     raw = read_file(Path(path), RANKING_COLUMNS)
-    return check_rankings(raw, file=Path(path).name)
+    return _of_file(check_rankings(raw, file=Path(path).name), path)
 
 
 def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -170,7 +172,13 @@ def read_scores(
     if wide:
         keys = WideKeys(Path(path).name, method_column, story_column)
         raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
-    return check_scores(raw, file=Path(path).name)
+    return _of_file(check_scores(raw, file=Path(path).name), path)
+
+
+def _of_file(table: pd.DataFrame, path: Path | str) -> pd.DataFrame:
+    """Note the name of the file, for remarks that name it and its lines."""
+    table.attrs[FILE] = Path(path).name
+    return table
 
 
 def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:

@@ -12,6 +12,7 @@ from analysis.reading.column_cleaning import Coded, as_text, coded, numbers
 from analysis.reading.csv_files import DECIMAL_COMMA
 from analysis.reading.decimal_commas import as_tags
 from analysis.reading.files import read_file
+from analysis.reading.shared_names import FILE
 from analysis.results import Array
 
 # OneIG-Bench, supplement, table 1: short is below 30 words, long above 60.
@@ -60,7 +61,9 @@ def read_stories(path: Path | str) -> pd.DataFrame:
         check.frame[tag] = cells.mapped(_as_written).column(frame.index)
     check.text(tags, required=False)
     check.unique(("story",))
-    return check.result()[["story", *tags]]
+    found = check.result()[["story", *tags]]
+    found.attrs[FILE] = file
+    return found
 
 
 def _as_written(value: object) -> str:

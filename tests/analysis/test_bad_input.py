@@ -198,7 +198,7 @@ def test_ratings_that_are_refused(run, rated, told):
     [
         (
             scores().assign(story="t" + scores()["story"]),
-            "scores: no metric has a score of an output",
+            "s.csv:2: story: ts0: expected a story of r.csv; nearest: 's0'",
         ),
         (scores().assign(score=""), "scores: no row has a score"),
         (

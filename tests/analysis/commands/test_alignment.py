@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analysis.commands.alignment import agreement, align, leaderboard
 from analysis.options import AlignOptions, OptionError
+from analysis.problems import InputError
 from analysis.rankings.leaderboard import side_effect
 from analysis.result_tables.columns import COLUMNS
 
@@ -440,9 +441,20 @@ def test_nothing_left_to_analyse_is_refused():
 def test_scores_without_a_judged_output_are_refused():
     ratings, choices, scores = study()
     elsewhere = scores.assign(story="99")
-    for people in ((ratings, None), (None, choices)):
-        with pytest.raises(OptionError, match="no metric has a score of an output"):
+    for name, people in (
+        ("ratings", (ratings, None)),
+        ("choices", (None, choices)),
+    ):
+        with pytest.raises(InputError) as caught:
             run(*people, elsewhere)
+        assert str(caught.value) == (
+            f"scores: story: 99: expected a story of {name}; such as '00'"
+        )
+    one = ratings[ratings["method"] == "good"]
+    other = scores[(scores["method"] != "good") & (scores["story"] < "03")]
+    none = scores[(scores["method"] == "good") & (scores["story"] >= "03")]
+    with pytest.raises(OptionError, match="no metric has a score of an output"):
+        run(one[one["story"] < "03"], None, pd.concat([other, none]))
     assert "correlations" in run(ratings, None, pd.concat([scores, elsewhere])).tables
 
 

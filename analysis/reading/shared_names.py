@@ -1,0 +1,218 @@
+"""Names that two tables should share: what does not meet, and what is nearest to it.
+
+Names are equal or they are not: what differs in its case alone is told, never matched.
+"""
+
+import difflib
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+
+from analysis.notes import Notes
+from analysis.printing import counted
+from analysis.problems import (
+    SHOWN_OF_A_KIND,
+    InputError,
+    Problem,
+    Problems,
+    shown,
+)
+from analysis.reading.column_cleaning import Coded, Column, coded
+
+# Where a checked table notes which file it is from.
+FILE = "file"
+# Among more names than this only those are near that are written nearly alike.
+MOST_COMPARED = 5000
+# What names an output, and the columns that have it.
+OF_STORIES = {"story": ("story",)}
+OUTPUT_NAMES = {"method": ("method", "method_a", "method_b"), **OF_STORIES}
+PLURALS = {"story": "stories"}
+_SPACES = re.compile(r"[\s_\u002d\u2010-\u2015]+")
+
+
+def _visible(text: str) -> str:
+    """Return a text in its simplest letters, without those that cannot be seen."""
+    plain = unicodedata.normalize("NFKC", text)
+    return "".join(x for x in plain if unicodedata.category(x) != "Cf")
+
+
+# In what names may differ though somebody meant the same.
+FORMS: Mapping[str, Callable[[str], str]] = {
+    "case": str.casefold,
+    "spaces, hyphens or underscores": lambda text: _SPACES.sub("", text),
+    "the Unicode form of letters": _visible,
+}
+# The fewest that explain a difference are told.
+WAYS = [ways for n in range(1, len(FORMS) + 1) for ways in combinations(FORMS, n)]
+
+
+class Nearest:
+    """Finds which of some names another one may stand for."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(names)
+        self._alike: dict[tuple[str, ...], dict[str, str]] = {}
+
+    def told(self, name: str) -> str:
+        """Return the nearest name and in what alone it differs; empty without one."""
+        for forms in WAYS:
+            if same := self._of(forms).get(_written(name, forms)):
+                differs = " and in ".join(forms)
+                return f"{shown(same)!r}, which differs only in {differs}"
+        if len(self._names) > MOST_COMPARED:
+            return ""
+        near = difflib.get_close_matches(name, self._names, n=1)
+        return repr(shown(near[0])) if near else ""
+
+    def _of(self, forms: tuple[str, ...]) -> dict[str, str]:
+        if forms not in self._alike:
+            self._alike[forms] = {_written(name, forms): name for name in self._names}
+        return self._alike[forms]
+
+
+def _written(name: str, forms: Iterable[str]) -> str:
+    for form in forms:
+        name = FORMS[form](name)
+    return name
+
+
+def check_shared_names(
+    people: Mapping[str, pd.DataFrame | None],
+    others: Mapping[str, pd.DataFrame | None],
+    columns: Mapping[str, Sequence[str]],
+    notes: Notes,
+    excluded: Sequence[str] = (),
+    *,
+    both: bool = True,
+) -> None:
+    """Refuse tables of which no name meets, and note the names that do not.
+
+    Parameters
+    ----------
+    people, others
+        Tables on two sides, by what they are called if no file is known. Those of one
+        side are taken together.
+    columns
+        What is named, and the columns that have it: ``{"method": ("method",)}``.
+    notes
+        Takes what is dropped.
+    excluded
+        Methods that are left out as asked.
+    both
+        Whether names of the other side that people's lacks are noted too.
+
+    Raises
+    ------
+    InputError
+        When none of the names of one kind is on both sides. Where a side has values
+        without a name, as those of whole methods without stories, it is noted only.
+    """
+    sides = [
+        {name: frame for name, frame in side.items() if frame is not None}
+        for side in (people, others)
+    ]
+    if not all(sides):
+        return
+    problems: Problems[Problem] = Problems()
+    for what, own in columns.items():
+        first, second = (_Names(what, own, side, excluded) for side in sides)
+        if not first.lines or not second.lines:
+            continue
+        met = first.lines.keys() & second.lines.keys()
+        if not met and not (first.has_nameless or second.has_nameless):
+            problems += second.problems(first)
+        else:
+            notes.extend(first.remarks(second))
+            notes.extend(second.remarks(first) if both else ())
+    if problems:
+        raise InputError(problems)
+
+
+class _Names:
+    """The names of one kind in the tables of one side."""
+
+    def __init__(
+        self,
+        what: str,
+        columns: Sequence[str],
+        tables: Mapping[str, pd.DataFrame],
+        excluded: Sequence[str],
+    ) -> None:
+        self.what = what
+        self.tables = " and ".join(
+            str(frame.attrs.get(FILE, name)) for name, frame in tables.items()
+        )
+        self._columns = [
+            [_texts(frame[column]) for column in columns if column in frame]
+            for frame in tables.values()
+        ]
+        # Of each name the table and the line where it is first.
+        self.lines: dict[str, tuple[str, int | None]] = {}
+        for (table, frame), own in zip(tables.items(), self._columns, strict=True):
+            for cells in own:
+                self._add(cells, frame, table)
+        self.has_nameless = "" in self.lines
+        for name in {"", *(excluded if what == "method" else ())} & self.lines.keys():
+            del self.lines[name]
+
+    def _add(self, cells: Coded, frame: pd.DataFrame, table: str) -> None:
+        file = frame.attrs.get(FILE)
+        codes, places = np.unique(cells.codes, return_index=True)
+        for code, place in zip(codes, places, strict=True):
+            line = int(frame.index[place]) if file else None
+            self.lines.setdefault(cells.values[code], (str(file or table), line))
+
+    def _missing_in(self, other: "_Names") -> list[str]:
+        missing = self.lines.keys() - other.lines.keys()
+        return sorted(missing, key=lambda name: (self.lines[name][1] or 0, name))
+
+    def problems(self, other: "_Names") -> Problems[Problem]:
+        """Return a problem of each name, none of which the other side has."""
+        names, nearest = self._missing_in(other), Nearest(other.lines)
+        rule = f"a {self.what} of {other.tables}"
+        found: Problems[Problem] = Problems()
+        for name in names[:SHOWN_OF_A_KIND]:
+            file, line = self.lines[name]
+            near = nearest.told(name)
+            some = f"nearest: {near}" if near else f"such as {min(other.lines)!r}"
+            expected = f"{rule}; {some}"
+            problem = Problem(file, expected, line, self.what, name, rule)
+            found.append(problem)
+        found.repeat(problem, max(0, len(names) - SHOWN_OF_A_KIND))
+        return found
+
+    def remarks(self, other: "_Names") -> Iterator[str]:
+        """Say which names, and how many rows, the other side has not."""
+        names = self._missing_in(other)
+        if not names:
+            return
+        nearest = Nearest(other.lines)
+        every = counted(len(self.lines), self.what, PLURALS.get(self.what, ""))
+        told = ", ".join(_with_nearest(n, nearest) for n in names[:SHOWN_OF_A_KIND])
+        rest = len(names) - SHOWN_OF_A_KIND
+        more = f" and {rest:,} more" if rest > 0 else ""
+        yield (
+            f"{len(names):,} of {every} in {self.tables} "
+            f"{'is' if len(names) == 1 else 'are'} not in {other.tables}, so that "
+            f"{self._rows_of({*names})} have no counterpart: {told}{more}."
+        )
+
+    def _rows_of(self, names: set[str]) -> str:
+        rows = total = 0
+        for own in self._columns:
+            has = np.any([cells.mask(lambda x: x in names) for cells in own], axis=0)
+            rows, total = rows + int(has.sum()), total + len(has)
+        return f"{rows:,} of {total:,} rows"
+
+
+def _texts(column: Column) -> Coded:
+    return coded(column).texts()
+
+
+def _with_nearest(name: str, nearest: Nearest) -> str:
+    near = nearest.told(name)
+    return f"{shown(name)!r} (nearest: {near})" if near else repr(shown(name))
