@@ -57,7 +57,8 @@ def best_subsets(
         half: it flatters), ``random`` (as many stories at random), or ``gain``
         (held out less random). `n` is the number of methods of the half.
     subset_stories
-        Columns of ``subset_stories``: the subset chosen on all methods; `chosen` is
+        Columns of ``subset_stories``: the subset chosen on all methods, none where no
+        half of the methods could check it; `chosen` is
         the share of splits in which the story was chosen, a low one being a sign that
         others would do as well.
 
@@ -82,17 +83,16 @@ def best_subsets(
         why = f"no size is smaller than the {len(stories)} stories there are"
         rows += [_best_row(b, undefined(why)) for b in usable]
         return rows, []
-    chosen: dict[int, Array] = {n: np.full(len(stories), np.nan) for n in sizes}
     if len(methods) < LEAST_METHODS:
         why = f"fewer than {LEAST_METHODS} methods: no half could check the other"
         rows += [_best_row(b, undefined(why)) for b in usable]
-    else:
-        checked, chosen = _checked(cube, sizes, stream(seed, "best subset"))
-        half = len(methods) - len(methods) // 2
-        for b, board in enumerate(usable):
-            for (n, name, source), values in checked.items():
-                found = over_draws(values[:, b], confidence)
-                rows.append(_best_row(board, found, n, name, source, half))
+        return rows, []
+    checked, chosen = _checked(cube, sizes, stream(seed, "best subset"))
+    half = len(methods) - len(methods) // 2
+    for b, board in enumerate(usable):
+        for (n, name, source), values in checked.items():
+            found = over_draws(values[:, b], confidence)
+            rows.append(_best_row(board, found, n, name, source, half))
     listed: list[TableRow] = []
     distance = _distances(cube)
     for n in sizes:

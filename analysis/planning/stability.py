@@ -18,6 +18,11 @@ from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
+from analysis.planning.trial_noise import (
+    OF_THESE,
+    freedom_of_noise,
+    trial_interval,
+)
 from analysis.reading.cells import CellGrid, common_grid
 from analysis.reading.kept_rows import key_texts
 from analysis.reading.scores import ScoreTable, score_table
@@ -73,7 +78,9 @@ def stability(
     trials
         From `rating_trials`.
     resamples, confidence, seed
-        Number of resamples of the stories (0 for no intervals), coverage, seed.
+        Number of resamples of the stories (0 for no intervals), coverage, seed. What
+        trials do to means has an interval over trials of the same outputs instead
+        (`trial_noise`); ``minimum`` and ``maximum`` are of these trials and have none.
 
     Returns
     -------
@@ -137,8 +144,11 @@ def _of_judge(
             one = np.ones((1, len(x)))
             values |= _of_outputs(x, methods, one, data)
             draws |= _of_outputs(x, methods, weights, data)
+        freedom = _freedom(x[here], methods[here]) if resamples else {}
         for name, value in values.items():
             estimate = _estimate(float(value[0]), draws[name], confidence, name)
+            if name in freedom and np.isfinite(estimate.value):
+                estimate = trial_interval(estimate.value, freedom[name], confidence)
             estimate = in_unit(estimate, unit if name in IN_UNITS else 1.0)
             found.append(_row(key, method, name, estimate, int(here.sum())))
     for name, number in _between_trials(x).items():
@@ -173,8 +183,20 @@ UNDEFINED = {
 def _estimate(value: float, draws: Array, confidence: float, name: str) -> Estimate:
     if np.isnan(value):
         return undefined(UNDEFINED[name])
+    if name in ("minimum", "maximum"):
+        return Estimate(value, reason=OF_THESE)
     low, high, reason = interval(draws, confidence)
     return Estimate(value, low, high, reason=reason)
+
+
+def _freedom(x: Array, methods: Array) -> dict[str, float]:
+    """Return the degrees of freedom of what K trials do to means: x (U, K)."""
+    means = [x[methods == method].mean(axis=0) for method in np.unique(methods)]
+    of_all = float(x.shape[1] - 1)
+    names = ("sd", "sd_population", "coefficient_of_variation")
+    return dict.fromkeys(names, of_all) | {
+        "noise_to_methods": freedom_of_noise(np.array(means).T)
+    }
 
 
 def _over_trials(x: Array, weights: Array) -> dict[str, Array]:

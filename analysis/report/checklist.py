@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.correlation.metric_clusters import SIGNIFICANT
+from analysis.planning.best_subset import SPLITS
 from analysis.printing import counted
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.figure_layout import (
@@ -59,7 +60,7 @@ def answers(
         *_agreement(tables),
         *_coefficients(tables),
         *_pairs(tables),
-        *_uncertainty(drawn, by_error, run),
+        *_uncertainty(tables, drawn, by_error, run),
         *_tests(tables),
         *_board(tables),
         *_other(tables, run),
@@ -263,7 +264,10 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
 
 
 def _uncertainty(
-    drawn: Sequence[str], by_error: Sequence[str], run: Mapping[str, str]
+    tables: ResultTables,
+    drawn: Sequence[str],
+    by_error: Sequence[str],
+    run: Mapping[str, str],
 ) -> Iterator[ChecklistAnswer]:
     parts = []
     if drawn:
@@ -274,8 +278,24 @@ def _uncertainty(
             "By a standard error for what the columns drawn and test name: "
             f"{', '.join(by_error)}."
         )
-    none = "There are none: --resamples 0."
+    if _has_intervals(tables, "best_subset"):
+        parts.append(
+            f"Of best_subset: the middle {run['confidence']} of {SPLITS} halvings of "
+            "the methods."
+        )
+    if _has_intervals(tables, "stability"):
+        parts.append(
+            "Of stability, what trials do to means: trials of the same outputs, by "
+            "chi-square."
+        )
+    none = "There are none: the tables give the reasons."
+    if run["resamples"] == "0":
+        none = "There are none: --resamples 0."
     yield "What do the intervals draw?", " ".join(parts) or none
+
+
+def _has_intervals(tables: ResultTables, name: str) -> bool:
+    return name in tables and bool(tables[name]["low"].notna().any())
 
 
 def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:

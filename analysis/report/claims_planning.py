@@ -144,6 +144,8 @@ def choice_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
         & best["value"].notna()
     ]
     if gain.empty:
+        for reason in best.loc[best["value"].isna(), "reason"].unique():
+            yield False, f"No stories are chosen to stand for all: {reason}."
         return
     better = gain[gain["low"] > 0]
     for row in records(better):

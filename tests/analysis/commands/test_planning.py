@@ -115,6 +115,18 @@ def test_a_subset_may_be_a_table_of_its_own(files):
     assert means["mean_subset"] == pytest.approx(lite["score"].mean())
 
 
+def test_of_five_methods_no_stories_are_chosen(files):
+    scores = pd.read_csv(files / "scores.csv").query("method != 'm0'")
+    scores.to_csv(files / "five.csv", index=False)
+    assert run(files, "subset", "--scores", files / "five.csv") == 0
+    (row,) = table(files, "best_subset").to_dict("records")
+    assert row["reason"] == "fewer than 6 methods: no half could check the other"
+    assert not (files / "out/tables/subset_stories.csv").exists()
+    page = (files / "out/report.html").read_text()
+    assert "There are none: the tables give the reasons." in page
+    assert "--resamples 0" not in page
+
+
 def test_ratings_have_subsets_too(files):
     assert run(files, "subset", "--ratings", files / "ratings.csv") == 0
     assert set(table(files, "best_subset")["question"]) == {"look"}

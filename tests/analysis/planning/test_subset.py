@@ -250,8 +250,7 @@ def test_exchange_search_is_close_to_the_best_of_all_subsets():
 def test_few_methods_have_no_halves():
     found, stories = best(simulated(M=4))
     assert "fewer than 6 methods" in found["", ""]["reason"]
-    assert len(stories) == 4
-    assert np.isnan(stories[0]["chosen"])
+    assert stories == []  # what cannot be judged is not recommended
 
 
 def test_two_runs_are_the_same_and_rows_may_stand_in_any_order():

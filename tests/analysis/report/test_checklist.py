@@ -120,7 +120,21 @@ def test_intervals_and_seed():
         "for what the columns drawn and test name: correlations."
     )
     assert told["Can it be made again?"].startswith("Seed 7")
-    assert asked()[question].startswith("There are none")
+    assert asked()[question] == "There are none: the tables give the reasons."
+    none = asked(run=RUN | {"resamples": "0"})
+    assert none[question] == "There are none: --resamples 0."
+
+
+def test_intervals_that_draw_no_clusters_are_named():
+    question = "What do the intervals draw?"
+    row = {"value": 0.6, "low": 0.4, "high": 0.8}
+    tables = {name: pd.DataFrame([row]) for name in ("best_subset", "stability")}
+    assert asked(tables)[question] == (
+        "Of best_subset: the middle 0.95 of 20 halvings of the methods. Of stability, "
+        "what trials do to means: trials of the same outputs, by chi-square."
+    )
+    bare = {name: table.assign(low=NAN) for name, table in tables.items()}
+    assert asked(bare)[question].startswith("There are none")
 
 
 def test_coefficients_over_other_stories_are_not_called_the_same():

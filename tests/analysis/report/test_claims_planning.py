@@ -118,6 +118,16 @@ def gain(size, value, low, high, source="gain"):
     }
 
 
+def test_stories_that_no_half_of_the_methods_checks_are_not_chosen():
+    why = "fewer than 6 methods: no half could check the other"
+    rows = [gain(NAN, NAN, NAN, NAN, "") | {"reason": why} for _ in range(2)]
+    table = pd.DataFrame(rows).assign(statistic="")
+    assert sentences({"best_subset": table}) == ()
+    assert f"No stories are chosen to stand for all: {why}." in limits(
+        {"best_subset": table}
+    )
+
+
 def test_chosen_stories_beat_random_ones_where_the_gain_is_above_zero():
     table = pd.DataFrame(
         [

@@ -1,0 +1,74 @@
+"""Intervals of what repeated trials do to means: over trials, not over stories.
+
+Drawing stories would add a noise of its own to every mean over them, as large as the
+one that is to be told: intervals would lie too high.
+"""
+
+import numpy as np
+from scipy import stats
+
+from analysis.inference.resampling import DECIMALS
+from analysis.results import Array, Estimate
+
+SAME = "no interval: the trials have the same means"
+OF_THESE = "no interval is made: it is of these trials, not of trials in general"
+
+
+def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
+    r"""Return a standard deviation over trials with its interval.
+
+    Parameters
+    ----------
+    value
+        It, or a share or multiple of it.
+    freedom
+        Degrees of freedom of its square.
+    confidence
+        Coverage of the interval.
+
+    Notes
+    -----
+    Means over many outputs are normal, so that :math:`\nu s^2 / \sigma^2` is
+    chi-square: the bounds are :math:`s \sqrt{\nu / \chi^2_{\nu, 1 - a / 2}}` and
+    :math:`s \sqrt{\nu / \chi^2_{\nu, a / 2}}`.
+
+    Examples
+    --------
+    >>> found = trial_interval(1.0, 4, 0.95)
+    >>> round(found.low, 3), round(found.high, 3)
+    (0.599, 2.874)
+    """
+    if value < 10**-DECIMALS:
+        return Estimate(value, reason=SAME)
+    tail = (1 - confidence) / 2
+    least, most = stats.chi2.ppf([tail, 1 - tail], freedom)
+    low, high = value * np.sqrt(freedom / most), value * np.sqrt(freedom / least)
+    return Estimate(value, float(low), float(high))
+
+
+def freedom_of_noise(means: Array) -> float:
+    r"""Return the degrees of freedom of the mean over methods of their variances.
+
+    Parameters
+    ----------
+    means
+        Shape (K, M): the mean of every method in every trial.
+
+    Notes
+    -----
+    With n = K - 1 and the covariances S of methods over trials it is
+    :math:`n (\mathrm{tr}\,S)^2 / \mathrm{tr}(S^2)` (Box 1954, Annals of Mathematical
+    Statistics 25(2), 290-302): n where trials move all methods together, up to n times
+    the number of methods where they move each by itself. Of few trials it is rather
+    too small, so that intervals are rather too wide.
+
+    Examples
+    --------
+    >>> together = np.outer([0.0, 1.0, 2.0, 5.0], [1.0, 1.0, 1.0])
+    >>> round(freedom_of_noise(together), 6)
+    3.0
+    """
+    covariance = np.atleast_2d(np.cov(means, rowvar=False))
+    squares = float((covariance**2).sum())
+    n = float(len(means) - 1)
+    return n * float(np.trace(covariance)) ** 2 / squares if squares > 0 else n
