@@ -41,9 +41,11 @@ def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
     if value < 10**-DECIMALS:
         return Estimate(value, reason=SAME)
     tail = (1 - confidence) / 2
-    least, most = stats.chi2.ppf([tail, 1 - tail], freedom)
-    low, high = value * np.sqrt(freedom / most), value * np.sqrt(freedom / least)
-    return Estimate(value, float(low), float(high))
+    low, high = (
+        value * float(np.sqrt(freedom / stats.chi2.ppf(share, freedom)))
+        for share in (1 - tail, tail)
+    )
+    return Estimate(value, low, high)
 
 
 def freedom_of_noise(means: Array) -> float:

@@ -15,7 +15,7 @@ import openpyxl
 import pandas as pd
 from openpyxl.utils.exceptions import InvalidFileException
 
-from analysis.problems import InputError, Problem, Problems, listed
+from analysis.problems import InputError, Problem, Problems, listed, shown
 from analysis.reading.csv_files import DECIMAL_COMMA, check_width, doubled_names
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ BROKEN = (
     EOFError,
     IndexError,
     KeyError,
-    NotImplementedError,
+    RuntimeError,
     TypeError,
     ValueError,
 )
@@ -72,7 +72,7 @@ def read_workbook(path: Path, sheet: str, columns: Sequence[str] = ()) -> pd.Dat
     except InputError:
         raise
     except BROKEN as error:
-        what = f"an .xlsx workbook ({error})"
+        what = f"an .xlsx workbook ({shown(str(error))})"
         raise InputError([Problem(path.name, what)]) from error
     file = f"{path.name}#{sheet}" if sheet else path.name
     return _table(path.with_name(file), rows, never, columns)
@@ -116,7 +116,7 @@ def _meant(book: "Workbook", path: Path, columns: Sequence[str]) -> str:
         fitting = [*filled, *headers, *book.sheetnames][:1]
     if len(fitting) != 1:
         raise InputError([_unclear(path, filled, fitting, columns)])
-    return fitting[0]
+    return str(fitting[0])
 
 
 def _unclear(

@@ -2,7 +2,14 @@
 
 import pytest
 
-from analysis.problems import InputError, Problem, Problems, by_line
+from analysis.problems import (
+    InputError,
+    Problem,
+    Problems,
+    by_line,
+    listed,
+    shown,
+)
 
 WORD = "one of a, b, tie, both_bad"
 
@@ -86,3 +93,26 @@ def test_counts_survive_being_joined_and_sorted():
     assert joined.total == 1001
     assert joined[0].line == 0
     assert joined.lines()[-1] == "... and 998 more"
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("x" * 60, "x" * 60),
+        ("x" * 31 + "y" * 30, "x" * 30 + "…" + "y" * 29),
+        ("ab" * 10**7, "ab" * 15 + "…" + "b" + "ab" * 14),
+        ("red\x1b[31m\r\n", r"red\x1b[31m\r\n"),
+        ("UNO\u200b\xa0\ud800", r"UNO\u200b\xa0\ud800"),
+        ("狐狸 ü", "狐狸 ü"),
+    ],
+)
+def test_values_are_told_short_and_printable(value, told):
+    assert shown(value) == told
+    problem = Problem("c.csv", "a name", 2, value, value)
+    assert str(problem) == f"c.csv:2: {told}: {told}: expected a name"
+
+
+def test_of_many_names_the_first_are_listed():
+    assert listed(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"
+    assert listed(["x\n", *range(12)]).startswith(r"x\n, 0, 1")
+    assert listed(["x\n", *range(12)]).endswith(", 10 and 1 more")

@@ -26,7 +26,9 @@ def found(values):
         ([*FIVE * 20, 11, 12, 13], []),  # three of 103 are not rare
         ([*FIVE * 200, 33, 41, 22, 44, 55], [33, 41, 22, 44, 55]),
         ([*FIVE * 200, *[33] * 6], []),  # six of 1,006 are more than one in 200
-        ([*FIVE * 7, 33], []),  # fewer than 40
+        ([*[5] * 38, 33], []),  # fewer than 40
+        ([*[5] * 39, 33], [33]),
+        ([*FIVE * 200, 8, 12], []),  # 8 is near 1 to 5, and 12 near 1 to 8
         ([*FIVE * 8, 33], []),  # eight fives are fewer than ten times one
         ([*FIVE * 10, 33], [33]),
         ([*[x + 0.5 for x in FIVE * 20], 33], []),  # no whole numbers

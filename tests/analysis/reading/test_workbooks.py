@@ -1,6 +1,7 @@
 """Workbooks as people have them."""
 
 import datetime
+import re
 import zipfile
 
 import openpyxl
@@ -172,6 +173,9 @@ def test_what_is_no_workbook_is_refused(tmp_path):
         path.write_bytes(data)
         (problem,) = told(read_ratings, path)
         assert problem.startswith("r.xlsx: expected an .xlsx workbook (")
+    locked = re.sub(rb"(PK\x01\x02.{4}).", b"\\1\x01", whole, flags=re.DOTALL)
+    path.write_bytes(locked)
+    assert "required for extraction" in told(read_ratings, path)[0]
     with zipfile.ZipFile(path, "w") as packed:
         packed.writestr("a", "b")
     assert told(read_ratings, path)[0].startswith("r.xlsx: expected an .xlsx workbook")
