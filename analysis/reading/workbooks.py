@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from xml.etree.ElementTree import ParseError
 from zipfile import BadZipFile, ZipFile
 
@@ -17,9 +17,6 @@ from openpyxl.utils.exceptions import InvalidFileException
 
 from analysis.problems import InputError, Problem, Problems, listed, shown
 from analysis.reading.csv_files import DECIMAL_COMMA, check_width, doubled_names
-
-if TYPE_CHECKING:
-    from openpyxl import Workbook
 
 Row: TypeAlias = tuple[object, ...]
 # Unpacked; what is packed well takes far more memory than it seems.
@@ -97,13 +94,13 @@ def _rows(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, list[Row
         book.close()
 
 
-def _every(book: "Workbook", title: str) -> Iterator[Row]:
+def _every(book: openpyxl.Workbook, title: str) -> Iterator[Row]:
     sheet = book[title]
     sheet.reset_dimensions()  # some programs write wrong ones
     yield from sheet.iter_rows(values_only=True)
 
 
-def _meant(book: "Workbook", path: Path, columns: Sequence[str]) -> str:
+def _meant(book: openpyxl.Workbook, path: Path, columns: Sequence[str]) -> str:
     """Return the only sheet that can be meant; hidden ones are not."""
     headers = {
         sheet.title: _names(next(_every(book, sheet.title), ()))
