@@ -4,18 +4,44 @@ Comes in: the tables of ratings, choices and scores, as files or frames.
 Goes out: tables with intervals, and a report made of them.
 """
 
+import sys
+from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from analysis.commands.alignment import agreement, align, leaderboard
-    from analysis.commands.planning import power, stability, subset
+    from analysis.notebook.functions import (
+        agreement,
+        align,
+        leaderboard,
+        power,
+        stability,
+        subset,
+    )
+    from analysis.notebook.matrices import correlation
+    from analysis.notebook.reports import Report
+    from analysis.options import OptionError
+    from analysis.problems import InputError
 
-__all__ = ["agreement", "align", "leaderboard", "power", "stability", "subset"]
+__all__ = [
+    "InputError",
+    "OptionError",
+    "Report",
+    "agreement",
+    "align",
+    "correlation",
+    "leaderboard",
+    "power",
+    "stability",
+    "subset",
+]
 
 _PLACES = {
-    **dict.fromkeys(("agreement", "align", "leaderboard"), "alignment"),
-    **dict.fromkeys(("power", "stability", "subset"), "planning"),
+    **dict.fromkeys(__all__, "notebook.functions"),
+    "InputError": "problems",
+    "OptionError": "options",
+    "Report": "notebook.reports",
 }
 
 
@@ -23,4 +49,30 @@ def __getattr__(name: str) -> object:
     """Load what is used, so that reading a table does not wait for scipy."""
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"analysis.commands.{_PLACES[name]}"), name)
+    return getattr(import_module(f"analysis.{_PLACES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+class _Face(ModuleType):
+    """A package whose `correlation` is the function, also once the room is loaded.
+
+    Otherwise the name would stand for the room `analysis/correlation` from its first
+    import on.
+    """
+
+    @property
+    def correlation(self) -> Callable[..., object]:
+        """The function; modules of the room are imported by their full names."""
+        function: Callable[..., object]
+        function = import_module("analysis.notebook.matrices").correlation
+        return function
+
+    @correlation.setter
+    def correlation(self, room: ModuleType) -> None:
+        """Leave the name to the function."""
+
+
+sys.modules[__name__].__class__ = _Face

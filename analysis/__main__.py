@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.commands.dates import report_date
+from analysis.commands.defaults import drawn
 from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
@@ -35,17 +36,6 @@ INPUTS = (
     "people",
     "other_scores",
 )
-# What the reader of each table takes of the options.
-WIDE = ("wide", "method_column", "story_column")
-READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
-RESAMPLE_DEFAULTS = {
-    "align": "stories+methods",
-    "agreement": "units",
-    "leaderboard": "stories+annotators",
-    "power": "stories+methods",
-    "subset": "stories+methods",
-    "stability": "stories+methods",
-}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -86,15 +76,14 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
         for name in INPUTS
         if isinstance(path := getattr(options, name, None), Path)
     }
-    default = RESAMPLE_DEFAULTS[options.command]
-    if getattr(options, "majority", False):
-        default = "stories"
     run = run_table(
         _options(options),
         hashes=file_hashes(paths),
         date=report_date(max(path.stat().st_mtime for path in paths.values())),
         command=shlex.join(["python", "-m", "analysis", *given]),
-        resample_default=default,
+        resample_default=drawn(
+            options.command, majority=getattr(options, "majority", False)
+        ),
     )
     images = "" if options.images == "none" else options.images
     return write_report(
@@ -104,17 +93,26 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
 
 def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.alignment import align
+    from analysis.commands.given_tables import (
+        declared_metrics,
+        known_composites,
+        turned,
+    )
     from analysis.reading.story_tags import read_stories
     from analysis.reading.twins import read_twins
 
     tables = _tables(options, "ratings", "choices", "rankings")
-    scores = _turned(_table(options, "scores", options.scores), options.lower_is_better)
+    scores = turned(_table(options, "scores", options.scores), options.lower_is_better)
     tags = None if options.stories is None else read_stories(options.stories)
     twins = None
     if options.twins is not None:
         twins = read_twins(options.twins, set(scores["metric"].astype(str)))
-    composites = _composites(options.composites, tables, scores, tags)
-    hypotheses = _hypotheses(options.hypotheses, tables, scores, composites)
+    composites: tuple[Composite, ...] = ()
+    if options.composites is not None:
+        composites = known_composites(options.composites, tables, scores, tags)
+    hypotheses = None
+    if options.hypotheses is not None:
+        hypotheses = declared_metrics(options.hypotheses, tables, scores, composites)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             **tables,
@@ -128,92 +126,11 @@ def _align(options: argparse.Namespace) -> "Analysis":
         )
 
 
-def _composites(
-    path: Path | None,
-    tables: "Mapping[str, pd.DataFrame | None]",
-    scores: "pd.DataFrame",
-    tags: "pd.DataFrame | None",
-) -> "tuple[Composite, ...]":
-    """Return the composites of a file, checked against what there is."""
-    from analysis.rankings.composite_weights import check_composites, read_composites
-
-    if path is None:
-        return ()
-    found = read_composites(path)
-    check_composites(
-        found,
-        questions=_questions(tables),
-        metrics=set(scores["metric"].astype(str)),
-        tags={}
-        if tags is None
-        else {str(tag): {*tags[tag]} - {""} for tag in tags.columns.drop("story")},
-        file=path.name,
-    )
-    return found
-
-
-def _hypotheses(
-    path: Path | None,
-    tables: "Mapping[str, pd.DataFrame | None]",
-    scores: "pd.DataFrame",
-    composites: "tuple[Composite, ...]",
-) -> "pd.DataFrame | None":
-    """Return the declared metrics of a file, checked against what there is."""
-    from analysis.hypotheses import read_hypotheses
-
-    if path is None:
-        return None
-    made = {
-        over: {each.name for each in composites if each.over == over}
-        for over in ("questions", "metrics")
-    }
-    metrics = set(scores["metric"].astype(str)) | made["metrics"]
-    return read_hypotheses(path, _questions(tables) | made["questions"], metrics)
-
-
-def _questions(tables: "Mapping[str, pd.DataFrame | None]") -> set[str]:
-    """Return what people were asked."""
-    return {
-        str(question)
-        for name, frame in tables.items()
-        if frame is not None
-        for question in frame["dimension" if name == "ratings" else "criterion"]
-    }
-
-
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:
     """Refuse names of key columns where no wide table needs them."""
     for name, usual in (("method_column", "method"), ("story_column", "story")):
         if getattr(options, name, usual) != usual and not options.wide:
             raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
-
-
-def _left_out(table: "pd.DataFrame", name: str) -> list[str]:
-    """Note columns of a wide table that hold no numbers, and metrics without any."""
-    from analysis.reading.inputs import metrics_without_scores
-    from analysis.reading.wide_tables import left_out_columns
-
-    columns, metrics = left_out_columns(table), metrics_without_scores(table)
-    told = [
-        f"Columns of {name} that hold no numbers are left out: {', '.join(columns)}."
-    ]
-    empty = [f"Metrics without a single score are left out: {', '.join(metrics)}."]
-    return told * bool(columns) + empty * bool(metrics)
-
-
-def _turned(scores: "pd.DataFrame", lower_is_better: Sequence[str]) -> "pd.DataFrame":
-    """Mark metrics whose direction the table cannot tell, as in a wide one."""
-    import pandas as pd
-
-    unknown = sorted(set(lower_is_better) - set(scores["metric"]))
-    if unknown:
-        known = ", ".join(sorted(scores["metric"].unique()))
-        raise OptionError(
-            f"--lower-is-better: {unknown[0]!r}: expected some of {known}"
-        )
-    turned = scores["metric"].isin(list(lower_is_better))
-    given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
-    return scores.assign(higher_is_better=given & ~turned)
 
 
 def _agreement(options: argparse.Namespace) -> "Analysis":
@@ -302,22 +219,17 @@ def _tables(
 
 def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame":
     """Read a table of ratings, choices, rankings or scores; remark what it lacks."""
-    from analysis.reading import inputs
-    from analysis.reading.isolated_values import isolated_ratings
+    from analysis.commands.given_tables import (
+        isolated_remarks,
+        read_table,
+        remarks_on,
+    )
 
-    readers: dict[str, Callable[..., pd.DataFrame]] = {
-        "ratings": inputs.read_ratings,
-        "choices": inputs.read_choices,
-        "rankings": inputs.read_rankings,
-        "scores": inputs.read_scores,
-    }
-    table = readers[kind](path, **{name: getattr(options, name) for name in READ[kind]})
-    options.remarks += _left_out(table, kind)
-    if kind == "ratings" and options.scale is None:
-        alone = list(isolated_ratings(table))
-        options.remarks += alone
-        for remark in alone:
-            print(remark, file=sys.stderr)
+    table = read_table(kind, path, vars(options))
+    alone = isolated_remarks(table, kind, vars(options))
+    options.remarks += remarks_on(table, kind) + alone
+    for remark in alone:
+        print(remark, file=sys.stderr)
     return table
 
 

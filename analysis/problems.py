@@ -5,8 +5,9 @@ It imports nothing, so that any part of the project may use it.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Protocol, Self, TypeVar
 
 # Of one kind of problem so many are told, and so many kept; of kinds so many.
@@ -61,6 +62,20 @@ def listed(names: Iterable[object]) -> str:
     rest = len(every) - MOST_NAMES
     told = ", ".join(every[:MOST_NAMES]) or "none"
     return f"{told} and {rest:,} more" if rest > 0 else told
+
+
+def one_of(name: str, known: Collection[str]) -> str:
+    """Return what may stand where an unknown name does, the nearest names told apart.
+
+    Examples
+    --------
+    >>> one_of("cid", {"cids", "blur"}), one_of("x", {"cids", "blur"})
+    ('one of blur, cids (nearest: cids)', 'one of blur, cids')
+    """
+    lower = {each.lower(): each for each in sorted(known)}
+    near = [lower[each] for each in get_close_matches(name.lower(), lower)]
+    told = f" (nearest: {listed(near)})" if near else ""
+    return f"one of {listed(sorted(known))}{told}"
 
 
 @dataclass(frozen=True)

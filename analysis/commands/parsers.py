@@ -16,6 +16,7 @@ from analysis.commands.arguments import (
     share,
     split_names,
 )
+from analysis.commands.defaults import DOES
 
 SCALE = "refuse ratings outside it, as in 0:4"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -41,7 +42,7 @@ def _add_align(commands: Commands) -> None:
     command = _command(
         commands,
         "align",
-        "how well metrics agree with people",
+        DOES["align"],
         "python -m analysis align --ratings ratings.csv --scores scores.csv "
         "--scale 0:4 --out report/",
     )
@@ -85,7 +86,7 @@ def _add_agreement(commands: Commands) -> None:
     command = _command(
         commands,
         "agreement",
-        "how well people agree with one another",
+        DOES["agreement"],
         "python -m analysis agreement --ratings ratings.csv --out agreement/",
     )
     table = command.add_mutually_exclusive_group(required=True)
@@ -99,7 +100,7 @@ def _add_leaderboard(commands: Commands) -> None:
     command = _command(
         commands,
         "leaderboard",
-        "a ranking from side-by-side answers, or from orders of several outputs",
+        DOES["leaderboard"],
         "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
     )
     command.add_argument("--choices", type=Path, help=f"side by side; {TABLE}")
@@ -126,7 +127,7 @@ def _add_power(commands: Commands) -> None:
     command = _command(
         commands,
         "power",
-        "what larger studies than a pilot would show",
+        DOES["power"],
         "python -m analysis power --ratings pilot.csv --scores scores.csv --out plan/",
     )
     command.add_argument("--ratings", type=Path, required=True, help=TABLE)
@@ -146,7 +147,7 @@ def _add_subset(commands: Commands) -> None:
     command = _command(
         commands,
         "subset",
-        "whether fewer stories keep the means and the order of the methods",
+        DOES["subset"],
         "python -m analysis subset --scores full.csv --stories tags.csv --tag split "
         "--value lite --out subset/",
     )
@@ -176,7 +177,7 @@ def _add_stability(commands: Commands) -> None:
     command = _command(
         commands,
         "stability",
-        "how stable a judge is over repeated trials, and whom it agrees with",
+        DOES["stability"],
         "python -m analysis stability --ratings judge.csv --people ratings.csv "
         "--out stability/",
     )

@@ -4,7 +4,7 @@ A file in YAML or JSON says so under this key; a study file is such a file. Impo
 this loads neither numpy nor pandas, so that a web page can read one.
 """
 
-import difflib
+import json
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from analysis.problems import InputError, Problem, by_line
+from analysis.problems import InputError, Problem, by_line, one_of
 
 KEY = "composites"
 KEYS = ("over", "weights", "kind")
@@ -148,12 +148,22 @@ def read_composites(path: Path) -> tuple[Composite, ...]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         told = f"a readable file in YAML or JSON ({error})"
         raise InputError([Problem(path.name, told)]) from error
+    return _of_root(root, path.name)
+
+
+def given_composites(given: Mapping[str, object]) -> tuple[Composite, ...]:
+    """Return composites that are given as a mapping, as a file would have them."""
+    text = json.dumps({KEY: given}, default=str)
+    return _of_root(yaml.compose(text, yaml.SafeLoader), KEY)
+
+
+def _of_root(root: yaml.Node | None, file: str) -> tuple[Composite, ...]:
     block = None
     if isinstance(root, yaml.MappingNode):
         block = next((v for k, v in root.value if k.value == KEY), None)
     if block is None:
-        raise InputError([Problem(path.name, f"the key {KEY}", 1)])
-    return composites_in(block, path.name)
+        raise InputError([Problem(file, f"the key {KEY}", 1)])
+    return composites_in(block, file)
 
 
 def composites_in(block: yaml.Node, file: str) -> tuple[Composite, ...]:
@@ -326,25 +336,14 @@ def _why_unknown(
     """Return what would be right instead of a part; empty where it is right."""
     name, tag = split_part(part, names)
     if name not in names:
-        return f"one of the {over}{_nearest(name, names)}"
+        return f"{over}: {one_of(name, names)}"
     column, _, value = tag.partition("=")
     if not tag or tags is None or value in tags.get(column, ()):
         return ""
     having = [column for column, values in tags.items() if tag in values]
     if not having:
         values = {value for own in tags.values() for value in own}
-        return f"a tag of some story behind {AT}{_nearest(value or tag, values)}"
+        return f"behind {AT} {one_of(value or tag, values)}"
     if len(having) > 1:
         return " or ".join(f"{name}{AT}{column}={tag}" for column in having)
     return ""
-
-
-def _nearest(name: str, known: Collection[str]) -> str:
-    """Return the known name that is most alike, or some of them, in brackets."""
-    lowered = {each.lower(): each for each in sorted(known, reverse=True)}
-    close = difflib.get_close_matches(name.lower(), lowered, n=1)
-    if close:
-        return f" (did you mean {lowered[close[0]]}?)"
-    some = sorted(known)
-    more = ", ..." if len(some) > 10 else ""
-    return f" ({', '.join(some[:10])}{more})" if some else ""

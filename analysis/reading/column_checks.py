@@ -29,6 +29,7 @@ from analysis.reading.decimal_commas import (
     why_no_decimal_comma,
     with_point,
 )
+from analysis.reading.frames import place
 from analysis.tables import FLAGS, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
@@ -221,8 +222,8 @@ class TableCheck:
             (
                 Problem(
                     self.file,
-                    f"a row that is there once; line {before} has the same "
-                    f"{', '.join(columns)}",
+                    f"a row that is there once; {place(data.index, before)} has "
+                    f"the same {', '.join(columns)}",
                     int(str(line)),
                     value=" / ".join(map(str, row)),
                 )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from pyarrow import parquet
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.reading.csv_files import check_width, not_text, read_csv
@@ -140,6 +139,11 @@ def _json_object(text: str, file: str, line: int) -> dict[str, object] | Problem
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    try:
+        from pyarrow import parquet
+    except ImportError as error:
+        expected = "the package pyarrow, which reads Parquet, installed"
+        raise InputError([Problem(path.name, expected)]) from error
     try:
         file = parquet.read_metadata(path)
         check_width(path, file.num_columns)

@@ -5,13 +5,11 @@ raises `InputError` with all problems; a frame that comes back is clean: text co
 are text, numbers are numbers, flags are booleans, keys are unique.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 from analysis.reading.choices import ordered_choices
 from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
-from analysis.reading.files import read_file
+from analysis.reading.frames import Table, opened
 from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
@@ -33,7 +31,7 @@ WITHOUT_SCORES = "metrics without scores"
 
 
 def read_ratings(
-    path: Path | str,
+    table: Table,
     *,
     wide: bool = False,
     method_column: str = "method",
@@ -44,8 +42,8 @@ def read_ratings(
 
     Parameters
     ----------
-    path
-        A file of any kind that `files` reads.
+    table
+        A file of any kind that `files` reads, or a frame.
     wide
         One column a dimension instead of one row a rating. Without an annotator column
         the values are means over raters; without a story column they are method-level.
@@ -64,13 +62,18 @@ def read_ratings(
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path), (method_column,) if wide else RATING_COLUMNS)
+    raw, file = opened(
+        table,
+        "ratings",
+        (method_column,) if wide else RATING_COLUMNS,
+        index=(story_column,),
+    )
     if wide:
-        keys = WideKeys(Path(path).name, method_column, story_column)
+        keys = WideKeys(file, method_column, story_column)
         raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
         if "annotator" not in raw:
             raw["annotator"] = MEAN_OF_RATERS
-    return _of_file(check_ratings(raw, file=Path(path).name, scale=scale), path)
+    return _of_file(check_ratings(raw, file=file, scale=scale), file)
 
 
 def check_ratings(
@@ -89,7 +92,7 @@ def check_ratings(
     return check.result()
 
 
-def read_choices(path: Path | str) -> pd.DataFrame:
+def read_choices(table: Table) -> pd.DataFrame:
     """Read choices; the two methods come back in alphabetical order.
 
     Raises
@@ -97,8 +100,8 @@ def read_choices(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path), CHOICE_COLUMNS)
-    return _of_file(check_choices(raw, file=Path(path).name), path)
+    raw, file = opened(table, "choices", CHOICE_COLUMNS)
+    return _of_file(check_choices(raw, file=file), file)
 
 
 def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -124,7 +127,7 @@ def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     return check.result()
 
 
-def read_rankings(path: Path | str) -> pd.DataFrame:
+def read_rankings(table: Table) -> pd.DataFrame:
     """Read rankings: one row a method of an answer, rank 1 being the best.
 
     An answer is what one annotator says of one story by one criterion, in one round
@@ -136,8 +139,8 @@ def read_rankings(path: Path | str) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path), RANKING_COLUMNS)
-    return _of_file(check_rankings(raw, file=Path(path).name), path)
+    raw, file = opened(table, "rankings", RANKING_COLUMNS)
+    return _of_file(check_rankings(raw, file=file), file)
 
 
 def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
@@ -155,7 +158,7 @@ def check_rankings(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
 
 
 def read_scores(
-    path: Path | str,
+    table: Table,
     *,
     wide: bool = False,
     method_column: str = "method",
@@ -168,16 +171,21 @@ def read_scores(
     InputError
         With every problem found.
     """
-    raw = read_file(Path(path), (method_column,) if wide else SCORE_COLUMNS)
+    raw, file = opened(
+        table,
+        "scores",
+        (method_column,) if wide else SCORE_COLUMNS,
+        index=(story_column,),
+    )
     if wide:
-        keys = WideKeys(Path(path).name, method_column, story_column)
+        keys = WideKeys(file, method_column, story_column)
         raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
-    return _of_file(check_scores(raw, file=Path(path).name), path)
+    return _of_file(check_scores(raw, file=file), file)
 
 
-def _of_file(table: pd.DataFrame, path: Path | str) -> pd.DataFrame:
-    """Note the name of the file, for remarks that name it and its lines."""
-    table.attrs[FILE] = Path(path).name
+def _of_file(table: pd.DataFrame, file: str) -> pd.DataFrame:
+    """Note what the table is called, for remarks that name it and its lines."""
+    table.attrs[FILE] = file
     return table
 
 

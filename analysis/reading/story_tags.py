@@ -1,7 +1,6 @@
 """Tags of stories: what a table of them says, and numbers cut into a few classes."""
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,7 +10,7 @@ from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import Coded, as_text, coded, numbers
 from analysis.reading.csv_files import DECIMAL_COMMA
 from analysis.reading.decimal_commas import as_tags
-from analysis.reading.files import read_file
+from analysis.reading.frames import Table, opened
 from analysis.reading.shared_names import FILE
 from analysis.results import Array
 
@@ -25,13 +24,14 @@ _COUNTS_WORDS = re.compile(
 _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
-def read_stories(path: Path | str) -> pd.DataFrame:
+def read_stories(table: Table) -> pd.DataFrame:
     """Read the tags of stories.
 
     Parameters
     ----------
-    path
-        A file of any kind that `files` reads: a column ``story`` and one column a tag.
+    table
+        A file of any kind that `files` reads, or a frame: a column ``story`` and one
+        column a tag.
 
     Returns
     -------
@@ -45,8 +45,7 @@ def read_stories(path: Path | str) -> pd.DataFrame:
         With every problem: no column of stories, no tag, a story without a name or
         twice.
     """
-    file = Path(path).name
-    frame = read_file(Path(path), ("story",))
+    frame, file = opened(table, "stories", ("story",))
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
     nameless = [column for column in tags if not str(column).strip()]

@@ -1,24 +1,24 @@
 """Scores of degraded twins: outputs that were made worse on purpose."""
 
 from collections.abc import Collection
-from pathlib import Path
 
 import pandas as pd
 
+from analysis.problems import listed
 from analysis.reading.column_checks import LARGEST_SCORE, TableCheck
-from analysis.reading.files import read_file
+from analysis.reading.frames import Table, opened
 
 TWIN_COLUMNS = ("story", "method", "twin", "metric", "score")
 TWIN_KEY = ("story", "method", "shot", "twin", "metric")
 
 
-def read_twins(path: Path, metrics: Collection[str]) -> pd.DataFrame:
+def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
     """Read scores of degraded twins.
 
     Parameters
     ----------
-    path
-        Columns story, method, twin (the kind of degradation), metric, score; perhaps
+    table
+        A file, or a frame: columns story, method, twin (the kind of degradation), metric, score; perhaps
         shot, and `original`, the score of the original by the same program.
     metrics
         Those that have scores of originals.
@@ -33,11 +33,12 @@ def read_twins(path: Path, metrics: Collection[str]) -> pd.DataFrame:
     InputError
         With every problem found.
     """
-    check = TableCheck(read_file(path), path.name, TWIN_COLUMNS)
+    rows, file = opened(table, "twins", TWIN_COLUMNS)
+    check = TableCheck(rows, file, TWIN_COLUMNS)
     check.text(("story", "method", "twin", "metric"), required=True)
     named = check.frame["metric"]
     unknown = ~named.isin(list(metrics)) & (named != "")
-    check.refuse(unknown, "metric", f"one of {', '.join(sorted(metrics))}")
+    check.refuse(unknown, "metric", f"one of {listed(sorted(metrics))}")
     check.whole("shot", least=0)
     for column in {"score", "original"} & {*check.frame.columns}:
         check.number(column, required=False, largest=LARGEST_SCORE)

@@ -1,4 +1,4 @@
-"""The figures of a report in reading order; the only module that imports plotly.
+"""The figures of a report in reading order, and plotly.js for its page.
 
 What a figure holds is in `figure_parts`, each theme's figures in a module of its
 own. They are plain values for plotly.js, which this module hands out.

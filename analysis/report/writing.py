@@ -41,7 +41,7 @@ BY_ERROR = (
     "accuracy_comparisons",
     "pairwise_accuracy",
 )
-LIBRARIES = ("numpy", "scipy", "pandas", "statsmodels", "krippendorff", "plotly")
+LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:

@@ -43,9 +43,6 @@ def test_every_name_of_the_face_is_the_function_of_that_name():
 
 
 def test_a_notebook_aligns_data_frames():
-    from analysis.options import AlignOptions
-
     ratings, _choices, scores = study()
-    options = AlignOptions(resamples=0)
-    found = analysis.align(ratings=ratings, scores=scores, options=options).tables
+    found = analysis.align(ratings=ratings, scores=scores, resamples=0)
     assert set(found["correlations"]["metric"]) == set(scores["metric"])

@@ -18,7 +18,7 @@ QUESTIONS, METRICS = {"identity", "aesthetics"}, {"cids", "blur"}
         (
             "question,metric\nidentity,cid\nlook,cids\n",
             [
-                "2: metric: cid: expected one of blur, cids",
+                "2: metric: cid: expected one of blur, cids (nearest: cids)",
                 "3: question: look: expected one of aesthetics, identity",
             ],
         ),

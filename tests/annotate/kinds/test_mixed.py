@@ -3,7 +3,6 @@
 import pytest
 
 import analysis
-from analysis.options import AlignOptions
 from annotate.answers import checklists, writing
 from annotate.coverage import snapshots
 from annotate.history.verifying import problems
@@ -65,7 +64,7 @@ def test_both_kinds_are_answered_and_exported(study):
         ("pan|text", "2"): 1,
         ("pan|video", "2"): 0,
     }
-    found = analysis.agreement(ratings=frame, options=AlignOptions(resamples=10))
+    found = analysis.agreement(ratings=frame, resamples=10)
     assert set(found.tables["agreement"]["question"]) == {
         "beauty",
         "pan|text",

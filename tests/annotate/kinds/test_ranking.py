@@ -335,7 +335,7 @@ def test_the_table_has_a_row_for_each_output(done):
 
 def test_plackett_luce_ranks_the_methods(done):
     frame = study_tables.answers_frame(done, "rankings")
-    found = analysis.leaderboard(rankings=frame, options=AlignOptions(resamples=20))
+    found = analysis.leaderboard(rankings=frame, resamples=20)
     board = found.tables["ranking_leaderboard"]
     board = board[board["criterion"] == "quality"]
     assert board.sort_values("rank")["method"].tolist() == list(BEST)

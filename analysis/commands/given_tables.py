@@ -1,0 +1,128 @@
+"""Tables as somebody gives them, files or frames: read, turned, and remarked on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from analysis.hypotheses import read_hypotheses
+from analysis.options import OptionError
+from analysis.rankings.composite_weights import (
+    Composite,
+    check_composites,
+    given_composites,
+    read_composites,
+)
+from analysis.reading import inputs
+from analysis.reading.frames import Table
+from analysis.reading.isolated_values import isolated_ratings
+from analysis.reading.wide_tables import left_out_columns
+
+# What the reader of each table takes of the options.
+WIDE = ("wide", "method_column", "story_column")
+READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
+READERS: Mapping[str, Callable[..., pd.DataFrame]] = {
+    "ratings": inputs.read_ratings,
+    "choices": inputs.read_choices,
+    "rankings": inputs.read_rankings,
+    "scores": inputs.read_scores,
+}
+
+
+def read_table(kind: str, table: Table, options: Mapping[str, object]) -> pd.DataFrame:
+    """Read a table of ratings, choices, rankings or scores.
+
+    Parameters
+    ----------
+    kind
+        A key of `READERS`.
+    table
+        A file, or a frame.
+    options
+        With those that `READ` names.
+    """
+    return READERS[kind](table, **{name: options[name] for name in READ[kind]})
+
+
+def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
+    """Note columns of a wide table that hold no numbers, and metrics without any."""
+    columns = left_out_columns(table)
+    metrics = inputs.metrics_without_scores(table)
+    told = [
+        f"Columns of {kind} that hold no numbers are left out: {', '.join(columns)}."
+    ]
+    empty = [f"Metrics without a single score are left out: {', '.join(metrics)}."]
+    return told * bool(columns) + empty * bool(metrics)
+
+
+def isolated_remarks(
+    table: pd.DataFrame, kind: str, options: Mapping[str, object]
+) -> list[str]:
+    """Remark on ratings far from all others, where no scale refuses them."""
+    if kind != "ratings" or options["scale"] is not None:
+        return []
+    return list(isolated_ratings(table))
+
+
+def turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame:
+    """Mark metrics whose direction the table cannot tell, as in a wide one."""
+    unknown = sorted(set(lower_is_better) - set(scores["metric"]))
+    if unknown:
+        known = ", ".join(sorted(scores["metric"].unique()))
+        raise OptionError(
+            f"--lower-is-better: {unknown[0]!r}: expected some of {known}"
+        )
+    turned = scores["metric"].isin(list(lower_is_better))
+    given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
+    return scores.assign(higher_is_better=given & ~turned)
+
+
+def known_composites(
+    given: Mapping[str, object] | Path,
+    answers: Mapping[str, pd.DataFrame | None],
+    scores: pd.DataFrame,
+    tags: pd.DataFrame | None,
+) -> tuple[Composite, ...]:
+    """Return composites of a file or a mapping, checked against what there is."""
+    if isinstance(given, Path):
+        found, file = read_composites(given), given.name
+    else:
+        found, file = given_composites(given), "composites"
+    values = {} if tags is None else {str(t): {*tags[t]} - {""} for t in tags.columns}
+    values.pop("story", None)
+    check_composites(
+        found,
+        questions=_questions(answers),
+        metrics=set(scores["metric"].astype(str)),
+        tags=values,
+        file=file,
+    )
+    return found
+
+
+def declared_metrics(
+    hypotheses: Table,
+    answers: Mapping[str, pd.DataFrame | None],
+    scores: pd.DataFrame,
+    composites: Sequence[Composite] = (),
+) -> pd.DataFrame:
+    """Return the declared metrics of a table, checked against what there is."""
+    made = {
+        over: {each.name for each in composites if each.over == over}
+        for over in ("questions", "metrics")
+    }
+    return read_hypotheses(
+        hypotheses,
+        _questions(answers) | made["questions"],
+        set(scores["metric"].astype(str)) | made["metrics"],
+    )
+
+
+def _questions(answers: Mapping[str, pd.DataFrame | None]) -> set[str]:
+    """Return what people were asked."""
+    return {
+        str(question)
+        for name, frame in answers.items()
+        if frame is not None
+        for question in frame["dimension" if name == "ratings" else "criterion"]
+    }

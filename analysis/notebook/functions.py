@@ -1,0 +1,424 @@
+"""The commands as functions: tables as frames or files, options as keywords."""
+
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias, Unpack
+
+import pandas as pd
+
+from analysis.commands import alignment, planning
+from analysis.commands.given_tables import (
+    declared_metrics,
+    known_composites,
+    turned,
+)
+from analysis.notebook.calls import Call, Options, is_path, keywords, named, names
+from analysis.notebook.reports import Report
+from analysis.options import OptionError, silent
+from analysis.planning.best_subset import SIZES
+from analysis.problems import InputError, Problem
+from analysis.rankings.composite_weights import Composite
+from analysis.reading.frames import Table
+from analysis.reading.story_tags import read_stories
+from analysis.reading.twins import read_twins
+
+# Question to the metric, or the metrics, that are declared to measure it.
+Hypotheses: TypeAlias = Mapping[str, str | Sequence[str]] | Table
+
+
+def align(
+    *,
+    ratings: Table | None = None,
+    choices: Table | None = None,
+    rankings: Table | None = None,
+    scores: Table,
+    stories: Table | None = None,
+    hypotheses: Hypotheses | None = None,
+    composites: Mapping[str, object] | PathLike[str] | str | None = None,
+    twins: Table | None = None,
+    lower_is_better: Sequence[str] | str = (),
+    **options: Unpack[Options],
+) -> Report:
+    """Compare every metric with people.
+
+    Every table is a DataFrame, or the path of a file (docs/inputs.md); its
+    columns are those of ``docs/tables.md``. Frames are checked as files are and stay
+    as they are; their index says nothing.
+
+    Parameters
+    ----------
+    ratings, choices, rankings
+        What people say; one of them, or several.
+    scores
+        What metrics say: columns story, method, metric, score.
+    stories
+        Tags of stories, which split the tables: column story, and one column a tag.
+    hypotheses
+        Metrics declared beforehand: question to metric, or to several, or a table with
+        the columns question, metric. All other metrics are explored.
+    composites
+        What is made of several questions or metrics, by name: ``{"overall": {"over":
+        "questions", "weights": {"look": 0.7, "plot": 0.3}}}``, or a file of them.
+    twins
+        Scores of outputs that were made worse on purpose: columns story, method, twin
+        (how), metric, score.
+    lower_is_better
+        Metrics whose direction the table does not tell.
+
+    Other Parameters
+    ----------------
+    scale : (int, int)
+        Lowest and highest rating: others are refused.
+    wide : bool
+        Ratings and scores have one column a dimension or metric;
+        `method_column` and `story_column` name their keys.
+    exclude_methods, levels, coefficients, split_by, components : sequence of str
+        Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
+        ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
+        that are weighted.
+    epsilon : {"heldout", "insample", "0"}
+        How the tie threshold of acc_eq is tuned.
+    resamples, resample, confidence, seed
+        Number (1000; 0 for no intervals) and unit of bootstrap resamples, coverage of
+        the intervals (.95), seed of every random step (0).
+
+    Returns
+    -------
+    Report
+        Tables, verdicts, figures, and the page.
+
+    Raises
+    ------
+    InputError
+        A table is refused: every problem with frame or file, row, column, value, and
+        what was expected.
+    OptionError
+        An option does not fit the data, or nothing is left to compare.
+
+    Notes
+    -----
+    Missing scores are absent rows or NaN, never 0: metrics of a question are compared
+    on the outputs that people and every metric cover, and the notes say what that
+    leaves out. Ties of people count as ties within 1e-9 of their means; scores are
+    compared as given. Each table says how it treats ties (``docs/tables.md``).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> cells = pd.DataFrame({"story": list("aabb"), "method": list("xyxy")})
+    >>> ratings = cells.assign(dimension="look", annotator="Ann", rating=[1, 2, 2, 4])
+    >>> scores = cells.assign(metric="csd", score=[0.1, 0.3, 0.2, 0.6])
+    >>> report = align(ratings=ratings, scores=scores, hypotheses={"look": "csd"})
+    >>> float(report["correlations"].set_index("level").loc["pooled", "value"].iloc[0])
+    0.912870929175
+    """
+    with keywords():
+        call = Call(
+            "align",
+            {
+                "ratings": ratings,
+                "choices": choices,
+                "rankings": rankings,
+                "scores": scores,
+                "stories": stories,
+                "composites": composites,
+                "twins": twins,
+                "hypotheses": hypotheses,
+            },
+            {"lower_is_better": lower_is_better} if lower_is_better else {},
+            options,
+        )
+        answers = call.tables("ratings", "choices", "rankings")
+        scored = turned(call.required("scores"), names(lower_is_better))
+        tags = _tags(stories)
+        made = _composites(composites, answers, scored, tags)
+        found = alignment.align(
+            **answers,
+            scores=scored,
+            tags=tags,
+            composites=made,
+            twins=_twins(twins, scored),
+            hypotheses=_hypotheses(hypotheses, answers, scored, made),
+            options=call.options,
+            progress=silent,
+        )
+        return Report(found, call)
+
+
+def agreement(
+    *,
+    ratings: Table | None = None,
+    choices: Table | None = None,
+    rankings: Table | None = None,
+    **options: Unpack[Options],
+) -> Report:
+    """Measure how well people agree with one another.
+
+    Parameters
+    ----------
+    ratings, choices, rankings
+        What people say; one of them, or several.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables agreement, annotators and others of people.
+    """
+    with keywords():
+        tables = {"ratings": ratings, "choices": choices, "rankings": rankings}
+        call = Call("agreement", tables, {}, options)
+        answers = call.tables(*tables)
+        return Report(alignment.agreement(**answers, options=call.options), call)
+
+
+def leaderboard(
+    *,
+    choices: Table | None = None,
+    rankings: Table | None = None,
+    ties: str = "half",
+    majority: bool = False,
+    side: bool = False,
+    **options: Unpack[Options],
+) -> Report:
+    """Rank methods by side-by-side answers, or by orders of several outputs.
+
+    Parameters
+    ----------
+    choices, rankings
+        What people say; one of them, or both.
+    ties
+        Of choices: ``"half"``, ``"drop"`` or ``"davidson"``.
+    majority
+        Count the majority of each story's annotators instead of single votes.
+    side
+        Adjust for the side on which outputs stood (column left_method).
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables leaderboard and win_rates, or ranking_leaderboard.
+    """
+    with keywords():
+        tables = {"choices": choices, "rankings": rankings}
+        how = {"ties": ties, "majority": majority, "side": side}
+        call = Call("leaderboard", tables, how, options)
+        found = alignment.leaderboard(
+            **call.tables(*tables),
+            ties=ties,
+            majority=majority,
+            side=side,
+            options=call.options,
+        )
+        return Report(found, call)
+
+
+def power(
+    *,
+    ratings: Table,
+    scores: Table | None = None,
+    target: float = 0.05,
+    **options: Unpack[Options],
+) -> Report:
+    """Foretell from a pilot what larger studies would show.
+
+    Parameters
+    ----------
+    ratings, scores
+        The pilot.
+    target
+        Half-width of an interval that is asked for.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables power, needed, variance and reliability.
+    """
+    with keywords():
+        tables = {"ratings": ratings, "scores": scores}
+        call = Call("power", tables, {"target": target}, options)
+        found = planning.power(
+            ratings=call.required("ratings"),
+            **call.tables("scores"),
+            options=call.options,
+            target=target,
+        )
+        return Report(found, call)
+
+
+def subset(
+    *,
+    scores: Table | None = None,
+    ratings: Table | None = None,
+    subset: Sequence[str] | Table | None = None,
+    name: str = "subset",
+    sizes: Sequence[int] = SIZES,
+    **options: Unpack[Options],
+) -> Report:
+    """Hold a subset of a benchmark against the whole, and look for better ones.
+
+    Parameters
+    ----------
+    scores, ratings
+        Of the whole benchmark; one of them, or both.
+    subset
+        Names of its stories, or the table of its own scores; None only looks.
+    name
+        What the subset is called.
+    sizes
+        Numbers of stories to look for.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables subset, best_subset and subset_stories.
+    """
+    with keywords():
+        tables = {"scores": scores, "ratings": ratings, "subset": subset}
+        call = Call("subset", tables, {"name": name, "sizes": tuple(sizes)}, options)
+        part: Sequence[str] | pd.DataFrame | None
+        if subset is None or isinstance(subset, pd.DataFrame | str | PathLike):
+            part = call.table("scores", subset, name="subset")
+        else:
+            part = list(subset)
+        found = planning.subset(
+            **call.tables("scores", "ratings"),
+            subset=part,
+            name=name,
+            sizes=sizes,
+            options=call.options,
+        )
+        return Report(found, call)
+
+
+def stability(
+    *,
+    ratings: Table | None = None,
+    people: Table | None = None,
+    scores: Table | None = None,
+    other_scores: Table | None = None,
+    **options: Unpack[Options],
+) -> Report:
+    """Tell how stable a judge is over repeated trials, and whom it agrees with.
+
+    Parameters
+    ----------
+    ratings
+        Of judges (column annotator), trials as rounds.
+    people
+        Ratings of people, to hold the judges against.
+    scores, other_scores
+        Instead of ratings: two judges' scores by the same metrics.
+    **options
+        As of `align`.
+
+    Returns
+    -------
+    Report
+        Tables stability and judges.
+    """
+    with keywords():
+        tables = {
+            "ratings": ratings,
+            "people": people,
+            "scores": scores,
+            "other_scores": other_scores,
+        }
+        call = Call("stability", tables, {}, options)
+        trials = [name for name in ("ratings", "people") if name in call.given]
+        judges = [name for name in ("scores", "other_scores") if name in call.given]
+        if "ratings" in trials and not judges:
+            found = planning.stability(
+                trials=call.required("ratings"),
+                ratings=call.table("ratings", people, name="people"),
+                options=call.options,
+            )
+        elif len(judges) == 2 and not trials:
+            scored = [
+                (_stem(tables[name], name), call.required("scores", name))
+                for name in judges
+            ]
+            found = planning.compare_judges(named=scored, options=call.options)
+        else:
+            raise OptionError(
+                "ratings, scores: expected ratings with or without people, or scores "
+                "and other_scores"
+            )
+        return Report(found, call)
+
+
+def _stem(table: Any, name: str) -> str:
+    """Return what a judge is called: its file, or the keyword of its frame."""
+    return Path(table).stem if is_path(table) else name
+
+
+def _tags(stories: Table | None) -> pd.DataFrame | None:
+    if stories is None:
+        return None
+    with named(stories, "stories"):
+        return read_stories(stories)
+
+
+def _composites(
+    given: Any,
+    answers: Mapping[str, pd.DataFrame | None],
+    scores: pd.DataFrame,
+    tags: pd.DataFrame | None,
+) -> tuple[Composite, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping):
+        given = Path(given)
+    with named(given, "composites"):
+        return known_composites(given, answers, scores, tags)
+
+
+def _twins(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
+    if twins is None:
+        return None
+    with named(twins, "twins"):
+        return read_twins(twins, set(scores["metric"].astype(str)))
+
+
+def _hypotheses(
+    given: Any,
+    answers: Mapping[str, pd.DataFrame | None],
+    scores: pd.DataFrame,
+    composites: tuple[Composite, ...],
+) -> pd.DataFrame | None:
+    if given is None:
+        return None
+    table, rows = given, []
+    if isinstance(given, Mapping):
+        table = _hypothesis_rows(given)
+        rows = [_of(question) for question in table["question"]]
+    with named(given, "hypotheses", rows):
+        return declared_metrics(table, answers, scores, composites)
+
+
+def _hypothesis_rows(given: Mapping[Any, Any]) -> pd.DataFrame:
+    """Return question and metric, one row a hypothesis, of each question's metrics."""
+    problems = [
+        Problem(_of(question), "a metric, or a list of metrics", value=repr(metrics))
+        for question, metrics in given.items()
+        if not metrics or not isinstance(metrics, str | list | tuple)
+    ]
+    if problems:
+        raise InputError(problems)
+    return pd.DataFrame(
+        [(question, m) for question, own in given.items() for m in names(own)],
+        columns=["question", "metric"],
+    )
+
+
+def _of(question: object) -> str:
+    """Return where the hypotheses of a question stand."""
+    return f"hypotheses[{question!r}]"

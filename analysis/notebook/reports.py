@@ -1,0 +1,192 @@
+"""A report in a notebook: looked at, taken apart into frames and figures, saved."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from analysis.commands import defaults
+from analysis.notebook.calls import Call, keywords
+from analysis.options import check_known
+from analysis.problems import one_of
+from analysis.report import claims, figures, plots_forest, static_figures
+from analysis.report.claims import Said
+from analysis.report.figure_parts import Panel
+from analysis.report.plotly_figures import plotly_figure
+from analysis.report.verdict_grid import verdict_grids
+from analysis.report.writing import check_folder, write_report
+from analysis.result_tables.contract import Analysis
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+# On the page the coefficients of all levels have this name.
+COEFFICIENTS = "coefficients"
+IMAGES = {"svg": "svg", "png": "png", "none": ""}
+
+
+class Report:
+    """What an analysis found.
+
+    Shown by itself it says of each question what may be claimed, with the table of
+    every metric by every statistic. ``report["correlations"]`` is a table, `figure` a
+    plot, `save` writes the page.
+
+    Attributes
+    ----------
+    notes
+        What was left out, dropped or undefined, in plain sentences.
+    """
+
+    def __init__(self, found: Analysis, call: Call) -> None:
+        notes = (*dict.fromkeys(call.remarks), *found.notes)
+        self._found = replace(found, notes=notes)
+        self._command = call.command
+        self._run = call.run()
+        self.notes = notes
+
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]:
+        """Every table by its name, each a copy; ``docs/tables.md`` explains them."""
+        return {name: self[name] for name in self}
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """What may be claimed of each metric: the table ``verdicts`` of `align`.
+
+        Raises
+        ------
+        KeyError
+            The other analyses judge no metric.
+        """
+        return self["verdicts"]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([*self._found.tables, "run"])
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        """Return a table by its name.
+
+        Raises
+        ------
+        KeyError
+            With the tables there are, and the nearest names.
+        """
+        tables = {**self._found.tables, "run": self._run}
+        if name not in tables:
+            raise KeyError(f"no table {name!r}: expected {one_of(str(name), tables)}")
+        return tables[name].copy(deep=False)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """The names that `figure` knows."""
+        return tuple(self._figures)
+
+    def figure(self, name: str = "forest", panel: str | None = None) -> "go.Figure":
+        """Return a figure for plotly, to be shown or changed.
+
+        Parameters
+        ----------
+        name
+            One of `figures`. ``"forest"`` has each metric by the statistic that leads
+            its question, beside chance and one annotator.
+        panel
+            One plot of the figure by its title, such as a question; by default all,
+            below one another.
+
+        Raises
+        ------
+        KeyError
+            With the names there are.
+        """
+        if name not in self._figures:
+            raise KeyError(f"no figure {name!r}: expected {one_of(name, self.figures)}")
+        panels = self._figures[name]
+        titles = [one.title for one in panels]
+        if panel is not None and panel not in titles:
+            expected = one_of(panel, titles)
+            raise KeyError(f"figure {name!r}: no panel {panel!r}: expected {expected}")
+        return plotly_figure([p for p in panels if panel in (None, p.title)])
+
+    def save(
+        self,
+        out: str | PathLike[str],
+        *,
+        title: str | None = None,
+        images: str = "svg",
+    ) -> Path:
+        """Write report.html, report.json, tables/ and figures/ as the command does.
+
+        Parameters
+        ----------
+        out
+            The folder; it is created. What else lies there is kept.
+        title
+            Heading of the page.
+        images
+            ``"svg"`` or ``"png"``: figures as files too, where Chromium is found;
+            ``"none"``.
+
+        Returns
+        -------
+        pathlib.Path
+            The page.
+
+        Raises
+        ------
+        OptionError
+            Nothing can be written there; nothing is half-written then.
+        """
+        folder = Path(fspath(out))
+        with keywords():
+            check_known("--images", (images,), tuple(IMAGES))
+            check_folder(folder)
+            return write_report(
+                self._found,
+                out=folder,
+                title=title or defaults.title(self._command),
+                run=self._run,
+                images=IMAGES[images],
+            )
+
+    def __repr__(self) -> str:
+        title, tables = defaults.title(self._command), f"Tables: {', '.join(self)}"
+        return "\n".join([title, *self._sentences(), tables])
+
+    def _repr_html_(self) -> str:
+        verdicts = self._found.tables.get("verdicts")
+        return (
+            static_figures.templates()
+            .get_template("notebook.html")
+            .render(
+                title=defaults.title(self._command),
+                sentences=self._sentences(),
+                grids=[] if verdicts is None else verdict_grids(verdicts),
+                tables=list(self),
+            )
+        )
+
+    def _sentences(self) -> list[str]:
+        """Return the verdicts; of analyses without any, what the data show or not."""
+        if self._said.verdicts:
+            return [text for _shown, text in self._said.verdicts]
+        return [*self._said.shown, *self._said.not_shown]
+
+    @cached_property
+    def _said(self) -> Said:
+        values = dict(zip(self._run["key"], self._run["value"], strict=True))
+        return claims.both(self._found.tables, float(values["confidence"]))
+
+    @cached_property
+    def _figures(self) -> dict[str, tuple[Panel, ...]]:
+        verdicts = self._found.tables.get("verdicts")
+        found = [] if verdicts is None else plots_forest.forests(verdicts)
+        drawn = {figure.key: figure.panels for figure in found}
+        for figure in figures.all_figures(self._found.tables, self._found.cells):
+            name = COEFFICIENTS if figure.key == plots_forest.KEY else figure.key
+            drawn[name] = figure.panels
+        return drawn

@@ -1,0 +1,300 @@
+"""The commands as functions: the same tables, checks and files."""
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import analysis
+from analysis.__main__ import main
+from analysis.notebook.calls import WIDE, Options
+from analysis.options import AlignOptions, OptionError
+from analysis.problems import InputError
+from tests.analysis.commands.test_alignment import study
+
+RATINGS, CHOICES, SCORES = study()
+RANKINGS = pd.DataFrame(
+    [
+        (f"{s:02d}", method, "quality", annotator, rank)
+        for s in range(4)
+        for annotator in ("Ann", "Bob")
+        for rank, method in enumerate(np.roll(["good", "copy", "drift"], s % 2), 1)
+    ],
+    columns=["story", "method", "criterion", "annotator", "rank"],
+)
+TRIALS = pd.concat([RATINGS.assign(round=k, annotator="judge") for k in (1, 2)])
+TRIALS = TRIALS.drop_duplicates(["story", "method", "dimension", "round"])
+TABLES = {
+    "ratings": RATINGS,
+    "choices": CHOICES,
+    "scores": SCORES,
+    "rankings": RANKINGS,
+    "trials": TRIALS,
+    "other": SCORES.assign(score=-SCORES["score"]),
+    "tags": pd.DataFrame(
+        {"story": [f"{k:02d}" for k in range(6)], "kind": list("ababab")}
+    ),
+    "meant": pd.DataFrame({"question": ["identity"], "metric": ["cids"]}),
+    "weights": pd.DataFrame(
+        {"composite": "all", "part": ["identity", "aesthetics"], "weight": [1, 2]}
+    ),
+}
+# A command, its tables by keyword, and its other keywords.
+CALLS = [
+    (
+        "align",
+        {
+            **{"ratings": "ratings", "scores": "scores", "choices": "choices"},
+            **{"stories": "tags", "hypotheses": "meant", "weights": "weights"},
+        },
+        {"scale": (0, 4), "levels": ("story",), "lower_is_better": ("cids",)},
+    ),
+    ("agreement", {"choices": "choices"}, {"confidence": 0.9}),
+    ("leaderboard", {"choices": "choices"}, {"ties": "davidson", "majority": True}),
+    ("leaderboard", {"rankings": "rankings"}, {}),
+    ("power", {"ratings": "ratings", "scores": "scores"}, {"target": 0.2}),
+    ("subset", {"scores": "scores", "subset": "other"}, {"sizes": (2, 3)}),
+    ("stability", {"ratings": "trials", "people": "ratings"}, {}),
+    ("stability", {"scores": "scores", "other_scores": "other"}, {}),
+]
+
+
+def written(keyword, value):
+    """Return a keyword as options of the command line."""
+    option = f"--{keyword.replace('_', '-')}"
+    if value is True:
+        return [option]
+    between = ":" if keyword == "scale" else ","
+    text = between.join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return [option, text]
+
+
+def contents(folder):
+    """Return what lies in a folder, without the row that tells the call."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            lines = path.read_text("utf-8").splitlines()
+            found[str(path.relative_to(folder))] = [
+                line
+                for line in lines
+                if not any(x in line for x in ("python -m analysis", "analysis."))
+            ]
+    return found
+
+
+@pytest.mark.parametrize(("command", "tables", "further"), CALLS)
+def test_files_give_what_the_command_writes(
+    tmp_path, monkeypatch, command, tables, further
+):
+    monkeypatch.chdir(tmp_path)
+    for name in tables.values():
+        TABLES[name].to_csv(f"{name}.csv", index=False)
+    paths = {keyword: f"{name}.csv" for keyword, name in tables.items()}
+    options = further | {"resamples": 9}
+    line = [w for k, v in (paths | options).items() for w in written(k, v)]
+    assert main([command, *line, "--images", "none", "--out", "command"]) == 0
+    report = getattr(analysis, command)(**paths, **options)
+    page = report.save("notebook", images="none")
+    assert page == Path("notebook/report.html")
+    assert contents(tmp_path / "notebook") == contents(tmp_path / "command")
+    run = report["run"].set_index("key")["value"]
+    assert run["command"].startswith(f"analysis.{command}(")
+
+
+@pytest.mark.parametrize(("command", "tables", "further"), CALLS)
+def test_frames_give_the_tables_of_their_files(tmp_path, command, tables, further):
+    frames = {keyword: TABLES[name] for keyword, name in tables.items()}
+    paths = {}
+    for keyword, frame in frames.items():
+        # Judges are called as their files are.
+        paths[keyword] = tmp_path / f"{keyword}.csv"
+        frame.to_csv(paths[keyword], index=False)
+    function = getattr(analysis, command)
+    found = function(**frames, **further, resamples=9)
+    expected = function(**paths, **further, resamples=9)
+    assert list(found) == list(expected)
+    for name in set(found) - {"run"}:
+        assert found[name].to_csv() == expected[name].to_csv(), name
+
+
+def test_a_run_of_frames_names_each_by_the_hash_of_its_csv(tmp_path):
+    path = tmp_path / "r.csv"
+    RATINGS.to_csv(path, index=False)
+    run = [
+        analysis.agreement(ratings=given, resamples=0)["run"].set_index("key")["value"]
+        for given in (RATINGS, path)
+    ]
+    assert run[0]["sha256 of ratings (frame)"] == run[1]["sha256 of ratings (r.csv)"]
+    assert run[0]["command"] == "analysis.agreement(ratings=ratings, resamples=0)"
+
+
+def test_the_date_is_that_of_the_files_and_frames_have_none(tmp_path, monkeypatch):
+    path = tmp_path / "r.csv"
+    RATINGS.to_csv(path, index=False)
+    os.utime(path, (86400, 86400))
+
+    def date(given):
+        run = analysis.agreement(ratings=given, resamples=0)["run"]
+        return run.set_index("key")["value"]["date"]
+
+    assert date(path) == "1970-01-02T00:00:00+00:00"
+    assert date(RATINGS) == "unknown date"
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert date(RATINGS) == date(path) == "1970-01-01T00:00:00+00:00"
+
+
+def aligned(**change):
+    given = {"ratings": RATINGS, "scores": SCORES, "resamples": 0}
+    return analysis.align(**(given | change))
+
+
+def test_hypotheses_are_a_mapping_a_frame_or_a_file(tmp_path):
+    path = tmp_path / "meant.csv"
+    TABLES["meant"].to_csv(path, index=False)
+    for given in ({"identity": "cids"}, {"identity": ["cids"]}, TABLES["meant"], path):
+        verdicts = aligned(hypotheses=given).verdicts
+        declared = verdicts[verdicts["role"] == "declared"]
+        assert set(zip(declared["question"], declared["metric"], strict=True)) == {
+            ("identity", "cids")
+        }
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "problems"),
+    [
+        (
+            {"identiy": "cids", "aesthetics": ["blur", "cid"]},
+            [
+                "['identiy']: question: identiy: expected one of aesthetics, identity "
+                "(nearest: identity)",
+                "['aesthetics']: metric: cid: expected one of blur, cids "
+                "(nearest: cids)",
+            ],
+        ),
+        (
+            {"identity": ["cids", "cids"]},
+            ["['identity']: metric: cids: expected a hypothesis once"],
+        ),
+        (
+            {"identity": None},
+            ["['identity']: None: expected a metric, or a list of metrics"],
+        ),
+        ({}, [": expected at least one row, and a column"]),
+        (
+            pd.DataFrame({"question": ["identity"], "metric": ["CIDS"]}),
+            [".iloc[0]: metric: CIDS: expected one of blur, cids (nearest: cids)"],
+        ),
+        (
+            TABLES["meant"].set_index("question"),
+            [": question: expected a column, no index: give hypotheses.reset_index()"],
+        ),
+    ],
+)
+def test_hypotheses_that_are_refused(hypotheses, problems):
+    with pytest.raises(InputError) as error:
+        aligned(hypotheses=hypotheses)
+    assert error.value.lines() == [f"hypotheses{problem}" for problem in problems]
+
+
+@pytest.mark.parametrize(
+    ("keyword", "given", "problem"),
+    [
+        ("ratings", RATINGS.assign(rating="x"), "ratings.iloc[0]: rating: x: expected"),
+        ("ratings", "absent.csv", "absent.csv: expected a readable file"),
+        ("scores", [0.5], "scores: list: expected a pandas DataFrame, or the path"),
+        ("stories", TABLES["tags"].assign(story="a"), "stories.iloc[1]: a: expected a"),
+        (
+            "weights",
+            TABLES["weights"].assign(weight=0),
+            "weights.iloc[0]: weight: 0: expected a number above 0",
+        ),
+    ],
+)
+def test_a_wrong_table_is_named_by_its_keyword(keyword, given, problem):
+    with pytest.raises(InputError) as error:
+        aligned(**{keyword: given})
+    assert error.value.lines()[0].startswith(problem)
+
+
+def test_a_wrong_table_of_people_or_of_a_subset_is_named_so():
+    wrong = RATINGS.assign(rating="x")
+    with pytest.raises(InputError, match=r"^people\.iloc\[0\]: rating"):
+        analysis.stability(ratings=TRIALS, people=wrong)
+    with pytest.raises(InputError, match=r"^subset: score: expected a column"):
+        analysis.subset(scores=SCORES, subset=SCORES.drop(columns="score"))
+    with pytest.raises(InputError, match=r"^other_scores: score: expected a column"):
+        analysis.stability(scores=SCORES, other_scores=SCORES.drop(columns="score"))
+
+
+def test_a_subset_may_be_names_of_stories():
+    found = analysis.subset(scores=SCORES, subset=["00", "01"], name="two", resamples=0)
+    assert set(found["subset"]["subset"]) == {"two"}
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"levels": "storey"}, "levels: 'storey': expected method, story, pooled"),
+        ({"lower_is_better": "blu"}, "lower_is_better: 'blu': expected some of blur"),
+        ({"exclude_methods": ["x"]}, "exclude_methods: 'x': expected one of copy"),
+        ({"scale": (4, 0)}, "scale: (4, 0): expected the lowest and the highest"),
+        ({"scale": 4}, "scale: 4: expected the lowest and the highest rating, as in"),
+        ({"scale": (0, 1.5)}, "scale: (0, 1.5): expected the lowest and the highest"),
+        ({"scores": None}, "scores: expected a frame or a file, not None"),
+        ({"ratings": None}, "ratings, choices, rankings: expected one of them"),
+    ],
+)
+def test_a_wrong_option_is_named_as_the_keyword_it_is(options, problem):
+    with pytest.raises(OptionError) as error:
+        aligned(**options)
+    assert str(error.value).startswith(problem)
+
+
+def test_an_unknown_keyword_names_the_nearest():
+    with pytest.raises(TypeError, match=r"'resample_s'.*\(nearest: resamples"):
+        aligned(resample_s=3)
+
+
+def test_stability_takes_ratings_or_two_tables_of_scores():
+    for given in ({}, {"scores": SCORES}, {"ratings": TRIALS, "scores": SCORES}):
+        with pytest.raises(OptionError, match="expected ratings with or without"):
+            analysis.stability(**given)
+
+
+def test_every_option_of_an_analysis_is_a_keyword():
+    """A scale for each question is what studies have, which know their questions."""
+    options = {*AlignOptions.__dataclass_fields__} - {"scales"}
+    assert set(Options.__annotations__) == options | set(WIDE)
+
+
+def test_a_wide_frame():
+    wide = SCORES.pivot(index=["story", "method"], columns="metric", values="score")
+    wide = wide.reset_index().assign(family="x").rename(columns={"method": "model"})
+    found = analysis.align(
+        choices=CHOICES, scores=wide, wide=True, method_column="model", resamples=0
+    )
+    long = analysis.align(
+        choices=CHOICES, scores=SCORES.drop(columns="higher_is_better"), resamples=0
+    )
+    pd.testing.assert_frame_equal(found.verdicts, long.verdicts)
+    assert found.notes[0] == (
+        "Columns of scores that hold no numbers are left out: family."
+    )
+
+
+def test_a_papers_weights():
+    assert "core" in set(aligned(weights="vistar")["composites"]["composite"])
+    envision = set(aligned(weights="envision")["composites"]["composite"])
+    assert {"consistency", "overall"} <= envision
+
+
+def test_report_json_has_the_tables(tmp_path):
+    report = aligned()
+    report.save(tmp_path / "out", images="none", title="Mine & yours")
+    told = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
+    assert told["title"] == "Mine & yours"
+    assert list(told["tables"]) == list(report)

@@ -1,0 +1,159 @@
+"""The figure of verdicts, and figures of the page as plotly has them in Python."""
+
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from analysis.commands.alignment import align
+from analysis.options import AlignOptions
+from analysis.report import figures, plots_forest
+from analysis.report.figure_parts import Panel
+from analysis.report.plotly_figures import plotly_figure
+from tests.analysis.commands.test_alignment import study
+
+RATINGS, CHOICES, SCORES = study(n_stories=12)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    echo = RATINGS.groupby(["story", "method"])["rating"].mean().reset_index()
+    echo = echo.rename(columns={"rating": "score"}).assign(
+        metric="echo", higher_is_better=True
+    )
+    scores = SCORES[SCORES["metric"] == "blur"]
+    options = AlignOptions(resamples=50, resample="stories")
+    return align(
+        ratings=RATINGS,
+        choices=CHOICES.assign(criterion="identity"),
+        scores=pd.concat([scores, echo]),
+        options=options,
+        hypotheses=pd.DataFrame({"question": ["aesthetics"], "metric": ["echo"]}),
+    )
+
+
+def leading(found, question, metric):
+    verdicts = found.tables["verdicts"]
+    rows = verdicts[verdicts["leads"] & (verdicts["question"] == question)]
+    return rows[rows["metric"] == metric].iloc[0]
+
+
+def test_each_metric_is_a_line_with_its_interval_the_highest_on_top(tables):
+    figure = plots_forest.forest(tables.tables["verdicts"], "aesthetics")
+    assert isinstance(figure, go.Figure)
+    (trace,) = figure.data
+    assert list(figure.layout.yaxis.ticktext) == ["<b>echo</b>", "blur"]
+    row = leading(tables, "aesthetics", "echo")
+    assert row["statistic"] == "ppa_half"
+    assert trace.x[0] == pytest.approx(row["value"], abs=1e-4)
+    assert trace.error_x.array[0] == pytest.approx(row["high"] - row["value"], abs=1e-4)
+    assert trace.error_x.arrayminus[0] == pytest.approx(
+        row["value"] - row["low"], abs=1e-4
+    )
+
+
+def test_chance_and_one_annotator_are_lines_with_names(tables):
+    layout = plots_forest.forest(tables.tables["verdicts"], "aesthetics").layout
+    row = leading(tables, "aesthetics", "blur")
+    chance, ceiling = layout.shapes
+    assert (chance.x0, chance.line.dash) == (0.5, "solid")
+    assert (ceiling.x0, ceiling.line.dash) == (row["ceiling"], "dash")
+    named = {note.text: note.x for note in layout.annotations[1:]}
+    assert named == {"chance": 0.5, "one annotator": row["ceiling"]}
+
+
+def test_chance_is_shown_also_where_every_metric_is_far_above_it(tables):
+    verdicts = tables.tables["verdicts"]
+    layout = plots_forest.forest(
+        verdicts[verdicts["metric"] == "echo"], "aesthetics"
+    ).layout
+    assert leading(tables, "aesthetics", "echo")["low"] > 0.6
+    low, high = layout.xaxis.range
+    assert all(low < line.x0 < high for line in layout.shapes)
+
+
+def test_what_agrees_is_filled_and_the_rest_is_open(tables):
+    (trace,) = plots_forest.forest(tables.tables["verdicts"], "aesthetics").data
+    assert leading(tables, "aesthetics", "echo")["verdict"] == "agrees"
+    assert trace.marker.symbol == ("circle", "circle-open")
+
+
+def test_the_pointer_shows_metric_value_interval_and_n(tables):
+    (trace,) = plots_forest.forest(tables.tables["verdicts"], "aesthetics").data
+    row = leading(tables, "aesthetics", "blur")
+    value, low, high = (f"{100 * row[key]:.0f} %" for key in ("value", "low", "high"))
+    assert trace.text[1].split("<br>") == [
+        f"blur: {value}",
+        f"interval {low} to {high}",
+        f"{row['n']:.0f} pairs",
+        row["verdict"],
+    ]
+
+
+def test_two_kinds_of_answers_to_one_question_stand_beside_each_other(tables):
+    figure = plots_forest.forest(tables.tables["verdicts"], "identity")
+    assert [trace.name for trace in figure.data] == ["ratings", "choices"]
+    assert figure.layout.showlegend
+    assert {trace.marker.symbol[0].split("-")[0] for trace in figure.data} == {
+        "circle",
+        "diamond",
+    }
+
+
+def test_means_of_methods_are_led_by_their_coefficient():
+    whole = RATINGS.assign(story="").drop_duplicates(
+        ["method", "dimension", "annotator"]
+    )
+    scores = SCORES.groupby(["method", "metric"])["score"].mean().reset_index()
+    found = align(
+        ratings=whole,
+        scores=scores.assign(story=""),
+        options=AlignOptions(resamples=9),
+    )
+    layout = plots_forest.forest(found.tables["verdicts"], "identity").layout
+    assert layout.xaxis.title.text == "Kendall's tau-b over method means"
+    assert [line.x0 for line in layout.shapes] == [0.0]
+
+
+def test_a_question_that_nothing_leads_has_no_metric(tables):
+    verdicts = tables.tables["verdicts"].assign(leads=False)
+    assert plots_forest.forests(verdicts) == []
+    assert not plots_forest.forest(verdicts, "aesthetics").data[0].x
+
+
+def test_names_are_no_markup():
+    scores = SCORES.replace({"metric": {"cids": "<b>c</b>"}})
+    found = align(ratings=RATINGS, scores=scores, options=AlignOptions(resamples=0))
+    (trace,) = plots_forest.forest(found.tables["verdicts"], "identity").data
+    assert sum("&lt;b&gt;c&lt;/b&gt;: " in text for text in trace.text) == 1
+
+
+def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
+    for figure in figures.all_figures(tables.tables, tables.cells):
+        found = plotly_figure(figure.panels)
+        assert len(found.data) == sum(len(panel.data) for panel in figure.panels)
+        shapes = [s for panel in figure.panels for s in panel.layout.get("shapes", ())]
+        assert len(found.layout.shapes) == len(shapes)
+        for drawn, shape in zip(found.layout.shapes, shapes, strict=True):
+            of_panel = shape.get("yref") == "paper"
+            assert drawn.yref.endswith(" domain") == of_panel
+        assert found.layout.height > sum(panel.height for panel in figure.panels)
+        titles = [panel.title for panel in figure.panels if panel.title]
+        assert [n.text for n in found.layout.annotations][: len(titles)] == titles
+
+
+def test_a_name_stands_in_the_legend_once():
+    data = [{"type": "scatter", "name": name, "x": [1], "y": [1]} for name in "ab"]
+    panels = [Panel(title, 100, data, {"showlegend": True}) for title in ("p", "q")]
+    found = plotly_figure(panels)
+    assert [trace.showlegend for trace in found.data] == [True, True, False, False]
+    assert found.layout.showlegend
+    quiet = plotly_figure([Panel("p", 100, data, {"showlegend": False})])
+    assert not quiet.layout.showlegend
+
+
+def test_an_axis_on_the_right_stays_on_the_right():
+    data = [{"type": "scatter", "x": [0], "y": [None], "yaxis": "y2"}]
+    layout = {"yaxis2": {"overlaying": "y", "side": "right", "ticktext": ["m"]}}
+    found = plotly_figure([Panel("p", 100, data, layout)] * 2)
+    assert [trace.yaxis for trace in found.data] == ["y2", "y4"]
+    assert (found.layout.yaxis4.side, found.layout.yaxis4.ticktext) == ("right", ("m",))
