@@ -23,7 +23,7 @@ SPREAD := -n auto --dist worksteal
 BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run metrics check test lint rules types format messages bench requirements clean
+.PHONY: help setup demo run metrics check test lint rules types format messages bench wheel requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -98,6 +98,13 @@ format: $(FULL) ## rewrite code and templates in the project's format
 
 bench: $(FULL) ## time what must be fast (coverage.py and planning.py simulate: minutes)
 	@set -e; for script in design inputs analysis; do echo "== $$script"; $(BIN)/python "benchmarks/$$script.py"; done
+
+# From a copy, in which the build leaves its own files.
+wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/
+	@set -e; copy=$$(mktemp -d); trap 'rm -rf "$$copy"' EXIT; \
+	cp -R analysis "$$copy/"; cp LICENSE "$$copy/analysis/"; \
+	$(BIN)/python -m pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --no-index \
+	  --wheel-dir dist "$$copy/analysis"; ls dist/*.whl
 
 requirements: $(FULL) ## resolve pyproject.toml into the two pinned lists
 	$(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --no-annotate --no-header -q -o requirements-web.txt

@@ -1,9 +1,13 @@
 """The library by itself: what a notebook imports, and what comes along with it."""
 
+import inspect
 import subprocess
 import sys
 
+import pytest
+
 import analysis
+from analysis.notebook.calls import Options
 from tests.analysis.commands.test_alignment import study
 
 BESIDE = "{'django', 'celery', 'annotate', 'evalcore'}"
@@ -40,6 +44,43 @@ def test_every_name_of_the_face_is_the_function_of_that_name():
     assert [getattr(analysis, name).__name__ for name in analysis.__all__] == [
         *analysis.__all__
     ]
+
+
+def test_the_names_are_listed():
+    assert dir(analysis) == sorted(analysis.__all__)
+
+
+def test_no_other_name_is_there():
+    with pytest.raises(AttributeError, match="has no attribute 'algin'"):
+        _ = analysis.algin
+
+
+def test_correlation_is_the_function_also_once_the_room_of_that_name_is_loaded():
+    code = """
+import analysis, analysis.correlation.levels
+from analysis.correlation.levels import level_values
+from analysis import correlation
+print(float(analysis.correlation([[1, 2]], [[3, 4]])), correlation.__name__)
+"""
+    assert printed(code) == "1.0 correlation"
+
+
+@pytest.mark.parametrize("name", analysis.__all__)
+def test_every_name_is_documented(name):
+    """Numpydoc: what goes in, by name, and what comes back."""
+    thing = getattr(analysis, name)
+    told = inspect.getdoc(thing)
+    assert told
+    if inspect.isfunction(thing):
+        assert "\nReturns\n-------\n" in told
+        before = told.split("\nReturns\n")[0]
+        for parameter in inspect.signature(thing).parameters:
+            assert parameter in before or parameter == "options", parameter
+
+
+def test_every_option_is_documented():
+    told = inspect.getdoc(analysis.align)
+    assert [name for name in Options.__annotations__ if name not in told] == []
 
 
 def test_a_notebook_aligns_data_frames():

@@ -1,0 +1,107 @@
+"""The library alone: what its wheel holds, and what it needs."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from analysis.version import VERSION
+
+ROOT = Path(__file__).resolve().parents[2]
+LIBRARY = ROOT / "analysis"
+BUILD = tomllib.loads((LIBRARY / "pyproject.toml").read_text())
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+MODULES = sorted(LIBRARY.rglob("*.py"))
+
+
+def imported(path, *, at_once=False):
+    """Return the packages that a module imports: wherever it does, or at once."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in tree.body if at_once else ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module.partition(".")[0]
+
+
+def declared():
+    extras = BUILD["project"]["optional-dependencies"].values()
+    return [*BUILD["project"]["dependencies"], *(x for extra in extras for x in extra)]
+
+
+def test_it_declares_what_it_imports_and_nothing_else():
+    used = {name for path in MODULES for name in imported(path)}
+    others = used - set(sys.stdlib_module_names) - {"analysis"}
+    assert {re.split("[>=<]", text)[0] for text in declared()} == others
+
+
+def test_it_needs_the_versions_of_the_project():
+    assert set(declared()) <= set(PROJECT["dependencies"])
+    assert BUILD["project"]["requires-python"] == PROJECT["requires-python"]
+    assert BUILD["project"]["license"] == PROJECT["license"]
+
+
+def test_what_an_extra_brings_is_imported_only_where_it_is_used():
+    for path in MODULES:
+        assert "pyarrow" not in imported(path, at_once=True), path
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    left_out = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(LIBRARY, folder / "analysis", ignore=left_out)
+    offline = ["--no-deps", "--no-build-isolation", "--no-index", "--quiet"]
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", *offline, folder / "analysis"],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_it_holds_every_module_template_and_mark_of_types(wheel):
+    held = {
+        name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name
+    }
+    templates = (LIBRARY / "report/templates").iterdir()
+    files = [*MODULES, *templates, LIBRARY / "py.typed"]
+    assert held == {str(path.relative_to(ROOT)) for path in files}
+
+
+def test_it_has_the_version_of_the_library(wheel):
+    assert wheel.name == f"plumbline_analysis-{VERSION}-py3-none-any.whl"
+
+
+def test_a_report_is_written_from_the_wheel_alone(wheel, tmp_path):
+    """As installed: from the wheel's own files, of which templates are read."""
+    code = f"""
+import sys
+sys.path.insert(0, {str(tmp_path / "site")!r})
+import analysis, pandas as pd
+assert analysis.__file__.startswith({str(tmp_path)!r})
+cells = pd.DataFrame({{"story": list("aabb"), "method": list("xyxy")}})
+ratings = cells.assign(dimension="look", annotator="Ann", rating=[1, 2, 2, 4])
+scores = cells.assign(metric="csd", score=[0.1, 0.3, 0.2, 0.6])
+report = analysis.align(ratings=ratings, scores=scores, resamples=9)
+assert "look" in report._repr_html_()
+print(report.save("out", images="none"))
+print(sorted({{"django", "celery", "pyarrow.parquet"}} & set(sys.modules)))
+"""
+    zipfile.ZipFile(wheel).extractall(tmp_path / "site")
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.split() == ["out/report.html", "[]"]
