@@ -143,9 +143,10 @@ def _unresolved(name: str) -> str:
     if not parts:
         return ""
     module = ".".join(path.relative_to(ROOT).parts)
-    if path.is_dir():
+    file = path / "__init__.py" if path.is_dir() else _module(path)
+    defined = _definitions(ast.parse(file.read_text("utf-8")).body)
+    if path.is_dir() and parts[0] not in defined:
         return f"no module {parts[0]} in {module}"
-    defined = _definitions(ast.parse(_module(path).read_text("utf-8")).body)
     if parts[0] not in defined:
         return f"no {parts[0]} in {module}"
     owner = defined[parts[0]]

@@ -25,7 +25,11 @@ TREE = {"tests/test_documentation.py", "tests/test_structure.py"}
 FOLDERS = {
     "analysis": ["tests/analysis"],
     "annotate": ["tests/annotate"],
-    "docs": ["tests/annotate/pages/test_access.py", "tests/evalcore/metrics"],
+    "docs": [
+        "tests/annotate/pages/test_access.py",
+        "tests/evalcore/metrics",
+        "tests/test_notebooks.py",
+    ],
     "evalcore": ["tests/evalcore"],
     "fixtures": ["tests/fixtures"],
     "templates": ["tests/annotate"],

@@ -87,6 +87,7 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
     [
         "`evalcore.models.outputs.Output.twins`, `annotate.people`, `annotate.reports`",
         "`Story.outputs` and `Output.everything`",
+        "`analysis.align` and `analysis.correlation` are of the library's face",
         "`docs/`, `media.py`, `seat/shots.js`, `pyproject.toml`",
         "`<method>/gone.py`, `tests/*/gone.py`",
         "`make lint test`, `PYTHON=python3 make setup`",

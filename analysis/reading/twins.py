@@ -18,8 +18,9 @@ def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
     Parameters
     ----------
     table
-        A file, or a frame: columns story, method, twin (the kind of degradation), metric, score; perhaps
-        shot, and `original`, the score of the original by the same program.
+        A file, or a frame: columns story, method, twin (the kind of degradation),
+        metric, score; perhaps shot, and `original`, the score of the original by the
+        same program.
     metrics
         Those that have scores of originals.
 
