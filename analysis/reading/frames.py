@@ -11,7 +11,8 @@ from typing import TypeAlias
 import pandas as pd
 
 from analysis.problems import InputError, Problem
-from analysis.reading.files import LARGEST_WIDTH, read_file
+from analysis.reading.csv_files import LARGEST_WIDTH
+from analysis.reading.files import read_file
 
 # A file of any kind that `files` reads by its path, or a frame of the same columns.
 Table: TypeAlias = pd.DataFrame | PathLike[str] | str

@@ -321,8 +321,8 @@ def _as_html(
         )
     )
     # Indentation is a fifth of what a page with many metrics shows.
-    shown, script, rest = page.partition("<script>")
-    return re.sub(r"\n\s+", "\n", shown) + script + rest
+    head, script, rest = page.partition("<script>")
+    return re.sub(r"\n\s+", "\n", head) + script + rest
 
 
 def _computed(analysis: Analysis) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import logging
 import re
 import zipfile
 from pathlib import Path
+from typing import Any
 
 from django.http import (
     FileResponse,
@@ -205,7 +206,7 @@ def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     """Show what differs between two reports, the last two unless others are named."""
     done = study.reports.filter(state=Report.State.DONE)
     finished = list(done.select_related("view"))
-    context: dict[str, object] = {"finished": finished}
+    context: dict[str, Any] = {"finished": finished}
     if len(finished) > 1:
         before, after = (
             _get_report(study, _number(request.GET.get(name) or str(usual.pk)))
