@@ -41,6 +41,7 @@ class Options(TypedDict, total=False):
     resample: str | None
     confidence: float
     seed: int
+    figures: str
 
 
 class Call:

@@ -1,30 +1,27 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeAlias, Unpack
+from typing import Any, Unpack
 
 import pandas as pd
 
 from analysis.commands import alignment, planning
-from analysis.commands.given_tables import (
-    declared_metrics,
-    known_composites,
-    turned,
+from analysis.commands.given_tables import turned
+from analysis.notebook.calls import Call, Options, is_path, keywords, names
+from analysis.notebook.further_tables import (
+    Composites,
+    Hypotheses,
+    composite_parts,
+    hypothesis_rows,
+    tag_rows,
+    twin_rows,
 )
-from analysis.notebook.calls import Call, Options, is_path, keywords, named, names
 from analysis.notebook.reports import Report
 from analysis.options import OptionError, silent
 from analysis.planning.best_subset import SIZES
-from analysis.problems import InputError, Problem
-from analysis.rankings.composite_weights import Composite
 from analysis.reading.frames import Table
-from analysis.reading.story_tags import read_stories
-from analysis.reading.twins import read_twins
-
-# Question to the metric, or the metrics, that are declared to measure it.
-Hypotheses: TypeAlias = Mapping[str, str | Sequence[str]] | Table
 
 
 def align(
@@ -35,14 +32,14 @@ def align(
     scores: Table,
     stories: Table | None = None,
     hypotheses: Hypotheses | None = None,
-    composites: Mapping[str, object] | PathLike[str] | str | None = None,
+    composites: Composites | None = None,
     twins: Table | None = None,
     lower_is_better: Sequence[str] | str = (),
     **options: Unpack[Options],
 ) -> Report:
     """Compare every metric with people.
 
-    Every table is a DataFrame, or the path of a file (docs/inputs.md); its
+    Every table is a DataFrame, or the path of a file (``docs/inputs.md``); its
     columns are those of ``docs/tables.md``. Frames are checked as files are and stay
     as they are; their index says nothing.
 
@@ -131,15 +128,15 @@ def align(
         )
         answers = call.tables("ratings", "choices", "rankings")
         scored = turned(call.required("scores"), names(lower_is_better))
-        tags = _tags(stories)
-        made = _composites(composites, answers, scored, tags)
+        tags = tag_rows(stories)
+        made = composite_parts(composites, answers, scored, tags)
         found = alignment.align(
             **answers,
             scores=scored,
             tags=tags,
             composites=made,
-            twins=_twins(twins, scored),
-            hypotheses=_hypotheses(hypotheses, answers, scored, made),
+            twins=twin_rows(twins, scored),
+            hypotheses=hypothesis_rows(hypotheses, answers, scored, made),
             options=call.options,
             progress=silent,
         )
@@ -358,67 +355,3 @@ def stability(
 def _stem(table: Any, name: str) -> str:
     """Return what a judge is called: its file, or the keyword of its frame."""
     return Path(table).stem if is_path(table) else name
-
-
-def _tags(stories: Table | None) -> pd.DataFrame | None:
-    if stories is None:
-        return None
-    with named(stories, "stories"):
-        return read_stories(stories)
-
-
-def _composites(
-    given: Any,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
-    tags: pd.DataFrame | None,
-) -> tuple[Composite, ...]:
-    if given is None:
-        return ()
-    if not isinstance(given, Mapping):
-        given = Path(given)
-    with named(given, "composites"):
-        return known_composites(given, answers, scores, tags)
-
-
-def _twins(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
-    if twins is None:
-        return None
-    with named(twins, "twins"):
-        return read_twins(twins, set(scores["metric"].astype(str)))
-
-
-def _hypotheses(
-    given: Any,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
-    composites: tuple[Composite, ...],
-) -> pd.DataFrame | None:
-    if given is None:
-        return None
-    table, rows = given, []
-    if isinstance(given, Mapping):
-        table = _hypothesis_rows(given)
-        rows = [_of(question) for question in table["question"]]
-    with named(given, "hypotheses", rows):
-        return declared_metrics(table, answers, scores, composites)
-
-
-def _hypothesis_rows(given: Mapping[Any, Any]) -> pd.DataFrame:
-    """Return question and metric, one row a hypothesis, of each question's metrics."""
-    problems = [
-        Problem(_of(question), "a metric, or a list of metrics", value=repr(metrics))
-        for question, metrics in given.items()
-        if not metrics or not isinstance(metrics, str | list | tuple)
-    ]
-    if problems:
-        raise InputError(problems)
-    return pd.DataFrame(
-        [(question, m) for question, own in given.items() for m in names(own)],
-        columns=["question", "metric"],
-    )
-
-
-def _of(question: object) -> str:
-    """Return where the hypotheses of a question stand."""
-    return f"hypotheses[{question!r}]"

@@ -24,8 +24,6 @@ from analysis.result_tables.contract import Analysis
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-# On the page the coefficients of all levels have this name.
-COEFFICIENTS = "coefficients"
 IMAGES = {"svg": "svg", "png": "png", "none": ""}
 
 
@@ -186,7 +184,5 @@ class Report:
         verdicts = self._found.tables.get("verdicts")
         found = [] if verdicts is None else plots_forest.forests(verdicts)
         drawn = {figure.key: figure.panels for figure in found}
-        for figure in figures.all_figures(self._found.tables, self._found.cells):
-            name = COEFFICIENTS if figure.key == plots_forest.KEY else figure.key
-            drawn[name] = figure.panels
-        return drawn
+        every = figures.all_figures(self._found.tables, self._found.cells, more=True)
+        return drawn | {figure.key: figure.panels for figure in every}

@@ -336,14 +336,14 @@ def _why_unknown(
     """Return what would be right instead of a part; empty where it is right."""
     name, tag = split_part(part, names)
     if name not in names:
-        return f"{over}: {one_of(name, names)}"
+        return one_of(name, names)
     column, _, value = tag.partition("=")
     if not tag or tags is None or value in tags.get(column, ()):
         return ""
     having = [column for column, values in tags.items() if tag in values]
     if not having:
         values = {value for own in tags.values() for value in own}
-        return f"behind {AT} {one_of(value or tag, values)}"
+        return f"a tag behind {AT}: {one_of(value or tag, values)}"
     if len(having) > 1:
         return " or ".join(f"{name}{AT}{column}={tag}" for column in having)
     return ""

@@ -78,7 +78,7 @@ def forests(
     if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
         caption += f" The {MOST_ROWS} highest metrics are drawn; the table has all."
     return figure_of(
-        "forest",
+        "coefficients",
         SECTION,
         f"Agreement with people ({COEFFICIENT_NAMES[name]})",
         caption,

@@ -154,7 +154,7 @@ def test_axe_finds_nothing_and_nothing_overflows(opened, scheme):
     assert violations(opened) == []
 
 
-FIRST_TICK = "document.querySelector('#forest-0 .xtick text')"
+FIRST_TICK = "document.querySelector('#coefficients-0 .xtick text')"
 
 
 def contrast(one, other):
@@ -174,7 +174,7 @@ def luminance(colour):
 @pytest.mark.browser
 def test_ink_follows_the_scheme(opened):
     draw_all(opened)
-    text = opened.locator("#forest-0 .xtick text").first
+    text = opened.locator("#coefficients-0 .xtick text").first
     light = text.evaluate("e => getComputedStyle(e).fill")
     opened.emulate_media(color_scheme="dark")
     wait(opened, f"getComputedStyle({FIRST_TICK}).fill !== '{light}'")
@@ -188,7 +188,7 @@ def test_a_figure_is_saved_as_svg_from_the_sandboxed_page(opened):
     opened.locator("#metrics > summary").click()
     with opened.expect_download() as waiting:
         opened.get_by_role("button", name="Save as SVG: Agreement with people").click()
-    assert waiting.value.suggested_filename == "forest.svg"
+    assert waiting.value.suggested_filename == "coefficients.svg"
     text = Path(waiting.value.path()).read_text(encoding="utf-8")
     assert text.startswith("<svg")
     assert "&lt;b&gt;" not in text

@@ -38,9 +38,8 @@ TABLES = {
         {"story": [f"{k:02d}" for k in range(6)], "kind": list("ababab")}
     ),
     "meant": pd.DataFrame({"question": ["identity"], "metric": ["cids"]}),
-    "weights": pd.DataFrame(
-        {"composite": "all", "part": ["identity", "aesthetics"], "weight": [1, 2]}
-    ),
+    "worse": SCORES.assign(twin="blurred", score=SCORES["score"] - 0.1),
+    "made": {"all": {"over": "questions", "weights": {"identity": 1, "aesthetics": 2}}},
 }
 # A command, its tables by keyword, and its other keywords.
 CALLS = [
@@ -48,7 +47,8 @@ CALLS = [
         "align",
         {
             **{"ratings": "ratings", "scores": "scores", "choices": "choices"},
-            **{"stories": "tags", "hypotheses": "meant", "weights": "weights"},
+            **{"stories": "tags", "hypotheses": "meant"},
+            **{"composites": "made", "twins": "worse"},
         },
         {"scale": (0, 4), "levels": ("story",), "lower_is_better": ("cids",)},
     ),
@@ -72,6 +72,18 @@ def written(keyword, value):
     return [option, text]
 
 
+def stored(name, folder, called=""):
+    """Write a table, or composites, as a file; return its path."""
+    table = TABLES[name]
+    if isinstance(table, dict):
+        path = folder / f"{called or name}.json"
+        path.write_text(json.dumps({"composites": table}))
+    else:
+        path = folder / f"{called or name}.csv"
+        table.to_csv(path, index=False)
+    return path
+
+
 def contents(folder):
     """Return what lies in a folder, without the row that tells the call."""
     found = {}
@@ -91,9 +103,7 @@ def test_files_give_what_the_command_writes(
     tmp_path, monkeypatch, command, tables, further
 ):
     monkeypatch.chdir(tmp_path)
-    for name in tables.values():
-        TABLES[name].to_csv(f"{name}.csv", index=False)
-    paths = {keyword: f"{name}.csv" for keyword, name in tables.items()}
+    paths = {keyword: stored(name, tmp_path).name for keyword, name in tables.items()}
     options = further | {"resamples": 9}
     line = [w for k, v in (paths | options).items() for w in written(k, v)]
     assert main([command, *line, "--images", "none", "--out", "command"]) == 0
@@ -108,11 +118,11 @@ def test_files_give_what_the_command_writes(
 @pytest.mark.parametrize(("command", "tables", "further"), CALLS)
 def test_frames_give_the_tables_of_their_files(tmp_path, command, tables, further):
     frames = {keyword: TABLES[name] for keyword, name in tables.items()}
-    paths = {}
-    for keyword, frame in frames.items():
-        # Judges are called as their files are.
-        paths[keyword] = tmp_path / f"{keyword}.csv"
-        frame.to_csv(paths[keyword], index=False)
+    # Judges are called as their files are.
+    paths = {
+        keyword: stored(name, tmp_path, called=keyword)
+        for keyword, name in tables.items()
+    }
     function = getattr(analysis, command)
     found = function(**frames, **further, resamples=9)
     expected = function(**paths, **further, resamples=9)
@@ -208,9 +218,14 @@ def test_hypotheses_that_are_refused(hypotheses, problems):
         ("scores", [0.5], "scores: list: expected a pandas DataFrame, or the path"),
         ("stories", TABLES["tags"].assign(story="a"), "stories.iloc[1]: a: expected a"),
         (
-            "weights",
-            TABLES["weights"].assign(weight=0),
-            "weights.iloc[0]: weight: 0: expected a number above 0",
+            "composites",
+            {"all": {"over": "questions", "weights": {"identty": 1}}},
+            "composites: all: identty: expected one of aesthetics, identity",
+        ),
+        (
+            "twins",
+            TABLES["worse"].assign(metric="cid"),
+            "twins.iloc[0]: metric: cid: expected one of",
         ),
     ],
 )
@@ -284,12 +299,6 @@ def test_a_wide_frame():
     assert found.notes[0] == (
         "Columns of scores that hold no numbers are left out: family."
     )
-
-
-def test_a_papers_weights():
-    assert "core" in set(aligned(weights="vistar")["composites"]["composite"])
-    envision = set(aligned(weights="envision")["composites"]["composite"])
-    assert {"consistency", "overall"} <= envision
 
 
 def test_report_json_has_the_tables(tmp_path):

@@ -136,12 +136,12 @@ def test_a_file_without_composites_or_without_sense_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("part", "over", "right"),
     [
-        ("hwqp", "metrics", "one of the metrics (did you mean hwpq?)"),
-        ("HWPQ@SF", "metrics", "one of the metrics (did you mean hwpq?)"),
-        ("look", "metrics", "one of the metrics (csd@paper, hwpq)"),
-        ("hwpq", "questions", "one of the questions (look)"),
-        ("hwpq@sf", "metrics", "a tag of some story behind @ (did you mean SF?)"),
-        ("hwpq@role=SF", "metrics", "a tag of some story behind @ (did you mean SF?)"),
+        ("hwqp", "metrics", "one of csd@paper, hwpq (nearest: hwpq)"),
+        ("HWPQ@SF", "metrics", "one of csd@paper, hwpq (nearest: hwpq)"),
+        ("look", "metrics", "one of csd@paper, hwpq"),
+        ("hwpq", "questions", "one of look"),
+        ("hwpq@sf", "metrics", "a tag behind @: one of GD, MA, SF (nearest: SF)"),
+        ("hwpq@role=SF", "metrics", "a tag behind @: one of GD, MA, SF (nearest: SF)"),
         ("hwpq@MA", "metrics", "hwpq@angle=MA or hwpq@role=MA"),
     ],
 )

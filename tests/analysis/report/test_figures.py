@@ -352,7 +352,7 @@ def test_a_question_more_does_not_count_an_output_twice():
 
 def test_bars_of_the_forest_reach_from_low_to_high():
     rows = correlations({}, {"level": "pooled", "low": NAN, "high": NAN})
-    plot = drawn(figures(correlations=rows)["forest"])
+    plot = drawn(figures(correlations=rows)["coefficients"])
     by_level = {trace["name"]: trace for trace in plot["data"]}
     assert by_level["story level"]["error_x"]["array"] == [0.1]
     assert by_level["story level"]["error_x"]["arrayminus"] == [0.3]
@@ -361,7 +361,7 @@ def test_bars_of_the_forest_reach_from_low_to_high():
 
 def test_levels_of_a_metric_stand_apart_in_one_order():
     rows = correlations(*[{"level": level} for level in ("pooled", "method", "story")])
-    plot = drawn(figures(correlations=rows)["forest"])
+    plot = drawn(figures(correlations=rows)["coefficients"])
     assert [trace["name"] for trace in plot["data"]] == [
         "method level",
         "story level",
@@ -374,7 +374,7 @@ def test_levels_of_a_metric_stand_apart_in_one_order():
 
 
 def test_the_level_is_named_even_if_it_is_the_only_one():
-    layout = drawn(figures(correlations=correlations({}))["forest"])["layout"]
+    layout = drawn(figures(correlations=correlations({}))["coefficients"])["layout"]
     assert layout["showlegend"] is True
 
 
@@ -388,7 +388,7 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
             "high": [0.95],
         }
     )
-    figure = figures(correlations=correlations({}), agreement=agreement)["forest"]
+    figure = figures(correlations=correlations({}), agreement=agreement)["coefficients"]
     layout = drawn(figure)["layout"]
     low, high = layout["xaxis"]["range"]
     assert -0.1 < low < 0
@@ -409,14 +409,14 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
     ],
 )
 def test_the_caption_speaks_of_what_is_drawn(change, said):
-    assert figures(correlations=correlations(change))["forest"].caption == said
+    assert figures(correlations=correlations(change))["coefficients"].caption == said
 
 
 def test_declared_metrics_are_bold():
     table = correlations({"low": NAN, "high": NAN})
     row = table.iloc[0]
     meant = pd.DataFrame({"question": [row["dimension"]], "metric": [row["metric"]]})
-    figure = figures(correlations=table, hypotheses=meant)["forest"]
+    figure = figures(correlations=table, hypotheses=meant)["coefficients"]
     assert figure.caption == (
         "Right of 0 means agreement. Metrics in bold were declared to measure this "
         "question."
@@ -571,12 +571,12 @@ def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
             assert "<" not in panel.plot
             text = json.dumps(drawn(figure, i))
             assert name not in text.replace(escaped, "")
-    assert escaped in found["forest"].panels[0].plot.replace("\\u003c", "<")
+    assert escaped in found["coefficients"].panels[0].plot.replace("\\u003c", "<")
 
 
 def test_numbers_as_names_stay_names():
     figure = figures(correlations=correlations({"metric": "1"}, {"metric": "10"}))
-    assert drawn(figure["forest"])["layout"]["yaxis"]["ticktext"] == ["1", "10"]
+    assert drawn(figure["coefficients"])["layout"]["yaxis"]["ticktext"] == ["1", "10"]
 
 
 def test_long_names_that_begin_alike_stay_two_rows():
@@ -669,7 +669,7 @@ def test_of_many_points_the_ends_and_the_odd_ones_have_names():
 
 def test_many_rows_are_cut_and_the_caption_says_so():
     rows = correlations(*[{"metric": f"k{i}"} for i in range(MOST_ROWS + 1)])
-    figure = figures(correlations=rows)["forest"]
+    figure = figures(correlations=rows)["coefficients"]
     assert len(drawn(figure)["layout"]["yaxis"]["tickvals"]) == MOST_ROWS
     assert f"The {MOST_ROWS} highest metrics are drawn" in figure.caption
 
