@@ -165,14 +165,22 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 
     The way back to the study stands in the page only; the file does without.
     """
-    from analysis.report.content_security import content_security_policy
-
     report = _get_report(study, pk)
     path = building.folder(report) / "report.html"
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
     bar = render_to_string("reports/_bar.html", {"study": study, "report": report})
+    return page_of_report(html, bar)
+
+
+def page_of_report(html: str, bar: str = "") -> HttpResponse:
+    """Return the page of a report under a policy that admits its own scripts only.
+
+    `bar` stands above its heading.
+    """
+    from analysis.report.content_security import content_security_policy
+
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
     response["Content-Security-Policy"] = (
