@@ -16,6 +16,8 @@ KNOWN_LEVELS = (*LEVELS, "within_method")
 EPSILONS = ("heldout", "insample", "0")
 # Figures of the questions that people ask, or every figure there is.
 FIGURES = ("main", "all")
+# What sentences, headings and figures are written in.
+LANGUAGES = ("en", "zh-Hans")
 PARTS = ("stories", "methods", "annotators", "units")
 
 
@@ -68,6 +70,8 @@ class AlignOptions:
     figures
         ``"main"``, or ``"all"``: weighted metrics, each annotator, composites and
         profiles are drawn too.
+    language
+        Of sentences, headings and figures: one of `LANGUAGES`.
     """
 
     exclude_methods: tuple[str, ...] = ()
@@ -83,6 +87,7 @@ class AlignOptions:
     confidence: float = 0.95
     seed: int = 0
     figures: str = "main"
+    language: str = "en"
 
     def __post_init__(self) -> None:
         """Refuse values that no analysis knows."""
@@ -90,6 +95,7 @@ class AlignOptions:
         check_known("--coefficients", self.coefficients, KNOWN_COEFFICIENTS)
         check_known("--epsilon", (self.epsilon,), EPSILONS)
         check_known("--figures", (self.figures,), FIGURES)
+        check_known("--language", (self.language,), LANGUAGES)
         if not 0 < self.confidence < 1:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"

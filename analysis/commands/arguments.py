@@ -12,6 +12,7 @@ from analysis.options import (
     FIGURES,
     KNOWN_COEFFICIENTS,
     KNOWN_LEVELS,
+    LANGUAGES,
     LEVELS,
 )
 
@@ -62,7 +63,13 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
 
 
 def add_figures(parser: argparse.ArgumentParser) -> None:
-    """Add which figures are drawn, and whether they are written as files."""
+    """Add the language, which figures are drawn, and whether they become files."""
+    parser.add_argument(
+        "--language",
+        choices=LANGUAGES,
+        default="en",
+        help="of sentences, headings and figures; default en",
+    )
     parser.add_argument(
         "--figures",
         choices=FIGURES,

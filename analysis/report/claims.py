@@ -12,7 +12,6 @@ from functools import partial
 
 import pandas as pd
 
-from analysis.printing import counted
 from analysis.report.claims_methods import leader_claims, rated_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
@@ -34,6 +33,7 @@ from analysis.report.claims_planning import (
     variance_claims,
 )
 from analysis.report.claims_strata import needed_limits, stratum_claims
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.sections import SECTIONS
 from analysis.report.twin_claims import twin_claims
 from analysis.report.verdict_claims import tie_claims, verdict_claims
@@ -44,16 +44,17 @@ from analysis.report.wording import (
     first_row,
     interval,
     number,
-    some_have,
 )
 from analysis.verdicts import FEW_METHODS
 
 # The statistic that tells how well people agree, the first one there is.
-AGREEING = {
-    "alpha_ordinal": "ordinal alpha",
-    "alpha_nominal": "nominal alpha",
-    "kendall_between_annotators": "Kendall's tau of two annotators",
-}
+AGREEING = texts(
+    {
+        "alpha_ordinal": "ordinal alpha",
+        "alpha_nominal": "nominal alpha",
+        "kendall_between_annotators": "Kendall's tau of two annotators",
+    }
+)
 ResultTables = Mapping[str, pd.DataFrame]
 # What is said of a section of the page, in reading order.
 SectionTexts = tuple[str, Iterable[ClaimText]]
@@ -100,8 +101,8 @@ def both(tables: ResultTables, confidence: float) -> Said:
     if "sanity" in tables:
         verdicts += tuple((False, text) for text in twin_claims(tables["sanity"]))
     sections: dict[str, tuple[ClaimText, ...]] = dict.fromkeys(SECTIONS, ())
-    for key, texts in (*_claims(tables, confidence), *_limits(tables)):
-        sections[key] += tuple(texts)
+    for key, found in (*_claims(tables, confidence), *_limits(tables)):
+        sections[key] += tuple(found)
     return Said(verdicts, sections)
 
 
@@ -155,13 +156,13 @@ def _limits(tables: ResultTables) -> Iterator[SectionTexts]:
     if "needed" in tables:
         yield "planning", _not_shown(needed_limits(tables["needed"]))
     if _have_intervals(tables):
-        text = (
+        text = say(
             "Intervals come from this study's own answers; they say nothing "
             "about stories or methods of another kind."
         )
         yield "planning", [(False, text)]
     elif any("low" in table for table in tables.values()):
-        text = (
+        text = say(
             "No interval was computed: how far any of these values would move with "
             "other stories, methods or annotators is not known."
         )
@@ -189,10 +190,11 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     ]
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
     if 1 < most < FEW_STORIES:
-        yield (
-            f"Only {most} stories: intervals of means, ranks and agreement, which "
-            "resample them, are too narrow with so few, so what stands clear of its "
-            "limit by little is open."
+        yield say(
+            "Only {stories}: intervals of means, ranks and agreement, which resample "
+            "them, are too narrow with so few, so what stands clear of its limit by "
+            "little is open.",
+            stories=counted(most, "story"),
         )
 
 
@@ -205,41 +207,59 @@ def _people(agreement: pd.DataFrame) -> Iterator[ClaimText]:
         if math.isnan(alpha["value"]):
             undefined.setdefault(str(alpha["reason"]), []).append(str(question))
             continue
-        evidence = (
-            f"{AGREEING[name]} {number(alpha['value'])}"
-            f"{interval(alpha)} ({counted(alpha['n_annotators'], 'annotator')}, "
-            f"{counted(alpha['n_units'], 'unit')} with two or more answers)"
+        evidence = say(
+            "{value} ({annotators}, {units} with two or more answers)",
+            value=f"{say(AGREEING[name])} {number(alpha['value'])}{interval(alpha)}",
+            annotators=counted(alpha["n_annotators"], "annotator"),
+            units=counted(alpha["n_units"], "unit"),
         )
         if math.isnan(alpha["low"]):
-            evidence = f"for want of an interval: {evidence}"
+            evidence = say("for want of an interval: {evidence}", evidence=evidence)
         shown = bool(alpha["low"] > 0)
         told.append((shown, str(question), float(alpha["value"]), evidence))
-    yield from _agreeing([one for one in told if one[0]], "people agree")
-    yield from _agreeing(
-        [one for one in told if not one[0]], "people are not shown to agree"
-    )
+    for shown in (True, False):
+        yield from _agreeing([one for one in told if one[0] == shown], shown=shown)
     for reason, questions in undefined.items():
-        listed = ", ".join(questions)
         yield (
             False,
-            f"{listed}: agreement of people beyond chance is undefined, since "
-            f"{reason}.",
+            say(
+                "{questions}: agreement of people beyond chance is undefined, since "
+                "{reason}.",
+                questions=listed(questions),
+                reason=reason,
+            ),
         )
 
 
 def _agreeing(
-    told: list[tuple[bool, str, float, str]], does: str
+    told: list[tuple[bool, str, float, str]], *, shown: bool
 ) -> Iterator[ClaimText]:
     if len(told) <= MOST_SENTENCES:
-        for shown, question, _value, evidence in told:
-            yield shown, f"{question}: {does} beyond chance, {evidence}."
+        for _shown, question, _value, evidence in told:
+            text = say(
+                "{question}: people agree beyond chance, {evidence}."
+                if shown
+                else "{question}: people are not shown to agree beyond chance, "
+                "{evidence}.",
+                question=question,
+                evidence=evidence,
+            )
+            yield shown, text
         return
     low, high = min(told, key=lambda one: one[2]), max(told, key=lambda one: one[2])
-    yield (
-        low[0],
-        f"{does.capitalize()} beyond chance in {len(told)} questions, from {low[1]}, "
-        f"{low[3]}, to {high[1]}, {high[3]}.",
+    text = say(
+        "People agree beyond chance in {n} questions, from {low}, {low_evidence}, to "
+        "{high}, {high_evidence}."
+        if shown
+        else "People are not shown to agree beyond chance in {n} questions, from "
+        "{low}, {low_evidence}, to {high}, {high_evidence}.",
+        n=len(told),
+        low=low[1],
+        low_evidence=low[3],
+        high=high[1],
+        high_evidence=high[3],
     )
+    yield shown, text
 
 
 def _few_methods(tables: ResultTables) -> Iterator[str]:
@@ -249,9 +269,10 @@ def _few_methods(tables: ResultTables) -> Iterator[str]:
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < FEW_METHODS:
-        yield (
-            f"Only {counted(methods, 'method')}: a coefficient over method means is "
-            "nearly uninformative, whatever its value."
+        yield say(
+            "Only {methods}: a coefficient over method means is nearly uninformative, "
+            "whatever its value.",
+            methods=counted(methods, "method"),
         )
 
 
@@ -259,16 +280,23 @@ def _coefficient_limits(correlations: pd.DataFrame) -> Iterator[str]:
     known = correlations[correlations["low"].notna()]
     around = int(((known["low"] <= 0) & (known["high"] >= 0)).sum())
     if around:
-        yield (
-            f"{some_have(around, len(known), 'coefficient')} an interval that "
-            "includes 0."
+        yield say(
+            "{n} of {total} has an interval that includes 0."
+            if around == 1
+            else "{n} of {total} have an interval that includes 0.",
+            n=around,
+            total=counted(len(known), "coefficient"),
         )
     off = int(
         ((known["value"] < known["low"]) | (known["value"] > known["high"])).sum()
     )
     if off:
-        yield (
-            f"{some_have(off, len(known), 'coefficient')} an interval that does not "
-            "hold it: resamples of few clusters are noisier than the study itself, so "
-            "draw other clusters."
+        yield say(
+            "{n} of {total} has an interval that does not hold it: resamples of few "
+            "clusters are noisier than the study itself, so draw other clusters."
+            if off == 1
+            else "{n} of {total} have an interval that does not hold it: resamples of "
+            "few clusters are noisier than the study itself, so draw other clusters.",
+            n=off,
+            total=counted(len(known), "coefficient"),
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import counted
+from analysis.report.language import counted, listed, say
 from analysis.report.wording import ClaimText, first_row, number
 
 
@@ -20,19 +20,43 @@ def rated_claims(board: pd.DataFrame) -> Iterator[ClaimText]:
         leading = sorted(known.loc[known["mean_rank"] == 1, "method"])
         mean = number(first["mean"])
         if len(leading) > 1:
-            names = ", ".join(leading)
-            yield False, f"{question}: {names} share the highest mean rating, {mean}."
+            text = say(
+                "{question}: {methods} share the highest mean rating, {mean}.",
+                question=question,
+                methods=listed(leading),
+                mean=mean,
+            )
+            yield False, text
             continue
         if not math.isnan(first["mean_low"]):
             mean += f" [{number(first['mean_low'])}, {number(first['mean_high'])}]"
-        text = f"{question}: {first['method']} has the highest mean rating, {mean}"
+        text = say(
+            "{question}: {method} has the highest mean rating, {mean}",
+            question=question,
+            method=first["method"],
+            mean=mean,
+        )
         low, high = first["mean_rank_low"], first["mean_rank_high"]
-        if pd.isna(low) or pd.isna(high):
-            yield False, f"{text}, but its rank has no interval."
-        elif low == high == 1:
-            yield True, f"{text}, and is shown to be ahead of every other method."
-        else:
-            yield False, f"{text}, but its rank may be {low:.0f} to {high:.0f}."
+        yield _settled(text, low, high) or (
+            False,
+            say(
+                "{first}, but its rank may be {low} to {high}.",
+                first=text,
+                low=f"{low:.0f}",
+                high=f"{high:.0f}",
+            ),
+        )
+
+
+def _settled(text: str, low: Any, high: Any) -> ClaimText | None:
+    """Say that a rank has no interval, or that it is the first; else nothing."""
+    if pd.isna(low) or pd.isna(high):
+        return False, say("{first}, but its rank has no interval.", first=text)
+    if low == high == 1:
+        return True, say(
+            "{first}, and is shown to be ahead of every other method.", first=text
+        )
+    return None
 
 
 def leader_claims(
@@ -49,26 +73,41 @@ def leader_claims(
         if len(leading) > 1:
             yield (
                 False,
-                f"{criterion}: no method stands first alone; {', '.join(leading)} "
-                f"share the first place with a rating of {_rating(first)}.",
+                say(
+                    "{question}: no method stands first alone; {methods} share the "
+                    "first place with a rating of {rating}.",
+                    question=criterion,
+                    methods=listed(leading),
+                    rating=_rating(first),
+                ),
             )
             continue
-        text = (
-            f"{criterion}: {first['method']} stands first with a rating of "
-            f"{_rating(first)} from {counted(first[n], noun)}"
+        values = {
+            "question": criterion,
+            "method": first["method"],
+            "rating": _rating(first),
+            "answers": counted(first[n], noun),
+        }
+        text = say(
+            "{question}: {method} stands first with a rating of {rating} from "
+            "{answers}",
+            **values,
         )
         low, high = first["rank_low"], first["rank_high"]
-        if pd.isna(low) or pd.isna(high):
-            yield False, f"{text}, but its rank has no interval."
-        elif low == high == 1:
-            yield True, f"{text}, and is shown to be ahead of every other method."
+        if settled := _settled(text, low, high):
+            yield settled
         else:
+            ranks = {"low": f"{low:.0f}", "high": f"{high:.0f}"}
             unsettled.append(
-                f"{criterion} ({first['method']} {_rating(first)}, rank {low:.0f} to "
-                f"{high:.0f}, {counted(first[n], noun)})"
+                say(
+                    "{question} ({method} {rating}, rank {low} to {high}, {answers})",
+                    **values,
+                    **ranks,
+                )
             )
     if unsettled:
-        yield False, f"The first place is not settled in {', '.join(unsettled)}."
+        names = listed(unsettled)
+        yield False, say("The first place is not settled in {names}.", names=names)
 
 
 def _rating(row: Mapping[str, Any]) -> str:

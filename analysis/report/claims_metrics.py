@@ -9,6 +9,7 @@ from analysis.report.figure_layout import (
     metric_ranks,
     of_ratings,
 )
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import nth
 from analysis.verdicts import AGREES, COEFFICIENTS
 
@@ -18,14 +19,16 @@ FLIP = 3
 INSIDE = "story τ"
 # The way that leads a question, or else the first of these.
 LEADING = ("PPA half", "method τ")
-WAYS = {
-    "method τ": "over method means",
-    INSIDE: "inside stories",
-    "pooled τ": "over all cells together",
-    "within methods τ": "within methods",
-    "PPA half": "by pairwise accuracy (half)",
-    "acc_eq": "by acc_eq",
-}
+WAYS = texts(
+    {
+        "method τ": "over method means",
+        INSIDE: "inside stories",
+        "pooled τ": "over all cells together",
+        "within methods τ": "within methods",
+        "PPA half": "by pairwise accuracy (half)",
+        "acc_eq": "by acc_eq",
+    }
+)
 
 
 def flip_limits(
@@ -49,10 +52,18 @@ def flip_limits(
         moved = [c for c in places if places[c] >= FLIP]
         if not moved:
             continue
-        elsewhere = ", ".join(f"{nth(places[c], len(ranks))} {WAYS[c]}" for c in moved)
-        yield (
-            f"{question}: which metric is best depends on how one asks: {best} stands "
-            f"first of {len(ranks)} {WAYS[str(main)]}, but {elsewhere}."
+        elsewhere = (
+            say("{place} {way}", place=nth(places[c], len(ranks)), way=say(WAYS[c]))
+            for c in moved
+        )
+        yield say(
+            "{question}: which metric is best depends on how one asks: {metric} stands "
+            "first of {n} {way}, but {elsewhere}.",
+            question=question,
+            metric=best,
+            n=len(ranks),
+            way=say(WAYS[str(main)]),
+            elsewhere=listed(elsewhere),
         )
 
 
@@ -63,15 +74,18 @@ def coverage_limits(tables: ResultTables) -> Iterator[str]:
         few = here[here["n_groups"] < stories / 2]
         if few.empty:
             continue
-        listed = ", ".join(
+        metrics = (
             f"{metric} {n:.0f}"
             for metric, n in zip(few["metric"], few["n_groups"], strict=True)
         )
-        yield (
-            f"{name}: inside stories, a metric that gives all methods of a story the "
-            f"same score has no coefficient there. Of {stories:.0f} stories these are "
-            f"defined in fewer than half: {listed}. Their coefficients say nothing of "
-            "the others, and are not over the same stories as one another."
+        yield say(
+            "{question}: inside stories, a metric that gives all methods of a story "
+            "the same score has no coefficient there. Of {stories} these are defined "
+            "in fewer than half: {metrics}. Their coefficients say nothing of the "
+            "others, and are not over the same stories as one another.",
+            question=name,
+            stories=counted(stories, "story"),
+            metrics=listed(metrics),
         )
 
 
@@ -100,7 +114,7 @@ def selection_limits(verdicts: pd.DataFrame) -> Iterator[str]:
         for _, rows in explored.groupby(["question", "source"])
     ]
     if any(named):
-        yield (
+        yield say(
             "A metric that is named as the highest of several was chosen by the same "
             "data that show its value: expect it to be somewhat lower in another "
             "study. Its p-value is adjusted for that (Holm), its interval is not."

@@ -6,16 +6,16 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import counted
 from analysis.reading.scores import BASELINES
+from analysis.report.language import counted, listed, say
 from analysis.report.verdict_claims import named_metric
 from analysis.report.wording import (
+    ANSWERS,
     ClaimText,
     first_row,
     is_clear,
     per_cent,
     records,
-    some_have,
 )
 
 CHANCE = 0.5
@@ -37,32 +37,50 @@ def human_pair_claims(
             continue
         person, named = first_row(one), first_row(metrics)
         points = -100 * named["difference"], -100 * named["difference_high"]
-        text = (
-            f"{question}: one annotator predicts the others in "
-            f"{per_cent(person['value'], person['low'], person['high'])} of "
-            f"{counted(person['n'], 'judgement')} of pairs (ties half), "
-            f"{named['metric']} in "
-            f"{per_cent(named['value'], named['low'], named['high'])}: "
+        text = say(
+            "{question}: one annotator predicts the others in {share} of {judgements} "
+            "of pairs (ties half), {metric} in {metric_share}",
+            question=question,
+            share=per_cent(person["value"], person["low"], person["high"]),
+            judgements=counted(person["n"], "judgement"),
+            metric=named["metric"],
+            metric_share=per_cent(named["value"], named["low"], named["high"]),
         )
         if math.isnan(named["difference_low"]):
-            yield False, f"{text}the difference has no interval."
+            yield False, say("{first}: the difference has no interval.", first=text)
             continue
         least, most = sorted((points[1], -100 * named["difference_low"]))
-        away = f"{abs(points[0]):.0f} points"
+        away = f"{abs(points[0]):.0f}"
         if least > 0:
-            yield True, f"{text}{away} [{least:.0f}, {most:.0f}] lower."
+            ends = f"[{least:.0f}, {most:.0f}]"
+            lower = say(
+                "{first}: {n} points {ends} lower.", first=text, n=away, ends=ends
+            )
+            yield True, lower
         elif most < 0:
-            yield True, f"{text}{away} [{-most:.0f}, {-least:.0f}] higher."
+            ends = f"[{-most:.0f}, {-least:.0f}]"
+            higher = say(
+                "{first}: {n} points {ends} higher.", first=text, n=away, ends=ends
+            )
+            yield True, higher
         else:
             unsettled.append(
-                f"{question} ({named['metric']} {_signed(-points[0])} points "
-                f"[{_signed(-most)}, {_signed(-least)}])"
+                say(
+                    "{question} ({metric} {n} points {ends})",
+                    question=question,
+                    metric=named["metric"],
+                    n=_signed(-points[0]),
+                    ends=f"[{_signed(-most)}, {_signed(-least)}]",
+                )
             )
     if unsettled:
         yield (
             False,
-            "Whether a metric predicts people as well as one annotator predicts the "
-            f"others is open in {', '.join(unsettled)}.",
+            say(
+                "Whether a metric predicts people as well as one annotator predicts "
+                "the others is open in {names}.",
+                names=listed(unsettled),
+            ),
         )
 
 
@@ -79,18 +97,30 @@ def disagreement_claims(
         row = first_row(own.sort_values("value", ascending=False, kind="stable"))
         yield (
             True,
-            f"{_asked(str(name), str(source), disagreement)}: {metric} and people "
-            f"differ most on {row['method']} and {row['other_method']} in story "
-            f"{row['story']}: the metric prefers the first "
-            f"({row['score']:.3g} against {row['score_other']:.3g}), people the other "
-            f"({row['human_other']:.3g} against {row['human']:.3g}).",
+            say(
+                "{question}: {metric} and people differ most on {method} and {other} "
+                "in story {story}: the metric prefers the first ({score} against "
+                "{score_other}), people the other ({human_other} against {human}).",
+                question=_asked(str(name), str(source), disagreement),
+                metric=metric,
+                method=row["method"],
+                other=row["other_method"],
+                story=row["story"],
+                **{
+                    key: f"{row[key]:.3g}"
+                    for key in ("score", "score_other", "human", "human_other")
+                },
+            ),
         )
 
 
 def _asked(question: str, source: str, table: pd.DataFrame) -> str:
     """Name the question, and the answers where there are two kinds of them."""
     own = table[table["question"] == question]
-    return f"{question} ({source})" if own["source"].nunique() > 1 else question
+    if own["source"].nunique() < 2:
+        return question
+    answers = say(ANSWERS.get(source, source))
+    return say("{question} ({answers})", question=question, answers=answers)
 
 
 def _signed(value: float, decimals: int = 0) -> str:
@@ -99,7 +129,14 @@ def _signed(value: float, decimals: int = 0) -> str:
 
 def _gain(row: Mapping[str, Any]) -> str:
     value, low, high = (_signed(100 * row[key], 1) for key in ("value", "low", "high"))
-    return f"{value} points" + ("" if math.isnan(row["low"]) else f" [{low}, {high}]")
+    if math.isnan(row["low"]):
+        return say("gain {n} points over {against}", n=value, against=row["against"])
+    return say(
+        "gain {n} points {ends} over {against}",
+        n=value,
+        ends=f"[{low}, {high}]",
+        against=row["against"],
+    )
 
 
 def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
@@ -112,21 +149,35 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
     within = []
     for row in records(gains):
         row["question"] = _asked(row["question"], row.get("source", ""), calibration)
-        gain = f"gain {_gain(row)} over {row['against']}"
         if row["low"] > 0:
             yield (
                 True,
-                f"{row['question']}: metrics weighted to fit people predict them "
-                f"better than the best single one on stories held out: {gain}, "
-                f"n = {counted(row['n'], 'pair')}.",
+                say(
+                    "{question}: metrics weighted to fit people predict them better "
+                    "than the best single one on stories held out: {gain}, "
+                    "n = {pairs}.",
+                    question=row["question"],
+                    gain=_gain(row),
+                    pairs=counted(row["n"], "pair"),
+                ),
             )
         else:
-            within.append(f"{row['question']} ({gain}, {counted(row['n'], 'pair')})")
+            within.append(
+                say(
+                    "{question} ({gain}, {pairs})",
+                    question=row["question"],
+                    gain=_gain(row),
+                    pairs=counted(row["n"], "pair"),
+                )
+            )
     if within:
         yield (
             False,
-            "Metrics weighted to fit people are not shown to predict them better than "
-            f"the best single one on stories held out: {', '.join(within)}.",
+            say(
+                "Metrics weighted to fit people are not shown to predict them better "
+                "than the best single one on stories held out: {names}.",
+                names=listed(within),
+            ),
         )
 
 
@@ -157,29 +208,50 @@ def side_claims(
         else:
             unmoved += 1
     if moved:
-        listed = ", ".join(
-            f"{row['question']} (left wins "
-            f"{per_cent(own['value'], own['low'], own['high'])} of "
-            f"{counted(row['n'], 'answer')} that choose"
-            f"{_points(row['question'], side_effect)})"
-            for row, own in moved
+        names = listed(_moved(row, own, side_effect) for row, own in moved)
+        yield (
+            True,
+            say(
+                "The side matters in {names}; intervals draw clusters of answers.",
+                names=names,
+            ),
         )
-        yield True, f"The side matters in {listed}; intervals draw clusters of answers."
     if unmoved:
         yield (
             False,
-            f"{unmoved} of {counted(len(known), 'question')} "
-            f"{'does' if unmoved == 1 else 'do'} not show a preference for a side.",
+            say(
+                "{n} of {total} does not show a preference for a side."
+                if unmoved == 1
+                else "{n} of {total} do not show a preference for a side.",
+                n=unmoved,
+                total=counted(len(known), "question"),
+            ),
         )
 
 
-def _points(question: object, side_effect: pd.DataFrame | None) -> str:
-    if side_effect is None:
-        return ""
-    own = side_effect[side_effect["question"] == question]
-    if own.empty or pd.isna(own["elo"].iloc[0]):
-        return ""
-    return f", worth {_signed(own['elo'].iloc[0])} points of a rating"
+def _moved(
+    row: Mapping[str, Any],
+    own: Mapping[str, float],
+    side_effect: pd.DataFrame | None,
+) -> str:
+    """Name a question with how often the left side wins, and what that is worth."""
+    told = {
+        "question": row["question"],
+        "share": per_cent(own["value"], own["low"], own["high"]),
+        "answers": counted(row["n"], "answer"),
+    }
+    points = math.nan
+    if side_effect is not None:
+        effect = side_effect[side_effect["question"] == row["question"]]
+        points = math.nan if effect.empty else effect["elo"].iloc[0]
+    if pd.isna(points):
+        return say("{question} (left wins {share} of {answers} that choose)", **told)
+    return say(
+        "{question} (left wins {share} of {answers} that choose, worth {points} points "
+        "of a rating)",
+        points=_signed(points),
+        **told,
+    )
 
 
 def tie_limits(pairwise: pd.DataFrame) -> Iterator[str]:
@@ -187,8 +259,12 @@ def tie_limits(pairwise: pd.DataFrame) -> Iterator[str]:
     real = pairwise[~pairwise["metric"].isin(BASELINES)]
     tied = int((real["metric_tie_rate"] > 0.2).sum())
     if tied:
-        rows = "row of pairwise accuracy", "rows of pairwise accuracy"
-        yield (
-            f"{some_have(tied, len(real), *rows)} more than 20 % metric ties: strict "
-            "and half accuracy differ, so quote both."
+        yield say(
+            "{n} of {total} has more than 20 % metric ties: strict and half accuracy "
+            "differ, so quote both."
+            if tied == 1
+            else "{n} of {total} have more than 20 % metric ties: strict and half "
+            "accuracy differ, so quote both.",
+            n=tied,
+            total=counted(len(real), "row of pairwise accuracy"),
         )

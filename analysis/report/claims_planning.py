@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import counted
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     LEVELS,
     NAMES,
@@ -19,15 +19,17 @@ from analysis.report.wording import (
 from analysis.verdicts import FEW_METHODS
 
 # Components of variance in words.
-COMPONENTS = {
-    "method": "the method",
-    "story": "the story",
-    "annotator": "the annotator",
-    "method x story": "what a method makes of a story",
-    "method x annotator": "an annotator's liking of a method",
-    "story x annotator": "an annotator's liking of a story",
-    "rest": "what is left over",
-}
+COMPONENTS = texts(
+    {
+        "method": "the method",
+        "story": "the story",
+        "annotator": "the annotator",
+        "method x story": "what a method makes of a story",
+        "method x annotator": "an annotator's liking of a method",
+        "story x annotator": "an annotator's liking of a story",
+        "rest": "what is left over",
+    }
+)
 RANDOM = "kendall_random"
 
 
@@ -44,11 +46,23 @@ def variance_claims(variance: pd.DataFrame) -> Iterator[ClaimText]:
             own = known[known["component"] == "method"]
             largest = pd.concat([largest, own])
         told = [
-            f"{per_cent(row['share'], row['low'] / total, row['high'] / total)} "
-            f"{'comes ' if i == 0 else ''}with {COMPONENTS[row['component']]}"
+            say(
+                "{share} comes with {component}"
+                if i == 0
+                else "{share} with {component}",
+                share=per_cent(row["share"], row["low"] / total, row["high"] / total),
+                component=say(COMPONENTS[row["component"]]),
+            )
             for i, row in enumerate(records(largest))
         ]
-        yield True, f"{question}: of the variance of ratings, {_joined(told)}."
+        yield (
+            True,
+            say(
+                "{question}: of the variance of ratings, {shares}.",
+                question=question,
+                shares=_joined(told),
+            ),
+        )
 
 
 def subset_claims(subset: pd.DataFrame) -> Iterator[ClaimText]:
@@ -73,12 +87,20 @@ def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
         if own.empty:
             continue
         own = own.sort_values("value", kind="stable")
-        verb = "orders" if shown else "is not shown to order"
-        few = ", too few to show it" if own["n"].max() < FEW_METHODS else ""
+        evidence = _from_to(own)
+        if own["n"].max() < FEW_METHODS:
+            evidence = say("{evidence}, too few to show it", evidence=evidence)
         yield (
             shown,
-            f"{name} {verb} the methods like the whole by "
-            f"{_of(len(own), len(order))}: {_from_to(own)}{few}.",
+            say(
+                "{subset} orders the methods like the whole by {scores}: {evidence}."
+                if shown
+                else "{subset} is not shown to order the methods like the whole by "
+                "{scores}: {evidence}.",
+                subset=name,
+                scores=_of(len(own), len(order)),
+                evidence=evidence,
+            ),
         )
     yield from _random_claims(name, rows, order)
 
@@ -87,12 +109,17 @@ def _from_to(rows: pd.DataFrame) -> str:
     """Word the lowest and the highest of sorted coefficients."""
     ends = records(rows.iloc[[0, -1]])
     low, high = (
-        f"{number(row['value'])}{interval(row)} ({_board(row)})" for row in ends
+        say(
+            "{value} ({scores})",
+            value=f"{number(row['value'])}{interval(row)}",
+            scores=_board(row),
+        )
+        for row in ends
     )
     n = counted(int(ends[0]["n"]), "method")
     if len(rows) == 1:
-        return f"Kendall's tau-b {low}, n = {n}"
-    return f"Kendall's tau-b from {low} to {high}, n = {n}"
+        return say("Kendall's tau-b {value}, n = {n}", value=low, n=n)
+    return say("Kendall's tau-b from {low} to {high}, n = {n}", low=low, high=high, n=n)
 
 
 def _random_claims(
@@ -108,9 +135,15 @@ def _random_claims(
         if n:
             yield (
                 shown,
-                f"{name} {'keeps' if shown else 'is not shown to keep'} the order "
-                "better than random subsets of its size by "
-                f"{_of(n, len(both))}.",
+                say(
+                    "{subset} keeps the order better than random subsets of its size "
+                    "by {scores}."
+                    if shown
+                    else "{subset} is not shown to keep the order better than random "
+                    "subsets of its size by {scores}.",
+                    subset=name,
+                    scores=_of(n, len(both)),
+                ),
             )
 
 
@@ -123,16 +156,25 @@ def _mean_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
         far = first_row(apart.loc[[apart["value"].abs().idxmax()]])
         yield (
             True,
-            f"{name} moves the mean of {_of(len(apart), len(moved))}: by "
-            f"{number(far['value'])} %{interval(far)} at most ({_board(far)}).",
+            say(
+                "{subset} moves the mean of {scores}: by {most} at most ({score}).",
+                subset=name,
+                scores=_of(len(apart), len(moved)),
+                most=f"{number(far['value'])} %{interval(far)}",
+                score=_board(far),
+            ),
         )
     if len(apart) < len(moved):
         bounds = moved.drop(apart.index)[["low", "high"]].abs().max(axis=1)
         yield (
             False,
-            f"{name} is not shown to move the mean of "
-            f"{_of(len(moved) - len(apart), len(moved))}; by up to "
-            f"{number(float(bounds.max()))} % remains possible.",
+            say(
+                "{subset} is not shown to move the mean of {scores}; by up to {most} "
+                "remains possible.",
+                subset=name,
+                scores=_of(len(moved) - len(apart), len(moved)),
+                most=f"{number(float(bounds.max()))} %",
+            ),
         )
 
 
@@ -151,16 +193,24 @@ def choice_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
     for row in records(better):
         yield (
             True,
-            f"{row['size']:.0f} chosen stories keep the order by {_board(row)} better "
-            f"than random ones, for methods that had no part in the choice: "
-            f"{number(row['value'])}{interval(row)} of Kendall's tau-b.",
+            say(
+                "{n} chosen stories keep the order by {scores} better than random "
+                "ones, for methods that had no part in the choice: {value} of "
+                "Kendall's tau-b.",
+                n=f"{row['size']:.0f}",
+                scores=_board(row),
+                value=f"{number(row['value'])}{interval(row)}",
+            ),
         )
     if len(better) < len(gain):
         yield (
             False,
-            "Choosing stories is not shown to beat random ones for methods that had no "
-            f"part in the choice, in {len(gain) - len(better)} of {len(gain)} sizes "
-            "and orders.",
+            say(
+                "Choosing stories is not shown to beat random ones for methods that "
+                "had no part in the choice, in {n} of {total} sizes and orders.",
+                n=len(gain) - len(better),
+                total=len(gain),
+            ),
         )
 
 
@@ -172,23 +222,31 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
         if "sd_output" not in known:
             continue
         sd, same = known["sd_output"], known.get("same_share")
-        text = (
-            f"{question}: from trial to trial {judge} moves the score of an output by "
-            f"{number(sd['value'])}{interval(sd)} (standard deviation)"
+        clause = say(
+            "from trial to trial {metric} moves the score of an output by {value} "
+            "(standard deviation)",
+            metric=judge,
+            value=f"{number(sd['value'])}{interval(sd)}",
         )
         if same is not None:
-            text += (
-                " and gives one and the same in "
-                f"{per_cent(same['value'], same['low'], same['high'])} of outputs"
+            clause = say(
+                "{first} and gives one and the same in {share} of outputs",
+                first=clause,
+                share=per_cent(same["value"], same["low"], same["high"]),
             )
+        clauses = [clause]
         noise = known.get("noise_to_methods")
         if noise is not None:
-            text += (
-                "; of the mean of a method this is "
-                f"{per_cent(noise['value'], noise['low'], noise['high'])} of how far "
-                "methods stand apart"
+            share = per_cent(noise["value"], noise["low"], noise["high"])
+            clauses.append(
+                say(
+                    "of the mean of a method this is {share} of how far methods stand "
+                    "apart",
+                    share=share,
+                )
             )
-        yield True, f"{text}."
+        text = listed(clauses, "; ")
+        yield True, say("{question}: {text}.", question=question, text=text)
 
 
 def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
@@ -202,29 +260,43 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
         row = levels[level]
         few = level == "method" and row["n"] < FEW_METHODS
         shown = row["low"] > 0 and not few
-        verb = "agree" if shown else "are not shown to agree"
+        evidence = say(
+            "{value}, n = {n}",
+            value=f"{say(NAMES['kendall'])} {number(row['value'])}{interval(row)}",
+            n=f"{row['n']:.0f}",
+        )
+        if few:
+            evidence = say("{evidence}, too few methods to show it", evidence=evidence)
         yield (
             bool(shown),
-            f"{question}: {one} and {other} {verb} {LEVELS[level]}: {NAMES['kendall']} "
-            f"{number(row['value'])}{interval(row)}, n = {row['n']:.0f}"
-            f"{', too few methods to show it' if few else ''}.",
+            say(
+                "{question}: {one} and {other} agree {where}: {evidence}."
+                if shown
+                else "{question}: {one} and {other} are not shown to agree {where}: "
+                "{evidence}.",
+                question=question,
+                one=one,
+                other=other,
+                where=say(LEVELS[level]),
+                evidence=evidence,
+            ),
         )
 
 
 def _board(row: Mapping[str, Any]) -> str:
     """Name what methods are ordered by: a question, a metric, or both."""
     named = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
-    return ": ".join(name for name in named if name) or "all"
+    return ": ".join(name for name in named if name) or say("all")
 
 
 def _of(n: int, total: int) -> str:
     if total == 1:
-        return "the one score"
-    if n == total:
-        return "both scores" if total == 2 else f"all {total} scores"
-    return f"{n} of {total} scores"
+        return say("the one score")
+    if n < total:
+        return say("{n} of {total} scores", n=n, total=total)
+    return say("both scores") if total == 2 else say("all {n} scores", n=total)
 
 
 def _joined(parts: list[str]) -> str:
     *first, last = parts
-    return f"{', '.join(first)} and {last}" if first else last
+    return listed([listed(first), last], " and ") if first else last

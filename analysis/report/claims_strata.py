@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.correlation.metric_clusters import SIGNIFICANT
-from analysis.printing import counted
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     LEVELS,
     MOST_SENTENCES,
@@ -22,18 +22,22 @@ from analysis.report.wording import (
 
 STATISTICS = {
     **NAMES,
-    "kendall_c": "Kendall's tau-c",
-    "ppa_half": "pairwise accuracy (half)",
-    "ppa_strict": "pairwise accuracy (strict)",
-    "mean": "mean rating",
-    "drop_percent": "mean rating",
-    "alpha_ordinal": "ordinal alpha",
-    "alpha_nominal": "nominal alpha",
-    "gap": "the difference of the two best methods",
-    "rater_vs_rest_kendall": "one annotator against the rest (tau-b)",
-    "rater_vs_rest_spearman": "one annotator against the rest (Spearman)",
-    "ac2_quadratic": "Gwet's AC2",
-    "ac1": "Gwet's AC1",
+    **texts(
+        {
+            "ppa_half": "pairwise accuracy (half)",
+            "ppa_strict": "pairwise accuracy (strict)",
+            "mean": "mean rating",
+            "score": "mean score",
+            "drop_percent": "mean rating",
+            "alpha_ordinal": "ordinal alpha",
+            "alpha_nominal": "nominal alpha",
+            "gap": "the difference of the two best methods",
+            "rater_vs_rest_kendall": "one annotator against the rest (tau-b)",
+            "rater_vs_rest_spearman": "one annotator against the rest (Spearman)",
+            "ac2_quadratic": "Gwet's AC2",
+            "ac1": "Gwet's AC1",
+        }
+    ),
 }
 
 
@@ -51,29 +55,39 @@ def stratum_claims(differences: pd.DataFrame) -> Iterator[ClaimText]:
     if len(apart) > MOST_SENTENCES:
         yield (
             True,
-            f"{len(apart) - MOST_SENTENCES} further differences between groups of "
-            "stories are shown; the table strata_differences has them.",
+            say(
+                "{n} further differences between groups of stories are shown; the "
+                "table strata_differences has them.",
+                n=len(apart) - MOST_SENTENCES,
+            ),
         )
     if rest:
-        yield (
-            False,
-            f"{rest} of {counted(len(known), 'difference')} between groups of stories "
-            f"{'is' if rest == 1 else 'are'} not shown (adjusted p > .05, or an "
-            "interval with 0 or none): groups that look apart need not be."
-            f"{_families(known)}",
+        text = say(
+            "{n} of {total} between groups of stories is not shown (adjusted p > .05, "
+            "or an interval with 0 or none): groups that look apart need not be."
+            if rest == 1
+            else "{n} of {total} between groups of stories are not shown (adjusted "
+            "p > .05, or an interval with 0 or none): groups that look apart need not "
+            "be.",
+            n=rest,
+            total=counted(len(known), "difference"),
         )
+        yield False, listed([text, *_families(known)], " ")
 
 
-def _families(known: pd.DataFrame) -> str:
+def _families(known: pd.DataFrame) -> list[str]:
     """Say how many differences adjustment lets pass by chance, of many families."""
     n = known.groupby(["question", "tag", "statistic", "level"], dropna=False).ngroups
     by_chance = round(SIGNIFICANT * n)
     if not by_chance:
-        return ""
-    return (
-        f" p-values are adjusted inside each of {n} families (question, tag, statistic "
-        f"and level); in about {by_chance} of these one would pass by chance."
+        return []
+    text = say(
+        "p-values are adjusted inside each of {n} families (question, tag, statistic "
+        "and level); in about {by_chance} of these one would pass by chance.",
+        n=n,
+        by_chance=by_chance,
     )
+    return [text]
 
 
 def _stratum(row: Mapping[str, Any]) -> str:
@@ -82,19 +96,33 @@ def _stratum(row: Mapping[str, Any]) -> str:
     named: tuple[str, ...] = ("metric", "method")
     if not _is_named(about):
         # Scores themselves: there is nobody's question, and the method is what differs.
-        about, named, what = row["metric"], ("method",), "mean score"
-    who = next((f" of {row[key]}" for key in named if _is_named(row.get(key))), "")
-    unit = ""
+        about, named, what = row["metric"], ("method",), STATISTICS["score"]
+    who = next((str(row[key]) for key in named if _is_named(row.get(key))), "")
+    by = f"{number(row['value'])}{interval(row)}"
     if row["statistic"] == "drop_percent":
-        unit = f" % of {row['stratum_a']}"
-    level = str(row.get("level") or "")
-    where = f" {LEVELS[level]}" if level in LEVELS else ""
-    return (
-        f"{about}: {what}{who}{where} differs between {row['tag']} "
-        f"{row['stratum_a']} and {row['stratum_b']}: by "
-        f"{number(row['value'])}{interval(row)}{unit}, n = {row['n']:.0f}"
-        f" (adjusted{p_text(float(row['p_adjusted'])).removeprefix(',')})."
+        by = say("{n} % of {stratum}", n=by, stratum=row["stratum_a"])
+    return say(
+        "{question}: {what} differs between {tag} {first} and {second}: by {by}, "
+        "n = {n} (adjusted {p}).",
+        question=about,
+        what=_statistic(what, who, str(row.get("level") or "")),
+        tag=row["tag"],
+        first=row["stratum_a"],
+        second=row["stratum_b"],
+        by=by,
+        n=f"{row['n']:.0f}",
+        p=p_text(float(row["p_adjusted"])),
     )
+
+
+def _statistic(name: str, who: str, level: str) -> str:
+    """Name a statistic, of whom it is, and its level, where it has these."""
+    text = say(name)
+    if who:
+        text = say("{statistic} of {who}", statistic=text, who=who)
+    if level in LEVELS:
+        text = say("{statistic} {where}", statistic=text, where=say(LEVELS[level]))
+    return text
 
 
 def _is_named(value: object) -> bool:
@@ -114,11 +142,23 @@ def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
             continue
         told.add(kind)
         name = STATISTICS.get(str(statistic), str(statistic).replace("_", " "))
-        where = f" {LEVELS[str(level)]}" if str(level) in LEVELS else ""
-        who = f" of {row['metric']}" if _is_named(row["metric"]) else ""
-        what = f"{question}: a half-width of {target:.2g} for {name}{who}{where}"
+        who = row["metric"] if _is_named(row["metric"]) else ""
+        values = {
+            "question": question,
+            "target": f"{target:.2g}",
+            "what": _statistic(name, who, str(level)),
+        }
         if pd.isna(row["value"]):
-            yield f"{what} cannot be promised: {row['reason']}."
+            yield say(
+                "{question}: a half-width of {target} for {what} cannot be promised: "
+                "{reason}.",
+                reason=row["reason"],
+                **values,
+            )
         else:
-            stories = counted(math.ceil(row["value"]), "story", "stories")
-            yield f"{what} would need about {stories}, all else as here."
+            yield say(
+                "{question}: a half-width of {target} for {what} would need about "
+                "{stories}, all else as here.",
+                stories=counted(math.ceil(row["value"]), "story"),
+                **values,
+            )

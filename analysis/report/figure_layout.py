@@ -7,20 +7,34 @@ import pandas as pd
 
 from analysis.hypotheses import declared
 from analysis.reading.scores import BASELINES
+from analysis.report.language import listed, say, texts
 from analysis.results import Array
 
-COEFFICIENT_NAMES = {
-    "kendall": "Kendall's tau-b",
-    "spearman": "Spearman",
-    "pearson": "Pearson",
-    "kendall_c": "Kendall's tau-c",
-}
-LEVEL_NAMES = {
-    "method": "method level",
-    "story": "story level",
-    "pooled": "pooled",
-    "within_method": "within methods",
-}
+COEFFICIENT_NAMES = texts(
+    {
+        "kendall": "Kendall's tau-b",
+        "spearman": "Spearman",
+        "pearson": "Pearson",
+        "kendall_c": "Kendall's tau-c",
+    }
+)
+LEVEL_NAMES = texts(
+    {
+        "method": "method level",
+        "story": "story level",
+        "pooled": "pooled",
+        "within_method": "within methods",
+    }
+)
+# Ways of ranking metrics, whose letters are those of coefficients.
+WAYS = texts(
+    {
+        "method": "method {letter}",
+        "story": "story {letter}",
+        "pooled": "pooled {letter}",
+        "within methods": "within methods {letter}",
+    }
+)
 SCATTER_METRICS = 6
 # With more plots than this only the best metric of each question is drawn.
 MOST_SCATTERS = 24
@@ -69,23 +83,28 @@ def forest_caption(
     rows: pd.DataFrame, ceilings: Mapping[str, float], *, bold: bool
 ) -> str:
     """Say what to see in coefficients with intervals, of what is there."""
-    text = "Right of 0 means agreement."
+    told = [say("Right of 0 means agreement.")]
     if rows["low"].notna().any():
-        text += " Bars are intervals; one that crosses 0 shows no agreement."
+        told.append(say("Bars are intervals; one that crosses 0 shows no agreement."))
     if len(ceilings) == 1:
-        text += (
-            f" The dashed line at {next(iter(ceilings.values())):.2f} is one annotator "
-            "against the rest, the human ceiling."
+        told.append(
+            say(
+                "The dashed line at {ceiling} is one annotator against the rest, the "
+                "human ceiling.",
+                ceiling=f"{next(iter(ceilings.values())):.2f}",
+            )
         )
     elif ceilings:
-        listed = ", ".join(f"{question} {x:.2f}" for question, x in ceilings.items())
-        text += (
-            " Dashed lines are one annotator against the rest, the human ceiling: "
-            f"{listed}."
+        told.append(
+            say(
+                "Dashed lines are one annotator against the rest, the human ceiling: "
+                "{ceilings}.",
+                ceilings=listed(f"{name} {x:.2f}" for name, x in ceilings.items()),
+            )
         )
     if bold:
-        text += " Metrics in bold were declared to measure this question."
-    return text
+        told.append(say("Metrics in bold were declared to measure this question."))
+    return listed(told, " ")
 
 
 def drawn_metrics(
@@ -199,3 +218,20 @@ def metric_ranks(
                 columns[title] = pairs[column]
     known = pd.DataFrame(columns).dropna()
     return known.rank(ascending=False, method="min").astype(int)
+
+
+def at_level(question: object, level: str) -> str:
+    """Name a question and the level at which it is asked."""
+    return say("{question}, {level}", question=question, level=say(LEVEL_NAMES[level]))
+
+
+def way_text(way: str) -> str:
+    """Return a column of `metric_ranks` in the language of the report.
+
+    Examples
+    --------
+    >>> way_text("within methods τ"), way_text("PPA half")
+    ('within methods τ', 'PPA half')
+    """
+    level, _space, letter = way.rpartition(" ")
+    return say(WAYS[level], letter=letter) if level in WAYS else way

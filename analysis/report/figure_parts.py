@@ -15,6 +15,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.report.language import listed, say
+
 PALETTE = (
     "#0072B2",
     "#D55E00",
@@ -137,8 +139,8 @@ def figure_of(
     if not parts:
         return []
     panels = tuple(panel for panel, _text in parts[:most_panels])
-    told = "; ".join([text for _panel, text in parts if text][:most_told])
-    alt = f"{alt} {told}".rstrip() + "."
+    told = listed([text for _panel, text in parts if text][:most_told], "; ")
+    alt = say("{text}.", text=listed([alt, told], " ") if told else alt)
     return [Figure(key, section, title, caption, alt, panels, width, tables)]
 
 
@@ -414,9 +416,11 @@ def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) ->
     known = rows.dropna(subset=[value]).sort_values(
         value, ascending=False, kind="stable"
     )
-    listed = [
+    told = [
         f"{name} {float(x):.3g}"
         for name, x in zip(known[names][:most], known[value][:most], strict=True)
     ]
-    rest = len(known) - len(listed)
-    return ", ".join(listed) + (f" and {rest} more" if rest > 0 else "")
+    rest = len(known) - len(told)
+    if rest > 0:
+        return say("{names} and {n} more", names=listed(told), n=rest)
+    return listed(told)

@@ -16,6 +16,8 @@ from analysis.report import (
     plots_pairs,
     plots_people,
     plots_planning,
+    plots_profiles,
+    plots_scatter,
     plots_variance,
 )
 from analysis.report.figure_parts import Figure
@@ -29,7 +31,7 @@ DRAWN: Drawings = (
     (plots_metrics.forests, "correlations", "agreement", "hypotheses"),
     (plots_metrics.metric_matrix, "correlations"),
     (plots_metrics.rank_flips, "correlations", "pairwise_accuracy"),
-    (plots_metrics.scatters, CELLS, "correlations", "method_means", "hypotheses"),
+    (plots_scatter.scatters, CELLS, "correlations", "method_means", "hypotheses"),
     (plots_pairs.pair_dots, "pairwise_accuracy"),
     (plots_pairs.human_pair_dots, "human_pairs"),
     (plots_pairs.accuracy_dots, "accuracy_levels"),
@@ -57,7 +59,7 @@ MORE: Drawings = (
     (plots_pairs.calibration_dots, "calibration"),
     (plots_people.annotator_dots, "annotators"),
     (plots_methods.composite_dots, "composites"),
-    (plots_methods.profiles, CELLS, "correlations", "hypotheses"),
+    (plots_profiles.profiles, CELLS, "correlations", "hypotheses"),
 )
 
 

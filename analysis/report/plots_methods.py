@@ -1,18 +1,15 @@
-"""Figures of methods: means, rankings, wins, and their profile over metrics."""
+"""Figures of methods: means, rankings and wins."""
 
 import numpy as np
 import pandas as pd
 
-from analysis.report.figure_layout import drawn_metrics
 from analysis.report.figure_parts import (
     MOST_ROWS,
     PALETTE,
     RED_BLUE,
-    Drawn,
     Figure,
     Panel,
     Trace,
-    as_text,
     best_first,
     dot_panel,
     figure_of,
@@ -24,20 +21,19 @@ from analysis.report.figure_parts import (
     values,
     vertical,
 )
+from analysis.report.language import headed, listed, say, texts
 from analysis.report.wording import per_cent
 
 SECTION = "methods"
 # With more pairs than this a matrix is drawn in place of bars.
 MOST_BARS = 21
-# A profile has at most as many metrics, and as many methods have one.
-MOST_SPOKES, MOST_PROFILES, FEWEST_SPOKES = 16, 12, 3
-# Longer names of metrics stand in the caption of profiles, not around them.
-SHORT_NAME = 9
-MEASURES = {
-    "mean": "mean of cells",
-    "standardised": "standardised by annotator",
-    "mixed": "mixed model",
-}
+MEASURES = texts(
+    {
+        "mean": "mean of cells",
+        "standardised": "standardised by annotator",
+        "mixed": "mixed model",
+    }
+)
 
 
 def mean_dots(means: pd.DataFrame) -> list[Figure]:
@@ -46,15 +42,19 @@ def mean_dots(means: pd.DataFrame) -> list[Figure]:
     for question, rows in means.groupby("dimension", sort=True):
         rows = best_first(rows, "mean", "method")
         panel = dot_panel(
-            str(question), rows, names="method", axis="mean rating", value="mean"
+            str(question), rows, names="method", axis=say("mean rating"), value="mean"
         )
-        drawn.append((panel, f"{question}: {said(rows, 'method', 'mean')}"))
+        drawn.append((panel, headed(question, said(rows, "method", "mean"))))
     return figure_of(
         "means",
         SECTION,
-        "What people say of each method",
-        f"Mean ratings of the methods{_with_intervals(means)}, best on top.",
-        "Mean ratings.",
+        say("What people say of each method"),
+        say(
+            "Mean ratings of the methods with their intervals, best on top."
+            if means["low"].notna().any()
+            else "Mean ratings of the methods, best on top."
+        ),
+        say("Mean ratings."),
         drawn,
     )
 
@@ -68,7 +68,9 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
     alike = []
     for question, rows in standings.groupby("question", sort=True):
         shown = {
-            c: t for c, t in MEASURES.items() if c in rows and rows[c].notna().any()
+            c: say(t)
+            for c, t in MEASURES.items()
+            if c in rows and rows[c].notna().any()
         }
         if len(shown) < 2:
             continue
@@ -80,7 +82,7 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
         order = list(best_first(rows, "mean", "method")["method"])
         for column, title in shown.items():
             panel = dot_panel(
-                f"{question}: {title}",
+                headed(question, title),
                 rows[rows["method"].isin(order)].rename(
                     columns={f"{column}_low": "low", f"{column}_high": "high"}
                 ),
@@ -90,20 +92,31 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
                 order=order,
             )
             drawn.append((panel, ""))
-        text = f"{question}: the rank of {differ} of {len(rows)} methods differs"
+        text = say(
+            "{question}: the rank of {n} of {total} methods differs",
+            question=question,
+            n=differ,
+            total=len(rows),
+        )
         drawn[-1] = drawn[-1][0], text
-    caption = (
-        "Methods in the order of their means. Where the next columns leave that order, "
-        "strict or mild annotators, or who rated what, had made a difference."
-    )
+    caption = [
+        say(
+            "Methods in the order of their means. Where the next columns leave that "
+            "order, strict or mild annotators, or who rated what, had made a "
+            "difference."
+        )
+    ]
     if alike:
-        caption += f" The three ways give one order for {', '.join(alike)}."
+        order_of = listed(alike)
+        caption.append(
+            say("The three ways give one order for {questions}.", questions=order_of)
+        )
     return figure_of(
         "standings",
         SECTION,
-        "The same ratings, ranked in three ways",
-        caption,
-        "Rankings from ratings.",
+        say("The same ratings, ranked in three ways"),
+        listed(caption, " "),
+        say("Rankings from ratings."),
         drawn,
         18,
     )
@@ -111,12 +124,13 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
 
 def ladders(board: pd.DataFrame) -> list[Figure]:
     """Draw the Bradley-Terry ratings with intervals, and the intervals of ranks."""
-    return _ladders(board, "ladder", "Leaderboard", "Bradley-Terry")
+    return _ladders(board, "ladder", say("Leaderboard"), "Bradley-Terry")
 
 
 def ranking_ladders(board: pd.DataFrame) -> list[Figure]:
     """Draw the Plackett-Luce ratings in the same way."""
-    return _ladders(board, "ranking-ladder", "Leaderboard of rankings", "Plackett-Luce")
+    title = say("Leaderboard of rankings")
+    return _ladders(board, "ranking-ladder", title, "Plackett-Luce")
 
 
 def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figure]:
@@ -130,7 +144,7 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
             rows,
             names="method",
             value="rating",
-            axis="rating (mean 1000)",
+            axis=say("rating (mean 1000)"),
             shapes=[vertical(1000)],
         )
         ends = panel.layout["yaxis"]["range"]
@@ -148,16 +162,24 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
                 "showlegend": False,
             }
         )
-        drawn.append((panel, f"{criterion}: {said(rows, 'method', 'rating')}"))
-    caption = (
-        f"{model} ratings{_with_intervals(board)}; 400 points are odds of ten to one."
-    )
-    if board.get("rank_low", pd.Series(dtype=float)).notna().any():
-        caption += (
-            " On the right the ranks that each method may have: overlapping ranges are "
-            "places that are not settled."
+        drawn.append((panel, headed(criterion, said(rows, "method", "rating"))))
+    caption = [
+        say(
+            "{model} ratings with their intervals; 400 points are odds of ten to one."
+            if board["low"].notna().any()
+            else "{model} ratings; 400 points are odds of ten to one.",
+            model=model,
         )
-    return figure_of(key, SECTION, title, caption, f"{title}.", drawn, 22)
+    ]
+    if board.get("rank_low", pd.Series(dtype=float)).notna().any():
+        caption.append(
+            say(
+                "On the right the ranks that each method may have: overlapping ranges "
+                "are places that are not settled."
+            )
+        )
+    alt = say("{text}.", text=title)
+    return figure_of(key, SECTION, title, listed(caption, " "), alt, drawn, 22)
 
 
 def _rank_texts(rows: pd.DataFrame) -> list[str]:
@@ -179,9 +201,14 @@ def wins(rates: pd.DataFrame) -> list[Figure]:
     for criterion, rows in rates.groupby("criterion", sort=True):
         votes = int(rows[["wins_a", "ties", "wins_b"]].to_numpy().sum())
         share = rows["ties"].sum() / max(1, votes)
-        told = f"{criterion}: {per_cent(share)} of {votes} votes are ties"
+        told = say(
+            "{question}: {share} of {n} votes are ties",
+            question=criterion,
+            share=per_cent(share),
+            n=votes,
+        )
         drawn.append((draw(str(criterion), rows), told))
-    caption = (
+    caption = say(
         "Single votes, a row for each pair of methods; the table has the majorities, "
         "too."
         if few
@@ -192,9 +219,9 @@ def wins(rates: pd.DataFrame) -> list[Figure]:
     return figure_of(
         "wins",
         SECTION,
-        "Side by side",
+        say("Side by side"),
         caption,
-        "Wins, ties and losses.",
+        say("Wins, ties and losses."),
         drawn,
         26,
     )
@@ -202,9 +229,9 @@ def wins(rates: pd.DataFrame) -> list[Figure]:
 
 def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
     parts = (
-        ("wins_a", PALETTE[0], "first"),
-        ("ties", "#A0A0A0", "tie"),
-        ("wins_b", PALETTE[1], "second"),
+        ("wins_a", PALETTE[0], say("first")),
+        ("ties", "#A0A0A0", say("tie")),
+        ("wins_b", PALETTE[1], say("second")),
     )
     total = rows[[name for name, _colour, _label in parts]].sum(axis=1)
     bars = [
@@ -213,11 +240,13 @@ def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
             "x": values(100 * rows[name] / total),
             "marker": {"color": colour},
             "customdata": values(rows[name]),
-            "hovertemplate": f"{label}: %{{customdata}} votes<extra></extra>",
+            "hovertemplate": say(
+                "{part}: {n} votes<extra></extra>", part=label, n="%{customdata}"
+            ),
         }
         for name, colour, label in parts
     ]
-    panel = stacked_panel(criterion, [""] * len(rows), bars, "per cent of votes")
+    panel = stacked_panel(criterion, [""] * len(rows), bars, say("per cent of votes"))
     panel.layout["yaxis"]["ticktext"] = [
         f"{short(a, 18)} / {short(b, 18)}"
         for a, b in zip(rows["method_a"], rows["method_b"], strict=True)
@@ -261,141 +290,17 @@ def composite_dots(composites: pd.DataFrame) -> list[Figure]:
     for composite, rows in known.groupby("composite", sort=True):
         rows = rows.sort_values(["rank", "method"], kind="stable").head(MOST_ROWS)
         panel = dot_panel(str(composite), rows, names="method", axis=str(composite))
-        drawn.append((panel, f"{composite}: first {rows['method'].iloc[0]}"))
+        first = rows["method"].iloc[0]
+        told = say("{score}: first {method}", score=composite, method=first)
+        drawn.append((panel, told))
     return figure_of(
         "composites",
         SECTION,
-        "Composite scores",
-        "Methods by scores that weigh several parts, best on top (of ranks, 1 is "
-        "best); other weights may give another order.",
-        "Composite scores.",
+        say("Composite scores"),
+        say(
+            "Methods by scores that weigh several parts, best on top (of ranks, 1 is "
+            "best); other weights may give another order."
+        ),
+        say("Composite scores."),
         drawn,
     )
-
-
-def profiles(
-    cells: pd.DataFrame,
-    correlations: pd.DataFrame | None,
-    hypotheses: pd.DataFrame | None = None,
-) -> list[Figure]:
-    """Draw every method over all metrics, each divided by the best of the methods."""
-    shares = metric_shares(cells)
-    if len(shares.columns) > MOST_SPOKES:
-        question = str(sorted(cells["question"].unique())[0])
-        rows = cells[cells["question"] == question]
-        best = drawn_metrics(question, rows, correlations, hypotheses, most=MOST_SPOKES)
-        shares = shares[[m for m in shares if m in best]]
-    if len(shares.columns) < FEWEST_SPOKES or len(shares) < 2:
-        return []
-    people = cells.groupby("method")["human"].mean()
-    order = list(people.sort_values(ascending=False, kind="stable").index)
-    order = [method for method in order if method in shares.index]
-    typical = shares.median()
-    caption = (
-        "Each metric divided by the best of the methods (turned round where lower is "
-        "better): the rim is the best. Grey is the median method. Methods in the order "
-        "of people's ratings."
-    )
-    if any(len(str(metric)) > SHORT_NAME for metric in shares):
-        listed = ", ".join(f"{i + 1} {metric}" for i, metric in enumerate(shares))
-        caption += f" Clockwise from the top: {listed}."
-    if len(order) > MOST_PROFILES:
-        caption += f" The first {MOST_PROFILES} of {len(order)} are drawn."
-    firsts = shares.idxmax().items()
-    told = ", ".join(f"{metric}: {method}" for metric, method in firsts)
-    drawn: Drawn = [
-        (_profile(method, shares.loc[method], typical), "")
-        for method in order[:MOST_PROFILES]
-    ]
-    return figure_of(
-        "profiles",
-        SECTION,
-        "Profiles of methods over metrics",
-        caption,
-        f"Polar charts; the best method by metric is {told}",
-        drawn,
-        15,
-    )
-
-
-def metric_shares(cells: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean score of each method as a share of the best method's.
-
-    Parameters
-    ----------
-    cells
-        Columns question, metric, story, method, score, higher_is_better.
-
-    Returns
-    -------
-    DataFrame
-        Methods in rows, metrics in columns, 1 for the best method. Where lower is
-        better the best score is divided by the method's (ViStoryBench, E.2). Metrics
-        with a mean of 0 or below have no shares and are left out.
-    """
-    unique = cells.drop_duplicates(["metric", "story", "method"])
-    means = unique.pivot_table(index="method", columns="metric", values="score")
-    higher = unique.groupby("metric")["higher_is_better"].first().astype(bool)
-    means = means.loc[:, (means > 0).all() & means.notna().all()]
-    found = {}
-    for metric in map(str, means.columns):
-        own = means[metric]
-        found[metric] = own / own.max() if higher[metric] else own.min() / own
-    return pd.DataFrame(found, index=means.index)
-
-
-def _profile(
-    method: str, row: "pd.Series[float]", typical: "pd.Series[float]"
-) -> Panel:
-    names = [as_text(name) for name in row.index]
-    numbered = any(len(name) > SHORT_NAME for name in map(str, row.index))
-    # Long names would leave no room for the plot: the caption has them then.
-    ticks = [str(i + 1) for i in range(len(names))] if numbered else names
-    angles = [round(360 * i / len(names), 2) for i in range(len(names))]
-    data: list[Trace] = []
-    for trace, color, fill in (
-        (typical, "#A0A0A0", "none"),
-        (row, PALETTE[0], "toself"),
-    ):
-        data.append(
-            {
-                "type": "scatterpolar",
-                "mode": "lines",
-                "fill": fill,
-                "r": values([*trace, trace.iloc[0]]),
-                "theta": [*angles, angles[0]],
-                "line": {"color": color, "width": 1.5},
-                "text": [*names, names[0]],
-                "hovertemplate": "%{text}: %{r:.2f}<extra></extra>",
-            }
-        )
-    low = float(np.floor(10 * min(row.min(), typical.min())) / 10)
-    layout = {
-        "showlegend": False,
-        "margin": {"l": 45, "r": 45, "t": 22, "b": 22},
-        "polar": {
-            "bgcolor": "rgba(0,0,0,0)",
-            "radialaxis": {
-                "range": [min(low, 0.9), 1.0],
-                "nticks": 3,
-                "angle": 90,
-                "gridcolor": "rgba(128,128,128,0.3)",
-                "tickfont": {"size": 9},
-                "linecolor": "rgba(0,0,0,0)",
-            },
-            "angularaxis": {
-                "tickmode": "array",
-                "tickvals": angles,
-                "ticktext": ticks,
-                "gridcolor": "rgba(128,128,128,0.3)",
-                "direction": "clockwise",
-                "rotation": 90,
-                "tickfont": {"size": 9},
-            },
-        },
-    }
-    return Panel(method, 230, data, layout)
-
-
-def _with_intervals(rows: pd.DataFrame) -> str:
-    return " with their intervals" if rows["low"].notna().any() else ""

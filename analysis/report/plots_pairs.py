@@ -4,7 +4,12 @@ import pandas as pd
 
 from analysis.reading.scores import BASELINES
 from analysis.report.claims_pairs import ONE_ANNOTATOR
-from analysis.report.figure_layout import LEVEL_NAMES, by_value, main_coefficient
+from analysis.report.figure_layout import (
+    LEVEL_NAMES,
+    at_level,
+    by_value,
+    main_coefficient,
+)
 from analysis.report.figure_parts import (
     MOST_ROWS,
     PALETTE,
@@ -19,9 +24,18 @@ from analysis.report.figure_parts import (
     said,
     vertical,
 )
-from analysis.report.wording import interval, number, records
+from analysis.report.language import headed, listed, say, texts
+from analysis.report.wording import ANSWERS, interval, number, records
 
 SECTION = "metrics"
+# What stands among metrics without being one.
+NO_METRICS = texts(
+    {
+        ONE_ANNOTATOR: "one annotator",
+        "composite": "composite",
+        "mean of components": "mean of components",
+    }
+)
 
 
 def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
@@ -43,29 +57,31 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
                 }
             )
             for column, label in (
-                ("ppa_half", "a tie is half"),
-                ("ppa_strict", "a tie is a miss"),
+                ("ppa_half", say("a tie is half")),
+                ("ppa_strict", say("a tie is a miss")),
             )
         )
         panel = dot_panel(
-            f"{question} ({source})",
+            _of_answers(question, source),
             pd.concat([half.head(MOST_ROWS), strict.head(MOST_ROWS)]),
             names="metric",
             groups="kind",
-            axis="per cent of pairs",
+            axis=say("per cent of pairs"),
             shapes=[vertical(50), vertical(75, dash="dot")],
             span=(45, 80),
         )
-        drawn.append((panel, f"{question}: {said(half, 'metric')}"))
+        drawn.append((panel, headed(question, said(half, "metric"))))
     return figure_of(
         "pairs",
         SECTION,
-        "How often a metric prefers what people prefer",
-        "The line at 50 per cent is chance, where a metric that guesses stands, and a "
-        "constant one if a tie is half. The dotted line is VISTAR's demand of 75 per "
-        "cent. The further the two marks of a metric lie apart, the more pairs it "
-        "cannot tell apart.",
-        "Pairwise accuracy in per cent, ties half.",
+        say("How often a metric prefers what people prefer"),
+        say(
+            "The line at 50 per cent is chance, where a metric that guesses stands, "
+            "and a constant one if a tie is half. The dotted line is VISTAR's demand "
+            "of 75 per cent. The further the two marks of a metric lie apart, the more "
+            "pairs it cannot tell apart."
+        ),
+        say("Pairwise accuracy in per cent, ties half."),
         drawn,
         26,
     )
@@ -84,26 +100,42 @@ def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
         scaled = rows.assign(**{c: 100 * rows[c] for c in ("value", "low", "high")})
         ceiling = 100 * float(one["value"].iloc[0])
         panel = dot_panel(
-            f"{question} ({source})",
-            scaled,
+            _of_answers(question, source),
+            _named(scaled),
             names="metric",
             bold=[metric == ONE_ANNOTATOR for metric in rows["metric"]],
             span=(45, ceiling),
-            axis="per cent of pairs",
+            axis=say("per cent of pairs"),
             shapes=[vertical(50), vertical(ceiling, dash="dash")],
         )
-        drawn.append((panel, f"{question}: {said(scaled, 'metric')}"))
+        drawn.append((panel, headed(question, said(_named(scaled), "metric"))))
     return figure_of(
         "human-pairs",
         SECTION,
-        "Does a metric predict people as well as one of them does?",
-        "How often each predicts what all other annotators prefer, on the same pairs "
-        "and against the same people; a tie is half. The dashed line is one annotator, "
-        "the human ceiling; the solid one is chance.",
-        "Pairwise accuracy against all other annotators.",
+        say("Does a metric predict people as well as one of them does?"),
+        say(
+            "How often each predicts what all other annotators prefer, on the same "
+            "pairs and against the same people; a tie is half. The dashed line is one "
+            "annotator, the human ceiling; the solid one is chance."
+        ),
+        say("Pairwise accuracy against all other annotators."),
         drawn,
         24,
     )
+
+
+def _of_answers(question: object, source: object) -> str:
+    answers = say(ANSWERS.get(str(source), str(source)))
+    return say("{question} ({answers})", question=question, answers=answers)
+
+
+def _named(rows: pd.DataFrame) -> pd.DataFrame:
+    """Name what is no metric in the language of the report."""
+    return rows.assign(metric=[_name(name) for name in rows["metric"]])
+
+
+def _name(metric: str) -> str:
+    return say(NO_METRICS.get(metric, metric))
 
 
 def _of_metrics(rows: pd.DataFrame) -> pd.DataFrame:
@@ -120,7 +152,7 @@ def accuracy_dots(accuracies: pd.DataFrame) -> list[Figure]:
         if len(levels) < 2 or len(order) < 2:
             continue
         parts = [
-            rows[rows["level"] == level].assign(level=LEVEL_NAMES[level])
+            rows[rows["level"] == level].assign(level=say(LEVEL_NAMES[level]))
             for level in levels
         ]
         own = pd.concat(parts)
@@ -130,19 +162,21 @@ def accuracy_dots(accuracies: pd.DataFrame) -> list[Figure]:
             names="metric",
             groups="level",
             order=order,
-            axis="accuracy with ties",
+            axis=say("accuracy with ties"),
         )
         highest = said(parts[0], "metric")
-        drawn.append((panel, f"{question}, {LEVEL_NAMES[levels[0]]}: {highest}"))
+        drawn.append((panel, headed(at_level(question, levels[0]), highest)))
     return figure_of(
         "accuracy-levels",
         SECTION,
-        "Accuracy with ties, by level",
-        "Share of pairs that metric and people order alike, or both tie (acc_eq), with "
-        "equal scores alone as ties of a metric. Pairs are those of method means, of "
-        "outputs of one story, of all outputs, of outputs of one method. Compare "
-        "metrics inside a level, not levels with one another.",
-        "acc_eq.",
+        say("Accuracy with ties, by level"),
+        say(
+            "Share of pairs that metric and people order alike, or both tie (acc_eq), "
+            "with equal scores alone as ties of a metric. Pairs are those of method "
+            "means, of outputs of one story, of all outputs, of outputs of one method. "
+            "Compare metrics inside a level, not levels with one another."
+        ),
+        say("{text}.", text="acc_eq"),
         drawn,
         24,
     )
@@ -154,14 +188,16 @@ def spa_dots(spa: pd.DataFrame) -> list[Figure]:
     for question, rows in _of_metrics(spa).groupby("question", sort=True):
         rows = best_first(rows)
         panel = dot_panel(str(question), rows, names="metric", axis="SPA")
-        drawn.append((panel, f"{question}: {said(rows, 'metric')}"))
+        drawn.append((panel, headed(question, said(rows, "metric"))))
     return figure_of(
         "spa",
         SECTION,
-        "Soft pairwise accuracy",
-        "Whether a metric is as sure as people are of which method is better; 1 is the "
-        "same certainty for every pair of methods.",
-        "Soft pairwise accuracy.",
+        say("Soft pairwise accuracy"),
+        say(
+            "Whether a metric is as sure as people are of which method is better; 1 is "
+            "the same certainty for every pair of methods."
+        ),
+        say("Soft pairwise accuracy."),
         drawn,
         22,
     )
@@ -180,27 +216,35 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
         rows = known[known["level"] == level]
         if rows["cluster"].astype(float).max() < 2:
             # A block of ones shows nothing that a sentence does not say.
-            alike.append(LEVEL_NAMES[level])
+            alike.append(say(LEVEL_NAMES[level]))
             continue
         best = rows[rows["not_worse_than_best"].astype(bool)]
         told += [
-            f"{question}, {LEVEL_NAMES[level]}: {', '.join(own['metric'])}"
+            headed(at_level(question, level), listed(own["metric"]))
             for question, own in best.groupby("question", sort=True)
         ]
         drawn.append((_strip(rows, by_value(rows)[:MOST_ROWS], level), ""))
-    caption = (
-        "Numbers are clusters of significance: a metric opens a new one where tests "
-        "(Holm) show it to be worse than every metric of the cluster above. Dark cells "
-        "are not shown to be worse than the best of their column."
-    )
+    caption = [
+        say(
+            "Numbers are clusters of significance: a metric opens a new one where "
+            "tests (Holm) show it to be worse than every metric of the cluster above. "
+            "Dark cells are not shown to be worse than the best of their column."
+        )
+    ]
     if alike:
-        caption += f" No two metrics are told apart at: {', '.join(alike)}."
+        levels_alike = listed(alike)
+        caption.append(
+            say("No two metrics are told apart at: {levels}.", levels=levels_alike)
+        )
     return figure_of(
         "clusters",
         SECTION,
-        "Which metrics the tests can tell apart",
-        caption,
-        f"Significance clusters. Not worse than the best are, {'; '.join(told[:8])}",
+        say("Which metrics the tests can tell apart"),
+        listed(caption, " "),
+        say(
+            "Significance clusters. Not worse than the best are, {metrics}",
+            metrics=listed(told[:8], "; "),
+        ),
         drawn,
     )
 
@@ -225,7 +269,7 @@ def _strip(rows: pd.DataFrame, order: list[str], level: str) -> Panel:
         "hoverinfo": "text",
     }
     height = 110 + 22 * len(order)
-    return heat_panel(LEVEL_NAMES[level], height, order, questions, cells, gap=2)
+    return heat_panel(say(LEVEL_NAMES[level]), height, order, questions, cells, gap=2)
 
 
 def _cluster_name(cluster: object) -> str:
@@ -242,28 +286,35 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
         held_out = rows[rows["statistic"] == "ppa_half"]
         if held_out.empty:
             continue
+        held_out = _named(held_out)
         order = by_value(held_out)
         panel = dot_panel(
-            f"{question}: held out",
+            say("{question}: held out", question=question),
             held_out,
             names="metric",
             order=order,
-            axis="accuracy, a tie is half",
+            axis=say("accuracy, a tie is half"),
             span=(0.5,),
             shapes=[vertical(0.5)],
         )
-        text = f"{question}: {said(held_out, 'metric')}"
+        told = [said(held_out, "metric")]
         for row in records(rows[rows["statistic"] == "gain"]):
             gain = f"{number(row['value'])}{interval(row)}"
-            text += f", gain over {row['against']} {gain}"
-        drawn.append((panel, text))
+            told.append(
+                say(
+                    "gain over {metric} {gain}",
+                    metric=_name(row["against"]),
+                    gain=gain,
+                )
+            )
+        drawn.append((panel, headed(question, listed(told))))
         weights = rows[rows["statistic"] == "weight"]
         if len(weights):
             panel = dot_panel(
-                f"{question}: weights",
+                say("{question}: weights", question=question),
                 weights,
                 names="metric",
-                axis="weight (shares of 1)",
+                axis=say("weight (shares of 1)"),
                 shapes=[vertical(0)],
                 order=[m for m in order if m in set(weights["metric"])],
                 span=(0.0,),
@@ -272,11 +323,14 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
     return figure_of(
         "calibration",
         SECTION,
-        "Metrics weighted to fit people",
-        "Accuracy on stories that had no part in fitting the weights. Intervals of "
-        "rows that share their pairs may overlap while their difference is clear: the "
-        "gain of the composite has an interval of its own (rows gain of the table).",
-        "Held-out accuracy.",
+        say("Metrics weighted to fit people"),
+        say(
+            "Accuracy on stories that had no part in fitting the weights. Intervals of "
+            "rows that share their pairs may overlap while their difference is clear: "
+            "the gain of the composite has an interval of its own (rows gain of the "
+            "table)."
+        ),
+        say("Held-out accuracy."),
         drawn,
         24,
     )

@@ -17,36 +17,41 @@ from analysis.report.figure_parts import (
     values,
     vertical,
 )
+from analysis.report.language import headed, listed, say, texts
 
 SECTION = "people"
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
-STATISTICS = {
-    "alpha_ordinal": "alpha (ordinal)",
-    "alpha_nominal": "alpha (nominal)",
-    "ac2_quadratic": "Gwet's AC2",
-    "ac1": "Gwet's AC1",
-    "icc_2_1": "ICC(2,1)",
-    "icc_2_k": "ICC(2,k)",
-    "fleiss_kappa": "Fleiss' kappa",
-    "majority_share": "share of the majority",
-    "kendall_between_annotators": "tau of two annotators",
-    "rater_vs_rest_kendall": "one against the rest (tau-b)",
-    "rater_vs_rest_spearman": "one against the rest (Spearman)",
-}
+STATISTICS = texts(
+    {
+        "alpha_ordinal": "alpha (ordinal)",
+        "alpha_nominal": "alpha (nominal)",
+        "ac2_quadratic": "Gwet's AC2",
+        "ac1": "Gwet's AC1",
+        "icc_2_1": "ICC(2,1)",
+        "icc_2_k": "ICC(2,k)",
+        "fleiss_kappa": "Fleiss' kappa",
+        "majority_share": "share of the majority",
+        "kendall_between_annotators": "tau of two annotators",
+        "rater_vs_rest_kendall": "one against the rest (tau-b)",
+        "rater_vs_rest_spearman": "one against the rest (Spearman)",
+    }
+)
 # Statistics that draw: with ordered answers, with choices, and with rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
 OF_RANKINGS = ("kendall_between_annotators",)
 # Statistics of annotators that draw, and what their panels are called.
-OF_ANNOTATORS = {
-    "kendall_others": "agreement with the others (tau-b)",
-    "majority_agreement": "agreement with the others' majority",
-    "severity": "severity (own less the others' rating)",
-    "left_share": "share of the left side",
-    "exact_agreement": "share of identical answers",
-    "most_frequent_share": "share of the commonest answer",
-}
+OF_ANNOTATORS = texts(
+    {
+        "kendall_others": "agreement with the others (tau-b)",
+        "majority_agreement": "agreement with the others' majority",
+        "severity": "severity (own less the others' rating)",
+        "left_share": "share of the left side",
+        "exact_agreement": "share of identical answers",
+        "most_frequent_share": "share of the commonest answer",
+    }
+)
 CENTRES = {"severity": 0.0, "left_share": 0.5}
 # With more questions than this a panel of annotators holds one question.
 FEW_QUESTIONS = 3
@@ -61,19 +66,24 @@ def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
         order = list(means.sort_values(ascending=False, kind="stable").index)
         top = table.columns.max()
-        told = (
-            f"{question}: rating {top:g} is given most to "
-            f"{table[top].idxmax()} ({table[top].max():.0%})"
+        told = say(
+            "{question}: rating {rating} is given most to {method} ({share})",
+            question=question,
+            rating=f"{top:g}",
+            method=table[top].idxmax(),
+            share=f"{table[top].max():.0%}",
         )
         drawn.append((_stack(str(question), table.loc[order[:MOST_ROWS]]), told))
     return figure_of(
         "distributions",
         SECTION,
-        "What people answered",
-        "Share of each rating, highest mean on top. A mean hides whether a method is "
-        "middling, or splits people or stories into two camps; a scale whose ends "
-        "nobody uses tells less than its number of steps.",
-        "Stacked bars of ratings.",
+        say("What people answered"),
+        say(
+            "Share of each rating, highest mean on top. A mean hides whether a method "
+            "is middling, or splits people or stories into two camps; a scale whose "
+            "ends nobody uses tells less than its number of steps."
+        ),
+        say("Stacked bars of ratings."),
         drawn,
         22,
     )
@@ -88,11 +98,16 @@ def _stack(question: str, table: pd.DataFrame) -> Panel:
             "marker": {"color": color},
             "text": [as_text(method) for method in methods],
             "textposition": "none",
-            "hovertemplate": "%{text}: %{x:.1f} % gave {rating:g}<extra></extra>",
+            "hovertemplate": say(
+                "{method}: {share} % gave {rating}<extra></extra>",
+                method="%{text}",
+                share="%{x:.1f}",
+                rating=f"{rating:g}",
+            ),
         }
         for rating, color in zip(table.columns, shades(table.shape[1]), strict=True)
     ]
-    return stacked_panel(question, methods, bars, "per cent of ratings")
+    return stacked_panel(question, methods, bars, say("per cent of ratings"))
 
 
 def shades(n: int) -> list[str]:
@@ -128,24 +143,26 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
     if known["question"].nunique() == 1:
         # One question: its statistics are the rows.
-        rows = known.assign(name=known["statistic"].map(STATISTICS))
-        order = [STATISTICS[c] for c in chosen if STATISTICS[c] in set(rows["name"])]
+        rows = known.assign(name=[say(STATISTICS[s]) for s in known["statistic"]])
+        order = [say(STATISTICS[c]) for c in chosen if c in set(known["statistic"])]
         drawn = [_agreement_panel(str(rows["question"].iloc[0]), rows, "name", order)]
     else:
         known = known.sort_values("question", kind="stable")
         drawn = [
-            _agreement_panel(STATISTICS[name], rows.head(MOST_ROWS), "question")
+            _agreement_panel(say(STATISTICS[name]), rows.head(MOST_ROWS), "question")
             for name in chosen
             if len(rows := known[known["statistic"] == name])
         ]
     return figure_of(
         "agreement",
         SECTION,
-        "How well people agree with one another",
-        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha falls "
-        "while AC1 and AC2 stay high: then there is little to agree about, not little "
-        "agreement.",
-        "Agreement of people.",
+        say("How well people agree with one another"),
+        say(
+            "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
+            "falls while AC1 and AC2 stay high: then there is little to agree about, "
+            "not little agreement."
+        ),
+        say("Agreement of people."),
         drawn,
         18,
     )
@@ -163,7 +180,7 @@ def _agreement_panel(
         shapes=[vertical(0)],
         span=(0.0, 1.0),
     )
-    return panel, f"{title}: {said(rows, names)}"
+    return panel, headed(title, said(rows, names))
 
 
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
@@ -177,13 +194,18 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     # Of many questions only the first two statistics are drawn.
     present = [name for name in OF_ANNOTATORS if name in set(known["statistic"])]
     for statistic in present if few else present[:2]:
-        title = OF_ANNOTATORS[statistic]
+        title = say(OF_ANNOTATORS[statistic])
         rows = known[known["statistic"] == statistic]
-        told = f"{title} from {rows['value'].min():.2f} to {rows['value'].max():.2f}"
+        told = say(
+            "{statistic} from {low} to {high}",
+            statistic=title,
+            low=f"{rows['value'].min():.2f}",
+            high=f"{rows['value'].max():.2f}",
+        )
         parts = [(title, rows)]
         if not few:
             by_question = rows.groupby("question", sort=True)
-            parts = [(f"{title}: {question}", own) for question, own in by_question]
+            parts = [(headed(title, str(name)), own) for name, own in by_question]
         for heading, own in parts:
             # The same order in all panels of a figure: an annotator is one row.
             here = set(own["annotator"])
@@ -201,23 +223,27 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
             )
             drawn.append((panel, told))
             told = ""
-    caption = (
-        "One row an annotator, in the same order everywhere: who agrees most with the "
-        "others on top. The dotted line is the mean of all; of severity, and of the "
-        "left side, what nobody's habit would give. Who stands far from the rest, with "
-        "an interval that does not reach the line, answers differently: look before "
-        "excluding anybody, and by rules set beforehand."
-    )
+    caption = [
+        say(
+            "One row an annotator, in the same order everywhere: who agrees most with "
+            "the others on top. The dotted line is the mean of all; of severity, and "
+            "of the left side, what nobody's habit would give. Who stands far from the "
+            "rest, with an interval that does not reach the line, answers differently: "
+            "look before excluding anybody, and by rules set beforehand."
+        )
+    ]
     if known["annotator"].nunique() > MOST_ROWS:
-        caption += f" Of many, the {MOST_ROWS} at the two ends are drawn."
+        caption.append(say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS))
     if len(drawn) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} panels are drawn; the table has all."
+        caption.append(
+            say("The first {n} panels are drawn; the table has all.", n=MOST_PANELS)
+        )
     return figure_of(
         "annotators",
         SECTION,
-        "Annotators one by one",
-        caption,
-        "Annotators:",
+        say("Annotators one by one"),
+        listed(caption, " "),
+        say("Annotators:"),
         drawn,
         18,
         most_panels=MOST_PANELS,
@@ -252,19 +278,19 @@ def position_dots(
     rows = bias[bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return []
-    parts = [rows.assign(kind="as counted")]
+    parts = [rows.assign(kind=say("as counted"))]
     if "adjusted" in rows and rows["adjusted"].notna().any():
         balanced = rows.assign(
             value=rows["adjusted"], low=rows["adjusted_low"], high=rows["adjusted_high"]
         )
-        parts.append(balanced.assign(kind="each pair both ways alike"))
+        parts.append(balanced.assign(kind=say("each pair both ways alike")))
     both = pd.concat(parts)
     panel = dot_panel(
-        "Share of wins on the left",
+        say("Share of wins on the left"),
         both,
         names="question",
         groups="kind",
-        axis="share of answers",
+        axis=say("share of answers"),
         shapes=[vertical(0.5)],
         span=(0.4, 0.6),
     )
@@ -279,10 +305,10 @@ def position_dots(
             high=effects["high"] * per_point,
         )
         panel = dot_panel(
-            "What standing on the left is worth",
+            say("What standing on the left is worth"),
             points,
             names="question",
-            axis="points of a rating",
+            axis=say("points of a rating"),
             order=list(rows["question"]),
             shapes=[vertical(0)],
             span=(-10, 10),
@@ -292,14 +318,16 @@ def position_dots(
     return figure_of(
         "position",
         SECTION,
-        "Does the side decide?",
-        "An interval away from the line means that people prefer a side, whatever "
-        "stands there: it draws whole clusters of answers, where the table's "
-        "p-value takes answers as independent. Sides that are drawn at random turn "
-        "it into noise rather than a bias of the ranking. Counting each pair of "
-        "methods both ways alike takes away that strong methods may have stood on "
-        "one side.",
-        "Share of wins on the left.",
+        say("Does the side decide?"),
+        say(
+            "An interval away from the line means that people prefer a side, whatever "
+            "stands there: it draws whole clusters of answers, where the table's "
+            "p-value takes answers as independent. Sides that are drawn at random turn "
+            "it into noise rather than a bias of the ranking. Counting each pair of "
+            "methods both ways alike takes away that strong methods may have stood on "
+            "one side."
+        ),
+        say("Share of wins on the left."),
         drawn,
         24,
         tables=tuple(tables),

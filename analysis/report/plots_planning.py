@@ -24,31 +24,40 @@ from analysis.report.figure_parts import (
     said,
     vertical,
 )
+from analysis.report.language import headed, listed, say, texts
+from analysis.report.wording import UNITS
 
 # The statistics of strata that are drawn, and what their axis is called.
-STRATA = {
-    **COEFFICIENT_NAMES,
-    "ppa_half": "pairwise accuracy, a tie is half",
-    "mean": "mean rating",
-    "alpha_ordinal": "ordinal alpha",
-}
+STRATA = texts(
+    {
+        **COEFFICIENT_NAMES,
+        "ppa_half": "pairwise accuracy, a tie is half",
+        "mean": "mean rating",
+        "alpha_ordinal": "ordinal alpha",
+    }
+)
 MOST_METRICS, MOST_TOLD = 8, 6
 # Numbers on an axis of small and large ones.
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
 # Statistics of subsets and of trials that draw, and what they are called.
-KEPT = {
-    "kendall": "with the whole",
-    "kendall_others": "with the other stories",
-    "kendall_random": "random subsets, with the whole",
-}
-CHOSEN = {"heldout": "chosen, other methods", "random": "at random"}
-TRIALS = {
-    "sd": "standard deviation of the trials' means",
-    "sd_output": "standard deviation of one output",
-    "same_share": "share of outputs with one score",
-    "icc_2_1": "ICC(2,1) of one trial",
-    "noise_to_methods": "noise by differences of methods",
-}
+KEPT = texts(
+    {
+        "kendall": "with the whole",
+        "kendall_others": "with the other stories",
+        "kendall_random": "random subsets, with the whole",
+    }
+)
+CHOSEN = texts({"heldout": "chosen, other methods", "random": "at random"})
+TRIALS = texts(
+    {
+        "sd": "standard deviation of the trials' means",
+        "sd_output": "standard deviation of one output",
+        "same_share": "share of outputs with one score",
+        "icc_2_1": "ICC(2,1) of one trial",
+        "noise_to_methods": "noise by differences of methods",
+    }
+)
+# What grows, and its column.
 GROWS = {"annotators": "n_annotators", "stories": "n_stories", "methods": "n_methods"}
 
 
@@ -74,11 +83,11 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
 
 def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     column = "method" if statistic == "mean" else "metric"
-    drawn = []
+    title, drawn = say(STRATA[statistic]), []
     for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
-        heading = f"{question}, by {tag}"
+        heading = say("{question}, by {tag}", question=question, tag=tag)
         if own[column].fillna("").eq("").all():
-            panel = dot_panel(heading, own, names="stratum", axis=STRATA[statistic])
+            panel = dot_panel(heading, own, names="stratum", axis=title)
         else:
             most = MOST_METRICS if column == "metric" else MOST_ROWS
             order = by_value(own.assign(metric=own[column]))[:most]
@@ -89,34 +98,39 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
                 names=column,
                 groups="stratum",
                 order=order,
-                axis=STRATA[statistic],
+                axis=title,
             )
         if statistic != "mean":
             zero = 0.5 if statistic == "ppa_half" else 0
             panel.layout["shapes"] = [vertical(zero)]
-        drawn.append((panel, f"{heading}: {said(own, 'stratum')}"))
-    caption = (
-        "Groups of stories apart. A difference between two groups counts where the "
-        "table of differences says so, not where two intervals look apart."
-    )
+        drawn.append((panel, headed(heading, said(own, "stratum"))))
+    caption = [
+        say(
+            "Groups of stories apart. A difference between two groups counts where the "
+            "table of differences says so, not where two intervals look apart."
+        )
+    ]
     if column == "metric":
-        caption += f" At most {MOST_METRICS} metrics, the highest."
-    if len(drawn) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} of {len(drawn)} panels are drawn."
-    title = STRATA[statistic]
-    if statistic not in COEFFICIENT_NAMES:
-        title = title[:1].lower() + title[1:]
+        caption.append(say("At most {n} metrics, the highest.", n=MOST_METRICS))
     return figure_of(
         f"strata-{statistic.replace('_', '-')}",
         "disagreement",
-        f"By group of stories: {title}",
-        caption,
-        "By stratum.",
+        say("By group of stories: {statistic}", statistic=title),
+        listed([*caption, *_cut(drawn)], " "),
+        say("By stratum."),
         drawn,
         24,
         most_panels=MOST_PANELS,
         most_told=MOST_TOLD,
     )
+
+
+def _cut(drawn: list[tuple[Panel, str]]) -> list[str]:
+    """Say that not all panels are drawn, where they are too many."""
+    n, total = MOST_PANELS, len(drawn)
+    if total <= n:
+        return []
+    return [say("The first {n} of {total} panels are drawn.", n=n, total=total)]
 
 
 def power_curves(
@@ -136,25 +150,25 @@ def power_curves(
         several = several or len(own) < len(rows)
         title = _power_title(question, statistic, level, metrics)
         narrow = float(own["half_width"].min())
-        text = f"{title}: down to {narrow:.3g}"
+        text = say("{title}: down to {n}", title=title, n=f"{narrow:.3g}")
         drawn.append((_curves(title, own, target), text))
-    caption = (
-        "Half the width of the interval, expected from this study's own variance, when "
-        "one thing grows and the rest stays. A curve that levels off says that "
-        "something else limits the study."
-    )
+    caption = [
+        say(
+            "Half the width of the interval, expected from this study's own variance, "
+            "when one thing grows and the rest stays. A curve that levels off says "
+            "that something else limits the study."
+        )
+    ]
     if not math.isnan(target):
-        caption += f" The dotted line is {target:g}."
+        caption.append(say("The dotted line is {n}.", n=f"{target:g}"))
     if several:
-        caption += " One metric is drawn; the table has the others."
-    if len(drawn) > MOST_PANELS:
-        caption += f" The first {MOST_PANELS} of {len(drawn)} panels are drawn."
+        caption.append(say("One metric is drawn; the table has the others."))
     return figure_of(
         "power",
         "planning",
-        "What more stories, annotators or methods buy",
-        caption,
-        "Expected half-widths.",
+        say("What more stories, annotators or methods buy"),
+        listed([*caption, *_cut(drawn)], " "),
+        say("Expected half-widths."),
         drawn,
         most_panels=MOST_PANELS,
         most_told=MOST_TOLD,
@@ -165,12 +179,12 @@ def _power_title(
     question: object, statistic: object, level: object, metrics: list[str]
 ) -> str:
     name = COEFFICIENT_NAMES.get(str(statistic), str(statistic).replace("_", " "))
-    parts = [str(question), name]
+    parts = [str(question), say(name)]
     if isinstance(level, str) and level:
-        parts.append(LEVEL_NAMES.get(level, level))
+        parts.append(say(LEVEL_NAMES.get(level, level)))
     if metrics and isinstance(metrics[0], str) and metrics[0]:
         parts.append(metrics[0])
-    return ", ".join(parts)
+    return listed(parts)
 
 
 def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
@@ -179,7 +193,7 @@ def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
     for i, (grows, own) in enumerate(rows.groupby("grows", sort=True)):
         column = GROWS.get(str(grows), "n")
         own = own.sort_values(column, kind="stable")
-        unit = str(grows)
+        unit = say(UNITS.get(str(grows), str(grows)))
         numbers += [float(number) for number in own[column]]
         data.append(line(i, unit, own[column], own["half_width"], unit))
     highest = float(rows["half_width"].max())
@@ -187,7 +201,7 @@ def _curves(title: str, rows: pd.DataFrame, target: float) -> Panel:
     if not math.isnan(target):
         top = max(top, 1.2 * target)
     ticks = [tick for tick in TICKS if min(numbers) <= tick <= max(numbers)]
-    layout = _curve_layout("number", "half-width", [0, top], ticks)
+    layout = _curve_layout(say("number"), say("half-width"), [0, top], ticks)
     if not math.isnan(target):
         layout["shapes"] = [
             {
@@ -208,7 +222,9 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
     known = subset[subset["value"].notna() & subset["statistic"].isin(KEPT)]
     drawn = []
     for name, rows in known.groupby("subset", sort=True):
-        rows = rows.assign(board=_boards(rows), kind=rows["statistic"].map(KEPT))
+        rows = rows.assign(
+            board=_boards(rows), kind=[say(KEPT[s]) for s in rows["statistic"]]
+        )
         order = list(dict.fromkeys(rows["board"]))[:MOST_ROWS]
         rows = rows[rows["board"].isin(order)]
         panel = dot_panel(
@@ -217,20 +233,22 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
             names="board",
             groups="kind",
             order=order,
-            axis="Kendall's tau-b of method means",
+            axis=say("Kendall's tau-b of method means"),
             span=(0.0, 1.0),
             shapes=[vertical(0)],
         )
         whole = rows[rows["statistic"] == "kendall"]
-        drawn.append((panel, f"{name}: {said(whole, 'board')}"))
+        drawn.append((panel, headed(name, said(whole, "board"))))
     return figure_of(
         "subset",
         "planning",
-        "Does a part of the stories keep the ranking?",
-        "Order of the methods in the subset against the whole, which holds the "
-        "subset and so flatters it, and against the stories outside it. A "
-        "subset is worth its name where it beats random ones of its size.",
-        "Rank correlations of a subset with the whole.",
+        say("Does a part of the stories keep the ranking?"),
+        say(
+            "Order of the methods in the subset against the whole, which holds the "
+            "subset and so flatters it, and against the stories outside it. A "
+            "subset is worth its name where it beats random ones of its size."
+        ),
+        say("Rank correlations of a subset with the whole."),
         drawn,
         24,
         most_panels=MOST_PANELS,
@@ -240,26 +258,29 @@ def subset_dots(subset: pd.DataFrame) -> list[Figure]:
 def best_subset_curves(best: pd.DataFrame) -> list[Figure]:
     """Draw how chosen and random subsets of growing size keep the ranking."""
     known = best[best["value"].notna() & (best["statistic"] == "kendall")]
-    drawn = []
+    drawn, stories = [], say("stories")
     for board, rows in known.assign(board=_boards(known)).groupby("board", sort=True):
         data: list[Trace] = []
         for i, (source, title) in enumerate(CHOSEN.items()):
             own = rows[rows["source"] == source].sort_values("size")
             if own.empty:
                 continue
-            data.append(line(i, title, own["size"], own["value"], "stories"))
+            data.append(line(i, say(title), own["size"], own["value"], stories))
         sizes = sorted({float(size) for size in rows["size"]})
-        layout = _curve_layout("stories", "tau-b", [0, 1.02], sizes)
-        told = f"{board}: up to {rows['value'].max():.2f}"
+        layout = _curve_layout(stories, "tau-b", [0, 1.02], sizes)
+        highest = f"{rows['value'].max():.2f}"
+        told = say("{title}: up to {n}", title=board, n=highest)
         drawn.append((Panel(str(board), 280, data, layout), told))
     return figure_of(
         "best-subset",
         "planning",
-        "How few stories keep the ranking?",
-        "Stories chosen on one half of the methods and checked on the other, "
-        "beside as many stories at random. The gap between the two is what "
-        "choosing buys.",
-        "Rank correlations by size.",
+        say("How few stories keep the ranking?"),
+        say(
+            "Stories chosen on one half of the methods and checked on the other, "
+            "beside as many stories at random. The gap between the two is what "
+            "choosing buys."
+        ),
+        say("Rank correlations by size."),
         drawn,
         most_panels=MOST_PANELS,
         most_told=MOST_TOLD,
@@ -270,7 +291,7 @@ def _boards(rows: pd.DataFrame) -> "pd.Series[str]":
     """Name what is ranked by: a question, a metric, or both."""
     question, metric = (rows[c].fillna("").astype(str) for c in ("question", "metric"))
     both = question.str.cat(metric, ": ").str.strip(": ")
-    return both.where(both != "", "all")
+    return both.where(both != "", say("all"))
 
 
 def stability_dots(stability: pd.DataFrame) -> list[Figure]:
@@ -281,21 +302,23 @@ def stability_dots(stability: pd.DataFrame) -> list[Figure]:
         & (stability["method"].fillna("") == "")
     ]
     drawn = []
-    for statistic, title in TRIALS.items():
+    for statistic, template in TRIALS.items():
         rows = known[known["statistic"] == statistic]
         if rows.empty:
             continue
-        rows = rows.assign(board=_boards(rows)).head(MOST_ROWS)
+        rows, title = rows.assign(board=_boards(rows)).head(MOST_ROWS), say(template)
         panel = dot_panel(title, rows, names="board", axis="", span=(0.0,))
-        drawn.append((panel, f"{title}: {said(rows, 'board')}"))
+        drawn.append((panel, headed(title, said(rows, "board"))))
     return figure_of(
         "stability",
         "metrics",
-        "How steady a judge is over repeated trials",
-        "The spread of trials is noise that no other story or annotator takes "
-        "away. Noise by differences: what trials add to a method's mean, as a "
-        "share of how far methods stand apart.",
-        "Repeated trials.",
+        say("How steady a judge is over repeated trials"),
+        say(
+            "The spread of trials is noise that no other story or annotator takes "
+            "away. Noise by differences: what trials add to a method's mean, as a "
+            "share of how far methods stand apart."
+        ),
+        say("Repeated trials."),
         drawn,
     )
 
@@ -311,7 +334,7 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
     for question, rows in known.groupby("question", sort=True):
         rows = rows.assign(
             pair=rows["metric_a"].astype(str) + ", " + rows["metric_b"].astype(str),
-            at=rows["level"].map(LEVEL_NAMES),
+            at=[say(LEVEL_NAMES[level]) for level in rows["level"]],
         )
         order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]
         rows = rows[rows["pair"].isin(order)]
@@ -321,18 +344,20 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
             names="pair",
             groups="at",
             order=order,
-            axis=COEFFICIENT_NAMES[name],
+            axis=say(COEFFICIENT_NAMES[name]),
             shapes=[vertical(0)],
             span=(0.0,),
         )
-        drawn.append((panel, f"{question}: {said(rows, 'pair')}"))
+        drawn.append((panel, headed(question, said(rows, "pair"))))
     return figure_of(
         "judges",
         "metrics",
-        "Do judges agree with people and one another?",
-        "Two judges that agree with each other more than with people share a "
-        "taste that people do not have.",
-        "Correlations between judges.",
+        say("Do judges agree with people and one another?"),
+        say(
+            "Two judges that agree with each other more than with people share a "
+            "taste that people do not have."
+        ),
+        say("Correlations between judges."),
         drawn,
         24,
         most_panels=MOST_PANELS,

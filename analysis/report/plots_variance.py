@@ -20,15 +20,29 @@ from analysis.report.figure_parts import (
     values,
     vertical,
 )
+from analysis.report.language import listed, say, texts
 from analysis.report.wording import per_cent
 
 SECTION = "planning"
-RELIABILITIES = {
-    "generalizability_output": "mean of an output",
-    "generalizability_method": "mean of a method",
-}
+RELIABILITIES = texts(
+    {
+        "generalizability_output": "mean of an output",
+        "generalizability_method": "mean of a method",
+    }
+)
 # With more questions than this each is a bar.
 FEW_QUESTIONS = 3
+COMPONENTS = texts(
+    {
+        "method": "method",
+        "story": "story",
+        "annotator": "annotator",
+        "method x story": "method × story",
+        "method x annotator": "method × annotator",
+        "story x annotator": "story × annotator",
+        "rest": "rest",
+    }
+)
 
 
 def variance_bars(variance: pd.DataFrame) -> list[Figure]:
@@ -42,18 +56,32 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
     told = []
     for question in questions:
         own = known[known["question"] == question].set_index("component")["share"]
-        told.append(f"{question}: most from {own.idxmax()} ({per_cent(own.max())})")
+        most = str(own.idxmax())
+        told.append(
+            say(
+                "{question}: most from {component} ({share})",
+                question=question,
+                component=_component(most),
+                share=per_cent(own.max()),
+            )
+        )
     return figure_of(
         "variance",
         SECTION,
-        "Where ratings differ",
-        "Much from methods: they differ, and few ratings rank them. Much from "
-        "stories: use the same ones for every method. Much from annotators, or "
-        "left over: more annotators help.",
-        "Variance components.",
-        [(panel, "; ".join(told))],
+        say("Where ratings differ"),
+        say(
+            "Much from methods: they differ, and few ratings rank them. Much from "
+            "stories: use the same ones for every method. Much from annotators, or "
+            "left over: more annotators help."
+        ),
+        say("Variance components."),
+        [(panel, listed(told, "; "))],
         30,
     )
+
+
+def _component(name: str) -> str:
+    return say(COMPONENTS.get(name, name.replace(" x ", " × ")))
 
 
 def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
@@ -62,7 +90,7 @@ def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
     # The interval is of the component; its share has the same total.
     scale = (share / known["value"].where(known["value"] > 0)).astype(float)
     rows = known.assign(
-        name=known["component"].map(lambda name: str(name).replace(" x ", " × ")),
+        name=known["component"].map(_component),
         value=share,
         low=(known["low"] * scale).clip(lower=0) if "low" in known else math.nan,
         high=known["high"] * scale if "high" in known else math.nan,
@@ -71,7 +99,7 @@ def _variance_dots(known: pd.DataFrame, questions: list[str]) -> Panel:
         questions[0] if len(questions) == 1 else "",
         rows,
         names="name",
-        axis="per cent of variance",
+        axis=say("per cent of variance"),
         span=(0.0,),
         shapes=[vertical(0)],
         groups="question" if len(questions) > 1 else "",
@@ -84,7 +112,7 @@ def _variance_bars(known: pd.DataFrame, questions: list[str]) -> Panel:
     bars = []
     for i, component in enumerate(dict.fromkeys(known["component"])):
         own = known[known["component"] == component].set_index("question")["share"]
-        label = as_text(component).replace(" x ", " × ")
+        label = as_text(_component(component))
         bars.append(
             {
                 "x": values(100 * own.reindex(questions).astype(float)),
@@ -94,9 +122,8 @@ def _variance_bars(known: pd.DataFrame, questions: list[str]) -> Panel:
             }
         )
     # Room for a legend whose names stand below one another on a narrow screen.
-    return stacked_panel(
-        "", questions, bars, "per cent of variance", gap=0.3, extra=260
-    )
+    axis = say("per cent of variance")
+    return stacked_panel("", questions, bars, axis, gap=0.3, extra=260)
 
 
 def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
@@ -111,20 +138,23 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
             own = rows[rows["statistic"] == statistic].sort_values("n_annotators")
             if own.empty:
                 continue
-            curve = line(i, title, own["n_annotators"], own["value"], "annotators")
+            name = say(title)
+            curve = line(i, name, own["n_annotators"], own["value"], say("annotators"))
             bars = error_bars(own) | {"color": PALETTE[i], "thickness": 1}
-            shown = "%{x} annotators: %{y:.2f}<extra></extra>"
+            shown = say(
+                "{n} annotators: {value}<extra></extra>", n="%{x}", value="%{y:.2f}"
+            )
             data.append(curve | {"error_y": bars, "hovertemplate": shown})
         layout = {
             "xaxis": {
-                "title": {"text": "annotators for each output"},
+                "title": {"text": say("annotators for each output")},
                 "type": "log",
                 "tickmode": "array",
                 "zeroline": False,
                 "tickvals": values(sorted(rows["n_annotators"].unique())),
             },
             "yaxis": {
-                "title": {"text": "reliability"},
+                "title": {"text": say("reliability")},
                 "range": [0, 1.02],
                 "zeroline": False,
                 "automargin": True,
@@ -133,16 +163,23 @@ def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
             "legend": LEGEND,
         }
         ends = rows[rows["statistic"] == next(iter(RELIABILITIES))]["value"]
-        told = f"{question}: from {ends.min():.2f} to {ends.max():.2f}"
+        told = say(
+            "{question}: from {low} to {high}",
+            question=question,
+            low=f"{ends.min():.2f}",
+            high=f"{ends.max():.2f}",
+        )
         drawn.append((Panel(str(question), 280, data, layout), told))
     return figure_of(
         "reliability",
         SECTION,
-        "How reliable means become with more annotators",
-        "Expected from this study's variance components: 1 means that another "
-        "panel would order outputs, or methods, in the same way. Where the curve "
-        "is flat, more annotators buy little.",
-        "Expected reliability of an output's mean.",
+        say("How reliable means become with more annotators"),
+        say(
+            "Expected from this study's variance components: 1 means that another "
+            "panel would order outputs, or methods, in the same way. Where the curve "
+            "is flat, more annotators buy little."
+        ),
+        say("Expected reliability of an output's mean."),
         drawn,
         most_panels=MOST_PANELS,
     )

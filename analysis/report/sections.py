@@ -3,18 +3,20 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from analysis.printing import counted
 from analysis.report.figure_parts import Figure
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import ClaimText
 
 # Key and heading; figures and sentences name the key.
-SECTIONS = {
-    "people": "Do people agree among themselves?",
-    "metrics": "How do the metrics compare?",
-    "disagreement": "Where do metrics and people disagree?",
-    "methods": "Which method is best?",
-    "planning": "Is it enough data?",
-}
+SECTIONS = texts(
+    {
+        "people": "Do people agree among themselves?",
+        "metrics": "How do the metrics compare?",
+        "disagreement": "Where do metrics and people disagree?",
+        "methods": "Which method is best?",
+        "planning": "Is it enough data?",
+    }
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Section:
             (len(self.sentences) - 1, "more sentence"),
             (len(self.figures), "figure"),
         )
-        return ", ".join(counted(n, noun) for n, noun in counts if n > 0)
+        return listed(counted(n, noun) for n, noun in counts if n > 0)
 
 
 def sections_of(
@@ -49,7 +51,7 @@ def sections_of(
     found = [
         Section(
             key,
-            heading,
+            say(heading),
             tuple(sentences.get(key, ())),
             tuple(figure for figure in figures if figure.section == key),
         )

@@ -18,10 +18,12 @@ from xml.etree.ElementTree import canonicalize
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.options import check_known
-from analysis.report import formulas
+from analysis.report import formulas, language
 from analysis.report.figure_parts import Figure
 
 KINDS = ("svg", "png")
+# What templates say: see `analysis.report.language`.
+SPOKEN = ("say", "counted", "listed", "english", "current")
 # The names under which Chromium is installed; the first that is found is taken.
 BROWSERS = (
     "chromium-headless-shell",
@@ -48,6 +50,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     found.globals |= {"math": formulas.math, "display": formulas.display}
+    found.globals |= {name: getattr(language, name) for name in SPOKEN}
     return found
 
 
@@ -83,19 +86,21 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
         return ""
     check_known("--images", (kind,), KINDS)
     if not drawn:
-        return "There is no figure to write as a file."
+        return language.say("There is no figure to write as a file.")
     path = browser()
     images = path and draw(drawn, kind, path)
     if not images:
-        why = "did not draw them" if path else "was not found"
-        return (
-            f"Figures were not written as files: Chromium {why}. Each can be saved "
-            "from this page."
+        return language.say(
+            "Figures were not written as files: Chromium did not draw them. Each can "
+            "be saved from this page."
+            if path
+            else "Figures were not written as files: Chromium was not found. Each can "
+            "be saved from this page."
         )
     folder.mkdir()
     for key, content in images.items():
         (folder / f"{key}.{kind}").write_bytes(content)
-    return f"Every figure lies in figures/ as {kind.upper()}."
+    return language.say("Every figure lies in figures/ as {kind}.", kind=kind.upper())
 
 
 def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:

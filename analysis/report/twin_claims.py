@@ -6,37 +6,55 @@ from typing import Any
 import pandas as pd
 
 from analysis.pairwise.degraded_twins import MISSES
-from analysis.printing import counted
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import per_cent, records
 
 # What twins show, by the names of `evalcore.twins`.
-SHOWN = {
-    "shuffled": "shuffled shots",
-    "foreign_shot": "shots of another story",
-    "repeated_shot": "repeated shots",
-    "blurred": "blurred pictures",
-    "swapped_characters": "swapped characters",
-}
+SHOWN = texts(
+    {
+        "shuffled": "shuffled shots",
+        "foreign_shot": "shots of another story",
+        "repeated_shot": "repeated shots",
+        "blurred": "blurred pictures",
+        "swapped_characters": "swapped characters",
+    }
+)
+# By whether all, some or none of those that it misses score alike.
+MISSED = texts(
+    {
+        "alike": "scores alike {twins} in {n} of {outputs} ({share})",
+        "some": "prefers, or scores alike, {twins} in {n} of {outputs} ({share})",
+        "none": "prefers {twins} in {n} of {outputs} ({share})",
+    }
+)
 
 
 def twin_claims(sanity: pd.DataFrame) -> Iterator[str]:
     """Say of each metric which degradations it is shown not to see."""
     missed = sanity[sanity["verdict"] == MISSES]
     for metric, rows in missed.groupby("metric", sort=True):
-        told = " and ".join(_clause(row) for row in records(rows))
-        yield f"{metric} {told}, although these were made worse on purpose."
+        told = listed([_clause(row) for row in records(rows)], " and ")
+        yield say(
+            "{metric} {clauses}, although these were made worse on purpose.",
+            metric=metric,
+            clauses=told,
+        )
 
 
 def _clause(row: Mapping[str, Any]) -> str:
     n, alike = int(row["n_missed"]), int(row["n_alike"])
-    verb = "prefers" if not alike else "prefers, or scores alike,"
-    verb = "scores alike" if alike == n else verb
-    of = counted(row["n"], "output")
-    if row["n"] == row["n_stories"]:
-        of = counted(row["n"], "story", "stories")
-    share = per_cent(row["value"], row["low"], row["high"])
-    return f"{verb} {_shown(str(row['twin']))} in {n} of {of} ({share})"
+    how = "none" if not alike else "alike" if alike == n else "some"
+    noun = "story" if row["n"] == row["n_stories"] else "output"
+    return say(
+        MISSED[how],
+        twins=_shown(str(row["twin"])),
+        n=n,
+        outputs=counted(row["n"], noun),
+        share=per_cent(row["value"], row["low"], row["high"]),
+    )
 
 
 def _shown(twin: str) -> str:
-    return SHOWN.get(twin, f"twins with {twin.replace('_', ' ')}")
+    if twin in SHOWN:
+        return say(SHOWN[twin])
+    return say("twins with {kind}", kind=twin.replace("_", " "))

@@ -8,56 +8,95 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import counted
+from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
+    ANSWERS,
     NAMES,
     ClaimText,
+    drawn_units,
     interval,
     number,
     p_text,
     per_cent,
     records,
 )
-from analysis.verdicts import AGREES, DOES_NOT, FEW_METHODS
+from analysis.verdicts import AGREES, DOES_NOT, FEW_METHODS, OPEN
 
-SOURCES = {
-    "ratings": "what mean ratings prefer",
-    "choices": "what the majority of annotators prefers",
-    "rankings": "what the majority of annotators ranks higher",
-}
-REASONS = {
-    "undefined": "it has no value for what was judged",
-    "in_sample": "its threshold of ties was tuned on the same pairs",
-    "untested": "it has no test",
-    "few_methods": f"fewer than {FEW_METHODS} methods can show nothing",
-    "below_chance": "it is below chance",
-    "not_apart": "it is not told from chance",
-    "interval": "its interval holds chance",
-    "not_adjusted": "it is not told from chance once that is adjusted",
-}
+SOURCES = texts(
+    {
+        "ratings": "what mean ratings prefer",
+        "choices": "what the majority of annotators prefers",
+        "rankings": "what the majority of annotators ranks higher",
+    }
+)
+REASONS = texts(
+    {
+        "undefined": "it has no value for what was judged",
+        "in_sample": "its threshold of ties was tuned on the same pairs",
+        "untested": "it has no test",
+        "few_methods": "fewer than {few} methods can show nothing",
+        "below_chance": "it is below chance",
+        "not_apart": "it is not told from chance",
+        "interval": "its interval holds chance",
+        "not_adjusted": "it is not told from chance once that is adjusted",
+    }
+)
+DECLARED = texts(
+    {
+        AGREES: "{metric}, declared for this question, agrees with people",
+        DOES_NOT: "{metric}, declared for this question, does not agree with people",
+        OPEN: "{metric}, declared for this question, is not shown to agree with people",
+    }
+)
+COMPOSITE = texts(
+    {
+        AGREES: "{metric}, a composite, agrees with people",
+        DOES_NOT: "{metric}, a composite, does not agree with people",
+        OPEN: "{metric}, a composite, is not shown to agree with people",
+    }
+)
+# Roles of metrics that are told one by one.
+NAMED = {"declared": DECLARED, "composite": COMPOSITE}
+ONLY = texts(
+    {
+        AGREES: "{metric}, the only metric explored, agrees with people",
+        DOES_NOT: "{metric}, the only metric explored, does not agree with people",
+        OPEN: "{metric}, the only metric explored, is not shown to agree with people",
+    }
+)
 # VISTAR demands that a metric prefers what people prefer in so many pairs.
 DEMANDED = 0.75
 # What a test speaks of, where it is not new stories and new methods.
-POPULATIONS = {
-    "stories": "for these methods, in other stories",
-    "methods": "for these stories, by other methods",
-    "units": "for these stories and methods",
-    "annotators": "for these stories and methods, as rated by other annotators",
-}
+POPULATIONS = texts(
+    {
+        "stories": "for these methods, in other stories",
+        "methods": "for these stories, by other methods",
+        "units": "for these stories and methods",
+        "annotators": "for these stories and methods, as rated by other annotators",
+    }
+)
 CROSSED = "stories+methods"
-OVER = {
-    "method": ("over the means of ", "method", "methods"),
-    "story": ("inside ", "story", "stories"),
-    "within_method": ("inside ", "method", "methods"),
-    "pooled": ("over ", "output", "outputs"),
+OVER = texts(
+    {
+        "method": "{value} over the means of {n}",
+        "story": "{value} inside {n}",
+        "within_method": "{value} inside {n}",
+        "pooled": "{value} over {n}",
+    }
+)
+COUNTED = {
+    "method": "method",
+    "story": "story",
+    "within_method": "method",
+    "pooled": "output",
 }
-FAMILIES = {
-    "declared": "declared metrics",
-    "composite": "composites",
-    "exploratory": "metrics",
-}
-# Roles of metrics that are told one by one, in words.
-NAMED = {"declared": "declared for this question", "composite": "a composite"}
+FAMILIES = texts(
+    {
+        "declared": "{p} adjusted over {n} declared metrics",
+        "composite": "{p} adjusted over {n} composites",
+        "exploratory": "{p} adjusted over {n} metrics",
+    }
+)
 VerdictRow = dict[str, Any]
 
 
@@ -71,20 +110,18 @@ def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
     for question, asked in real.groupby("question", sort=True):
         leading = asked[asked["leads"]]
         if leading.empty:
-            yield (
-                False,
-                f"{question}: no metric has a value of a statistic that could lead it.",
+            text = say(
+                "{question}: no metric has a value of a statistic that could lead it.",
+                question=question,
             )
+            yield False, text
             continue
         for _source, rows in leading.groupby("source", sort=True):
             yield from _of_answers(str(question), rows)
         meant = asked[asked["role"] == "declared"]
         for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
-            yield (
-                False,
-                f"{question}: {metric}, declared for this question, is not shown to "
-                f"agree with people; {REASONS['undefined']}.",
-            )
+            head = say(DECLARED[OPEN], metric=metric)
+            yield False, _sentence(str(question), head, say(REASONS["undefined"]))
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
@@ -112,10 +149,21 @@ def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
 def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     named, explored = _roles(rows)
     for row in named:
-        yield row["verdict"] == AGREES, f"{question}: {_named(row)}."
+        head = say(NAMED[row["role"]][_verdict(row)], metric=row["metric"])
+        clauses = [_evidence(row, head), *_why(row), *_demand(row)]
+        yield row["verdict"] == AGREES, _sentence(question, *clauses)
     if explored:
-        shown, text = _explored(explored)
-        yield shown, f"{question}: {text}."
+        shown, clauses = _explored(explored)
+        yield shown, _sentence(question, *clauses)
+
+
+def _sentence(question: str, *clauses: str) -> str:
+    text = listed(clauses, "; ")
+    return say("{question}: {text}.", question=question, text=text)
+
+
+def _verdict(row: VerdictRow) -> str:
+    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
@@ -123,13 +171,17 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
     below = verdicts[
         (verdicts["statistic"] == "acc_eq") & (verdicts["verdict"] == DOES_NOT)
     ]
-    for (question, _), rows in below.groupby(["question", "source"], sort=True):
+    for (question, source), rows in below.groupby(["question", "source"], sort=True):
         told = records(rows)
-        listed = ", ".join(f"{row['metric']} {_share(row)}" for row in told)
-        yield (
-            f"{question}: where people's ties count too (acc_eq, {told[0]['source']}), "
-            f"guessing or tying every pair reaches {per_cent(told[0]['chance'])} of "
-            f"{counted(told[0]['n'], 'pair')}, and fewer are right by {listed}."
+        yield say(
+            "{question}: where people's ties count too (acc_eq, {source}), guessing or "
+            "tying every pair reaches {chance} of {pairs}, and fewer are right by "
+            "{metrics}.",
+            question=question,
+            source=say(ANSWERS.get(str(source), str(source))),
+            chance=per_cent(told[0]["chance"]),
+            pairs=counted(told[0]["n"], "pair"),
+            metrics=listed(f"{row['metric']} {_share(row)}" for row in told),
         )
 
 
@@ -141,105 +193,146 @@ def _value(row: Mapping[str, Any]) -> float:
     return float(row["value"]) if _has(row, "value") else -2.0
 
 
-def _named(row: VerdictRow) -> str:
-    does = {AGREES: "agrees", DOES_NOT: "does not agree"}
-    verb = does.get(row["verdict"], "is not shown to agree")
-    text = f"{row['metric']}, {NAMED[row['role']]}, {verb} with people"
-    return text + _evidence(row, _why(row))
-
-
-def _explored(rows: Sequence[VerdictRow]) -> ClaimText:
+def _explored(rows: Sequence[VerdictRow]) -> tuple[bool, list[str]]:
     """Say how many of the explored metrics agree, and what the highest does."""
     agreeing = [row for row in rows if row["verdict"] == AGREES]
     first = (agreeing or rows)[0]
-    if len(rows) == 1:
-        does = "agrees" if agreeing else "is not shown to agree"
-        if first["verdict"] == DOES_NOT:
-            does = "does not agree"
-        text = f"{first['metric']}, the only metric explored, {does} with people"
-        return bool(agreeing), text + _evidence(first, _why(first))
-    text = f"of {len(rows)} metrics explored "
-    if not agreeing:
-        text += "none is shown to agree with people; the highest value has "
-        return False, text + first["metric"] + _evidence(first, _why(first))
-    does = "agrees" if len(agreeing) == 1 else "agree"
-    text += f"{len(agreeing)} {does} with people; "
-    text += f"{'the highest of them' if len(agreeing) > 1 else 'it'} is "
-    text += first["metric"] + _evidence(first, _apart(first, rows))
-    return True, text
+    metric, total, n = first["metric"], len(rows), len(agreeing)
+    if total == 1:
+        head = say(ONLY[_verdict(first)], metric=metric)
+    elif not agreeing:
+        head = say(
+            "of {total} metrics explored none is shown to agree with people; the "
+            "highest value has {metric}",
+            total=total,
+            metric=metric,
+        )
+    else:
+        head = say(
+            "of {total} metrics explored {n} agrees with people; it is {metric}"
+            if n == 1
+            else "of {total} metrics explored {n} agree with people; the highest of "
+            "them is {metric}",
+            total=total,
+            n=n,
+            metric=metric,
+        )
+    after = _apart(first, rows) if agreeing and total > 1 else _why(first)
+    return bool(agreeing), [_evidence(first, head), *after, *_demand(first)]
 
 
-def _why(row: VerdictRow) -> str:
-    return f"; {REASONS[row['reason']]}" if row["reason"] else ""
+def _why(row: VerdictRow) -> list[str]:
+    return [say(REASONS[row["reason"]], few=FEW_METHODS)] if row["reason"] else []
 
 
-def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> str:
+def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
     """Say of how many of the others the tests show that they are worse, or better."""
     if not _has(first, "n_worse"):
-        return ""
-    tested = sum(_has(row, "n_worse") for row in rows) - 1
-    others = f"the {tested} others" if tested > 1 else "the other"
+        return []
+    total = sum(_has(row, "n_worse") for row in rows) - 1
     worse, better = int(first["n_worse"]), int(first["n_better"])
-    text = f"; it is shown to be better than {_of(worse, tested, others)}"
+    text = _better_than(worse, total)
     if better:
-        text += f", and worse than {_of(better, tested, others)}"
-    return text
+        text = say("{first}, {second}", first=text, second=_worse_than(better, total))
+    return [text]
 
 
-def _of(n: int, total: int, others: str) -> str:
+def _better_than(n: int, total: int) -> str:
+    if n == 0:
+        return say(
+            "it is shown to be better than none"
+            if total == 1
+            else "it is shown to be better than none of the {total} others",
+            total=total,
+        )
     if total == 1:
-        return others if n else "none"
-    return {0: f"none of {others}", total: others}.get(n, f"{n} of {others}")
-
-
-def _evidence(row: VerdictRow, after: str) -> str:
-    """Return the value with what it rests on, and the test that decided."""
-    if not _has(row, "value"):
-        return after
-    if row["statistic"] != "ppa_half":
-        begin, noun, nouns = OVER[row["level"]]
-        grouped = row["level"] in ("story", "within_method")
-        n = counted(row["n_groups" if grouped else "n"], noun, nouns)
-        what = f"{NAMES[row['statistic']]} {number(row['value'])}{interval(row)}"
-        return f": {what} {begin}{n}{_p(row)}{_population(row)}{after}"
-    text = (
-        f": it prefers {SOURCES.get(row['source'], row['source'])} in {_share(row)} of "
-        f"{counted(row['n'], 'pair')} that people do not tie, its own ties being half "
-        f"(chance is {per_cent(row['chance'])}{_p(row)}){_population(row)}"
+        return say("it is shown to be better than the other")
+    return say(
+        "it is shown to be better than the {total} others"
+        if n == total
+        else "it is shown to be better than {n} of the {total} others",
+        n=n,
+        total=total,
     )
-    return text + after + _demand(row)
 
 
-def _population(row: VerdictRow) -> str:
+def _worse_than(n: int, total: int) -> str:
+    if total == 1:
+        return say("and worse than the other")
+    return say(
+        "and worse than the {total} others"
+        if n == total
+        else "and worse than {n} of the {total} others",
+        n=n,
+        total=total,
+    )
+
+
+def _evidence(row: VerdictRow, head: str) -> str:
+    """Add the value, what it rests on, and the test that decided."""
+    if not _has(row, "value"):
+        return head
+    told = _preferred(row) if row["statistic"] == "ppa_half" else _coefficient(row)
+    for part in _population(row):
+        told = say("{first}, {second}", first=told, second=part)
+    return say("{head}: {evidence}", head=head, evidence=told)
+
+
+def _coefficient(row: VerdictRow) -> str:
+    grouped = row["level"] in ("story", "within_method")
+    value = f"{say(NAMES[row['statistic']])} {number(row['value'])}{interval(row)}"
+    n = counted(row["n_groups" if grouped else "n"], COUNTED[row["level"]])
+    return _with_p(row, say(OVER[row["level"]], value=value, n=n))
+
+
+def _preferred(row: VerdictRow) -> str:
+    chance = say("chance is {share}", share=per_cent(row["chance"]))
+    source = row["source"]
+    return say(
+        "it prefers {what} in {share} of {pairs} that people do not tie, its own ties "
+        "being half ({chance})",
+        what=say(SOURCES[source]) if source in SOURCES else source,
+        share=_share(row),
+        pairs=counted(row["n"], "pair"),
+        chance=_with_p(row, chance),
+    )
+
+
+def _population(row: VerdictRow) -> list[str]:
     """Say of what the test speaks, where that is not new stories and methods."""
     drawn = str(row["decided_by"])
     if not drawn or drawn in (CROSSED, "permuted methods"):
-        return ""
-    return f", {POPULATIONS.get(drawn, f'where {drawn} are drawn')}"
+        return []
+    if drawn in POPULATIONS:
+        return [say(POPULATIONS[drawn])]
+    return [say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))]
 
 
 def _share(row: VerdictRow) -> str:
     return per_cent(row["value"], row["low"], row["high"])
 
 
-def _p(row: VerdictRow) -> str:
-    """Return the adjusted p-value and over how many metrics it is adjusted."""
+def _with_p(row: VerdictRow, text: str) -> str:
+    """Add the adjusted p-value and over how many metrics it is adjusted."""
     if not _has(row, "p_adjusted"):
-        return ""
-    text = p_text(float(row["p_adjusted"]))
+        return text
+    p_value = p_text(float(row["p_adjusted"]))
     if row["n_family"] > 1:
-        kind = FAMILIES[row["role"]]
-        text += f" adjusted over {row['n_family']:.0f} {kind}"
-    return text
+        p_value = say(FAMILIES[row["role"]], p=p_value, n=f"{row['n_family']:.0f}")
+    return say("{first}, {second}", first=text, second=p_value)
 
 
-def _demand(row: VerdictRow) -> str:
+def _demand(row: VerdictRow) -> list[str]:
     """Hold a metric that agrees, in new stories and methods, against VISTAR's line."""
+    if row["statistic"] != "ppa_half":
+        return []
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
-        return ""
-    line = f"the {per_cent(DEMANDED)} that VISTAR demands"
+        return []
+    share = per_cent(DEMANDED)
     if row["low"] > DEMANDED:
-        return f"; it stands above {line}"
+        return [say("it stands above the {share} that VISTAR demands", share=share)]
     if row["high"] < DEMANDED:
-        return f"; it stands below {line}"
-    return f"; whether it reaches {line} is open"
+        return [say("it stands below the {share} that VISTAR demands", share=share)]
+    return [
+        say("whether it reaches the {share} that VISTAR demands is open", share=share)
+    ]

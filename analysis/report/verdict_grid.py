@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import counted
 from analysis.report.forest_bars import Axis, Bar, axis_of
-from analysis.report.wording import number, per_cent, records
+from analysis.report.language import counted, say, texts
+from analysis.report.wording import ANSWERS, number, per_cent, records
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
 # Statistics and levels in reading order: what knows ties first.
@@ -25,24 +25,36 @@ TITLES = {
     "pearson": "r",
     "kendall_c": "τ-c",
 }
-OF_LEVELS = {
-    "story": "story",
-    "pooled": "pooled",
-    "within_method": "within methods",
-    "method": "method",
-}
+OF_LEVELS = texts(
+    {
+        "story": "story {letter}",
+        "pooled": "pooled {letter}",
+        "within_method": "within methods {letter}",
+        "method": "method {letter}",
+    }
+)
 # What is counted, where all metrics of a column have the same number.
 COUNTED = {
-    "ppa_half": ("pair", "pairs"),
-    "acc_eq": ("pair", "pairs"),
-    "spa": ("pair of methods", "pairs of methods"),
-    "method": ("method", "methods"),
-    "story": ("story", "stories"),
-    "within_method": ("method", "methods"),
-    "pooled": ("output", "outputs"),
+    "ppa_half": "pair",
+    "acc_eq": "pair",
+    "spa": "pair of methods",
+    "method": "method",
+    "story": "story",
+    "within_method": "method",
+    "pooled": "output",
 }
+# The same where each cell has its own number.
+IN_CELLS = texts(
+    {
+        "pair": "· pairs",
+        "pair of methods": "· pairs of methods",
+        "method": "· methods",
+        "story": "· stories",
+        "output": "· outputs",
+    }
+)
 # What metrics are held against: the column of verdicts, and its row in the table.
-REFERENCES = {"chance": "Chance", "ceiling": "One annotator"}
+REFERENCES = texts({"chance": "Chance", "ceiling": "One annotator"})
 Way = tuple[str, str, str]  # statistic, level, source
 
 
@@ -148,7 +160,7 @@ def _axis(rows: list[dict[str, Any]], way: Way) -> Axis | None:
     for name, title in REFERENCES.items():
         reached = {_number(row, name) for row in rows} - {-9.0}
         if len(reached) == 1:
-            marks[title] = reached.pop()
+            marks[say(title)] = reached.pop()
     return axis_of(values, marks, per_cent if way[0] in SHARES else number)
 
 
@@ -179,9 +191,13 @@ def _number(row: dict[str, Any] | None, name: str) -> float:
 
 def _title(way: Way, *, several: bool) -> str:
     statistic, level, source = way
-    of = OF_LEVELS.get(level, "") if statistic not in SHARES else ""
-    title = f"{of} {TITLES[statistic]}".strip()
-    return f"{title}, {source}" if several and level == "pairs" else title
+    title = TITLES[statistic]
+    if statistic not in SHARES and level in OF_LEVELS:
+        title = say(OF_LEVELS[level], letter=title)
+    if not several or level != "pairs":
+        return title
+    answers = say(ANSWERS.get(source, source))
+    return say("{title}, {answers}", title=title, answers=answers)
 
 
 def _counts(own: dict[str, dict[str, Any]], way: Way) -> set[float]:
@@ -192,8 +208,8 @@ def _counts(own: dict[str, dict[str, Any]], way: Way) -> set[float]:
 def _counted(own: dict[str, dict[str, Any]], way: Way) -> str:
     """Return what is counted in a column: the number, where it is one for all."""
     counts = _counts(own, way)
-    noun, nouns = COUNTED[way[0] if way[0] in SHARES else way[1]]
-    return counted(counts.pop(), noun, nouns) if len(counts) == 1 else f"· {nouns}"
+    noun = COUNTED[way[0] if way[0] in SHARES else way[1]]
+    return counted(counts.pop(), noun) if len(counts) == 1 else say(IN_CELLS[noun])
 
 
 def _cell(metric: str, own: dict[str, dict[str, Any]], way: Way) -> Cell:
@@ -223,13 +239,13 @@ def _n(way: Way) -> str:
 
 
 def _bounds(values: Sequence[float], *, is_share: bool) -> str:
-    texts = [
+    ends = [
         f"{100 * value:.0f}".replace("-", "\N{MINUS SIGN}")
         if is_share
         else number(value)
         for value in values
     ]
-    return f"{texts[0]} to {texts[1]}"
+    return say("{low} to {high}", low=ends[0], high=ends[1])
 
 
 def _reference(
@@ -242,8 +258,8 @@ def _reference(
     cells = []
     for way in ways:
         known = {_number(row, name) for row in by_way[way].values()} - {-9.0}
-        texts = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
-        cells.append(Cell(texts[0] if len(texts) == 1 else ""))
-    title = REFERENCES[name]
+        told = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
+        cells.append(Cell(told[0] if len(told) == 1 else ""))
+    title = say(REFERENCES[name])
     place = axis.marks.get(title) if axis else None
     return Line(title, "reference", tuple(cells), Bar(place) if place else None)

@@ -1,27 +1,56 @@
 """How the report words numbers: coefficients, intervals, p-values, ranks."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pandas as pd
 from scipy.stats import norm
 
 from analysis.correlation.metric_clusters import SIGNIFICANT
-from analysis.printing import counted
+from analysis.report.language import listed, say, texts
 
-NAMES = {
-    "kendall": "Kendall's tau-b",
-    "spearman": "Spearman's rho",
-    "pearson": "Pearson's r",
-    "kendall_c": "Kendall's tau-c",
-}
-LEVELS = {
-    "story": "inside stories",
-    "pooled": "over all cells together",
-    "method": "over method means",
-    "within_method": "within methods",
-}
+NAMES = texts(
+    {
+        "kendall": "Kendall's tau-b",
+        "spearman": "Spearman's rho",
+        "pearson": "Pearson's r",
+        "kendall_c": "Kendall's tau-c",
+    }
+)
+LEVELS = texts(
+    {
+        "story": "inside stories",
+        "pooled": "over all cells together",
+        "method": "over method means",
+        "within_method": "within methods",
+    }
+)
+# Kinds of answers, and what is drawn for intervals.
+ANSWERS = texts({"ratings": "ratings", "choices": "choices", "rankings": "rankings"})
+UNITS = texts(
+    {
+        "stories": "stories",
+        "methods": "methods",
+        "annotators": "annotators",
+        "units": "units",
+    }
+)
+ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
+PLACES = texts(
+    (
+        "first",
+        "second",
+        "third",
+        "fourth",
+        "fifth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+    )
+)
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
@@ -64,12 +93,27 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def p_text(value: float) -> str:
-    """Return a p-value after a comma, or nothing where there is none."""
-    if math.isnan(value):
-        return ""
+    """Return a p-value as text.
+
+    Examples
+    --------
+    >>> p_text(0.034), p_text(0.0004)
+    ('p = 0.03', 'p < 0.01')
+    """
     if value < SMALLEST_P:
-        return f", p < {SMALLEST_P}"
-    return f", p = {number(value)}"
+        return f"p < {SMALLEST_P}"
+    return f"p = {number(value)}"
+
+
+def drawn_units(units: Iterable[str], separator: str = " and ") -> str:
+    """Name what is drawn.
+
+    Examples
+    --------
+    >>> drawn_units(["stories", "methods"])
+    'stories and methods'
+    """
+    return listed((say(UNITS.get(unit, unit)) for unit in units), separator)
 
 
 def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
@@ -95,34 +139,11 @@ def nth(rank: int, last: int = 0) -> str:
     ('first', 'sixth', '11th', '22nd', 'last')
     """
     if rank == last:
-        return "last"
-    words = (
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-    )
-    if rank <= len(words):
-        return words[rank - 1]
-    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{'th' if rank % 100 in (11, 12, 13) else ending}"
-
-
-def some_have(n: int, total: int, noun: str, plural: str = "") -> str:
-    """Return how many of how many have something.
-
-    Examples
-    --------
-    >>> some_have(1, 3, "row"), some_have(2, 3, "row")
-    ('1 of 3 rows has', '2 of 3 rows have')
-    """
-    return f"{n} of {counted(total, noun, plural)} {'has' if n == 1 else 'have'}"
+        return say("last")
+    if rank <= len(PLACES):
+        return say(PLACES[rank - 1])
+    ending = 0 if rank % 100 in (11, 12, 13) else rank % 10
+    return say(ENDINGS.get(ending, ENDINGS[0]), n=rank)
 
 
 def is_clear(

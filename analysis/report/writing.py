@@ -15,7 +15,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError
-from analysis.printing import counted
 from analysis.report import (
     checklist,
     claims,
@@ -25,10 +24,12 @@ from analysis.report import (
 )
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
+from analysis.report.language import current, language, listed, say
 from analysis.report.sections import sections_of
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.titles import Titles, titled
 from analysis.report.verdict_grid import Grid, verdict_grids
+from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
@@ -42,6 +43,8 @@ BY_ERROR = (
     "pairwise_accuracy",
 )
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
+# How it was computed, whole, in each language.
+METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -86,6 +89,7 @@ def run_table(
         "scale": _scales(options),
         "excluded methods": ", ".join(options.exclude_methods),
         "figures": options.figures,
+        "language": options.language,
         "split by": _names(options.split_by),
         "components": _names(options.components or None),
         **(source or {}),
@@ -159,24 +163,25 @@ def write_report(
     check_folder(out)
     staging = _staging(out)
     run = _with_resampled(run, analysis)
+    values = dict(zip(run["key"], run["value"], strict=True))
     try:
         tables = {**analysis.tables, "run": run}
         (staging / "tables").mkdir()
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        values = dict(zip(run["key"], run["value"], strict=True))
         shown = {
             name: titled(frame, titles or Titles())
             for name, frame in analysis.tables.items()
         }
-        said = claims.both(shown, float(values["confidence"]))
-        _write(staging / "report.json", _as_json(title, analysis, run, said))
-        every = values["figures"] == "all"
-        cells = titled(analysis.cells, titles or Titles())
-        drawn = figures.all_figures(shown, cells, more=every)
-        note = static_figures.write_images(drawn, staging / "figures", images)
-        page = _as_html(analysis, title, run, shown, drawn, said, note)
+        with language(values["language"]):
+            said = claims.both(shown, float(values["confidence"]))
+            _write(staging / "report.json", _as_json(title, analysis, run, said))
+            every = values["figures"] == "all"
+            cells = titled(analysis.cells, titles or Titles())
+            drawn = figures.all_figures(shown, cells, more=every)
+            note = static_figures.write_images(drawn, staging / "figures", images)
+            page = _as_html(analysis, title, run, shown, drawn, said, note)
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -297,18 +302,17 @@ def _as_html(
         static_figures.templates()
         .get_template("report.html")
         .render(
-            title=title,
+            title=say(title),
             run=values,
             verdicts=said.verdicts,
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
-            clusters={k: " and ".join(v) for k, v in analysis.resampled.items()},
+            clusters={k: drawn_units(v) for k, v in analysis.resampled.items()},
             sections=sections_of(said.sections, drawn),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
-            counted=counted,
             asked=checklist.answers(
                 shown, analysis.notes, values, units, _by_error(analysis)
             ),
@@ -316,6 +320,7 @@ def _as_html(
                 {**analysis.tables, "run": run}, sum(grid.weight for grid in grids)
             ),
             computed=_computed(analysis),
+            methods=METHODS[current()],
             images_note=images_note,
             version=VERSION,
         )
@@ -358,9 +363,12 @@ def _drawn(analysis: Analysis) -> list[str]:
         if table in BY_ERROR and "annotators" not in parts:
             if table != "correlations" or "method" not in levels:
                 continue
-            name = "correlations of method means"
-        tables.setdefault(" and ".join(parts), []).append(name)
-    return [f"{unit} for {', '.join(names)}" for unit, names in tables.items()]
+            name = say("correlations of method means")
+        tables.setdefault(drawn_units(parts), []).append(name)
+    return [
+        say("{units} for {tables}", units=units, tables=listed(names))
+        for units, names in tables.items()
+    ]
 
 
 def _by_error(analysis: Analysis) -> list[str]:

@@ -1,6 +1,6 @@
 (() => {
   const status = document.getElementById("status");
-  const say = (text) => { status.textContent = text; };
+  const announce = (text) => { status.textContent = text; };
 
   function save(text, name, type) {
     const link = document.createElement("a");
@@ -42,8 +42,8 @@
       button.addEventListener("click", async () => {
         await copy(button.dataset.as === "latex" ? latex(table) : tabbed(table));
         const before = button.textContent;
-        button.textContent = "Copied";
-        say("Copied");
+        button.textContent = {{ say("Copied")|tojson }};
+        announce(button.textContent);
         setTimeout(() => { button.textContent = before; }, 2000);
       });
     }
@@ -55,7 +55,7 @@
         const text = row.textContent.toLowerCase();
         row.hidden = !words.every((word) => text.includes(word));
       }
-      say(`${rows.filter((row) => !row.hidden).length} rows`);
+      announce({{ say("{n} rows")|tojson }}.replace("{n}", rows.filter((row) => !row.hidden).length));
     });
   }
 
@@ -73,7 +73,8 @@
         table.tBodies[0].append(...[...table.tBodies[0].rows].sort((a, b) => turn * compare(a, b)));
         for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
         head.setAttribute("aria-sort", order);
-        say(`Sorted by ${button.textContent}, ${order}`);
+        const told = order === "ascending" ? {{ say("Sorted by {title}, ascending")|tojson }} : {{ say("Sorted by {title}, descending")|tojson }};
+        announce(told.replace("{title}", button.textContent));
       });
     }
   }
@@ -90,7 +91,7 @@
   document.getElementById("unfold")?.addEventListener("click", (event) => {
     const open = sections.some((box) => !box.open);
     for (const box of sections) box.open = open;
-    event.target.textContent = open ? "Close all" : "Open all";
+    event.target.textContent = open ? {{ say("Close all")|tojson }} : {{ say("Open all")|tojson }};
   });
 
   // On paper stands what is open, and of the tables of metrics as many as fit a few sheets.
@@ -146,7 +147,7 @@
     button.addEventListener("click", async () => {
       const box = document.querySelector(`.panels[data-figure="${button.dataset.figure}"]`);
       save(await Figures.svg(box), `${button.dataset.figure}.svg`, "image/svg+xml");
-      say("Saved");
+      announce({{ say("Saved")|tojson }});
     });
   }
 })();

@@ -22,9 +22,10 @@ from analysis.report.figure_parts import (
     values,
 )
 from analysis.report.figures import all_figures
-from analysis.report.plots_methods import metric_shares
-from analysis.report.plots_metrics import MOST_LINES, scatters
+from analysis.report.plots_metrics import MOST_LINES
 from analysis.report.plots_people import shades
+from analysis.report.plots_profiles import metric_shares
+from analysis.report.plots_scatter import scatters
 from analysis.report.sections import SECTIONS
 
 NAN = float("nan")

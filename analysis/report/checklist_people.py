@@ -1,0 +1,166 @@
+"""What reviewers ask of the people of an evaluation: how many, and how they agree."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+
+import pandas as pd
+
+from analysis.report.figure_layout import human_ceiling
+from analysis.report.language import counted, english, listed, say, texts
+from analysis.report.wording import interval, number, records
+
+ResultTables = Mapping[str, pd.DataFrame]
+ChecklistAnswer = tuple[str, str]
+# A list of questions longer than this is told as a range.
+MOST_LISTED = 6
+ASKED_OF_PEOPLE = texts(
+    {
+        "alpha_ordinal": "How well do people agree (ordinal alpha)?",
+        "alpha_nominal": "How well do people agree (nominal alpha)?",
+        "ac2_quadratic": "And where answers are skewed (AC2)?",
+        "icc_2_1": "ICC(2,1) of one annotator?",
+        "kendall_between_annotators": "How alike do two annotators rank (tau)?",
+        "majority_share": "How large is the majority of a unit?",
+    }
+)
+NONE_KNOWN = texts(
+    {
+        "annotator": "no annotator known",
+        "unit": "no unit known",
+        "answer": "no answer known",
+    }
+)
+
+
+def spread(pairs: Sequence[tuple[object, str, float]]) -> str:
+    """Return each question's value, or the range of many."""
+    known = [(name, text, value) for name, text, value in pairs if value == value]
+    if not known:
+        return ""
+    if len(known) <= MOST_LISTED:
+        told = [
+            say("{question} {text}", question=name, text=text)
+            for name, text, _value in known
+        ]
+        return listed(told, "; ")
+    low = min(known, key=lambda one: one[2])
+    high = max(known, key=lambda one: one[2])
+    return say(
+        "from {low} ({lowest}) to {high} ({highest}) over {questions}",
+        low=low[1],
+        lowest=low[0],
+        high=high[1],
+        highest=high[0],
+        questions=counted(len(known), "question"),
+    )
+
+
+def values(rows: pd.DataFrame, without: str = "") -> str:
+    """Return each question's value with its interval, or what is said without one."""
+    return spread(
+        [
+            (
+                row["question"],
+                f"{number(row['value'])}{interval(row) or without}",
+                float(row["value"]),
+            )
+            for row in records(rows)
+            if pd.notna(row["value"])
+        ]
+    )
+
+
+def people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+    """Say how many annotators, units and answers there are, and how they overlap."""
+    agreement = tables.get("agreement")
+    if agreement is not None and len(agreement):
+        first = agreement.drop_duplicates("question")
+        if not (first["n_units"].astype(float) > 0).any():
+            yield (
+                say("How many annotators, units, answers?"),
+                say("Not known: no unit has two answers that can be told apart."),
+            )
+            return
+        yield (
+            say("How many annotators, units, answers?"),
+            spread(
+                [
+                    (row["question"], _counts(row), float(row["n_units"]))
+                    for row in records(first)
+                ]
+            ),
+        )
+        share = first["n_answers"].astype(float) / first["n_units"].astype(float)
+        if share.notna().any() and share.max() < math.inf:
+            low, high = share.min(), share.max()
+            text = f"{low:.1f}"
+            if high - low >= 0.05:
+                text = say("{low} to {high}", low=text, high=f"{high:.1f}")
+            yield (
+                say("How much overlap?"),
+                say("{n} answers for each unit with two or more", n=text),
+            )
+
+
+def _counts(row: Mapping[str, object]) -> str:
+    return say(
+        "{annotators}, {units} with two or more answers, {answers}",
+        annotators=_count(row["n_annotators"], "annotator"),
+        units=_count(row["n_units"], "unit"),
+        answers=_count(row["n_answers"], "answer"),
+    )
+
+
+def _count(n: object, noun: str) -> str:
+    if str(n) in ("nan", "<NA>"):
+        return say(NONE_KNOWN[noun])
+    return counted(float(str(n)), noun)
+
+
+def exclusions(
+    notes: Sequence[str], run: Mapping[str, str]
+) -> Iterator[ChecklistAnswer]:
+    """Say what was left out, as the remarks have it."""
+    found = [english(note) for note in notes if "left out" in note.lower()]
+    methods = run.get("excluded methods", "")
+    if not found:
+        found = [
+            say("Methods left out: {methods}.", methods=methods)
+            if methods
+            else say("Nothing was left out.")
+        ]
+    if "view" in run:
+        seen = say(
+            "Seen through the view {view} as of {moment}.",
+            view=run["view"],
+            moment=run["as of"],
+        )
+        found.insert(0, seen)
+    found.append(say("Rules belong in the paper, fixed beforehand."))
+    yield say("What was excluded?"), listed(found, " ")
+
+
+def agreement_of_people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+    """Say how well people agree, and what the human ceiling is."""
+    agreement = tables.get("agreement")
+    if agreement is None:
+        return
+    for statistic, asks in ASKED_OF_PEOPLE.items():
+        if statistic == "alpha_nominal" and _has(agreement, "alpha_ordinal"):
+            continue
+        if text := values(agreement[agreement["statistic"] == statistic]):
+            yield say(asks), text
+    names = sorted(agreement["question"].unique())
+    ceilings = [
+        (name, f"{value:.2f}", value)
+        for name in names
+        if (value := human_ceiling(agreement, str(name), "kendall")) is not None
+    ]
+    if ceilings:
+        yield say("The human ceiling (one against the rest, tau-b)?"), spread(ceilings)
+
+
+def _has(agreement: pd.DataFrame, statistic: str) -> bool:
+    return bool(
+        agreement.loc[agreement["statistic"] == statistic, "value"].notna().any()
+    )

@@ -1,0 +1,132 @@
+"""What a report says, in the language of its readers: English is the template.
+
+A catalogue in ``languages/`` has the templates of another language by the English ones;
+what it lacks is said in English. Names and numbers stand in placeholders.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from pathlib import Path
+from typing import TypeVar
+
+from markupsafe import Markup
+
+from analysis import printing
+from analysis.options import LANGUAGES
+
+ENGLISH = LANGUAGES[0]
+# What is counted in sentences, and its plural.
+NOUNS = {
+    "annotator": "annotators",
+    "answer": "answers",
+    "coefficient": "coefficients",
+    "comparison": "comparisons",
+    "difference": "differences",
+    "figure": "figures",
+    "judgement": "judgements",
+    "method": "methods",
+    "more sentence": "more sentences",
+    "output": "outputs",
+    "pair": "pairs",
+    "pair of methods": "pairs of methods",
+    "question": "questions",
+    "ranking": "rankings",
+    "remark": "remarks",
+    "row": "rows",
+    "row of pairwise accuracy": "rows of pairwise accuracy",
+    "story": "stories",
+    "unit": "units",
+}
+Texts = TypeVar("Texts")
+
+_current: ContextVar[str] = ContextVar("language", default=ENGLISH)
+
+
+@contextmanager
+def language(name: str) -> Iterator[None]:
+    """Say everything inside in a language: ``en``, or one that has a catalogue."""
+    before = _current.set(name)
+    try:
+        yield
+    finally:
+        _current.reset(before)
+
+
+def current() -> str:
+    """Return the language of what is said now."""
+    return _current.get()
+
+
+def say(template: str, /, **values: object) -> str:
+    """Return a template in the current language, its placeholders filled.
+
+    Examples
+    --------
+    >>> with language("zh-Hans"):
+    ...     say("chance is {share}", share="50 %")
+    '随机水平为 50 %'
+    """
+    text = catalogue(current()).get(template, template)
+    return text.format(**values) if values else text
+
+
+def texts(table: Texts) -> Texts:
+    """Return a table whose texts are templates, to be said where they are used."""
+    return table
+
+
+def counted(n: float, noun: str) -> str:
+    """Return a number with one of `NOUNS`; in Chinese with its measure word.
+
+    Examples
+    --------
+    >>> counted(2, "story")
+    '2 stories'
+    >>> with language("zh-Hans"):
+    ...     counted(2, "story")
+    '2 个故事'
+    """
+    template = f"{{n}} {noun}"
+    if template in catalogue(current()):
+        return say(template, n=int(n))
+    return printing.counted(n, noun, NOUNS[noun])
+
+
+def listed(parts: Iterable[str], separator: str = ", ") -> str:
+    """Return parts between separators, as the language writes these.
+
+    Examples
+    --------
+    >>> with language("zh-Hans"):
+    ...     listed(["UNO", "GPT-4o"])
+    'UNO、GPT-4o'
+    """
+    known = list(parts)
+    # What is marked for a page stays so, and what stands beside it is escaped.
+    marked = any(isinstance(part, Markup) for part in known)
+    return (Markup(say(separator)) if marked else say(separator)).join(known)
+
+
+def headed(name: object, text: str) -> str:
+    """Return a text after the name that it is about."""
+    return say("{name}: {text}", name=name, text=text)
+
+
+def english(text: str) -> str:
+    """Return a text that is there in English only, marked so for other pages."""
+    if current() == ENGLISH:
+        return text
+    return Markup('<span lang="en">{}</span>').format(text)
+
+
+@cache
+def catalogue(name: str) -> Mapping[str, str]:
+    """Return the templates of a language by the English ones; none of English."""
+    if name == ENGLISH:
+        return {}
+    path = Path(__file__).parent / "languages" / f"{name}.json"
+    found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
+    return found

@@ -1,0 +1,94 @@
+"""The templates that the code of a report says, read from the code itself."""
+
+import ast
+import re
+from pathlib import Path
+
+from analysis.commands.parsers import parser
+from analysis.report.language import NOUNS
+
+ROOM = Path(__file__).resolve().parents[3] / "analysis/report"
+IN_TEMPLATES = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
+# Which argument of these functions is a template.
+SPOKEN = {"say": 0, "listed": 1}
+
+
+def said_in_code() -> set[str]:
+    """Return every template that is passed to `say`, `texts` or `listed`."""
+    found = {", "}
+    for path in ROOM.glob("*.py"):
+        for call in _calls(path):
+            place = SPOKEN.get(_name(call))
+            if place is not None and len(call.args) > place:
+                found |= _strings(call.args[place])
+            if _name(call) == "texts":
+                found |= _of_table(call.args[0])
+    return found
+
+
+def said_in_templates() -> set[str]:
+    found: set[str] = set()
+    for path in (ROOM / "templates").iterdir():
+        found |= set(IN_TEMPLATES.findall(path.read_text("utf-8")))
+    return found
+
+
+def said() -> set[str]:
+    """Return all templates: of code, of pages, of counted nouns, and of headings."""
+    commands = next(one.choices for one in parser()._actions if one.choices)
+    titles = {one.get_default("title") for one in commands.values()}
+    counted = {f"{{n}} {noun}" for noun in NOUNS}
+    return said_in_code() | said_in_templates() | counted | (titles - {None})
+
+
+def unread() -> list[str]:
+    """Return calls of `say` that put a template together, which no catalogue has."""
+    return [
+        f"{path.name}:{call.lineno}"
+        for path in ROOM.glob("*.py")
+        for call in _calls(path)
+        if _name(call) == "say" and path.name != "language.py"
+        if not (_strings(call.args[0]) or _is_of_table(call.args[0]))
+    ]
+
+
+def _calls(path: Path) -> list[ast.Call]:
+    tree = ast.parse(path.read_text("utf-8"))
+    return [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
+def _name(call: ast.Call) -> str:
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
+
+
+def _strings(node: ast.expr) -> set[str]:
+    """Return a literal, or both of a condition."""
+    if isinstance(node, ast.IfExp):
+        return _strings(node.body) | _strings(node.orelse)
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return {node.value}
+    return set()
+
+
+def _of_table(node: ast.expr) -> set[str]:
+    """Return the texts of a table; of tables in tables their headings, too."""
+    if isinstance(node, ast.Dict):
+        nested = [
+            key
+            for key, value in zip(node.keys, node.values, strict=True)
+            if key is not None and isinstance(value, ast.Dict)
+        ]
+        parts = [*nested, *node.values]
+        return {text for part in parts for text in _of_table(part)}
+    if isinstance(node, ast.Tuple):
+        return {text for part in node.elts for text in _of_table(part)}
+    return _strings(node)
+
+
+def _is_of_table(node: ast.expr) -> bool:
+    """Say whether it is looked up in a table, or one of its entries in turn."""
+    if isinstance(node, ast.Call):
+        node = node.func
+    if isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return isinstance(node, ast.Name)

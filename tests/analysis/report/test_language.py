@@ -1,0 +1,216 @@
+"""A report in Chinese: every sentence is there, with the numbers of the English one."""
+
+import csv
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from analysis.__main__ import main
+from analysis.options import LANGUAGES, AlignOptions, OptionError
+from analysis.report import language
+from analysis.report.language import catalogue, counted, english, listed, say
+from analysis.report.wording import nth
+from tests.analysis.report import templates_said
+
+OTHERS = LANGUAGES[1:]
+METHODS = ("UNO", "GPT-4o", "A & B", "the old one")
+LEFT_OUT = "a bad one"
+METRICS = ("csd", "a_long_name_of_a_metric", "fid")
+QUESTIONS = ("environment consistency", "the plot as told", "side")
+WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_catalogue_has_what_the_code_says_and_nothing_else(name):
+    assert set(catalogue(name)) == templates_said.said()
+
+
+def test_no_template_is_put_together_of_parts():
+    assert templates_said.unread() == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("pattern", [r"\{\w+\}", r"\d", r"<[^>]*>"])
+def test_a_translation_keeps_placeholders_numbers_and_marks(name, pattern):
+    wrong = [
+        template
+        for template, text in catalogue(name).items()
+        if sorted(re.findall(pattern, template)) != sorted(re.findall(pattern, text))
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_the_methods_have_the_formulas_and_conditions_of_the_english_ones(name):
+    templates = templates_said.ROOM / "templates"
+    there, here = (
+        (templates / f"methods{ending}.html").read_text("utf-8")
+        for ending in ("", f".{name}")
+    )
+    for pattern in (
+        r"(?:math|display)\('.*?'\)",
+        r"\{%-?\s*(.*?)\s*-?%\}",
+        r"run\[.*?\]",
+        r"<dt>",
+    ):
+        wanted, found = (re.findall(pattern, text, re.S) for text in (there, here))
+        if "math" in pattern:  # in a sentence of another order
+            wanted, found = sorted(wanted), sorted(found)
+        assert found == wanted
+
+
+def test_what_no_catalogue_has_is_said_in_english(monkeypatch):
+    monkeypatch.setattr(language, "catalogue", lambda _: {"Only {a}.": "只有 {a}。"})
+    with language.language("zh-Hans"):
+        assert say("Only {a}.", a=1) == "只有 1。"
+        assert say("Never said, {a}.", a=1) == "Never said, 1."
+        assert counted(2, "story") == "2 stories"
+
+
+def test_counts_lists_and_places_in_chinese():
+    with language.language("zh-Hans"):
+        assert counted(1, "pair of methods") == "1 对方法"
+        assert listed(["a", "b"]) + listed(["c", "d"], "; ") == "a、bc；d"
+        places = [nth(6), nth(11), nth(22), nth(5, 5)]
+        assert places == ["第六", "第 11", "第 22", "最后"]
+    assert [nth(11), nth(22), nth(23), nth(101)] == ["11th", "22nd", "23rd", "101st"]
+
+
+def test_english_notes_are_marked_and_escaped_on_pages_of_another_language():
+    assert english("a < b") == "a < b"
+    with language.language("zh-Hans"):
+        marked = listed([english("a < b"), "<i>"], " ")
+    assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'
+
+
+def test_a_language_without_a_catalogue_is_refused():
+    with pytest.raises(OptionError, match="--language: 'de': expected en, zh-Hans"):
+        AlignOptions(language="de")
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory):
+    """One study of ratings, choices and tags, reported in both languages."""
+    folder = tmp_path_factory.mktemp("study")
+    ratings = [("story", "method", "dimension", "annotator", "rating")]
+    sides = ("method_a", "method_b", "criterion", "annotator", "choice", "left_method")
+    choices = [("story", *sides)]
+    scores = [("story", "method", "metric", "score")]
+    for s in range(6):
+        for m, method in enumerate((*METHODS, LEFT_OUT)):
+            for k, metric in enumerate(METRICS):
+                scores.append((f"s{s}", method, metric, (m * (k + 1) + s) % 5))
+            for r in range(3):
+                for q, question in enumerate(QUESTIONS[:2]):
+                    rating = min(4, (m + s * q + r) % 6)
+                    ratings.append((f"s{s}", method, question, f"R{r}", rating))
+                for other in METHODS[m + 1 :]:
+                    word = ("a", "b", "tie")[(m + r + s) % 3]
+                    asked = QUESTIONS[2], f"R{r}"
+                    choices.append((f"s{s}", method, other, *asked, word, method))
+    stories = [("story", "genre"), *((f"s{s}", "ab"[s % 2]) for s in range(6))]
+    meant = [("question", "metric"), (QUESTIONS[0], "fid")]
+    tables = {"ratings": ratings, "choices": choices, "scores": scores}
+    tables |= {"stories": stories, "hypotheses": meant}
+    given = []
+    for name, rows in tables.items():
+        with (folder / f"{name}.csv").open("w", newline="") as stream:
+            csv.writer(stream).writerows(rows)
+        given += [f"--{name}", folder / f"{name}.csv"]
+    given += ["--exclude-methods", LEFT_OUT]
+    given += ["--resamples", "20", "--figures", "all", "--images", "none"]
+    for name in LANGUAGES:
+        out = ["--out", folder / name, "--language", name]
+        assert main(["align", *map(str, [*given, *out])]) == 0
+    return folder
+
+
+def page(reports, name):
+    return (reports / name / "report.html").read_text("utf-8")
+
+
+def content(reports, name):
+    return json.loads((reports / name / "report.json").read_text("utf-8"))
+
+
+class Visible(HTMLParser):
+    """What a reader of the page's language sees or hears; tables hold data."""
+
+    silent = ("script", "style", "pre", "code", "svg")
+    alone = ("meta", "input", "br", "line", "circle")
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.texts = [], []
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        is_data = tag == "td" and ("table", "grid") not in self.open
+        is_data &= ("table", "asked") not in self.open
+        hidden = tag in self.silent or given.get("lang") == "en" or is_data
+        if not self.hidden:
+            told = ("aria-label", "placeholder", "title")
+            self.texts += [given[name] for name in told if name in given]
+        if tag not in self.alone:
+            kind = "hidden" if hidden else given.get("class", "")
+            self.open.append((tag, kind))
+
+    def handle_endtag(self, tag):
+        while self.open and self.open.pop()[0] != tag:
+            pass
+
+    @property
+    def hidden(self):
+        return any(kind == "hidden" for _tag, kind in self.open)
+
+    def handle_data(self, data):
+        if not self.hidden:
+            self.texts.append(data)
+
+
+def test_the_page_in_chinese_has_no_sentence_in_english(reports):
+    html = page(reports, "zh-Hans")
+    assert '<html lang="zh-Hans">' in html
+    shown = Visible()
+    shown.feed(html)
+    drawn = html[html.rindex("const all = {") : html.rindex("const INK")]
+    texts = [*shown.texts, *re.findall(r'"((?:[^"\\]|\\.)*)"', drawn)]
+    assert len(texts) > 800
+    names = "|".join(map(re.escape, (*METHODS, "A &amp; B", LEFT_OUT, *QUESTIONS)))
+    plain = [re.sub(names, "·", text.replace(r"\u003c", "<")) for text in texts]
+    assert [text for text in plain if WORDS.search(text)] == []
+    # The page in English has them, so that the search can find any.
+    assert WORDS.search("Where metrics and people disagree")
+
+
+def test_remarks_are_there_in_english_and_marked(reports):
+    notes = content(reports, "zh-Hans")["notes"]
+    assert notes
+    html = page(reports, "zh-Hans")
+    assert html.count('<span lang="en">') >= len(notes)
+    assert '<span lang="en">' not in page(reports, "en")
+
+
+def test_sentences_have_the_same_numbers_in_both_languages(reports):
+    there, here = (content(reports, name) for name in LANGUAGES)
+    for key in ("claims", "limits"):
+        assert len(there[key]) == len(here[key]) > 2
+        for one, other in zip(there[key], here[key], strict=True):
+            assert one != other
+            assert sorted(re.findall(r"\d", one)) == sorted(re.findall(r"\d", other))
+
+
+def test_everything_but_sentences_is_the_same_in_both_languages(reports):
+    there, here = (content(reports, name) for name in LANGUAGES)
+    runs = [{x["key"]: x["value"] for x in r["tables"]["run"]} for r in (there, here)]
+    differing = {key for key in runs[0] if runs[0][key] != runs[1][key]}
+    assert differing == {"language", "command"}
+    for one in (there, here):
+        del one["claims"], one["limits"], one["tables"]["run"]
+    assert there == here
+    for path in (reports / "en/tables").iterdir():
+        if path.stem != "run":
+            other = reports / "zh-Hans/tables" / path.name
+            assert path.read_bytes() == other.read_bytes()
