@@ -196,7 +196,8 @@ def _uncertainty(
     if _has_intervals(tables, "best_subset"):
         parts.append(
             say(
-                "Of best_subset: the middle {confidence} of {n} halvings of the methods.",
+                "Of best_subset: the middle {confidence} of {n} halvings of the "
+                "methods.",
                 confidence=run["confidence"],
                 n=SPLITS,
             )

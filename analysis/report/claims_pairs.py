@@ -208,12 +208,12 @@ def side_claims(
         else:
             unmoved += 1
     if moved:
-        names = listed(_moved(row, own, side_effect) for row, own in moved)
+        told = listed(_moved(row, own, side_effect) for row, own in moved)
         yield (
             True,
             say(
                 "The side matters in {names}; intervals draw clusters of answers.",
-                names=names,
+                names=told,
             ),
         )
     if unmoved:
@@ -240,7 +240,7 @@ def _moved(
         "share": per_cent(own["value"], own["low"], own["high"]),
         "answers": counted(row["n"], "answer"),
     }
-    points = math.nan
+    points: Any = math.nan
     if side_effect is not None:
         effect = side_effect[side_effect["question"] == row["question"]]
         points = math.nan if effect.empty else effect["elo"].iloc[0]

@@ -9,6 +9,7 @@ from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     LEVELS,
     NAMES,
+    PEOPLE,
     ClaimText,
     first_row,
     interval,
@@ -275,8 +276,8 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
                 else "{question}: {one} and {other} are not shown to agree {where}: "
                 "{evidence}.",
                 question=question,
-                one=one,
-                other=other,
+                one=say(PEOPLE.get(one, one)),
+                other=say(PEOPLE.get(other, other)),
                 where=say(LEVELS[level]),
                 evidence=evidence,
             ),
@@ -299,4 +300,6 @@ def _of(n: int, total: int) -> str:
 
 def _joined(parts: list[str]) -> str:
     *first, last = parts
-    return listed([listed(first), last], " and ") if first else last
+    if not first:
+        return last
+    return say("{parts} and {last}", parts=listed(first), last=last)

@@ -5,11 +5,13 @@ what it lacks is said in English. Names and numbers stand in placeholders.
 """
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
+from string import Formatter
 from typing import TypeVar
 
 from markupsafe import Markup
@@ -40,6 +42,9 @@ NOUNS = {
     "story": "stories",
     "unit": "units",
 }
+# Two letters that stand side by side: both Chinese, or one of them.
+CHINESE = re.compile("[\u4e00-\u9fff]{2}")
+MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
 Texts = TypeVar("Texts")
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
@@ -70,7 +75,30 @@ def say(template: str, /, **values: object) -> str:
     '随机水平为 50 %'
     """
     text = catalogue(current()).get(template, template)
-    return text.format(**values) if values else text
+    if current() == ENGLISH or not values:
+        return text.format(**values) if values else text
+    return _filled(text, values)
+
+
+def _filled(template: str, values: Mapping[str, object]) -> str:
+    """Fill a Chinese template: a space parts its letters from Latin ones and digits.
+
+    Only where a placeholder begins or ends: values stay as they are.
+    """
+    text = ""
+    for literal, name, _spec, _conversion in Formatter().parse(template):
+        text = _beside(text, literal)
+        if name is not None:
+            text = _beside(text, str(values[name]))
+    return text
+
+
+def _beside(before: str, after: str) -> str:
+    left, right = before.rstrip(" "), after.lstrip(" ")
+    border = left[-1:] + right[:1]
+    if CHINESE.fullmatch(border):
+        return left + right
+    return f"{left} {right}" if MIXED.fullmatch(border) else before + after
 
 
 def texts(table: Texts) -> Texts:

@@ -25,7 +25,7 @@ from analysis.report.figure_parts import (
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
-from analysis.report.wording import UNITS
+from analysis.report.wording import PEOPLE, UNITS
 
 # The statistics of strata that are drawn, and what their axis is called.
 STRATA = texts(
@@ -333,7 +333,10 @@ def judge_dots(judges: pd.DataFrame) -> list[Figure]:
     drawn = []
     for question, rows in known.groupby("question", sort=True):
         rows = rows.assign(
-            pair=rows["metric_a"].astype(str) + ", " + rows["metric_b"].astype(str),
+            pair=[
+                listed(say(PEOPLE.get(name, name)) for name in names)
+                for names in zip(rows["metric_a"], rows["metric_b"], strict=True)
+            ],
             at=[say(LEVEL_NAMES[level]) for level in rows["level"]],
         )
         order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]

@@ -37,6 +37,8 @@ UNITS = texts(
     }
 )
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
+# Who stands in a table of judges without being one.
+PEOPLE = texts({"people": "people"})
 PLACES = texts(
     (
         "first",

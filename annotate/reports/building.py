@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
@@ -130,7 +130,7 @@ def write_study_report(
         title=study.title,
         run=run,
         images=images,
-        titles=_titles(study, scores["metric"].unique()),
+        titles=_titles(study, scores["metric"].unique(), options.language),
     )
 
 
@@ -150,15 +150,19 @@ def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], An
     return answers, scores
 
 
-def _titles(study: Study, metrics: Iterable[str]) -> "Titles":
-    """Return what readers call the study's questions and metrics."""
+def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
+    """Return what readers of a language call the study's questions and metrics."""
     from analysis.report.titles import Titles
 
-    questions = {
-        question.key: question.full_title for question in study.questions.all()
-    }
     known = set(metrics) & set(registry.names())
-    return Titles(questions, {name: registry.load(name).info.title for name in known})
+    with translation.override(language.lower()):
+        questions = {
+            question.key: str(question.full_title) for question in study.questions.all()
+        }
+        named = {
+            name: translation.gettext(registry.load(name).info.title) for name in known
+        }
+    return Titles(questions, named)
 
 
 def _about_metrics(metrics: Iterable[str]) -> list[str]:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import (
@@ -10,6 +11,7 @@ from analysis.options import (
     EPSILONS,
     KNOWN_COEFFICIENTS,
     KNOWN_LEVELS,
+    LANGUAGES,
     LEVELS,
     AlignOptions,
 )
@@ -31,6 +33,11 @@ class ReportForm(forms.Form):
         to_field_name="key",
         initial=MAIN,
         empty_label=None,
+        required=False,
+    )
+    language = forms.ChoiceField(
+        label=_("Language of the report"),
+        choices=list(zip(LANGUAGES, (_("English"), _("Chinese")), strict=True)),
         required=False,
     )
     levels = forms.MultipleChoiceField(
@@ -78,6 +85,9 @@ class ReportForm(forms.Form):
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["view"].queryset = study.analysis_views.all()
+        here = str(get_language()).lower()
+        spoken = [name for name in LANGUAGES if name.lower() == here]
+        self.fields["language"].initial = (spoken or LANGUAGES)[0]
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
@@ -93,6 +103,7 @@ class ReportForm(forms.Form):
             if name != "view"
         }
         given["resample"] = given["resample"] or None
+        given["language"] = given["language"] or LANGUAGES[0]
         offered = [name for name, _label in self.fields["split_by"].choices]
         if list(given["split_by"]) == offered:
             given["split_by"] = None

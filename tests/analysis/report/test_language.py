@@ -78,6 +78,20 @@ def test_counts_lists_and_places_in_chinese():
     assert [nth(11), nth(22), nth(23), nth(101)] == ["11th", "22nd", "23rd", "101st"]
 
 
+@pytest.mark.parametrize(
+    ("who", "what", "text"),
+    [
+        ("fid", "Kendall tau-b", "fid 的 Kendall tau-b"),
+        ("fid", "平均评分", "fid 的平均评分"),
+        ("色调一致性", "ICC(2,1)", "色调一致性的 ICC(2,1)"),
+        ("方法A", "平均评分", "方法A 的平均评分"),
+    ],
+)
+def test_a_space_parts_chinese_letters_from_others_and_leaves_names(who, what, text):
+    with language.language("zh-Hans"):
+        assert say("{statistic} of {who}", statistic=what, who=who) == text
+
+
 def test_english_notes_are_marked_and_escaped_on_pages_of_another_language():
     assert english("a < b") == "a < b"
     with language.language("zh-Hans"):

@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from analysis.commands import alignment
 from analysis.options import AlignOptions
@@ -396,3 +396,26 @@ def test_the_form_offers_the_tags_there_are(tagged):
 
 def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
     assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
+
+
+def test_a_report_is_in_the_language_of_whoever_asks_for_it(study):
+    """Unless another is chosen; its command writes it in that language again."""
+    question = study.questions.first()
+    question.titles = {"en": "Look", "zh": "外观"}
+    question.save()
+    for here, chosen in (("en", "en"), ("zh-hans", "zh-Hans")):
+        with translation.override(here):
+            form = ReportForm(study=study)
+            assert form["language"].initial == chosen
+    form = ReportForm(ASKED | {"language": "zh-Hans"}, study=study)
+    assert form.is_valid(), form.errors
+    row = Report.objects.create(study=study, options=building.as_stored(form.options()))
+    assert "language zh-Hans" in row.choices_made
+    built = building.folder(building.build_report(row.pk))
+    page = (built / "report.html").read_text()
+    assert '<html lang="zh-Hans">' in page
+    assert "外观：" in page
+    assert "清晰度" in page
+    run = pd.read_csv(built / "tables" / "run.csv", index_col="key")["value"]
+    assert "--language zh-Hans" in run["command"]
+    assert "language" in ReportForm(ASKED | {"language": "de"}, study=study).errors
