@@ -276,8 +276,8 @@ def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
                 else "{question}: {one} and {other} are not shown to agree {where}: "
                 "{evidence}.",
                 question=question,
-                one=say(PEOPLE.get(one, one)),
-                other=say(PEOPLE.get(other, other)),
+                one=say(PEOPLE.get(str(one), str(one))),
+                other=say(PEOPLE.get(str(other), str(other))),
                 where=say(LEVELS[level]),
                 evidence=evidence,
             ),

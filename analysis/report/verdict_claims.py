@@ -149,7 +149,8 @@ def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
 def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     named, explored = _roles(rows)
     for row in named:
-        head = say(NAMED[row["role"]][_verdict(row)], metric=row["metric"])
+        template = NAMED[row["role"]][_verdict(row)]
+        head = say(template, metric=row["metric"])
         clauses = [_evidence(row, head), *_why(row), *_demand(row)]
         yield row["verdict"] == AGREES, _sentence(question, *clauses)
     if explored:

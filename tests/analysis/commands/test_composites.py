@@ -145,6 +145,7 @@ def test_what_names_nothing_ends_with_a_line_and_writes_nothing(
     path.write_text('{"composites": {"x": {"over": "metrics", "weights": ["clup"]}}}')
     assert run(inputs, tmp_path / "out", "--composites", str(path)) == 2
     assert capsys.readouterr().err == (
-        "c.json:1: x: clup: expected one of the metrics (did you mean clip?)\n"
+        "c.json:1: x: clup: expected one of clip, judge_aesthetic, judge_consistency, "
+        "judge_physicality (nearest: clip)\n"
     )
     assert not (tmp_path / "out").exists()
