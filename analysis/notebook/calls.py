@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     confidence: float
     seed: int
     figures: str
+    language: str
 
 
 class Call:

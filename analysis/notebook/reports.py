@@ -16,6 +16,7 @@ from analysis.problems import one_of
 from analysis.report import claims, figures, plots_forest, static_figures
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Panel
+from analysis.report.language import language
 from analysis.report.plotly_figures import plotly_figure
 from analysis.report.verdict_grid import verdict_grids
 from analysis.report.writing import check_folder, write_report
@@ -157,16 +158,14 @@ class Report:
 
     def _repr_html_(self) -> str:
         verdicts = self._found.tables.get("verdicts")
-        return (
-            static_figures.templates()
-            .get_template("notebook.html")
-            .render(
+        template = static_figures.templates().get_template("notebook.html")
+        with language(self._options["language"]):
+            return template.render(
                 title=defaults.title(self._command),
                 sentences=self._sentences(),
                 grids=[] if verdicts is None else verdict_grids(verdicts),
                 tables=list(self),
             )
-        )
 
     def _sentences(self) -> list[str]:
         """Return the verdicts; of analyses without any, what the data show or not."""
@@ -176,13 +175,18 @@ class Report:
 
     @cached_property
     def _said(self) -> Said:
-        values = dict(zip(self._run["key"], self._run["value"], strict=True))
-        return claims.both(self._found.tables, float(values["confidence"]))
+        with language(self._options["language"]):
+            return claims.both(self._found.tables, float(self._options["confidence"]))
+
+    @cached_property
+    def _options(self) -> dict[str, str]:
+        return dict(zip(self._run["key"], self._run["value"], strict=True))
 
     @cached_property
     def _figures(self) -> dict[str, tuple[Panel, ...]]:
         verdicts = self._found.tables.get("verdicts")
-        found = [] if verdicts is None else plots_forest.forests(verdicts)
-        drawn = {figure.key: figure.panels for figure in found}
-        every = figures.all_figures(self._found.tables, self._found.cells, more=True)
-        return drawn | {figure.key: figure.panels for figure in every}
+        tables, cells = self._found.tables, self._found.cells
+        with language(self._options["language"]):
+            found = [] if verdicts is None else plots_forest.forests(verdicts)
+            found += figures.all_figures(tables, cells, more=True)
+        return {figure.key: figure.panels for figure in found}

@@ -41,7 +41,7 @@ COLUMNS = {
     "low high p_value p_adjusted test n_groups reason",
     "verdicts": "question metric role source level statistic value low high n n_groups "
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
-    "cluster n_better n_worse leads",
+    "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
     "n_comparisons",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
