@@ -146,7 +146,7 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     if any(cell.text for cell in ceiling.cells):
         references.append(ceiling)
     columns = tuple(
-        (_title(way, several=len(sources) > 1), _counted(by_way[way], way))
+        (way_title(way, several=len(sources) > 1), _counted(by_way[way], way))
         for way in ways
     )
     return Grid(question, axis, columns, tuple(lines), tuple(references))
@@ -189,7 +189,8 @@ def _number(row: dict[str, Any] | None, name: str) -> float:
     return float(row[name]) if row is not None and known else -9.0
 
 
-def _title(way: Way, *, several: bool) -> str:
+def way_title(way: Way, *, several: bool) -> str:
+    """Return what a statistic is called, of several kinds of answers with its own."""
     statistic, level, source = way
     title = TITLES[statistic]
     if statistic not in SHARES and level in OF_LEVELS:

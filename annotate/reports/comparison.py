@@ -9,15 +9,17 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from analysis.report.comparison import ReportComparison, VerdictChange, compared
+from analysis.report.language import language
+from analysis.report.verdict_grid import SHARES, way_title
 from annotate.models import Report, Study
 from annotate.reports import building
+from annotate.reports.languages import report_language
 
 VERDICTS = {
     "agrees": gettext_lazy("agrees"),
     "does not": gettext_lazy("does not agree"),
     "cannot be told": gettext_lazy("cannot be told"),
 }
-SHARES = ("ppa_half", "acc_eq", "spa")
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,6 @@ class ShownChange:
     question: str
     metric: str
     statistic: str
-    is_changed: bool
     before: ShownVerdict
     after: ShownVerdict
 
@@ -54,15 +55,14 @@ def comparison(study: Study, before: Report, after: Report) -> ShownComparison:
     """Return what differs between two finished reports of a study."""
     found = compared(_read(before), _read(after))
     titles = {one.key: one.full_title for one in study.questions.all()}
-    return ShownComparison(
-        found,
-        [_shown(one, titles) for one in found.verdicts if one.is_changed],
-        [
-            _shown(one, titles)
-            for one in found.verdicts
-            if one.leads and not one.is_changed
-        ],
-    )
+    changed = [one for one in found.verdicts if one.is_changed]
+    unchanged = [one for one in found.verdicts if one.leads and not one.is_changed]
+    with language(report_language()):
+        return ShownComparison(
+            found,
+            [_shown(one, titles) for one in changed],
+            [_shown(one, titles) for one in unchanged],
+        )
 
 
 def _read(report: Report) -> dict[str, Any]:
@@ -75,12 +75,7 @@ def _shown(change: VerdictChange, titles: Mapping[str, str]) -> ShownChange:
     return ShownChange(
         titles.get(change.question) or change.question,
         change.metric,
-        " ".join(
-            part
-            for part in (change.level, change.statistic, change.source)
-            if part not in ("pairs", "")
-        ),
-        change.is_changed,
+        way_title((change.statistic, change.level, change.source), several=True),
         _in_words(change.before, change.statistic),
         _in_words(change.after, change.statistic),
     )

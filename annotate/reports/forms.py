@@ -3,7 +3,6 @@
 from typing import Any
 
 from django import forms
-from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import (
@@ -17,6 +16,7 @@ from analysis.options import (
 )
 from annotate.models import MAIN, AnalysisView, Study
 from annotate.reports import study_tables
+from annotate.reports.languages import report_language
 
 MOST_RESAMPLES = 10_000
 UNITS = ("stories+methods", "stories", "methods")
@@ -85,9 +85,7 @@ class ReportForm(forms.Form):
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["view"].queryset = study.analysis_views.all()
-        here = str(get_language()).lower()
-        spoken = [name for name in LANGUAGES if name.lower() == here]
-        self.fields["language"].initial = (spoken or LANGUAGES)[0]
+        self.fields["language"].initial = report_language()
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]

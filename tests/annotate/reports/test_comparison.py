@@ -1,5 +1,7 @@
 """Two reports of a study side by side, in the browser's pages."""
 
+import json
+
 import pytest
 from django.urls import reverse
 
@@ -55,6 +57,41 @@ def test_two_reports_are_compared_from_the_list(study):
     same = page(client, study, first.pk, first.pk).content.decode()
     assert "The same data, view and options." in same
     assert "0 of " in same
+
+
+@pytest.mark.parametrize(
+    ("language", "statistic", "verdicts"),
+    [
+        ("en", "PPA half, ratings", ("agrees", "cannot be told")),
+        ("zh-Hans", "PPA half，评分", ("一致", "无法判断")),
+    ],
+)
+def test_a_changed_verdict_stands_in_the_language_of_the_page(
+    study, language, statistic, verdicts
+):
+    verdict = {
+        "question": study.questions.first().key,
+        "source": "ratings",
+        "level": "pairs",
+        "statistic": "ppa_half",
+        "metric": "sharpness",
+        "role": "declared",
+        "leads": True,
+        "value": 0.61,
+        "low": 0.55,
+        "high": 0.68,
+    }
+    reports = built(study), built(study)
+    for report, word in zip(reports, ("agrees", "cannot be told"), strict=True):
+        content = {"tables": {"verdicts": [verdict | {"verdict": word}], "run": []}}
+        path = building.folder(report) / "report.json"
+        path.write_text(json.dumps(content))
+    address = reverse("report-comparison", args=[study.slug])
+    shown = rob(study).get(address, headers={"Accept-Language": language})
+    (row,) = shown.context["shown"].changed
+    assert row.statistic == statistic
+    assert (row.before.verdict, row.after.verdict) == verdicts
+    assert (row.before.value, row.before.interval) == ("61 %", "[55, 68]")
 
 
 @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])
