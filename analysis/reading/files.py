@@ -61,9 +61,7 @@ def read_file(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
         if suffix in (".csv", ".tsv", ".txt"):
             frame = read_csv(file, columns)
         elif suffix == ".xlsx":
-            from analysis.reading.workbooks import read_workbook
-
-            frame = read_workbook(file, sheet, columns)
+            frame = _read_workbook(file, sheet, columns)
         elif suffix in OTHERS:
             frame = OTHERS[suffix](file)
         else:
@@ -74,6 +72,15 @@ def read_file(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
     if frame.empty:
         raise InputError([Problem(path.name, "at least one row below the header", 1)])
     return frame
+
+
+def _read_workbook(path: Path, sheet: str, columns: Sequence[str]) -> pd.DataFrame:
+    try:
+        from analysis.reading.workbooks import read_workbook
+    except ImportError as error:
+        expected = "the package openpyxl, which reads workbooks, installed"
+        raise InputError([Problem(path.name, expected)]) from error
+    return read_workbook(path, sheet, columns)
 
 
 def _check_size(path: Path) -> None:

@@ -76,12 +76,17 @@ def wheel(tmp_path_factory):
     return path
 
 
-def test_it_holds_every_module_template_and_mark_of_types(wheel):
+def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
     held = {
         name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name
     }
-    templates = (LIBRARY / "report/templates").iterdir()
-    files = [*MODULES, *templates, LIBRARY / "py.typed"]
+    others = [
+        path
+        for folder in ("languages", "templates")
+        for path in (LIBRARY / "report" / folder).iterdir()
+    ]
+    assert len(others) > 2
+    files = [*MODULES, *others, LIBRARY / "py.typed"]
     assert held == {str(path.relative_to(ROOT)) for path in files}
 
 
@@ -113,3 +118,34 @@ print(sorted({{"django", "celery", "pyarrow.parquet"}} & set(sys.modules)))
         check=True,
     )
     assert done.stdout.split() == ["out/report.html", "[]"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "needed"),
+    [
+        ("xlsx", "openpyxl, which reads workbooks"),
+        ("parquet", "pyarrow, which reads Parquet"),
+    ],
+)
+def test_what_an_extra_reads_is_refused_in_words_without_it(tmp_path, suffix, needed):
+    """Where the package is absent, as after a plain installation."""
+    code = f"""
+import sys
+sys.modules.update(openpyxl=None, pyarrow=None)
+import analysis
+open("r.{suffix}", "wb").write(b"PK")
+try:
+    analysis.agreement(ratings="r.{suffix}")
+except analysis.InputError as error:
+    print(error)
+"""
+    environment = {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == f"r.{suffix}: expected the package {needed}, installed\n"
