@@ -16,6 +16,7 @@ from analysis.commands import defaults
 from analysis.commands.dates import VARIABLE, report_date
 from analysis.options import AlignOptions, OptionError, Scale
 from analysis.problems import one_of
+from analysis.reading.files import file_and_sheet
 from analysis.reading.frames import Table, placed_in
 
 # Frames do not say from when they are.
@@ -119,7 +120,11 @@ class Call:
         """Return what is needed to make the same report again, as key and value."""
         from analysis.report.writing import file_hashes, run_table
 
-        paths = {k: Path(fspath(v)) for k, v in self._inputs() if not is_frame(v)}
+        paths = {
+            name: file_and_sheet(Path(fspath(value)))[0]
+            for name, value in self._inputs()
+            if not is_frame(value)
+        }
         hashes = file_hashes(paths)
         hashes |= {f"{k} (frame)": _digest(v) for k, v in self._inputs() if is_frame(v)}
         newest = max((path.stat().st_mtime for path in paths.values()), default=None)

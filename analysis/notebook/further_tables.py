@@ -30,7 +30,7 @@ def tag_rows(stories: Table | None) -> pd.DataFrame | None:
 
 
 def composite_parts(
-    given: Composites | None,
+    given: Any,
     answers: Mapping[str, pd.DataFrame | None],
     scores: pd.DataFrame,
     tags: pd.DataFrame | None,
@@ -38,6 +38,9 @@ def composite_parts(
     """Return composites, checked against the questions and metrics there are."""
     if given is None:
         return ()
+    if not isinstance(given, Mapping | str | PathLike):
+        expected = "composites by their names, or the path of a file of them"
+        raise InputError([Problem("composites", expected, value=type(given).__name__)])
     with named(given, "composites"):
         whole = given if isinstance(given, Mapping) else Path(given)
         return known_composites(whole, answers, scores, tags)

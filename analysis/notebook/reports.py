@@ -16,7 +16,7 @@ from analysis.problems import one_of
 from analysis.report import claims, figures, plots_forest, static_figures
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Panel
-from analysis.report.language import language
+from analysis.report.language import language, say
 from analysis.report.plotly_figures import plotly_figure
 from analysis.report.verdict_grid import verdict_grids
 from analysis.report.writing import check_folder, write_report
@@ -153,15 +153,16 @@ class Report:
             )
 
     def __repr__(self) -> str:
-        title, tables = defaults.title(self._command), f"Tables: {', '.join(self)}"
-        return "\n".join([title, *self._sentences(), tables])
+        with language(self._options["language"]):
+            title = say(defaults.title(self._command))
+        return "\n".join([title, *self._sentences(), f"Tables: {', '.join(self)}"])
 
     def _repr_html_(self) -> str:
         verdicts = self._found.tables.get("verdicts")
         template = static_figures.templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
-                title=defaults.title(self._command),
+                title=say(defaults.title(self._command)),
                 sentences=self._sentences(),
                 grids=[] if verdicts is None else verdict_grids(verdicts),
                 tables=list(self),

@@ -2,15 +2,17 @@ r"""Composites as answers of people and as scores: a value of every output.
 
 For output o of story s, with the parts p that are taken from s (all without a tag, and
 those whose tag s has), their weights :math:`w_p` (which sum to 1 over all parts), N
-stories from which any part is taken and :math:`N_p` from which p is,
+outputs of the method that have a value and :math:`N_p` of these that have part p,
 
 .. math:: v(o) = \sum_p w_p \frac{N}{N_p} v_p(o)
 
-so that without tags it is the weighted mean of its parts, and the mean of a method's
-outputs is the weighted mean of the parts' means in any case. An output that lacks one
-of these parts has no value. So each part is compared on its own stories: pairs of
-outputs of a story are formed of the parts that are taken from there, and no part is
-limited by another that has fewer stories or scores.
+so that without tags it is the weighted mean of its parts, and with them the mean of a
+method's outputs is the weighted mean of the parts' means. An output that lacks one of
+its parts has no value, and a method without any output of a part has none. With tags
+values of different stories have no common scale: nothing is pooled over them. So each
+part is compared on its own stories: pairs of outputs of a story are formed of the parts
+that are taken from there, and no part is limited by another that has fewer stories or
+scores.
 """
 
 from collections.abc import Mapping
@@ -20,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.notes import Notes
-from analysis.rankings.composite_weights import Composite, leaves, split_part
+from analysis.rankings.composite_weights import AT, Composite, leaves, split_part
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS, KeptAnswers
 from analysis.reading.scores import ScoreTable
@@ -136,6 +138,11 @@ def composite_scores(
         rows = rows[complete].rename(columns={"value": "score"})
         frames.append(rows.assign(metric=name)[["metric", *OUTPUT, "score"]])
         made.append(name)
+    tagged_ones = {
+        name
+        for name in known
+        if any(AT in text and text not in table.metrics for text in leaves(known, name))
+    }
     return replace(
         table,
         cells=pd.concat(frames, ignore_index=True).sort_values(
@@ -143,6 +150,7 @@ def composite_scores(
         ),
         higher_is_better={**table.higher_is_better, **dict.fromkeys(made, True)},
         composites=frozenset(made),
+        mixed=frozenset(tagged_ones),
     )
 
 
@@ -210,7 +218,7 @@ def _summed(
     by_stories
         Whether weights have the factor of stories.
     """
-    columns = ["story", *keys]
+    columns, plain = ["story", *keys], all(part.stories is None for part in parts)
     own = [
         cells[(cells["name"] == part.name) & part.covers(cells["story"])]
         for part in parts
@@ -222,15 +230,50 @@ def _summed(
     found = pd.concat([rows[[*columns, "value"]].assign(n=1) for rows in own])
     stories = pd.Index(sorted(found["story"].unique()), dtype="str")
     taken = np.array([part.covers(stories) for part in parts]).reshape(len(parts), -1)
-    factor = len(stories) / np.maximum(taken.sum(axis=1), 1)
-    weights = np.array([part.weight for part in parts])
-    weights = weights * factor if by_stories else weights
-    found["value"] *= np.repeat(weights, [len(rows) for rows in own])
-    rows = found.groupby(columns)[["value", "n"]].sum().reset_index()
+    rows = found.groupby(columns)["n"].sum().reset_index()
     needed = taken.sum(axis=0)[stories.get_indexer(rows["story"])]
     # What nobody has, at its tag, is lacking everywhere.
     every = all(len(one) for one in own)
-    return rows, np.asarray((rows["n"] == needed) & every, bool)
+    complete = np.asarray((rows["n"] == needed) & every, bool)
+    found["weight"] = np.repeat([part.weight for part in parts], list(map(len, own)))
+    if by_stories and not plain:
+        found["part"] = np.repeat(np.arange(len(parts)), list(map(len, own)))
+        there = _with_factors(found, rows[complete], columns, len(parts), rows)
+        complete = complete & there
+    found["value"] *= found["weight"]
+    rows["value"] = found.groupby(columns)["value"].sum().to_numpy()
+    return rows, complete
+
+
+def _with_factors(
+    found: pd.DataFrame,
+    used: pd.DataFrame,
+    columns: list[str],
+    n_parts: int,
+    rows: pd.DataFrame,
+) -> Mask:
+    """Multiply weights by N/N_p of their method; say where it has every part."""
+    keys = columns[1:]
+    here = pd.MultiIndex.from_frame(found[columns]).isin(
+        pd.MultiIndex.from_frame(used[columns])
+    )
+    whole = used.groupby(keys).size()
+    own = found[here].groupby([*keys, "part"]).size()
+    of_part = own.reindex(pd.MultiIndex.from_frame(found[[*keys, "part"]])).to_numpy()
+    total = whole.reindex(_index(found, keys)).to_numpy()
+    found["weight"] *= np.where(
+        of_part > 0, total / np.where(of_part > 0, of_part, 1), 0
+    )
+    there = own.groupby(keys).size().reindex(_index(rows, keys)).to_numpy()
+    return np.asarray(there == n_parts, bool)
+
+
+def _index(rows: pd.DataFrame, keys: list[str]) -> pd.Index:
+    return (
+        pd.MultiIndex.from_frame(rows[keys])
+        if len(keys) > 1
+        else pd.Index(rows[keys[0]])
+    )
 
 
 def _note_lacking(

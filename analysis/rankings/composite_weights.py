@@ -20,6 +20,8 @@ OVER = ("questions", "metrics")
 KINDS = ("mean", "ranks", "drop")
 # Stands between a part and the tag of the stories it is taken from.
 AT = "@"
+LARGEST_WEIGHT = 10**9
+MOST_INSIDE = 12
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,7 @@ class _Reader:
         parts, lines = self.weights(name, given.get("weights"))
         over = self.word(name, given.get("over"), OVER)
         kind = self.word(name, given.get("kind"), KINDS)
-        if kind == "drop" and len(parts) != 2:
+        if kind == "drop" and sum(weight > 0 for weight in parts.values()) != 2:
             self.refuse(line, name, "", "two parts of a drop: what it is from, and to")
         return Composite(name, parts, over, kind, {**lines, name: line})
 
@@ -255,9 +257,10 @@ class _Reader:
         before = len(self.problems)
         for part, value, line in self.pairs(node, name, "weights by names of parts"):
             parts[part], lines[part] = _number(value), line
-            if not (parts[part] >= 0 and math.isfinite(parts[part])):
+            if not 0 <= parts[part] <= LARGEST_WEIGHT:
                 text = str(value.value) if isinstance(value, yaml.ScalarNode) else ""
-                self.refuse(line, f"{name}: {part}", text, "a weight of 0 or more")
+                expected = f"a weight from 0 to {LARGEST_WEIGHT:,}"
+                self.refuse(line, f"{name}: {part}", text, expected)
         if len(self.problems) == before and not math.fsum(parts.values()):
             line = node.start_mark.line + 1
             self.refuse(line, name, "", "weights that do not sum to 0")
@@ -266,6 +269,9 @@ class _Reader:
     def check_nesting(self, known: Mapping[str, Composite]) -> None:
         for name, composite in known.items():
             own = inside(known, name)
+            if len(own & known.keys()) > MOST_INSIDE:
+                expected = f"at most {MOST_INSIDE} composites inside one"
+                self.refuse(composite.lines[name], name, "", expected)
             if name in own:
                 expected = "a composite that is no part of itself"
                 self.refuse(composite.lines[name], name, "", expected)
@@ -315,7 +321,7 @@ def check_composites(
         if name in questions or name in (metrics or ()):
             expected = "a name that no question and no metric has"
             line = composite.lines.get(name)
-            problems.append(Problem(file, expected, line, KEY, name))
+            problems.append(Problem(file, expected, line, "", name))
         names = there[composite.over]
         for part in composite.parts:
             if part in known or names is None:
@@ -340,6 +346,8 @@ def _why_unknown(
     column, _, value = tag.partition("=")
     if not tag or tags is None or value in tags.get(column, ()):
         return ""
+    if not tags:
+        return "no tag, or a table of stories that has it (--stories)"
     having = [column for column, values in tags.items() if tag in values]
     if not having:
         values = {value for own in tags.values() for value in own}

@@ -67,6 +67,10 @@ def human_cells(by_annotator: pd.DataFrame) -> pd.DataFrame:
     return cells.rename(columns={"rating": "human"})
 
 
+# Levels at which outputs of different stories are compared.
+ACROSS_STORIES = ("pooled", "within_method")
+
+
 @dataclass(frozen=True)
 class CellGrid:
     """One question's common subset of cells, as stories-by-methods tables.
@@ -92,6 +96,9 @@ class CellGrid:
         no scale: those that differ little are not the same.
     left_out
         Metrics that have scores here, but are not compared with the others.
+    mixed
+        Metrics of which, or of people's values for them, outputs of different stories
+        have no common scale.
     """
 
     question: str
@@ -105,6 +112,7 @@ class CellGrid:
     method_level: frozenset[str]
     judge: str = ""
     left_out: frozenset[str] = frozenset()
+    mixed: frozenset[str] = frozenset()
 
     @property
     def human_is_method_level(self) -> bool:
@@ -116,6 +124,8 @@ class CellGrid:
 
         Values of whole methods have the method level only.
         """
+        if level in ACROSS_STORIES and metric in self.mixed:
+            return False
         whole = self.human_is_method_level or metric in self.method_level
         return level == "method" or not whole
 
@@ -127,6 +137,10 @@ class CellGrid:
             return "no rated output has a score of this metric"
         if not self.cells.any():
             return NO_CELL
+        if metric in self.mixed and metric not in self.method_level:
+            return (
+                "parts differ from story to story, whose outputs have no common scale"
+            )
         side = "ratings" if self.human_is_method_level else "scores"
         return f"{side} are method-level values, without stories"
 
@@ -194,6 +208,7 @@ def common_grid(
         method_level & set(metrics),
         judge,
         frozenset(names[left_out]),
+        frozenset(metrics if question in table.mixed else table.mixed & {*metrics}),
     )
     return found, notes
 

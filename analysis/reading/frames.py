@@ -46,7 +46,7 @@ def opened(
         has several levels of columns, a column twice, too many, or no row.
     """
     if isinstance(table, pd.DataFrame):
-        return frame_rows(table, name, (*columns, *index)), name
+        return frame_rows(table, name, tuple(dict.fromkeys((*columns, *index)))), name
     if not isinstance(table, str | PathLike):
         expected = "a pandas DataFrame, or the path of a file"
         raise InputError([Problem(name, expected, value=type(table).__name__)])

@@ -41,12 +41,16 @@ class ScoreTable:
         Which rows were left out, in sentences.
     composites
         Metrics that are made of others (`analysis.rankings.composite_values`).
+    mixed
+        Composites, of metrics or questions, whose parts differ from story to story:
+        outputs of different stories have no common scale.
     """
 
     cells: pd.DataFrame
     higher_is_better: Mapping[str, bool]
     notes: tuple[str, ...] = ()
     composites: frozenset[str] = frozenset()
+    mixed: frozenset[str] = frozenset()
 
     @property
     def metrics(self) -> tuple[str, ...]:

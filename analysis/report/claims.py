@@ -68,11 +68,14 @@ class Said:
     ----------
     verdicts
         What is said of metrics: whether they are shown to agree, and how it reads.
+    warnings
+        What metrics are shown not to see of outputs made worse on purpose.
     sections
         What else the data show or do not, by the keys of `analysis.report.sections`.
     """
 
     verdicts: tuple[ClaimText, ...]
+    warnings: tuple[str, ...]
     sections: Mapping[str, tuple[ClaimText, ...]]
 
     @property
@@ -87,7 +90,12 @@ class Said:
 
     @property
     def _every(self) -> tuple[ClaimText, ...]:
-        return (*self.verdicts, *(one for own in self.sections.values() for one in own))
+        warnings = ((True, text) for text in self.warnings)
+        return (
+            *self.verdicts,
+            *warnings,
+            *(one for own in self.sections.values() for one in own),
+        )
 
 
 def both(tables: ResultTables, confidence: float) -> Said:
@@ -98,12 +106,13 @@ def both(tables: ResultTables, confidence: float) -> Said:
     verdicts: tuple[ClaimText, ...] = ()
     if "verdicts" in tables:
         verdicts = tuple(verdict_claims(tables["verdicts"]))
+    warnings: tuple[str, ...] = ()
     if "sanity" in tables:
-        verdicts += tuple((False, text) for text in twin_claims(tables["sanity"]))
+        warnings = tuple(twin_claims(tables["sanity"]))
     sections: dict[str, tuple[ClaimText, ...]] = dict.fromkeys(SECTIONS, ())
     for key, found in (*_claims(tables, confidence), *_limits(tables)):
         sections[key] += tuple(found)
-    return Said(verdicts, sections)
+    return Said(verdicts, warnings, sections)
 
 
 def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:

@@ -80,9 +80,9 @@ def coverage_limits(tables: ResultTables) -> Iterator[str]:
         )
         yield say(
             "{question}: inside stories, a metric that gives all methods of a story "
-            "the same score has no coefficient there. Of {stories} these are defined "
-            "in fewer than half: {metrics}. Their coefficients say nothing of the "
-            "others, and are not over the same stories as one another.",
+            "the same score, or none, has no coefficient there. Of {stories} these are "
+            "defined in fewer than half: {metrics}. Their coefficients say nothing of "
+            "the others, and are not over the same stories as one another.",
             question=name,
             stories=counted(stories, "story"),
             metrics=listed(metrics),

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# A verdict is of one metric, question and statistic.
+# What a row claims; it is of one metric, question and statistic.
+CLAIMED = ("verdict", "role")
 KEY = ("question", "source", "level", "statistic", "metric")
 # These differ between any two reports and say nothing of what they show.
 WITHOUT_MEANING = ("date", "command")
@@ -26,8 +27,15 @@ class VerdictChange:
 
     @property
     def is_changed(self) -> bool:
-        """Say whether another thing may be claimed."""
-        return _verdict(self.before) != _verdict(self.after)
+        """Say whether both reports have it, and another thing may be claimed."""
+        if self.before is None or self.after is None:
+            return False
+        return any(self.before[key] != self.after[key] for key in CLAIMED)
+
+    @property
+    def is_single(self) -> bool:
+        """Say whether only one of the reports has it."""
+        return self.before is None or self.after is None
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,7 @@ class ReportComparison:
     run
         What they were made of and how, where it differs: key, before, after.
     verdicts
-        Every verdict of either; changed ones first, then leading ones.
+        Every verdict of either; changed ones first, then those of one report only.
     notes
         Remarks that only the one has, or only the other.
     """
@@ -106,9 +114,11 @@ def _verdicts(before: Sequence[Row], after: Sequence[Row]) -> list[VerdictChange
         )
     return sorted(
         found,
-        key=lambda x: (not x.is_changed, not x.leads, x.question, x.metric),
+        key=lambda x: (
+            not x.is_changed,
+            not x.is_single,
+            not x.leads,
+            x.question,
+            x.metric,
+        ),
     )
-
-
-def _verdict(row: Row | None) -> str:
-    return "" if row is None else str(row["verdict"])

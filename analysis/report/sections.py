@@ -30,8 +30,9 @@ class Section:
 
     @property
     def answer(self) -> str:
-        """The sentence that is read while the section is closed."""
-        return self.sentences[0][1] if self.sentences else ""
+        """The sentence that is read while the section is closed: one that is shown."""
+        shown = [text for is_shown, text in self.sentences if is_shown]
+        return next(iter([*shown, *(text for _, text in self.sentences)]), "")
 
     @property
     def holds(self) -> str:

@@ -22,8 +22,9 @@ SHOWN = texts(
 # By whether all, some or none of those that it misses score alike.
 MISSED = texts(
     {
-        "alike": "scores alike {twins} in {n} of {outputs} ({share})",
-        "some": "prefers, or scores alike, {twins} in {n} of {outputs} ({share})",
+        "alike": "gives {twins} the same score in {n} of {outputs} ({share})",
+        "some": "prefers {twins}, or scores them the same, in {n} of {outputs} "
+        "({share})",
         "none": "prefers {twins} in {n} of {outputs} ({share})",
     }
 )

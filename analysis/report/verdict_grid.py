@@ -130,7 +130,15 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     real = [row for row in rows if row["role"] != "baseline"]
     roles = {str(row["metric"]): str(row["role"]) for row in real}
     first = by_way[ways[0]]
-    names = sorted(roles, key=lambda name: (-_number(first.get(name), "value"), name))
+    # What has no interval there cannot be judged, and stands below what can.
+    names = sorted(
+        roles,
+        key=lambda name: (
+            _number(first.get(name), "low") == -9,
+            -_number(first.get(name), "value"),
+            name,
+        ),
+    )
     axis = _axis([first[name] for name in names if name in first], ways[0])
     lines = [
         Line(

@@ -27,7 +27,7 @@ from analysis.report.figure_parts import Figure
 from analysis.report.language import current, language, listed, say
 from analysis.report.sections import sections_of
 from analysis.report.table_list import TABLE_TITLES, listed_tables
-from analysis.report.titles import Titles, titled
+from analysis.report.titles import Titles, apart, titled
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
@@ -170,15 +170,13 @@ def write_report(
         for name, frame in tables.items():
             _write(staging / "tables" / f"{name}.csv", as_csv(frame))
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
-        shown = {
-            name: titled(frame, titles or Titles())
-            for name, frame in analysis.tables.items()
-        }
+        names = apart([*analysis.tables.values(), analysis.cells], titles or Titles())
+        shown = {name: titled(frame, names) for name, frame in analysis.tables.items()}
         with language(values["language"]):
             said = claims.both(shown, float(values["confidence"]))
             _write(staging / "report.json", _as_json(title, analysis, run, said))
             every = values["figures"] == "all"
-            cells = titled(analysis.cells, titles or Titles())
+            cells = titled(analysis.cells, names)
             drawn = figures.all_figures(shown, cells, more=every)
             note = static_figures.write_images(drawn, staging / "figures", images)
             page = _as_html(analysis, title, run, shown, drawn, said, note)
@@ -250,7 +248,7 @@ def as_csv(frame: pd.DataFrame) -> str:
 def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:
     """Return everything as JSON, a row of a table on a line of its own."""
     head = {
-        "title": title,
+        "title": say(title),
         "claims": said.shown,
         "limits": said.not_shown,
         "notes": list(analysis.notes),
@@ -305,6 +303,7 @@ def _as_html(
             title=say(title),
             run=values,
             verdicts=said.verdicts,
+            warnings=said.warnings,
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),

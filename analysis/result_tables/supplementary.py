@@ -288,7 +288,7 @@ def add_composites(
         own = {n: each for n, each in known.items() if each.over == over}
         if over == "metrics" and len(table.metrics) > 1:
             ranks = rank_composite(table.metrics)
-            own = {**own, ranks.name: ranks}
+            own = {ranks.name: ranks, **own}
         cells = part_cells(cells, own, tags)
         turned = lower if over == "metrics" else frozenset()
         rows = composites(cells, own, lower_is_better=turned, **found.options.sampling)

@@ -1,5 +1,6 @@
 """Build a report from the database: the same functions as on files."""
 
+import hashlib
 import json
 import logging
 import os
@@ -182,6 +183,19 @@ def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     return {
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names
+    } | {
+        f"{name} of the study": hashlib.sha256(repr(made).encode()).hexdigest()
+        for name, made in _declared(study).items()
+    }
+
+
+def _declared(study: Study) -> dict[str, object]:
+    """Return what a study says beside its answers, as plain values."""
+    tags = study_tables.tags_frame(study)
+    return {
+        "hypotheses": study_tables.hypotheses_frame(study).to_dict("list"),
+        "composites": _composites(study),
+        "tags": {} if tags is None else tags.to_dict("list"),
     }
 
 

@@ -44,10 +44,11 @@ class ShownChange:
 
 @dataclass(frozen=True)
 class ShownComparison:
-    """What the page shows: verdicts that changed, and leading ones that did not."""
+    """What the page shows: verdicts that changed, of one only, and leading others."""
 
     comparison: ReportComparison
     changed: list[ShownChange]
+    single: list[ShownChange]
     unchanged: list[ShownChange]
 
 
@@ -56,11 +57,14 @@ def comparison(study: Study, before: Report, after: Report) -> ShownComparison:
     found = compared(_read(before), _read(after))
     titles = {one.key: one.full_title for one in study.questions.all()}
     changed = [one for one in found.verdicts if one.is_changed]
-    unchanged = [one for one in found.verdicts if one.leads and not one.is_changed]
+    single = [one for one in found.verdicts if one.is_single]
+    both = [one for one in found.verdicts if not one.is_single]
+    unchanged = [one for one in both if one.leads and not one.is_changed]
     with language(report_language()):
         return ShownComparison(
             found,
             [_shown(one, titles) for one in changed],
+            [_shown(one, titles) for one in single],
             [_shown(one, titles) for one in unchanged],
         )
 

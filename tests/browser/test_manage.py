@@ -178,6 +178,7 @@ def test_the_report_draws_its_figures_and_asks_nobody(page, live_server, study):
     page.on("request", lambda request: asked.append(request.url))
     url = live_server.url + reverse("report-page", args=[study.slug, report.pk])
     page.goto(url)
+    page.get_by_role("button", name="Open all").click()
     plots = page.locator(".plot")
     assert plots.count() >= 4
     for i in range(plots.count()):  # drawn when they come into view

@@ -87,7 +87,7 @@
   addEventListener("hashchange", opened);
   opened();
 
-  const sections = [...document.querySelectorAll(".section")];
+  const sections = [...document.querySelectorAll(".section, details[data-lines]")];
   document.getElementById("unfold")?.addEventListener("click", (event) => {
     const open = sections.some((box) => !box.open);
     for (const box of sections) box.open = open;

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.correlation import levels
 from analysis.correlation.coefficient_variance import coefficient_variances
 from analysis.correlation.level_estimates import level_estimates, level_spread
 from analysis.correlation.levels import level_values
@@ -206,7 +207,7 @@ def test_drawing_an_annotator_averages_him_that_often(level):
 def test_chunks_do_not_change_values(monkeypatch, level, parts):
     grid = small(holes={(1, 1)})
     whole = estimates(grid, level, parts, 30)
-    monkeypatch.setattr("analysis.correlation.levels.CHUNK", 100)
+    monkeypatch.setattr(levels, "CHUNK", 100)
     cut = estimates(grid, level, parts, 30)
     for key, estimate in whole.items():
         assert vars(cut[key]) == pytest.approx(vars(estimate), nan_ok=True)

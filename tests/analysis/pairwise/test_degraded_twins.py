@@ -123,12 +123,13 @@ def test_verdicts_name_the_degradation_that_is_seen_least():
         ([REPEATED], "csd prefers repeated shots in 9 of 9 stories (100 % [66, 100])"),
         (
             [REPEATED | {"n_alike": 9}],
-            "csd scores alike repeated shots in 9 of 9 stories (100 % [66, 100])",
+            "csd gives repeated shots the same score in 9 of 9 stories (100 % [66, "
+            "100])",
         ),
         (
             [REPEATED | {"n_alike": 1, "n": 18, "n_missed": 17, "value": 17 / 18}],
-            "csd prefers, or scores alike, repeated shots in 17 of 18 outputs (94 % "
-            "[66, 100])",
+            "csd prefers repeated shots, or scores them the same, in 17 of 18 outputs "
+            "(94 % [66, 100])",
         ),
         (
             [REPEATED, REPEATED | {"twin": "tilted", "n_missed": 8, "value": 8 / 9}],

@@ -5,10 +5,12 @@ import pandas as pd
 import pytest
 
 from analysis.notes import Notes
+from analysis.options import KNOWN_LEVELS
 from analysis.pairwise.output_pairs import choice_pairs
 from analysis.questions import chosen_questions
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite, by_name, equally
+from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.choices import ordered_choices
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import score_table
@@ -250,3 +252,47 @@ def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar
     assert stuff == {
         "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48)
     }
+
+
+def test_the_mean_of_a_method_stays_that_of_its_parts_where_outputs_lack_one():
+    """Of each method its own outputs count; whoever has none of a part has no value."""
+    quality = {"x": 0.2, "y": 0.5, "z": 0.8}
+    rows = [
+        (story, method, metric, value)
+        for story in "abcd"
+        for method, value in quality.items()
+        for metric in ("hwpq", "csd")
+    ]
+    rows.remove(("a", "z", "csd", 0.8))
+    whole = Composite("whole", {"hwpq@SF": 1, "csd": 1})
+    found, _notes = made(scores(rows), whole)
+    own = found.cells[found.cells["metric"] == "whole"]
+    assert own.groupby("method")["score"].mean().to_dict() == pytest.approx(quality)
+    rows.remove(("b", "z", "csd", 0.8))
+    found, notes = made(scores(rows), whole)
+    own = found.cells[found.cells["metric"] == "whole"]
+    assert set(own["method"]) == {"x", "y"}
+    assert notes[0].startswith("whole: 4 of 12 outputs lack some of its parts")
+
+
+def test_a_composite_by_tags_is_pooled_over_no_stories():
+    rows = [
+        (story, method, "hwpq", place + turn)
+        for place, story in enumerate("abcd")
+        for turn, method in enumerate("xyz")
+    ]
+    plain, tagged = equally("plain", ["hwpq"]), equally("by angle", ["hwpq@SF"])
+    found, _notes = made(scores(rows), plain, tagged)
+    assert found.mixed == {"by angle"}
+    ratings = pd.DataFrame(rows, columns=["story", "method", "dimension", "rating"])
+    cells = annotator_cells(ratings.assign(dimension="look", annotator="Ann"))
+    grid, _dropped = common_grid("look", cells, found.only("by angle"))
+    assert [grid.has_level(level, "by angle") for level in KNOWN_LEVELS] == [
+        *(True, True, False, False)
+    ]
+    assert grid.why_no_level("by angle").startswith("parts differ from story to story")
+    grid, _dropped = common_grid("look", cells, found.only("plain"))
+    assert all(grid.has_level(level, "plain") for level in KNOWN_LEVELS)
+    # What people say of such a question has no common scale either.
+    asked, _dropped = common_grid("by angle", cells, found.only("hwpq"))
+    assert not asked.has_level("pooled", "hwpq")

@@ -80,10 +80,10 @@ def test_yaml_and_json_say_the_same(tmp_path, name, text):
         (
             "x: {over: metrics, weights: {a: -1, b: much, c: .nan, d: {}}}",
             [
-                "c.yaml:2: x: a: -1: expected a weight of 0 or more",
-                "c.yaml:2: x: b: much: expected a weight of 0 or more",
-                "c.yaml:2: x: c: .nan: expected a weight of 0 or more",
-                "c.yaml:2: x: d: expected a weight of 0 or more",
+                "c.yaml:2: x: a: -1: expected a weight from 0 to 1,000,000,000",
+                "c.yaml:2: x: b: much: expected a weight from 0 to 1,000,000,000",
+                "c.yaml:2: x: c: .nan: expected a weight from 0 to 1,000,000,000",
+                "c.yaml:2: x: d: expected a weight from 0 to 1,000,000,000",
             ],
         ),
         (
@@ -153,7 +153,7 @@ def test_names_that_name_nothing_are_told_the_nearest(part, over, right):
 
 @pytest.mark.parametrize("name", ["hwpq", "look"])
 def test_a_composite_has_a_name_of_its_own(name):
-    with pytest.raises(InputError, match=f"composites: {name}: expected a name that"):
+    with pytest.raises(InputError, match=f"c.yaml: {name}: expected a name that"):
         check(equally(name, ["csd@paper"]))
 
 
@@ -181,3 +181,29 @@ def test_what_is_no_mean_has_no_value_of_an_output():
     )
     assert leaves(known, "r") == leaves(known, "m") == {}
     assert leaves(known, "n") == {"a": 0.5, "b": 0.5}
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ("kind: drop, weights: {csd: 1, hwpq: 0}", "two parts of a drop"),
+        ("weights: {csd: 1.0e+308, hwpq: 1}", "a weight from 0 to 1,000,000,000"),
+    ],
+)
+def test_weights_that_could_not_be_computed_with_are_refused(
+    tmp_path, weights, expected
+):
+    path = tmp_path / "c.yaml"
+    path.write_text(f"composites:\n  x: {{over: metrics, {weights}}}\n")
+    with pytest.raises(InputError, match=expected):
+        read_composites(path)
+
+
+def test_composites_inside_one_another_are_so_many_at_most(tmp_path):
+    nested = ["c0: {over: metrics, weights: {csd: 1}}"]
+    for i in range(1, 40):
+        nested.append(f"c{i}: {{over: metrics, weights: {{c{i - 1}: 1, csd: 1}}}}")
+    path = tmp_path / "c.yaml"
+    path.write_text("composites:\n  " + "\n  ".join(nested) + "\n")
+    with pytest.raises(InputError, match="at most 12 composites inside one"):
+        read_composites(path)

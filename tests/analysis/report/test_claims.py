@@ -323,3 +323,22 @@ def test_how_alike_people_rank():
         "q: people agree beyond chance, Kendall's tau of two annotators 0.40 "
         "[0.20, 0.60] (5 annotators, 30 units with two or more answers).",
     )
+
+
+def test_what_a_metric_is_shown_not_to_see_is_a_warning_and_shown():
+    row = {
+        "metric": "csd",
+        "twin": "repeated_shot",
+        "value": 1.0,
+        "low": 0.66,
+        "high": 1.0,
+        "n": 9,
+        "n_stories": 9,
+        "n_missed": 9,
+        "n_alike": 0,
+        "verdict": "does not see",
+    }
+    said = both({"sanity": pd.DataFrame([row])}, 0.95)
+    (text,) = said.warnings
+    assert text.startswith("csd prefers repeated shots in 9 of 9 stories (100 % [66")
+    assert said.shown == (text,)

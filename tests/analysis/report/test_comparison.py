@@ -26,11 +26,12 @@ def report(*changes, run=(), notes=()):
     }
 
 
-def test_changed_verdicts_stand_first_then_those_that_lead():
+def test_changed_verdicts_stand_first_then_those_of_one_then_those_that_lead():
     before = report(
         {"metric": "a", "leads": False},
         {"metric": "b"},
         {"metric": "c", "statistic": "acc_eq", "leads": False},
+        {"metric": "d"},
         {"metric": "gone"},
         {"metric": "random", "role": "baseline"},
     )
@@ -38,15 +39,17 @@ def test_changed_verdicts_stand_first_then_those_that_lead():
         {"metric": "a", "leads": False, "value": 0.9},
         {"metric": "b"},
         {"metric": "c", "statistic": "acc_eq", "leads": False, "verdict": "does not"},
+        {"metric": "d", "role": "declared"},
         {"metric": "new", "verdict": "cannot be told"},
         {"metric": "random", "role": "baseline", "verdict": "does not"},
     )
     found = compared(before, after)
-    assert [one.metric for one in found.verdicts] == ["gone", "new", "c", "b", "a"]
-    assert [one.is_changed for one in found.verdicts] == [True] * 3 + [False] * 2
-    assert found.n_changed == 3
-    gone, new = found.verdicts[:2]
-    assert (gone.after, new.before) == (None, None)
+    order = [one.metric for one in found.verdicts]
+    assert order == ["d", "c", "gone", "new", "b", "a"]
+    assert [one.is_changed for one in found.verdicts] == [True] * 2 + [False] * 4
+    # What only one report has is no change.
+    assert found.n_changed == 2
+    assert [one.metric for one in found.verdicts if one.is_single] == ["gone", "new"]
 
 
 def test_what_was_read_and_asked_stands_where_it_differs():

@@ -6,7 +6,7 @@ import pandas as pd
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.report.titles import Titles, titled
+from analysis.report.titles import Titles, apart, titled
 from analysis.report.writing import run_table, write_report
 
 
@@ -20,12 +20,19 @@ def test_titles_stand_in_every_column_of_keys_and_equal_ones_are_told_apart():
         }
     )
     titles = Titles({"d": "Depth", "e": ""}, {"k": "Same", "l": "Same", "m": "Other"})
-    found = titled(frame, titles)
+    found = titled(frame, apart([frame], titles))
     assert found["dimension"].tolist() == ["Depth", "e"]
     assert found["metric_a"].tolist() == ["Same (k)", "Same (l)"]
     assert found["metric_b"].tolist() == ["Other", "Same (k)"]
     assert found["method"].tolist() == ["k", "d"]
     pd.testing.assert_frame_equal(titled(frame, Titles()), frame)
+
+
+def test_a_title_is_not_taken_for_the_name_of_what_has_none():
+    frame = pd.DataFrame({"question": ["look", "Overall"], "metric": ["m", "m"]})
+    titles = apart([frame], Titles({"look": "Overall"}))
+    found = titled(frame, titles)
+    assert found["question"].tolist() == ["Overall (look)", "Overall"]
 
 
 def test_a_report_speaks_of_titles_and_its_tables_hold_keys(tmp_path):

@@ -154,3 +154,12 @@ def test_the_drawing_stands_on_one_axis_with_chance_and_one_annotator():
         )
     )
     assert (bare.lines[0].bar.low, bare.lines[0].bar.high) == ("", "")
+
+
+def test_what_has_no_interval_stands_below_what_can_be_judged():
+    rows = (
+        {},
+        {"metric": "few", "ppa_half": 0.96, "ppa_half_low": NAN, "ppa_half_high": NAN},
+    )
+    (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise(*rows)))
+    assert [line.name for line in grid.lines] == ["csd", "few"]

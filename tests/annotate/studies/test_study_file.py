@@ -185,7 +185,7 @@ def test_composites_that_name_nothing_are_refused_with_their_lines():
     assert str(caught.value).splitlines() == [
         "s.yaml:8: composites: all: stile: expected one of plot, style (nearest: "
         "style)",
-        "s.yaml:10: composites: composites: plot: expected a name that no question and "
+        "s.yaml:10: composites: plot: expected a name that no question and "
         "no metric has",
     ]
 
