@@ -256,7 +256,7 @@ def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
 def test_a_link_to_a_table_opens_all_that_is_around_it(opened):
     opened.get_by_role("button", name="Open all").click()
     opened.locator("#figure-distributions .source a").first.click()
-    assert opened.locator("#table-distributions[open]").count() == 1
+    wait(opened, "document.querySelector('#table-distributions').open")
     opened.get_by_role("button", name="Close all").click()
     assert opened.locator("details.section[open]").count() == 0
     opened.evaluate("location.hash = '#table-agreement'")
