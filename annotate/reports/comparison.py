@@ -9,8 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from analysis.report.comparison import ReportComparison, VerdictChange, compared
-from analysis.report.language import language
-from analysis.report.verdict_grid import SHARES, way_title
 from annotate.models import Report, Study
 from annotate.reports import building
 from annotate.reports.languages import report_language
@@ -54,6 +52,8 @@ class ShownComparison:
 
 def comparison(study: Study, before: Report, after: Report) -> ShownComparison:
     """Return what differs between two finished reports of a study."""
+    from analysis.report.language import language  # loads pandas
+
     found = compared(_read(before), _read(after))
     titles = {one.key: one.full_title for one in study.questions.all()}
     changed = [one for one in found.verdicts if one.is_changed]
@@ -76,6 +76,8 @@ def _read(report: Report) -> dict[str, Any]:
 
 
 def _shown(change: VerdictChange, titles: Mapping[str, str]) -> ShownChange:
+    from analysis.report.verdict_grid import way_title  # loads pandas
+
     return ShownChange(
         titles.get(change.question) or change.question,
         change.metric,
@@ -88,6 +90,8 @@ def _shown(change: VerdictChange, titles: Mapping[str, str]) -> ShownChange:
 def _in_words(row: Mapping[str, Any] | None, statistic: str) -> ShownVerdict:
     if row is None:
         return ShownVerdict(verdict=_("not in this report"))
+    from analysis.report.verdict_grid import SHARES
+
     is_share = statistic in SHARES
     value, low, high = (_number(row[key], is_share) for key in ("value", "low", "high"))
     interval = f"[{low}, {high}]" if low and high else ""
