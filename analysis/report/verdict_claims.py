@@ -154,7 +154,7 @@ def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
         clauses = [_evidence(row, head), *_why(row), *_demand(row)]
         yield row["verdict"] == AGREES, _sentence(question, *clauses)
     if explored:
-        shown, clauses = _explored(explored)
+        shown, clauses = _explored(explored, named)
         yield shown, _sentence(question, *clauses)
 
 
@@ -194,8 +194,13 @@ def _value(row: Mapping[str, Any]) -> float:
     return float(row["value"]) if _has(row, "value") else -2.0
 
 
-def _explored(rows: Sequence[VerdictRow]) -> tuple[bool, list[str]]:
-    """Say how many of the explored metrics agree, and what the highest does."""
+def _explored(
+    rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
+) -> tuple[bool, list[str]]:
+    """Say how many of the explored metrics agree, and what the highest does.
+
+    It is held against `named` ones too.
+    """
     agreeing = [row for row in rows if row["verdict"] == AGREES]
     first = (agreeing or rows)[0]
     metric, total, n = first["metric"], len(rows), len(agreeing)
@@ -218,7 +223,7 @@ def _explored(rows: Sequence[VerdictRow]) -> tuple[bool, list[str]]:
             n=n,
             metric=metric,
         )
-    after = _apart(first, rows) if agreeing and total > 1 else _why(first)
+    after = _apart(first, [*named, *rows]) if agreeing and total > 1 else _why(first)
     return bool(agreeing), [_evidence(first, head), *after, *_demand(first)]
 
 

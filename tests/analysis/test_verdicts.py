@@ -203,6 +203,32 @@ def compared(values, p_values, n_groups=40, **keys):
     )
 
 
+def test_the_others_of_the_highest_explored_metric_are_all_that_it_is_tested_with():
+    """A declared metric that beats it is one of them."""
+    values = {"csd": 0.8, "a": 0.7, "b": 0.6, "c": 0.55}
+    rows = [
+        {"metric": name, "ppa_half": x, "ppa_half_low": x - 0.02, "ppa_half_high": 0.9}
+        for name, x in values.items()
+    ]
+    pairs = [("csd", "a"), ("csd", "b"), ("csd", "c"), ("a", "b"), ("a", "c")]
+    table = verdicts(
+        pairwise_accuracy=pairwise(*rows),
+        accuracy_comparisons=compared(
+            values,
+            dict.fromkeys(pairs, 0.01),
+            question="look",
+            source="ratings",
+            statistic="ppa_half",
+        ),
+        hypotheses=meant("csd"),
+    )
+    (text,) = [text for _, text in verdict_claims(table) if "explored" in text]
+    assert (
+        "; it is shown to be better than 2 of the 3 others, and worse than 1 of the 3 "
+        "others"
+    ) in text
+
+
 def test_clusters_are_of_the_statistic_that_is_quoted():
     """Tests of strict accuracy set clipscore apart, those of half accuracy do not."""
     values = {"clip": 0.695, "git": 0.691, "bleu": 0.6}

@@ -255,6 +255,7 @@ def test_questions_open_by_mouse_and_keys_and_draw_what_they_hold(opened):
 @pytest.mark.browser
 def test_a_link_to_a_table_opens_all_that_is_around_it(opened):
     opened.get_by_role("button", name="Open all").click()
+    assert opened.locator("table.grid:visible").count() == 3
     opened.locator("#figure-distributions .source a").first.click()
     wait(opened, "document.querySelector('#table-distributions').open")
     opened.get_by_role("button", name="Close all").click()

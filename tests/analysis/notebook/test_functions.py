@@ -1,5 +1,6 @@
 """The commands as functions: the same tables, checks and files."""
 
+import hashlib
 import json
 import os
 from pathlib import Path
@@ -307,3 +308,16 @@ def test_report_json_has_the_tables(tmp_path):
     told = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
     assert told["title"] == "Mine & yours"
     assert list(told["tables"]) == list(report)
+
+
+def test_a_sheet_of_a_workbook_is_read_and_the_workbook_hashed(tmp_path):
+    path = tmp_path / "all.xlsx"
+    with pd.ExcelWriter(path) as book:
+        RATINGS.to_excel(book, sheet_name="Pilot", index=False)
+        RATINGS.iloc[:9].to_excel(book, sheet_name="Other", index=False)
+    found = analysis.agreement(ratings=f"{path}#Pilot", resamples=0)
+    expected = analysis.agreement(ratings=RATINGS, resamples=0)
+    pd.testing.assert_frame_equal(found["agreement"], expected["agreement"])
+    run = found["run"].set_index("key")["value"]
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    assert run["sha256 of ratings (all.xlsx)"] == digest

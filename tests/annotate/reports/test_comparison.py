@@ -114,3 +114,16 @@ def test_a_report_whose_files_are_gone_is_not_found(study):
     report, _other = built(study), built(study)
     (building.folder(report) / "report.json").unlink()
     assert page(rob(study), study, report.pk, report.pk).status_code == 404
+
+
+def test_what_a_study_declares_is_part_of_what_was_read(study):
+    """Two reports that differ in the declared metric alone are not called the same."""
+    first = built(study)
+    question = study.questions.first()
+    question.metric = "sharpness"
+    question.save()
+    second = built(study)
+    shown = page(rob(study), study, first.pk, second.pk).context["shown"]
+    keys = [key for key, _old, _new in shown.comparison.run]
+    assert "sha256 of hypotheses of the study" in keys
+    assert "sha256 of composites of the study" not in keys
