@@ -26,9 +26,11 @@ from analysis.report.table_list import (
     listed_tables,
 )
 from analysis.report.wording import number
-from analysis.report.writing import as_csv, run_table
+from analysis.report.writing import as_csv, run_table, write_report
 from analysis.result_tables.columns import COLUMNS
+from analysis.result_tables.contract import Analysis
 from analysis.tables import restored
+from tests.analysis.test_verdicts import pairwise, verdicts
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</script>"]
@@ -658,3 +660,28 @@ def test_a_page_cuts_its_longest_tables_and_says_so_by_their_rows():
     ((_, (whole,)),) = listed_tables(small, cells_above=MOST_CELLS - 100)
     ((_, (least,)),) = listed_tables(small, cells_above=MOST_CELLS)
     assert (len(whole["rows"]), len(least["rows"])) == (100, LEAST_ROWS)
+
+
+def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
+    row = {
+        **{"metric": "csd", "twin": "blurred", "verdict": "does not see", "n": 9},
+        **{"value": 1.0, "low": 0.66, "high": 1.0},
+        **{"n_stories": 9, "n_missed": 9, "n_alike": 0},
+    }
+    run = run_table(
+        AlignOptions(resamples=0),
+        hashes={},
+        date="2026",
+        command="",
+        resample_default="stories",
+    )
+    tables = {
+        "sanity": pd.DataFrame([row]),
+        "verdicts": verdicts(pairwise_accuracy=pairwise({})),
+    }
+    found = Analysis(tables, pd.DataFrame(), (), {})
+    write_report(found, out=tmp_path, title="T", run=run)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    (marked,) = re.findall(r'<li class="beware">(.*?)</li>', page, re.S)
+    words = " ".join(re.sub("<[^>]*>", "", marked).split())
+    assert words.startswith("Beware: csd prefers blurred pictures in 9 of 9 stories")
