@@ -4,10 +4,7 @@ Comes in: the tables of ratings, choices and scores, as files or frames.
 Goes out: tables with intervals, and a report made of them.
 """
 
-import sys
-from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -42,6 +39,7 @@ _PLACES = {
     "InputError": "problems",
     "OptionError": "options",
     "Report": "notebook.reports",
+    "correlation": "notebook.matrices",
 }
 
 
@@ -54,25 +52,3 @@ def __getattr__(name: str) -> object:
 
 def __dir__() -> list[str]:
     return list(__all__)
-
-
-class _Face(ModuleType):
-    """A package whose `correlation` is the function, also once the room is loaded.
-
-    Otherwise the name would stand for the room `analysis/correlation` from its first
-    import on.
-    """
-
-    @property
-    def correlation(self) -> Callable[..., object]:
-        """The function; modules of the room are imported by their full names."""
-        function: Callable[..., object]
-        function = import_module("analysis.notebook.matrices").correlation
-        return function
-
-    @correlation.setter
-    def correlation(self, room: ModuleType) -> None:
-        """Leave the name to the function."""
-
-
-sys.modules[__name__].__class__ = _Face

@@ -34,7 +34,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import (
+from analysis.correlations.metric_clusters import (
     SIGNIFICANT,
     cluster_rows,
     metrics_compared,

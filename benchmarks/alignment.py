@@ -31,9 +31,9 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.correlation.level_estimates import level_spread
-from analysis.correlation.levels import level_values
-from analysis.correlation.metric_differences import metric_differences
+from analysis.correlations.level_estimates import level_spread
+from analysis.correlations.levels import level_values
+from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.resampling import draw, stream
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid

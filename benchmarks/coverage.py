@@ -33,9 +33,9 @@ from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.levels import level_values
-from analysis.correlation.metric_differences import metric_differences
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_values
+from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS, LEVELS, Sampling
 from analysis.pairwise.accuracy import pair_agreement

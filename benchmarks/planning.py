@@ -33,8 +33,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.levels import level_values
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_values
 from analysis.inference.resampling import no_draws
 from analysis.options import LEVELS, AlignOptions, Sampling
 from analysis.planning.power import power_analysis

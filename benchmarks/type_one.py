@@ -17,8 +17,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from analysis.correlation.level_estimates import level_spread
-from analysis.correlation.metric_differences import metric_differences
+from analysis.correlations.level_estimates import level_spread
+from analysis.correlations.metric_differences import metric_differences
 from analysis.options import Sampling
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import rating_pairs

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.correlation.levels import level_point, why_undefined
+from analysis.correlations.levels import level_point, why_undefined
 from analysis.options import KNOWN_COEFFICIENTS, KNOWN_LEVELS, OptionError
 from analysis.problems import InputError, Problem, Problems, one_of
 from analysis.reading.cells import CellGrid, same_within_tolerance

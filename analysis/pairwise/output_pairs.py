@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.cell_means import HUMAN_DIGITS
+from analysis.correlations.cell_means import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
 from analysis.reading.cells import CellGrid, few_scores, lacking_scores

@@ -8,9 +8,9 @@ sample, on the same pairs, which flatters.
 
 import numpy as np
 
-from analysis.correlation.cell_means import method_means, turned
-from analysis.correlation.kendall import rank_sums
-from analysis.correlation.weighted_sums import dense_levels, tie_sums
+from analysis.correlations.cell_means import method_means, turned
+from analysis.correlations.kendall import rank_sums
+from analysis.correlations.weighted_sums import dense_levels, tie_sums
 from analysis.inference.resampling import no_draws
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.coefficients import correlate
+from analysis.correlations.coefficients import correlate
 from analysis.inference.resampling import interval
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import COEFFICIENTS

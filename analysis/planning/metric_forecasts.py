@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import stream
 from analysis.planning.growth_curves import Curve, Point, undefined_curve
 from analysis.planning.pilots import GROWS, Pilot

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.cell_means import method_means
-from analysis.correlation.levels import can_vary
+from analysis.correlations.cell_means import method_means
+from analysis.correlations.levels import can_vary
 from analysis.inference.resampling import draw, no_draws, stream
 from analysis.planning.growth_curves import Curve, Point, law, undefined_curve
 from analysis.planning.pilots import GROWS, Pilot, extent, rating_noise

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.correlation.cell_means import merged_by_rounding
-from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlations.cell_means import merged_by_rounding
+from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
@@ -328,7 +328,7 @@ def judges(
     levels, coefficients
         Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
     parts, sampling
-        As for `analysis.correlation.level_estimates`.
+        As for `analysis.correlations.level_estimates`.
 
     Returns
     -------

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.cell_means import method_means
-from analysis.correlation.levels import CHUNK, can_vary
+from analysis.correlations.cell_means import method_means
+from analysis.correlations.levels import CHUNK, can_vary
 from analysis.inference.resampling import Draws, draw, estimate, stream
 from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.kept_answers import are_means

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from scipy import sparse
 
-from analysis.correlation.coefficients import correlate, ratio
+from analysis.correlations.coefficients import correlate, ratio
 from analysis.inference.scaling import divided
 from analysis.reading.cells import same_within_tolerance
 from analysis.reliability.chance_corrected import ROUNDING

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from analysis.correlation.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.planning.best_subset import SPLITS
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.checklist_people import (

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.correlation.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     LEVELS,

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
-from analysis.correlation.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.report.language import listed, say, texts
 
 NAMES = texts(

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.metric_differences import metric_differences
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.metric_differences import metric_differences
 from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement

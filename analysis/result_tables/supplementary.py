@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import cluster_rows
-from analysis.correlation.williams import williams_rows
+from analysis.correlations.metric_clusters import cluster_rows
+from analysis.correlations.williams import williams_rows
 from analysis.hypotheses import declared
 from analysis.options import (
     Progress,

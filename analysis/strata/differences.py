@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.cell_means import method_means
-from analysis.correlation.levels import level_values
+from analysis.correlations.cell_means import method_means
+from analysis.correlations.levels import level_values
 from analysis.inference.resampling import Draws, cluster_counts, interval, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import holm

@@ -13,7 +13,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
+from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.scaling import unit_of
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement

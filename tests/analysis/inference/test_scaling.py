@@ -14,10 +14,10 @@ from scipy import stats
 
 from analysis.__main__ import main
 from analysis.commands.alignment import align
-from analysis.correlation.cell_means import method_means
-from analysis.correlation.coefficients import correlate
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.levels import level_values
+from analysis.correlations.cell_means import method_means
+from analysis.correlations.coefficients import correlate
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_values
 from analysis.inference.resampling import Draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
@@ -35,8 +35,8 @@ from analysis.reading.inputs import read_scores
 from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 from tests.analysis.commands.test_alignment import METHODS, study
-from tests.analysis.correlation.test_levels import small
-from tests.analysis.correlation.test_metric_differences import differences
+from tests.analysis.correlations.test_levels import small
+from tests.analysis.correlations.test_metric_differences import differences
 
 ALL = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "within_method", "pooled")

@@ -14,8 +14,8 @@ from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.accuracy_variance import STATISTICS, accuracy_variances
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.pairwise.tie_calibration import predicted_pairs
-from tests.analysis.correlation.test_levels import load
-from tests.analysis.correlation.test_metric_differences import two_metrics, without
+from tests.analysis.correlations.test_levels import load
+from tests.analysis.correlations.test_metric_differences import two_metrics, without
 
 BOTH = ("stories", "methods")
 SAMPLING = {"resamples": 9, "confidence": 0.95, "seed": 0}

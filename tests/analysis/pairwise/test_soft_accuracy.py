@@ -17,7 +17,7 @@ from analysis.pairwise.soft_accuracy import (
     spa_differences,
 )
 from analysis.result_tables.columns import COLUMNS
-from tests.analysis.correlation.test_metric_differences import (
+from tests.analysis.correlations.test_metric_differences import (
     two_metrics,
     with_metrics,
 )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.levels import level_values
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_values
 from analysis.inference.resampling import no_draws
 from analysis.options import AlignOptions, OptionError
 from analysis.planning import metric_forecasts

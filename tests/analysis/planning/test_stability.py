@@ -269,7 +269,7 @@ def test_two_published_judges_of_vistorybench_agree(shared):
 
 @pytest.mark.shared
 def test_agreement_with_people_is_that_of_the_metric(shared):
-    from analysis.correlation.levels import level_values
+    from analysis.correlations.levels import level_values
     from analysis.inference.resampling import no_draws
     from analysis.reading.cells import common_grid
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.correlation.weighted_sums import (
+from analysis.correlations.weighted_sums import (
     EXACT,
     Floats,
     Levels,

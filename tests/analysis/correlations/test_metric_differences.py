@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.correlation.coefficient_variance import (
+from analysis.correlations.coefficient_variance import (
     coefficient_variances,
     story_draws,
 )
-from analysis.correlation.level_estimates import level_spread
-from analysis.correlation.levels import level_values
-from analysis.correlation.metric_differences import metric_differences
+from analysis.correlations.level_estimates import level_spread
+from analysis.correlations.levels import level_values
+from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.cluster_variance import leave_outs
 from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS
-from tests.analysis.correlation.test_levels import load, small
+from tests.analysis.correlations.test_levels import load, small
 
 ALL = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "within_method", "pooled")

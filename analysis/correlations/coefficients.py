@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.correlation.kendall import rank_sums
-from analysis.correlation.weighted_sums import CellWeights, Floats
+from analysis.correlations.kendall import rank_sums
+from analysis.correlations.weighted_sums import CellWeights, Floats
 from analysis.inference.scaling import near_one
 from analysis.results import Array, Counts, Mask
 

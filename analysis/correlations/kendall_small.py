@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from analysis.correlation.weighted_sums import (
+from analysis.correlations.weighted_sums import (
     EXACT,
     Floats,
     RankSums,

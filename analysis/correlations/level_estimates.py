@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.correlation.cell_means import method_means
-from analysis.correlation.coefficient_variance import (
+from analysis.correlations.cell_means import method_means
+from analysis.correlations.coefficient_variance import (
     CoefficientVariances,
     coefficient_variances,
 )
-from analysis.correlation.levels import (
+from analysis.correlations.levels import (
     can_vary,
     level_point,
     level_values,

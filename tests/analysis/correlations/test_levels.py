@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.correlation import levels
-from analysis.correlation.coefficient_variance import coefficient_variances
-from analysis.correlation.level_estimates import level_estimates, level_spread
-from analysis.correlation.levels import level_values
+from analysis.correlations import levels
+from analysis.correlations.coefficient_variance import coefficient_variances
+from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.levels import level_values
 from analysis.inference.resampling import Draws, cluster_counts, interval
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import annotator_cells, common_grid

@@ -6,11 +6,11 @@ from functools import partial
 
 import numpy as np
 
-from analysis.correlation.coefficient_variance import (
+from analysis.correlations.coefficient_variance import (
     coefficient_variances,
     coefficients_by_draw,
 )
-from analysis.correlation.level_estimates import Spread
+from analysis.correlations.level_estimates import Spread
 from analysis.inference.differences import tested, with_holm
 from analysis.inference.resampling import DECIMALS, bootstrap_p, interval, no_draws
 from analysis.options import Sampling

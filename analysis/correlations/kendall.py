@@ -7,9 +7,9 @@ whole numbers, so they are exact and do not depend on the order of the points.
 
 import numpy as np
 
-from analysis.correlation.kendall_large import many_sums
-from analysis.correlation.kendall_small import few_sums
-from analysis.correlation.weighted_sums import CellWeights, Floats, RankSums
+from analysis.correlations.kendall_large import many_sums
+from analysis.correlations.kendall_small import few_sums
+from analysis.correlations.weighted_sums import CellWeights, Floats, RankSums
 from analysis.results import Array
 
 # Groups of at most this many points compare all pairs by one table of signs.

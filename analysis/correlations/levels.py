@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from analysis.correlation.cell_means import method_means, resampled_human, turned
-from analysis.correlation.coefficients import (
+from analysis.correlations.cell_means import method_means, resampled_human, turned
+from analysis.correlations.coefficients import (
     correlate,
     lacking_digits,
     pearson_alone,
@@ -19,7 +19,7 @@ from analysis.correlation.coefficients import (
     pearson_of,
     places,
 )
-from analysis.correlation.weighted_sums import CellWeights
+from analysis.correlations.weighted_sums import CellWeights
 from analysis.inference.resampling import Draws, no_draws
 from analysis.inference.scaling import divided
 from analysis.reading.cells import CellGrid

@@ -5,12 +5,15 @@ import json
 import numpy as np
 import pytest
 
-from analysis.correlation.williams import (
+from analysis.correlations.williams import (
     williams_rows,
     williams_t,
 )
 from analysis.result_tables.columns import COLUMNS
-from tests.analysis.correlation.test_metric_differences import two_metrics, with_metrics
+from tests.analysis.correlations.test_metric_differences import (
+    two_metrics,
+    with_metrics,
+)
 
 
 @pytest.mark.shared

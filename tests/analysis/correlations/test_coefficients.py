@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.correlation import (
+from analysis.correlations import (
     coefficients,
     kendall_blocks,
     kendall_large,
     kendall_small,
 )
-from analysis.correlation import (
+from analysis.correlations import (
     kendall as kendall_sums,
 )
-from analysis.correlation.coefficients import correlate, standardise
+from analysis.correlations.coefficients import correlate, standardise
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 from scipy import stats
 
-from analysis.correlation.cell_means import method_means
+from analysis.correlations.cell_means import method_means
 from analysis.inference.resampling import no_draws
 from analysis.inference.scaling import near_one
 from analysis.inference.significance import holm

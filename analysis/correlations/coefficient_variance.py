@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.correlation.levels import level_values, story_values
+from analysis.correlations.levels import level_values, story_values
 from analysis.inference.cluster_variance import (
     ClusterVariances,
     leave_outs,

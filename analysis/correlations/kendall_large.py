@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from analysis.correlation.kendall_blocks import block_pairs, blocks_of, products
-from analysis.correlation.weighted_sums import (
+from analysis.correlations.kendall_blocks import block_pairs, blocks_of, products
+from analysis.correlations.weighted_sums import (
     EXACT,
     CellWeights,
     Floats,

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from analysis.correlation.metric_clusters import cluster_rows
+from analysis.correlations.metric_clusters import cluster_rows
 from analysis.result_tables.columns import COLUMNS
 
 FAMILY = {"dimension": "d", "level": "story", "coefficient": "kendall"}
