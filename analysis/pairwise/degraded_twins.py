@@ -114,14 +114,17 @@ def share_interval(
     if not n:
         return NAN, NAN
     share = float(hits.mean())
-    size = _worth(hits.astype(float) - share, stories, share)
-    x, tail = share * size, (1 - confidence) / 2
+    tail = (1 - confidence) / 2
+    size = _worth(hits.astype(float) - share, stories, share, tail)
+    x = share * size
     low = float(stats.beta.ppf(tail, x, size - x + 1)) if x > 0 else 0.0
     high = float(stats.beta.ppf(1 - tail, x + 1, size - x)) if x < size else 1.0
     return low, high
 
 
-def _worth(around: Array, stories: "np.typing.NDArray[np.intp]", share: float) -> float:
+def _worth(
+    around: Array, stories: "np.typing.NDArray[np.intp]", share: float, tail: float
+) -> float:
     """Return how many outputs of different stories would say as much."""
     n, sums = len(around), np.bincount(stories, around)
     if share in (0, 1) or len(sums) == 1:
@@ -129,5 +132,5 @@ def _worth(around: Array, stories: "np.typing.NDArray[np.intp]", share: float) -
     variance = float((sums**2).sum()) / n**2
     if not variance:
         return float(len(sums))
-    wider = stats.t.ppf(0.975, n - 1) / stats.t.ppf(0.975, len(sums) - 1)
+    wider = stats.t.isf(tail, n - 1) / stats.t.isf(tail, len(sums) - 1)
     return min(float(n), share * (1 - share) / variance * float(wider) ** 2)

@@ -48,14 +48,21 @@ def _clause(row: Mapping[str, Any]) -> str:
     noun = "story" if row["n"] == row["n_stories"] else "output"
     return say(
         MISSED[how],
-        twins=_shown(str(row["twin"])),
+        twins=twins_text(str(row["twin"])),
         n=n,
         outputs=counted(row["n"], noun),
         share=per_cent(row["value"], row["low"], row["high"]),
     )
 
 
-def _shown(twin: str) -> str:
+def twins_text(twin: str) -> str:
+    """Return what is shown of outputs that were degraded in a way.
+
+    Examples
+    --------
+    >>> twins_text("repeated_shot"), twins_text("half_speed")
+    ('repeated shots', 'twins with half speed')
+    """
     if twin in SHOWN:
         return say(SHOWN[twin])
     return say("twins with {kind}", kind=twin.replace("_", " "))

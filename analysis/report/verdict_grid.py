@@ -7,8 +7,10 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.pairwise.degraded_twins import MISSES
 from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.language import counted, say, texts
+from analysis.report.twin_claims import twins_text
 from analysis.report.wording import ANSWERS, number, per_cent, records
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
@@ -71,12 +73,21 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One metric, or what it is held against; the bar is of the leading statistic."""
+    """One metric, or what it is held against.
+
+    Attributes
+    ----------
+    bar
+        Of the statistic that leads.
+    misses
+        What the metric is shown not to see of outputs made worse on purpose.
+    """
 
     name: str
     role: str
     cells: tuple[Cell, ...]
     bar: Bar | None = None
+    misses: str = ""
 
 
 @dataclass(frozen=True)
@@ -129,6 +140,11 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
     sources = {way[2] for way in ways}
     real = [row for row in rows if row["role"] != "baseline"]
     roles = {str(row["metric"]): str(row["role"]) for row in real}
+    misses = {
+        str(row["metric"]): twins_text(str(row["twins"]))
+        for row in real
+        if row.get("twins_verdict") == MISSES
+    }
     first = by_way[ways[0]]
     # What has no interval there cannot be judged, and stands below what can.
     names = sorted(
@@ -146,6 +162,7 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
             roles[name],
             tuple(_cell(name, by_way[way], way) for way in ways),
             _bar(axis, first.get(name)),
+            misses.get(name, ""),
         )
         for name in names
     ]

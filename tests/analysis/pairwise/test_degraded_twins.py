@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import beta, t
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.degraded_twins import sanity_rows, share_interval
@@ -73,6 +74,17 @@ def test_outputs_of_one_story_say_no_more_than_the_story_where_they_agree():
     wide = share_interval(apart, np.random.default_rng(0).permutation(nine), 0.95)
     assert wide[1] - wide[0] < 0.45
     assert share_interval(np.ones(3, bool), np.zeros(3, int), 0.95)[0] < 0.03
+
+
+def test_quantiles_are_those_of_the_confidence():
+    """Two stories of which one is missed in 3 of 4 outputs, the other in 1 of 4."""
+    stories, hits = np.repeat([0, 1], 4), np.array([1, 1, 1, 0, 1, 0, 0, 0], bool)
+    variance = 2 * (3 - 4 * 0.5) ** 2 / 8**2
+    for confidence in (0.5, 0.95):
+        t_7, t_1 = (t.ppf((1 + confidence) / 2, df) for df in (7, 1))
+        size = 0.25 / variance * (t_7 / t_1) ** 2
+        expected = beta.ppf((1 - confidence) / 2, size / 2, size / 2 + 1)
+        assert share_interval(hits, stories, confidence)[0] == pytest.approx(expected)
 
 
 def test_originals_are_those_beside_the_twin_or_those_of_the_scores():

@@ -675,9 +675,11 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
         command="",
         resample_default="stories",
     )
+    sanity = pd.DataFrame([row, row | {"metric": "clip", "verdict": "sees"}])
+    accuracies = pairwise({}, {"metric": "clip"})
     tables = {
-        "sanity": pd.DataFrame([row]),
-        "verdicts": verdicts(pairwise_accuracy=pairwise({})),
+        "sanity": sanity,
+        "verdicts": verdicts(pairwise_accuracy=accuracies, sanity=sanity),
     }
     found = Analysis(tables, pd.DataFrame(), (), {})
     write_report(found, out=tmp_path, title="T", run=run)
@@ -685,3 +687,9 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
     (marked,) = re.findall(r'<li class="beware">(.*?)</li>', page, re.S)
     words = " ".join(re.sub("<[^>]*>", "", marked).split())
     assert words.startswith("Beware: csd prefers blurred pictures in 9 of 9 stories")
+    rows = [
+        re.sub("<[^>]*>", " ", row).split()
+        for row in re.findall('<th scope="row">(.*?)</th>', page, re.S)
+    ]
+    assert ["csd", "misses", "blurred", "pictures"] in rows
+    assert ["clip"] in rows
