@@ -8,7 +8,9 @@ import codecs
 import csv
 import re
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 LARGEST_WIDTH = 1000
 # Separators, the first being taken where no other is better.
 SEPARATORS = (",", ";", "\t")
+# Titles, or a spreadsheet's sep=, may stand in so many lines above the header.
+MOST_LINES_ABOVE = 20
 # Set in `attrs` of a frame whose numbers may have a comma before their decimals.
 DECIMAL_COMMA = "decimal comma"
 READABLE = "UTF-8 text, or UTF-16 that begins with a byte order mark"
@@ -43,6 +47,34 @@ def doubled_names(path: Path, header: Sequence[str]) -> list[Problem]:
         Problem(path.name, "a column name once", 1, name or "(empty)")
         for name in doubled
     ]
+
+
+def check_nothing_above(
+    path: Path, rows: Iterable[tuple[int, Sequence[str]]], columns: Sequence[str]
+) -> None:
+    """Refuse a table whose columns are named below its first line.
+
+    Parameters
+    ----------
+    path
+        The file.
+    rows
+        The line on which each row begins, and its cells.
+    columns
+        Names that the header has.
+
+    Raises
+    ------
+    InputError
+        When one of the next lines has all of the columns.
+    """
+    for line, row in islice(rows, MOST_LINES_ABOVE + 1):
+        if line > 1 and set(columns) <= {cell.strip() for cell in row}:
+            expected = (
+                f"the names of the columns, which are on line {line}; delete what "
+                "stands above them"
+            )
+            raise InputError([Problem(path.name, expected, 1)])
 
 
 def read_csv(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
@@ -94,6 +126,9 @@ def _separator(path: Path, encoding: str, columns: Sequence[str]) -> str:
         headers, key=lambda mark: (len(wanted & {*headers[mark]}), len(headers[mark]))
     )
     header = headers[found]
+    if columns and not wanted & {*header}:
+        for mark in SEPARATORS:
+            check_nothing_above(path, _rows(path, encoding, mark), columns)
     if any("\0" in name for name in header):
         raise InputError([Problem(path.name, READABLE, 1)])
     if len(header) == 1 and columns and header[0] not in wanted:
@@ -111,6 +146,12 @@ def _header(path: Path, encoding: str, separator: str) -> list[str]:
         except csv.Error:
             row = []
     return [name.strip() for name in row]
+
+
+def _rows(path: Path, encoding: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield rows as far as they can be split so, with the lines they begin on."""
+    with path.open(encoding=encoding, newline="") as file, suppress(csv.Error):
+        yield from _numbered(csv.reader(file, strict=True, delimiter=separator))
 
 
 def _read(path: Path, encoding: str, separator: str) -> pd.DataFrame:

@@ -16,7 +16,12 @@ import pandas as pd
 from openpyxl.utils.exceptions import InvalidFileException
 
 from analysis.problems import InputError, Problem, Problems, listed, shown
-from analysis.reading.csv_files import DECIMAL_COMMA, check_width, doubled_names
+from analysis.reading.csv_files import (
+    DECIMAL_COMMA,
+    check_nothing_above,
+    check_width,
+    doubled_names,
+)
 
 Row: TypeAlias = tuple[object, ...]
 # Unpacked; what is packed well takes far more memory than it seems.
@@ -169,6 +174,9 @@ def _table(
 ) -> pd.DataFrame:
     header = _names(rows[0]) if rows else []
     check_width(path, len(header))
+    if columns and not {*columns} & {*header}:
+        below = ((k, _names(row)) for k, row in enumerate(rows, 1))
+        check_nothing_above(path, below, columns)
     if not header and len(rows) > 1:
         raise InputError([Problem(path.name, "the names of the columns", 1)])
     problems = Problems(doubled_names(path, header))

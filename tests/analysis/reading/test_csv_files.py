@@ -160,6 +160,20 @@ def test_a_header_that_cannot_be_split_is_shown(tmp_path, header, shown):
         assert f"found {shown}" in told
 
 
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+@pytest.mark.parametrize("above", ["sep={mark}\n", "\n", "Our study\n2026{mark}x\n\n"])
+def test_lines_above_the_header_are_told(tmp_path, above, mark):
+    path = tmp_path / "r.csv"
+    path.write_text(above.format(mark=mark) + separated(HEAD + "s,m,d,R1,3\n", mark))
+    with pytest.raises(InputError) as caught:
+        read_ratings(path)
+    line = above.count("\n") + 1
+    assert str(caught.value) == (
+        f"r.csv:1: expected the names of the columns, which are on line {line}; "
+        "delete what stands above them"
+    )
+
+
 def test_rows_below_the_header_do_not_decide_the_separator(tmp_path):
     path = tmp_path / "s.csv"
     path.write_text("story;method;metric;score\na,b,c;m;k,1,2;1\n")

@@ -162,8 +162,17 @@ def test_a_sheet_without_rows(tmp_path, rows):
 
 
 def test_a_sheet_that_begins_with_an_empty_row_lacks_its_header(tmp_path):
-    path = saved(tmp_path / "r.xlsx", A=[[], RATINGS, ["s", "m", "d", "a", 3]])
+    path = saved(tmp_path / "r.xlsx", A=[[], ["a", "b"], ["s", "m", "d", "a", 3]])
     assert told(read_ratings, path) == ["r.xlsx:1: expected the names of the columns"]
+
+
+@pytest.mark.parametrize("above", [[[]], [["Our study"], [], [2026, "x"]]])
+def test_rows_above_the_header_are_told(tmp_path, above):
+    rows = [*above, RATINGS, ["s", "m", "d", "a", 3]]
+    assert told(read_ratings, saved(tmp_path / "r.xlsx", A=rows)) == [
+        "r.xlsx:1: expected the names of the columns, which are on line "
+        f"{len(above) + 1}; delete what stands above them"
+    ]
 
 
 def test_what_is_no_workbook_is_refused(tmp_path):
