@@ -98,6 +98,20 @@ def place(index: pd.Index, line: object) -> str:
     return f"iloc[{int(str(line)) - FIRST}]" if index.name == ROW else f"line {line}"
 
 
+def address(name: str, index: pd.Index, line: object) -> str:
+    """Return a row with its table, as problems name it.
+
+    Examples
+    --------
+    >>> address("r.csv", pd.RangeIndex(2, 4), 3)
+    'r.csv:3'
+    >>> address("ratings", pd.RangeIndex(2, 4, name=ROW), 3)
+    'ratings.iloc[1]'
+    """
+    where = place(index, line)
+    return f"{name}.{where}" if index.name == ROW else f"{name}:{line}"
+
+
 @contextmanager
 def placed_in(name: str, rows: Sequence[str] = ()) -> Iterator[None]:
     """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``.

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.printing import counted
+from analysis.reading.frames import address
 from analysis.reading.shared_names import FILE
 from analysis.results import Array, Mask
 
@@ -90,7 +91,7 @@ def _remark(question: str, ratings: "pd.Series[float]", alone: Mask, file: str) 
     told = []
     for value, own in ratings[alone].groupby(ratings[alone]):
         times = f", {counted(len(own), 'time')}" if len(own) > 1 else ""
-        told.append(f"{value:g} ({file}:{own.index[0]}{times})")
+        told.append(f"{value:g} ({address(file, own.index, own.index[0])}{times})")
     others = ratings[~alone]
     low, high = others.min(), others.max()
     rest = len(told) - MOST_VALUES

@@ -22,6 +22,7 @@ from analysis.problems import (
     shown,
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
+from analysis.reading.frames import ROW, address
 
 # Where a checked table notes which file it is from.
 FILE = "file"
@@ -150,7 +151,7 @@ class _Names:
             [_texts(frame[column]) for column in columns if column in frame]
             for frame in tables.values()
         ]
-        # Of each name the table and the line where it is first.
+        # Of each name the place where it is first, and the line of a file.
         self.lines: dict[str, tuple[str, int | None]] = {}
         for (table, frame), own in zip(tables.items(), self._columns, strict=True):
             for cells in own:
@@ -164,7 +165,10 @@ class _Names:
         codes, places = np.unique(cells.codes, return_index=True)
         for code, place in zip(codes, places, strict=True):
             line = int(frame.index[place]) if file else None
-            self.lines.setdefault(cells.values[code], (str(file or table), line))
+            first = str(file or table), line
+            if line and frame.index.name == ROW:
+                first = address(str(file), frame.index, line), None
+            self.lines.setdefault(cells.values[code], first)
 
     def _missing_in(self, other: "_Names") -> list[str]:
         missing = self.lines.keys() - other.lines.keys()

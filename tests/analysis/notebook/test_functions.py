@@ -236,6 +236,17 @@ def test_a_wrong_table_is_named_by_its_keyword(keyword, given, problem):
     assert error.value.lines()[0].startswith(problem)
 
 
+def test_rows_of_frames_are_named_by_their_positions():
+    rated = RATINGS.copy()
+    rated.loc[3, "rating"] = 44
+    found = analysis.align(ratings=rated, scores=SCORES, resamples=0)
+    assert any(" 44 (ratings.iloc[3])." in note for note in found.notes)
+    with pytest.raises(InputError) as caught:
+        other = SCORES.assign(method="X" + SCORES["method"])
+        analysis.align(ratings=rated, scores=other, resamples=0)
+    assert str(caught.value).startswith("scores.iloc[0]: method: X")
+
+
 def test_a_wrong_table_of_people_or_of_a_subset_is_named_so():
     wrong = RATINGS.assign(rating="x")
     with pytest.raises(InputError, match=r"^people\.iloc\[0\]: rating"):
