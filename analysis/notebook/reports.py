@@ -171,7 +171,7 @@ class Report:
     def _sentences(self) -> list[str]:
         """Return the verdicts; of analyses without any, what the data show or not."""
         if self._said.verdicts:
-            return [text for _shown, text in self._said.verdicts]
+            return [text for own in self._said.verdicts for _shown, text in own]
         return [*self._said.shown, *self._said.not_shown]
 
     @cached_property

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 import pandas as pd
 
@@ -36,7 +37,7 @@ from analysis.report.claims_strata import needed_limits, stratum_claims
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.sections import SECTIONS
 from analysis.report.twin_claims import twin_claims
-from analysis.report.verdict_claims import tie_claims, verdict_claims
+from analysis.report.verdict_claims import question_claims, tie_claims
 from analysis.report.wording import (
     FEW_STORIES,
     MOST_SENTENCES,
@@ -67,14 +68,15 @@ class Said:
     Attributes
     ----------
     verdicts
-        What is said of metrics: whether they are shown to agree, and how it reads.
+        What is said of metrics, question by question: whether they are shown to agree,
+        and how it reads.
     warnings
         What metrics are shown not to see of outputs made worse on purpose.
     sections
         What else the data show or do not, by the keys of `analysis.report.sections`.
     """
 
-    verdicts: tuple[ClaimText, ...]
+    verdicts: tuple[tuple[ClaimText, ...], ...]
     warnings: tuple[str, ...]
     sections: Mapping[str, tuple[ClaimText, ...]]
 
@@ -92,9 +94,9 @@ class Said:
     def _every(self) -> tuple[ClaimText, ...]:
         warnings = ((True, text) for text in self.warnings)
         return (
-            *self.verdicts,
+            *chain.from_iterable(self.verdicts),
             *warnings,
-            *(one for own in self.sections.values() for one in own),
+            *chain.from_iterable(self.sections.values()),
         )
 
 
@@ -103,9 +105,9 @@ def both(tables: ResultTables, confidence: float) -> Said:
 
     `confidence` is the coverage of the intervals.
     """
-    verdicts: tuple[ClaimText, ...] = ()
+    verdicts: tuple[tuple[ClaimText, ...], ...] = ()
     if "verdicts" in tables:
-        verdicts = tuple(verdict_claims(tables["verdicts"]))
+        verdicts = tuple(map(tuple, question_claims(tables["verdicts"])))
     warnings: tuple[str, ...] = ()
     if "sanity" in tables:
         warnings = tuple(twin_claims(tables["sanity"]))

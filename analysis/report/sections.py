@@ -1,7 +1,8 @@
 """What stands below the first screen: questions that people ask, folded, in order."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from analysis.report.figure_parts import Figure
 from analysis.report.language import counted, listed, say, texts
@@ -17,6 +18,8 @@ SECTIONS = texts(
         "planning": "Is it enough data?",
     }
 )
+# Of more sentences on metrics the first screen has one a question.
+MOST_VERDICTS = 6
 
 
 @dataclass(frozen=True)
@@ -59,3 +62,19 @@ def sections_of(
         for key, heading in SECTIONS.items()
     ]
     return [one for one in found if one.sentences or one.figures]
+
+
+def first_of_each(
+    questions: Sequence[Sequence[ClaimText]],
+) -> tuple[list[ClaimText], list[ClaimText]]:
+    """Return the sentences that open a page, and those that are folded below.
+
+    Of few sentences none is folded, of many all but the first of each question.
+    """
+    told = list(chain.from_iterable(questions))
+    if len(told) <= MOST_VERDICTS:
+        return told, []
+    return (
+        [own[0] for own in questions],
+        [one for own in questions for one in own[1:]],
+    )

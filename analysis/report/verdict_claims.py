@@ -4,6 +4,7 @@ The rules are in `analysis.verdicts`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -101,6 +102,11 @@ VerdictRow = dict[str, Any]
 
 
 def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
+    """Yield what `question_claims` says, question by question."""
+    return chain.from_iterable(question_claims(verdicts))
+
+
+def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:
     """Say of each question what its declared metrics and composites do, then the rest.
 
     Only rows of the statistic by which a question is led are worded; metrics that were
@@ -108,20 +114,24 @@ def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
     """
     real = verdicts[verdicts["role"] != "baseline"]
     for question, asked in real.groupby("question", sort=True):
-        leading = asked[asked["leads"]]
-        if leading.empty:
-            text = say(
-                "{question}: no metric has a value of a statistic that could lead it.",
-                question=question,
-            )
-            yield False, text
-            continue
-        for _source, rows in leading.groupby("source", sort=True):
-            yield from _of_answers(str(question), rows)
-        meant = asked[asked["role"] == "declared"]
-        for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
-            head = say(DECLARED[OPEN], metric=metric)
-            yield False, _sentence(str(question), head, say(REASONS["undefined"]))
+        yield list(_of_question(str(question), asked))
+
+
+def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
+    leading = asked[asked["leads"]]
+    if leading.empty:
+        text = say(
+            "{question}: no metric has a value of a statistic that could lead it.",
+            question=question,
+        )
+        yield False, text
+        return
+    for _source, rows in leading.groupby("source", sort=True):
+        yield from _of_answers(question, rows)
+    meant = asked[asked["role"] == "declared"]
+    for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
+        head = say(DECLARED[OPEN], metric=metric)
+        yield False, _sentence(question, head, say(REASONS["undefined"]))
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:

@@ -25,7 +25,7 @@ from analysis.report import (
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
 from analysis.report.language import current, language, listed, say
-from analysis.report.sections import sections_of
+from analysis.report.sections import first_of_each, sections_of
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.titles import Titles, apart, titled
 from analysis.report.verdict_grid import Grid, verdict_grids
@@ -296,13 +296,15 @@ def _as_html(
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown["verdicts"])
+    first, further = first_of_each(said.verdicts)
     page = (
         static_figures.templates()
         .get_template("report.html")
         .render(
             title=say(title),
             run=values,
-            verdicts=said.verdicts,
+            verdicts=first,
+            further=further,
             warnings=said.warnings,
             grids=grids,
             notes=analysis.notes,

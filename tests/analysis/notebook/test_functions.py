@@ -241,8 +241,8 @@ def test_rows_of_frames_are_named_by_their_positions():
     rated.loc[3, "rating"] = 44
     found = analysis.align(ratings=rated, scores=SCORES, resamples=0)
     assert any(" 44 (ratings.iloc[3])." in note for note in found.notes)
+    other = SCORES.assign(method="X" + SCORES["method"])
     with pytest.raises(InputError) as caught:
-        other = SCORES.assign(method="X" + SCORES["method"])
         analysis.align(ratings=rated, scores=other, resamples=0)
     assert str(caught.value).startswith("scores.iloc[0]: method: X")
 
