@@ -155,8 +155,9 @@ def interval(
 
     Notes
     -----
-    Undefined resamples are left out. When fewer than half are defined the
-    interval stays empty, and the reason says so.
+    Undefined resamples are left out. When fewer than half are defined, or all give one
+    value, which says nothing of how far it may be off, the interval stays empty, and
+    the reason says so.
 
     Bias-corrected percentiles: where a share p of the draws lies below the centre
     (draws equal to it count half), the tail a becomes
@@ -180,6 +181,8 @@ def interval(
             f"no interval: undefined in {draws.size - defined.size} of "
             f"{draws.size} resamples",
         )
+    if defined.min() == defined.max():
+        return NAN, NAN, "no interval: every resample gives the same value"
     tail = (1 - confidence) / 2
     tails = [tail, 1 - tail]
     if centre is not None:

@@ -71,9 +71,18 @@ def test_bootstrap_p(draws, p):
 
 
 def test_the_last_bits_do_not_decide_on_which_side_of_0_an_interval_ends():
-    noisy = np.concatenate([np.full(50, 1e-16), np.full(50, -1e-16)])
+    noisy = np.concatenate([np.full(50, 1e-16), np.full(45, -1e-16), np.full(5, 1.0)])
     low, high, _reason = interval(noisy, 0.95)
-    assert (low, high) == (0.0, 0.0)
+    assert (low, high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("centre", [None, 1.0, 1.5])
+def test_an_interval_has_no_width_zero(centre):
+    """A value that resampling cannot move may be off by anything."""
+    nearly = np.array([*np.ones(99), 1 + 1e-13])
+    low, high, reason = interval(nearly, 0.95, centre=centre)
+    assert np.isnan([low, high]).all()
+    assert reason == "no interval: every resample gives the same value"
 
 
 def test_bias_corrected_percentiles_follow_the_formula():
@@ -91,5 +100,5 @@ def test_bias_correction_leaves_draws_around_their_median_alone():
 
 
 def test_bias_correction_of_draws_on_one_side_is_finite():
-    low, high, _ = interval(np.ones(100), 0.95, centre=1.5)
-    assert (low, high) == (1, 1)
+    low, high, _ = interval(np.arange(100.0), 0.95, centre=99.5)
+    assert 98 < low <= high <= 99

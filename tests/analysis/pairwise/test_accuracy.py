@@ -305,7 +305,9 @@ def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
     scores = pd.concat([scores, scores.assign(story="t")])
     pairs = rating_pairs(grid_of(pd.concat([shared, apart]), scores))
     row = measure(pairs, parts=("annotators",), resamples=100)["k"]
-    assert (row.strict.low, row.strict.value) == (1.0, 1.0)
+    # Else 0.75 would be drawn too.
+    assert row.strict.value == 1
+    assert row.strict.reason == "no interval: every resample gives the same value"
 
 
 @pytest.mark.parametrize("part", ["stories", "methods", "units"])
@@ -315,7 +317,7 @@ def test_annotators_are_drawn_together_with_another_part(part):
     pairs = rating_pairs(grid_of(alike, scores))
     alone = measure(pairs, parts=("annotators",), resamples=200)["x"].strict
     both = measure(pairs, parts=(part, "annotators"), resamples=200)["x"].strict
-    assert alone.low == alone.high == alone.value
+    assert np.isnan([alone.low, alone.high]).all()
     assert both.low < alone.value < both.high
 
 
