@@ -50,7 +50,8 @@ def inputs(tmp_path_factory):
 def run(inputs, out, *more):
     names = ("ratings", "scores", "stories", "hypotheses")
     given = [part for n in names for part in (f"--{n}", str(inputs / f"{n}.csv"))]
-    return main(["align", *given, "--resamples", "20", "--out", str(out), *more])
+    asked = ["--resamples", "20", "--images", "none", "--out", str(out)]
+    return main(["align", *given, *asked, *more])
 
 
 @pytest.fixture(scope="module")
