@@ -40,6 +40,7 @@ from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS, LEVELS, Sampling
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import rating_pairs
+from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy
 from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.rankings.method_means import mean_ratings
@@ -57,6 +58,8 @@ CLAIM = (0.92, 0.98)
 # Studies come in worlds: what is not drawn again stays the same inside a world, and
 # the truth belongs to the world.
 STUDIES_IN_A_WORLD = 25
+# Of a truth that is an average over studies.
+STUDIES_OF_TRUTH = 100
 METRICS = ("close", "coarse")
 
 
@@ -373,6 +376,44 @@ def correlation_study(
     return found
 
 
+# --- Soft pairwise accuracy ---------------------------------------------------------
+
+
+@functools.cache
+def spa_truth(design: Design, number: int) -> dict[str, float]:
+    """Return what studies of other stories, as many, give on average."""
+    here, rng = world(design, number), generator(12, number)
+    found = []
+    for _ in range(STUDIES_OF_TRUTH):
+        grid = grid_of(here, here.methods[None], design.stories, rng)
+        rows = soft_pairwise_accuracy(
+            grid, resamples=0, confidence=CONFIDENCE, seed=number
+        )
+        found.append([float(str(row["value"])) for row in rows])
+    return dict(zip(METRICS, np.mean(found, axis=0), strict=True))
+
+
+def spa_study(
+    design: Design,
+    drawn: tuple[str, ...],
+    parts: tuple[str, ...],
+    resamples: int,
+    study: int,
+) -> list[Found]:
+    """Soft pairwise accuracy: these methods, other stories."""
+    number = study // STUDIES_IN_A_WORLD
+    here, rng = world(design, number), generator(13, study)
+    grid = grid_of(here, here.methods[None], design.stories, rng)
+    truth, found = spa_truth(design, number), []
+    for row in soft_pairwise_accuracy(
+        grid, resamples=resamples, confidence=CONFIDENCE, seed=study
+    ):
+        value, low, high = (float(str(row[key])) for key in ("value", "low", "high"))
+        metric = str(row["metric"])
+        found.append(Found(f"spa, {metric}", "", value, low, high, truth[metric]))
+    return found
+
+
 # --- Means of methods ---------------------------------------------------------------
 
 
@@ -615,6 +656,7 @@ class Scenario:
         d = self.design
         sizes = {
             "correlation": f"{d.stories} stories x {d.methods} methods",
+            "spa": f"{d.stories} stories x {d.methods} methods",
             "mean": f"{d.stories} stories, {d.annotators} annotators",
             "agreement": f"{d.stories} stories x {d.methods} outputs, "
             f"{d.annotators} annotators",
@@ -633,6 +675,7 @@ SIZE = Design()
 PANEL = Design(annotators=5, raters=5)
 DEFAULTS = {
     "correlation": BOTH,
+    "spa": "stories",
     "mean": "stories",
     "agreement": "units",
     "leaderboard": VOTES,
@@ -649,6 +692,9 @@ def scenarios() -> Iterator[Scenario]:
         design = replace(SIZE, stories=stories)
         yield Scenario("correlation", "stories", "stories", correlation_study, design)
     yield Scenario("correlation", "stories", "units", correlation_study, SIZE)
+    for stories, methods in ((40, 12), (20, 26), (40, 8), (80, 5)):
+        design = replace(SIZE, stories=stories, methods=methods)
+        yield Scenario("spa", "stories", "stories", spa_study, design)
     for stories, methods, drawn, resample in (
         (100, 1, "stories", "units"),
         (300, 1, "stories", "units"),
