@@ -284,13 +284,13 @@ def _soft(tables: ResultTables) -> Iterator[list[TableRow]]:
 def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRow]:
     """Return cluster, `n_better` and `n_worse` of each metric that was tested."""
     keys = ["dimension", "level", "coefficient"]
+    here = comparisons[(comparisons[keys] == values[keys].iloc[0]).all(axis=1)]
     found: dict[str, TableRow] = {
         str(row["metric"]): {"cluster": row["cluster"], "n_better": 0, "n_worse": 0}
-        for row in cluster_rows(values, comparisons)
+        for row in cluster_rows(values, here)
         if not pd.isna(float(str(row["cluster"])))
     }
-    here = (comparisons[keys] == values[keys].iloc[0]).all(axis=1)
-    apart = comparisons[here & (comparisons["p_adjusted"] <= SIGNIFICANT)]
+    apart = here[here["p_adjusted"] <= SIGNIFICANT]
     for row in apart.to_dict("records"):
         names = [str(row["metric_a"]), str(row["metric_b"])]
         better, worse = names if row["difference"] > 0 else names[::-1]

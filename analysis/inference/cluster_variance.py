@@ -10,10 +10,10 @@ jackknife estimate of variance, Annals of Statistics 9(3)).
 """
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
-from scipy import stats
-from scipy.special import expit, logit
+from scipy.special import expit, logit, stdtr, stdtrit
 
 from analysis.inference.resampling import DECIMALS
 from analysis.printing import counted
@@ -112,13 +112,13 @@ class ClusterVariances:
             clusters += [self.n_stories] * (self.parts != ("methods",))
             return 2.0 ** (1 - min(clusters)) if value else 1.0
         t = abs(value) / np.sqrt(self.variance)
-        return max(float(2 * stats.t.sf(t, self.freedom)), np.finfo(float).tiny)
+        return max(float(2 * stdtr(self.freedom, -t)), np.finfo(float).tiny)
 
     def interval(self, value: float, confidence: float) -> tuple[float, float, str]:
         """Return the bounds of a value, and the reason where it has none."""
         if not self.variance:
             return NAN, NAN, "it is the same whatever methods and stories are left out"
-        quantile = float(stats.t.ppf((1 + confidence) / 2, self.freedom))
+        quantile = float(stdtrit(self.freedom, (1 + confidence) / 2))
         far = quantile * float(np.sqrt(self.variance))
         return value - far, value + far, ""
 
@@ -178,6 +178,22 @@ class ClusterVariances:
         return replace(self, **{name: getattr(self, name) * slope**2 for name in names})
 
 
+@cache
+def _pairs_of(n: int) -> tuple[Counts, Counts]:
+    """Return both methods of each pair of n."""
+    i, j = np.triu_indices(n, 1)
+    return i, j
+
+
+@cache
+def _of_methods(n: int) -> Array:
+    """Return weights that make means of each of n methods of values of its pairs."""
+    i, j = _pairs_of(n)
+    weights = np.zeros((len(i), n))
+    weights[np.arange(len(i)), i] = weights[np.arange(len(i)), j] = 1 / (n - 1)
+    return weights
+
+
 def leave_outs(n: int) -> Counts:
     """Return weights of n methods: all of them, without each, without each two.
 
@@ -224,7 +240,7 @@ def pair_values(values: Array, n: int) -> Array:
     >>> pair_values(means, 4)
     array([1.5, 2. , 5.5, 2.5, 6. , 6.5])
     """
-    i, j = np.triu_indices(n, 1)
+    i, j = _pairs_of(n)
     whole, one, two = np.split(values, [1, 1 + n], axis=-1)
 
     def pairs(m: int) -> float:
@@ -257,11 +273,9 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
     sums of squares of the methods' means and of what is left over, which has
     :math:`n (n - 3) / 2` degrees of freedom.
     """
-    i, j = np.triu_indices(n, 1)
-    of_method = np.zeros((len(i), n))
-    of_method[np.arange(len(i)), i] = of_method[np.arange(len(i)), j] = 1 / (n - 1)
+    i, j = _pairs_of(n)
     mean = values.mean(axis=-1, keepdims=True)
-    means = values @ of_method - mean
+    means = values @ _of_methods(n) - mean
     effects = means * (n - 1) / (n - 2)
     rest = values - mean - effects[..., i] - effects[..., j]
     between = (means**2).sum(axis=-1)
@@ -283,8 +297,10 @@ def variances_of_stories(values: Array, n: int) -> ClusterVariances:
         The number of methods.
     """
     values = values[np.isfinite(values[:, 0])]
-    mean = np.ma.masked_invalid(values).mean(axis=0).filled(NAN)
-    own = np.where(np.isfinite(values), values, values[:, :1]) - mean
+    known = np.isfinite(values)
+    sums, n_known = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
+    mean = np.divide(sums, n_known, out=np.full(len(sums), NAN), where=n_known > 0)
+    own = np.where(known, values, values[:, :1]) - mean
     return _variances(pair_values(mean, n), pair_values(own, n), values[:, 0], n)
 
 

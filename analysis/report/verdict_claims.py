@@ -197,7 +197,7 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
 
 
 def _has(row: Mapping[str, Any], name: str) -> bool:
-    return bool(pd.Series([row[name]]).notna().all())
+    return not pd.isna(row[name])
 
 
 def _value(row: Mapping[str, Any]) -> float:

@@ -155,12 +155,16 @@ def _grid(question: str, rows: list[dict[str, Any]]) -> Grid:
             name,
         ),
     )
+    told = [_told(by_way[way], way) for way in ways]
     axis = _axis([first[name] for name in names if name in first], ways[0])
     lines = [
         Line(
             name,
             roles[name],
-            tuple(_cell(name, by_way[way], way) for way in ways),
+            tuple(
+                _cell(by_way[way].get(name), way, wanted)
+                for way, wanted in zip(ways, told, strict=True)
+            ),
             _bar(axis, first.get(name)),
             misses.get(name, ""),
         )
@@ -210,8 +214,7 @@ def _any(own: dict[str, dict[str, Any]], name: str) -> bool:
 
 def _number(row: dict[str, Any] | None, name: str) -> float:
     """Return a number of a row; where there is none, one below all."""
-    known = row is not None and bool(pd.Series([row[name]]).notna().all())
-    return float(row[name]) if row is not None and known else -9.0
+    return -9.0 if row is None or pd.isna(row[name]) else float(row[name])
 
 
 def way_title(way: Way, *, several: bool) -> str:
@@ -238,22 +241,26 @@ def _counted(own: dict[str, dict[str, Any]], way: Way) -> str:
     return counted(counts.pop(), noun) if len(counts) == 1 else say(IN_CELLS[noun])
 
 
-def _cell(metric: str, own: dict[str, dict[str, Any]], way: Way) -> Cell:
-    row = own.get(metric)
-    value = _number(row, "value")
+def _told(own: dict[str, dict[str, Any]], way: Way) -> tuple[bool, bool]:
+    """Say whether cells of a column tell what is counted, and letters of clusters."""
+    clusters = {_number(row, "cluster") for row in own.values()} - {-9.0}
+    return len(_counts(own, way)) > 1, len(clusters) > 1
+
+
+def _cell(row: dict[str, Any] | None, way: Way, told: tuple[bool, bool]) -> Cell:
+    value, (tells_n, tells_cluster) = _number(row, "value"), told
     if row is None or value == -9:
         return Cell(sorts="-9")
     is_share = way[0] in SHARES
     low, high = _number(row, "low"), _number(row, "high")
     parts = [_bounds([low, high], is_share=is_share)] * (low > -9 and high > -9)
-    if len(_counts(own, way)) > 1:
+    if tells_n:
         parts.append(f"· {_number(row, _n(way)):.0f}")
-    clusters = {_number(other, "cluster") for other in own.values()} - {-9.0}
     cluster = _number(row, "cluster")
     return Cell(
         per_cent(value) if is_share else number(value),
         " ".join(parts),
-        letter(int(cluster)) if cluster > 0 and len(clusters) > 1 else "",
+        letter(int(cluster)) if cluster > 0 and tells_cluster else "",
         f"{value:.5f}",
         {AGREES: "agrees", DOES_NOT: "below"}.get(str(row["verdict"]), ""),
     )
