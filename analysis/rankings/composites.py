@@ -95,7 +95,7 @@ def composites(
     - ``ranks``: the same mean of the method's ranks over the parts, 1 being best and
       ties sharing the middle (ViStoryBench's leaderboard); less is better. Only
       methods with all parts are ranked.
-    - ``drop``: :math:`100 (v_1 - v_2) / v_1` of the two parts in their order, in per
+    - ``drop``: :math:`100 (v_1 - v_2) / |v_1|` of the two parts in their order, in per
       cent (VISTAR, from core to hard); less is better.
 
     A method that lacks a part has no value, and a reason that names what it lacks.
