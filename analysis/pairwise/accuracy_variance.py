@@ -20,8 +20,9 @@ class AccuracyVariances:
     Attributes
     ----------
     values
-        Shape (K + 1,): the accuracies, and last the expected one of a metric that
-        guesses and never ties; NaN where no pair counts.
+        Shape (K + 1,): the accuracies, and last what chance makes of them: what a
+        metric is expected to reach that guesses and never ties, or for acc_eq one that
+        ties every pair, where that is more; NaN where no pair counts.
     contributions
         Shape (K + 1, S, M (M - 1) / 2): of each what a story and a pair of methods add
         to it, around it, and scaled so that their mean moves as it does.
@@ -112,7 +113,9 @@ def accuracy_variances(
         signs = np.sign(pairs.scores)
         credit = 0.5 if statistic == "ppa_half" else 0.0
         right = ((signs == pairs.human) + credit * (signs == 0)) * counted
-    right = np.vstack([right, (pairs.human != 0) / 2])
+    guessed, tied = (pairs.human != 0) / 2, np.where(pairs.human == 0, 1.0, 0.0)
+    tying = statistic == "acc_eq" and tied.sum() > guessed.sum()
+    right = np.vstack([right, tied if tying else guessed])
     values = right.sum(axis=1) / n
     story, code, n_methods = _places(pairs)
     S, P = int(story.max()) + 1, n_methods * (n_methods - 1) // 2
