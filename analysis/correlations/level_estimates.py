@@ -27,6 +27,9 @@ from analysis.results import Array, Estimate, undefined
 LEAST_CORRECTED = 8
 # Random orders of the methods for each metric that is tested, at least.
 ORDERS_PER_METRIC = 40
+# Where people's ratings are of whole methods all rests on resamples of these, which
+# cost little: so many times as many, up to so many, move bounds by half a hundredth.
+TIMES_OF_WHOLE, MOST_OF_WHOLE = 20, 20_000
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ def level_spread(
         parts,
         cells=grid.cells,
         n_annotators=len(grid.votes),
-        resamples=resamples,
+        resamples=_times(grid, resamples),
         rng=stream(seed, "correlations", grid.question, level),
     )
     draws = level_values(grid, level, drawn, coefficients)
@@ -127,8 +130,9 @@ def level_estimates(
 
     At level ``method`` few methods make few points: intervals are of the bootstrap, and
     the p-value comes from permuting methods, all orders below ten methods and as many
-    as there are resamples above. Where annotators are drawn both are of the bootstrap
-    at every other level.
+    as there are resamples above; where people's ratings are of whole methods both take
+    twenty times as many, up to 20,000. Where annotators are drawn both are of the
+    bootstrap at every other level.
     """
     point, sizes = level_point(grid, level, coefficients)
     p_values: dict[str, Array] = {}
@@ -159,6 +163,16 @@ def level_estimates(
     return found
 
 
+def _times(grid: CellGrid, resamples: int) -> int:
+    """Return how often methods are drawn or permuted.
+
+    Ratings of whole methods cost little, and everything rests on these resamples.
+    """
+    if not grid.human_is_method_level:
+        return resamples
+    return max(resamples, min(TIMES_OF_WHOLE * resamples, MOST_OF_WHOLE))
+
+
 def is_bias_corrected(
     grid: CellGrid, level: str, coefficient: str, parts: tuple[str, ...]
 ) -> bool:
@@ -182,7 +196,7 @@ def _permuted(
     h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
     used = weights[0] > 0
     rng = stream(sampling["seed"], "permutation", grid.question)
-    times = sampling["resamples"]
+    times = _times(grid, sampling["resamples"])
     # So many that the smallest p-value is small after adjustment for all metrics.
     times = max(times, ORDERS_PER_METRIC * len(x)) if times else 0
     return permutation_p(h[0, used], x[:, 0, used], coefficients, times, rng)

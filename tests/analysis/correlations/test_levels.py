@@ -311,3 +311,19 @@ def test_random_orders_suffice_for_as_many_metrics_as_are_tested():
     p_values = [found[f"k{k}", "kendall"].p_value for k in range(30)]
     assert max(p_values) == pytest.approx(1 / 1201)
     assert 30 * max(p_values) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("resamples", "drawn"), [(10, 200), (1000, 20_000), (30_000, 30_000), (0, 0)]
+)
+def test_whole_methods_are_drawn_more_often(resamples, drawn):
+    """All that is said of them rests on these resamples, and they cost little."""
+    grid = small(n_stories=1, n_methods=9)
+    whole = type(grid)(**{**vars(grid), "stories": ("",)})
+    sampling = {"resamples": resamples, "confidence": 0.95, "seed": 0}
+    for one, n in ((whole, drawn), (grid, resamples)):
+        spread = level_spread(
+            one, "method", ("kendall",), ("stories", "methods"), sampling
+        )
+        found = spread.draws.get("kendall", np.empty(0))
+        assert found.shape[-1] == n
