@@ -58,7 +58,8 @@ def flip_limits(
         )
         yield say(
             "{question}: which metric is best depends on how one asks: {metric} stands "
-            "first of {n} {way}, but {elsewhere}.",
+            "first of {n} {way}, but {elsewhere}; places are those of values, without "
+            "a test.",
             question=question,
             metric=best,
             n=len(ranks),
