@@ -98,21 +98,23 @@ def _align(options: argparse.Namespace) -> "Analysis":
         known_composites,
         turned,
     )
+    from analysis.reading.chosen_tables import chosen_tables
     from analysis.reading.story_tags import read_stories
     from analysis.reading.twins import read_twins
 
     tables = _tables(options, "ratings", "choices", "rankings")
     scores = turned(_table(options, "scores", options.scores), options.lower_is_better)
+    covered = chosen_tables({**tables, "scores": scores}, _options(options))
     tags = None if options.stories is None else read_stories(options.stories)
     twins = None
     if options.twins is not None:
         twins = read_twins(options.twins, set(scores["metric"].astype(str)))
     composites: tuple[Composite, ...] = ()
     if options.composites is not None:
-        composites = known_composites(options.composites, tables, scores, tags)
+        composites = known_composites(options.composites, covered, tags)
     hypotheses = None
     if options.hypotheses is not None:
-        hypotheses = declared_metrics(options.hypotheses, tables, scores, composites)
+        hypotheses = declared_metrics(options.hypotheses, covered, composites)
     with tqdm(bar_format="{desc} {elapsed}", disable=None) as bar:
         return align(
             **tables,

@@ -3,11 +3,13 @@
 A declared metric is a hypothesis of its own; all others are explored.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 import pandas as pd
 
+from analysis.options import AlignOptions
 from analysis.problems import InputError, Problem, by_line, one_of
+from analysis.rankings.composite_weights import Composite
 from analysis.reading.frames import Table, opened
 from analysis.reading.kept_rows import key_texts
 
@@ -55,6 +57,18 @@ def read_hypotheses(
     if problems:
         raise InputError(by_line(problems))
     return found.reset_index(drop=True)
+
+
+def covered(
+    hypotheses: pd.DataFrame | None,
+    composites: Iterable[Composite],
+    options: AlignOptions,
+) -> pd.DataFrame | None:
+    """Keep the hypotheses about questions that were asked for, or about composites."""
+    if hypotheses is None or options.questions is None:
+        return hypotheses
+    asked = {*options.questions, *(each.name for each in composites)}
+    return hypotheses[hypotheses["question"].isin(asked)]
 
 
 def declared(hypotheses: pd.DataFrame | None, question: str) -> tuple[str, ...]:

@@ -49,6 +49,8 @@ class AlignOptions:
 
     Attributes
     ----------
+    questions, metrics
+        What is covered; None: all there are.
     exclude_methods
         Methods left out of every table.
     scale
@@ -74,6 +76,8 @@ class AlignOptions:
         Of sentences, headings and figures: one of `LANGUAGES`.
     """
 
+    questions: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] | None = None
     exclude_methods: tuple[str, ...] = ()
     scale: Scale | None = None
     scales: Mapping[str, Scale] = field(default_factory=dict)

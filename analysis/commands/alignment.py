@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import pandas as pd
 
+from analysis.hypotheses import covered
 from analysis.options import (
     AlignOptions,
     OptionError,
@@ -23,6 +24,7 @@ from analysis.rankings import leaderboard as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import cell_frame
+from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.kept_answers import (
     KeptAnswers,
     kept_people,
@@ -135,16 +137,21 @@ def align(
             "--ratings, --choices, --rankings: expected one of them, or several"
         )
     found = TableCollector(options)
-    note_exclusions([ratings, choices, rankings, scores], options, found.notes)
-    people = kept_people(ratings, choices, options, found.notes, rankings=rankings)
-    table = kept_scores(scores, options.exclude_methods)
     judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
+    judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
+    scored = judged.pop("scores")
+    assert scored is not None  # every metric asked for has a row
+    ratings, choices, rankings = judged.values()
+    note_exclusions([*judged.values(), scored], options, found.notes)
+    people = kept_people(**judged, options=options, notes=found.notes)
+    table = kept_scores(scored, options.exclude_methods)
     check_shared_names(
-        judged, {"scores": scores}, OUTPUT_NAMES, found.notes, options.exclude_methods
+        judged, {"scores": scored}, OUTPUT_NAMES, found.notes, options.exclude_methods
     )
     note_directions(table, found.notes)
     found.notes.extend(table.notes)
     add_sanity(twins, table, found)
+    hypotheses = covered(hypotheses, composites, options)
     known = with_counterparts(composites, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)

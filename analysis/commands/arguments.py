@@ -84,8 +84,15 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_exclusion(parser: argparse.ArgumentParser) -> None:
-    """Add which methods are left out."""
+def add_choice(parser: argparse.ArgumentParser) -> None:
+    """Add which questions and metrics are covered, and which methods left out."""
+    for option, what in (("--questions", "dimensions, criteria"), ("--metrics", "")):
+        parser.add_argument(
+            option,
+            type=split_names,
+            metavar='"A,B"',
+            help=f"{what}; ".removeprefix("; ") + "the only ones covered; default all",
+        )
     parser.add_argument(
         "--exclude-methods",
         type=split_names,
@@ -96,8 +103,8 @@ def add_exclusion(parser: argparse.ArgumentParser) -> None:
 
 
 def add_levels(parser: argparse.ArgumentParser) -> None:
-    """Add which methods are left out, and the levels and coefficients."""
-    add_exclusion(parser)
+    """Add what is covered, and the levels and coefficients."""
+    add_choice(parser)
     parser.add_argument(
         "--levels",
         type=subset(KNOWN_LEVELS),

@@ -14,6 +14,7 @@ from analysis.rankings.composite_weights import (
     read_composites,
 )
 from analysis.reading import inputs
+from analysis.reading.chosen_tables import COLUMNS
 from analysis.reading.frames import Table
 from analysis.reading.isolated_values import isolated_ratings
 from analysis.reading.wide_tables import left_out_columns
@@ -79,8 +80,7 @@ def turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame
 
 def known_composites(
     given: Mapping[str, object] | Path,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame | None],
     tags: pd.DataFrame | None,
 ) -> tuple[Composite, ...]:
     """Return composites of a file or a mapping, checked against what there is."""
@@ -92,8 +92,8 @@ def known_composites(
     values.pop("story", None)
     check_composites(
         found,
-        questions=_questions(answers),
-        metrics=set(scores["metric"].astype(str)),
+        questions=_questions(tables),
+        metrics=_metrics(tables),
         tags=values,
         file=file,
     )
@@ -102,8 +102,7 @@ def known_composites(
 
 def declared_metrics(
     hypotheses: Table,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame | None],
     composites: Sequence[Composite] = (),
 ) -> pd.DataFrame:
     """Return the declared metrics of a table, checked against what there is."""
@@ -113,16 +112,22 @@ def declared_metrics(
     }
     return read_hypotheses(
         hypotheses,
-        _questions(answers) | made["questions"],
-        set(scores["metric"].astype(str)) | made["metrics"],
+        _questions(tables) | made["questions"],
+        _metrics(tables) | made["metrics"],
     )
 
 
-def _questions(answers: Mapping[str, pd.DataFrame | None]) -> set[str]:
+def _questions(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     """Return what people were asked."""
     return {
         str(question)
-        for name, frame in answers.items()
-        if frame is not None
-        for question in frame["dimension" if name == "ratings" else "criterion"]
+        for name, column in COLUMNS["questions"].items()
+        if (frame := tables.get(name)) is not None
+        for question in frame[column].unique()
     }
+
+
+def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
+    """Return what has scores."""
+    scores = tables["scores"]
+    return set() if scores is None else {str(one) for one in scores["metric"].unique()}

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from analysis.commands.arguments import (
     TABLE,
     add_alignment,
-    add_exclusion,
+    add_choice,
     add_figures,
     add_levels,
     add_resampling,
@@ -170,7 +170,7 @@ def _add_subset(commands: Commands) -> None:
     )
     _add_wide(command)
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    add_exclusion(command)
+    add_choice(command)
 
 
 def _add_stability(commands: Commands) -> None:

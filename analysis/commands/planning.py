@@ -21,6 +21,7 @@ from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
+from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.kept_answers import kept_ratings
 from analysis.reading.shared_names import (
     OF_STORIES,
@@ -53,15 +54,18 @@ def power(
         Half-width of an interval that is asked for.
     """
     found = TableCollector(options)
+    given = {"ratings": ratings, "scores": scores}
+    pilot, scores = chosen_tables(given, options, found.notes).values()
+    assert pilot is not None  # every question asked for has a row
     check_shared_names(
-        {"ratings": ratings},
+        {"ratings": pilot},
         {"scores": scores},
         OUTPUT_NAMES,
         found.notes,
         options.exclude_methods,
     )
     rows = power_analysis(
-        ratings=ratings,
+        ratings=pilot,
         scores=scores,
         options=options,
         target=target,
@@ -108,6 +112,10 @@ def subset(
     if scores is None and ratings is None:
         raise OptionError("--scores, --ratings: expected one of them, or both")
     found = TableCollector(options)
+    given = {"scores": scores, "ratings": ratings}
+    scores, ratings = chosen_tables(given, options, found.notes).values()
+    if isinstance(subset, pd.DataFrame) and options.metrics is not None:
+        subset = subset[subset["metric"].isin(options.metrics)]
     whole: list[BenchmarkScores] = []
     if scores is not None:
         whole += score_boards(kept_scores(scores, options.exclude_methods))
@@ -168,8 +176,12 @@ def stability(
         Tables stability and judges.
     """
     found = TableCollector(options)
-    check_shared_names({"trials": trials}, {"people": ratings}, OF_RATINGS, found.notes)
-    rows = rating_trials(kept_ratings(trials, options, found.notes))
+    given = {"trials": trials, "ratings": ratings}
+    judged, ratings = chosen_tables(given, options, found.notes).values()
+    if judged is None:
+        raise OptionError("--questions: expected some that judges answered, too")
+    check_shared_names({"trials": judged}, {"people": ratings}, OF_RATINGS, found.notes)
+    rows = rating_trials(kept_ratings(judged, options, found.notes))
     found.extend("stability", trial_stability(rows, **options.sampling), ("stories",))
     people = None
     if ratings is not None:
@@ -196,6 +208,7 @@ def compare_judges(
         The table judges.
     """
     found = TableCollector(options)
+    named = [(name, _of_metrics(scores, options, found)) for name, scores in named]
     for (one, first), (other, second) in combinations(named, 2):
         check_shared_names({one: first}, {other: second}, OF_SCORES, found.notes)
     values = [
@@ -204,6 +217,14 @@ def compare_judges(
     ]
     _add_judges(pd.concat(values), None, found)
     return found.finished()
+
+
+def _of_metrics(
+    scores: pd.DataFrame, options: AlignOptions, found: TableCollector
+) -> pd.DataFrame:
+    kept = chosen_tables({"scores": scores}, options, found.notes)["scores"]
+    assert kept is not None  # every metric asked for has a row
+    return kept
 
 
 def _add_judges(

@@ -22,7 +22,15 @@ from analysis.reading.frames import Table, placed_in
 # Frames do not say from when they are.
 NO_DATE = "unknown date"
 WIDE = {"wide": False, "method_column": "method", "story_column": "story"}
-NAMES = ("levels", "coefficients", "exclude_methods", "split_by", "components")
+NAMES = (
+    "questions",
+    "metrics",
+    "exclude_methods",
+    "levels",
+    "coefficients",
+    "split_by",
+    "components",
+)
 
 
 class Options(TypedDict, total=False):
@@ -32,6 +40,8 @@ class Options(TypedDict, total=False):
     wide: bool
     method_column: str
     story_column: str
+    questions: Sequence[str] | str | None
+    metrics: Sequence[str] | str | None
     exclude_methods: Sequence[str] | str
     levels: Sequence[str] | str
     coefficients: Sequence[str] | str

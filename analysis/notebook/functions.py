@@ -21,6 +21,7 @@ from analysis.notebook.further_tables import (
 from analysis.notebook.reports import Report
 from analysis.options import OptionError, silent
 from analysis.planning.best_subset import SIZES
+from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.frames import Table
 
 
@@ -70,6 +71,8 @@ def align(
     wide : bool
         Ratings and scores have one column a dimension or metric;
         `method_column` and `story_column` name their keys.
+    questions, metrics : sequence of str
+        The only ones that are covered.
     exclude_methods, levels, coefficients, split_by, components : sequence of str
         Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
         ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
@@ -130,15 +133,16 @@ def align(
         )
         answers = call.tables("ratings", "choices", "rankings")
         scored = turned(call.required("scores"), names(lower_is_better))
+        covered = chosen_tables({**answers, "scores": scored}, call.options)
         tags = tag_rows(stories)
-        made = composite_parts(composites, answers, scored, tags)
+        made = composite_parts(composites, covered, tags)
         found = alignment.align(
             **answers,
             scores=scored,
             tags=tags,
             composites=made,
             twins=twin_rows(twins, scored),
-            hypotheses=hypothesis_rows(hypotheses, answers, scored, made),
+            hypotheses=hypothesis_rows(hypotheses, covered, made),
             options=call.options,
             progress=silent,
         )

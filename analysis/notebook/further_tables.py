@@ -31,8 +31,7 @@ def tag_rows(stories: Table | None) -> pd.DataFrame | None:
 
 def composite_parts(
     given: Any,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame | None],
     tags: pd.DataFrame | None,
 ) -> tuple[Composite, ...]:
     """Return composites, checked against the questions and metrics there are."""
@@ -43,7 +42,7 @@ def composite_parts(
         raise InputError([Problem("composites", expected, value=type(given).__name__)])
     with named(given, "composites"):
         whole = given if isinstance(given, Mapping) else Path(given)
-        return known_composites(whole, answers, scores, tags)
+        return known_composites(whole, tables, tags)
 
 
 def twin_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
@@ -56,8 +55,7 @@ def twin_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
 
 def hypothesis_rows(
     given: Any,
-    answers: Mapping[str, pd.DataFrame | None],
-    scores: pd.DataFrame,
+    tables: Mapping[str, pd.DataFrame | None],
     composites: Sequence[Composite],
 ) -> pd.DataFrame | None:
     """Return declared metrics, checked against the questions and metrics there are."""
@@ -68,7 +66,7 @@ def hypothesis_rows(
         table = _rows_of(given)
         rows = [_of(question) for question in table["question"]]
     with named(given, "hypotheses", rows):
-        return declared_metrics(table, answers, scores, composites)
+        return declared_metrics(table, tables, composites)
 
 
 def _rows_of(given: Mapping[Any, Any]) -> pd.DataFrame:

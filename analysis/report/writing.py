@@ -87,6 +87,8 @@ def run_table(
         "coefficients": ", ".join(options.coefficients),
         "epsilon": options.epsilon,
         "scale": _scales(options),
+        "questions": _names(options.questions),
+        "metrics": _names(options.metrics),
         "excluded methods": ", ".join(options.exclude_methods),
         "figures": options.figures,
         "language": options.language,

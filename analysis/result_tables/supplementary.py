@@ -197,11 +197,13 @@ def add_hypotheses(
     """Add which metrics were declared, and say which of them have no score."""
     if hypotheses is None:
         return
+    chosen = found.options.metrics is not None
+    why = "is not among the metrics asked for" if chosen else "has no score"
     for row in hypotheses.to_dict("records"):
         found.add("hypotheses", {str(key): value for key, value in row.items()})
         if row["metric"] not in table.metrics:
             found.notes.add(
-                f"metric {row['metric']} was declared for it, and has no score.",
+                f"metric {row['metric']} was declared for it, and {why}.",
                 str(row["question"]),
             )
 
