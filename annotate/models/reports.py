@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import AlignOptions
+from analysis.problems import listed
 from annotate.models.events import Event
 from annotate.models.exclusions import MAIN, AnalysisView
 from annotate.models.studies import Study
@@ -82,7 +83,7 @@ class Report(models.Model):
         }
         return [
             f"{name.replace('_', '-')} "
-            + (", ".join(value) or "none" if isinstance(value, tuple) else str(value))
+            + (listed(value) if isinstance(value, tuple) else str(value))
             for name, value in given.items()
             if name != "resamples" and value != usual[name]
         ]

@@ -1,5 +1,7 @@
 """What a report page asks for."""
 
+from collections.abc import Iterable
+from difflib import get_close_matches
 from typing import Any
 
 from django import forms
@@ -14,12 +16,45 @@ from analysis.options import (
     LEVELS,
     AlignOptions,
 )
+from analysis.problems import listed, shown
 from annotate.models import MAIN, AnalysisView, Study
-from annotate.reports import study_tables
+from annotate.reports import study_scores, study_tables
 from annotate.reports.languages import report_language
 
 MOST_RESAMPLES = 10_000
 UNITS = ("stories+methods", "stories", "methods")
+
+
+class NamesField(forms.MultipleChoiceField):
+    """Some of the names that a study has; an unknown one is told what there is."""
+
+    widget = forms.CheckboxSelectMultiple
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _label in self.choices]
+
+    def offer(self, choices: Iterable[tuple[str, str]]) -> None:
+        """Offer names with their labels, all of them ticked."""
+        self.choices = list(choices)
+        self.initial = self.names
+        self.required = self.required and bool(self.choices)
+
+    def validate(self, value: list[str]) -> None:
+        if self.required and not value:
+            raise forms.ValidationError(self.error_messages["required"])
+        for name in value:
+            if name not in self.names:
+                near = get_close_matches(name, self.names) or self.names
+                raise forms.ValidationError(
+                    _("There is no %(name)s here. Expected: %(names)s."),
+                    params={"name": shown(name), "names": listed(near)},
+                )
+
+    def chosen(self, value: list[str]) -> tuple[str, ...] | None:
+        """Return the names that were ticked, in their order; None: all of them."""
+        found = tuple(name for name in self.names if name in value)
+        return None if len(found) == len(self.names) else found
 
 
 class ReportForm(forms.Form):
@@ -40,6 +75,14 @@ class ReportForm(forms.Form):
         choices=list(zip(LANGUAGES, (_("English"), _("Chinese")), strict=True)),
         required=False,
     )
+    questions = NamesField(
+        label=_("Questions"),
+        error_messages={"required": _("Choose at least one question.")},
+    )
+    metrics = NamesField(
+        label=_("Metrics"),
+        error_messages={"required": _("Choose at least one metric.")},
+    )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
         choices=[(level, level) for level in KNOWN_LEVELS],
@@ -57,11 +100,7 @@ class ReportForm(forms.Form):
         required=False,
         widget=forms.CheckboxSelectMultiple,
     )
-    split_by = forms.MultipleChoiceField(
-        label=_("Split by tags of the stories"),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-    )
+    split_by = NamesField(label=_("Split by tags of the stories"), required=False)
     resamples = forms.IntegerField(
         label=_("Resamples"), min_value=0, max_value=MOST_RESAMPLES, initial=1000
     )
@@ -89,9 +128,13 @@ class ReportForm(forms.Form):
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
+        self.fields["questions"].offer(
+            (one.key, str(one.full_title)) for one in study.questions.all()
+        )
+        names = study_scores.metric_names(study)
+        self.fields["metrics"].offer((name, name) for name in names)
         tags = study_tables.tag_names(study)
-        self.fields["split_by"].choices = [(name, name) for name in tags]
-        self.fields["split_by"].initial = tags
+        self.fields["split_by"].offer((name, name) for name in tags)
 
     def options(self) -> AlignOptions:
         """Return what was asked for; call after validation."""
@@ -102,7 +145,6 @@ class ReportForm(forms.Form):
         }
         given["resample"] = given["resample"] or None
         given["language"] = given["language"] or LANGUAGES[0]
-        offered = [name for name, _label in self.fields["split_by"].choices]
-        if list(given["split_by"]) == offered:
-            given["split_by"] = None
+        for name in ("questions", "metrics", "split_by"):
+            given[name] = self.fields[name].chosen(given[name])
         return AlignOptions(**given)

@@ -42,6 +42,12 @@ def about_judged(
     )
 
 
+def metric_names(study: Study) -> list[str]:
+    """Return the metrics that have scores of what is judged."""
+    names = scores_of(study).order_by().values_list("metric", flat=True)
+    return sorted(names.distinct())
+
+
 def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:
     """Return the benchmark's scores of what is judged, and the study's own beside them.
 

@@ -33,6 +33,25 @@
     if (place) place.focus({ preventScroll: true });
   });
 
+  // Of many names, those with the letters typed are shown, and ticked or not together.
+  const boxes = (group) => [...group.querySelectorAll(".ticks-wide label")];
+  document.addEventListener("input", ({ target }) => {
+    const group = target.matches("[type=search]") && target.closest("[data-names]");
+    if (!group) return;
+    const typed = target.value.trim().toLowerCase();
+    boxes(group).forEach((box) => { box.hidden = !box.textContent.toLowerCase().includes(typed); });
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && event.target.matches("[data-names] [type=search]")) event.preventDefault();
+  });
+  document.addEventListener("click", ({ target }) => {
+    const group = target.matches("[data-tick]") && target.closest("[data-names]");
+    if (!group) return;
+    boxes(group).filter((box) => !box.hidden).forEach((box) => {
+      box.querySelector("input").checked = target.dataset.tick === "all";
+    });
+  });
+
   // The menu of a row lies above the table, which would else cut it off or grow.
   document.documentElement.classList.add("js");
   const menus = () => document.querySelectorAll(".menu[open]");

@@ -110,6 +110,8 @@ def test_only_the_reports_own_files_have_a_name(study, report, name):
 
 
 ASKED = {
+    "questions": ["character", "aesthetics"],
+    "metrics": ["sharpness", "shots_present"],
     "resamples": "50",
     "resample": "stories",
     "confidence": "0.9",
@@ -162,6 +164,10 @@ def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
         ("levels", []),
         ("levels", ["system"]),
         ("exclude_methods", ["nobody"]),
+        ("questions", []),
+        ("questions", ["charcter"]),
+        ("metrics", []),
+        ("metrics", ["sharpnes"]),
     ],
 )
 def test_what_cannot_be_asked_is_refused_beside_its_field(study, field, value):

@@ -288,6 +288,7 @@ def test_the_form_offers_the_views_and_building_again_takes_the_same(study_with_
     assert '<option value="main" selected>' in page
     asked = {
         "view": "loose",
+        "questions": ["character", "aesthetics"],
         "resamples": "5",
         "confidence": "0.9",
         "seed": "7",
