@@ -139,18 +139,36 @@ def read_composites(path: Path) -> tuple[Composite, ...]:
         With every problem: see `composites_in`.
     """
     try:
-        text = path.read_text("utf-8-sig")
+        content = path.read_bytes()
+    except OSError as error:
+        raise _unreadable(path.name, error) from error
+    return composites_of(content, path.name)
+
+
+def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
+    """Return the composites of what a file of this name holds.
+
+    Raises
+    ------
+    InputError
+        As of `read_composites`.
+    """
+    try:
+        text = content.decode("utf-8-sig")
         # Tabs may stand before a line of JSON, but of YAML they may not.
-        text = text.expandtabs() if path.suffix.lower() == ".json" else text
+        text = text.expandtabs() if file.lower().endswith(".json") else text
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         told = f"YAML or JSON ({error.problem})"
-        raise InputError([Problem(path.name, told, line)]) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        told = f"a readable file in YAML or JSON ({error})"
-        raise InputError([Problem(path.name, told)]) from error
-    return _of_root(root, path.name)
+        raise InputError([Problem(file, told, line)]) from error
+    except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise _unreadable(file, error) from error
+    return _of_root(root, file)
+
+
+def _unreadable(file: str, error: Exception) -> InputError:
+    return InputError([Problem(file, f"a readable file in YAML or JSON ({error})")])
 
 
 def given_composites(given: Mapping[str, object]) -> tuple[Composite, ...]:
@@ -210,8 +228,11 @@ class _Reader:
             return
         seen: set[str] = set()
         for key, value in node.value:
-            name, line = str(key.value).strip(), key.start_mark.line + 1
-            if not isinstance(key, yaml.ScalarNode) or not name:
+            # Other keys are not read: what they hold may have no end.
+            is_name = isinstance(key, yaml.ScalarNode)
+            name = str(key.value).strip() if is_name else ""
+            line = key.start_mark.line + 1
+            if not name:
                 self.refuse(line, column, "", "a name")
             elif name in seen:
                 self.refuse(line, column, name, "each name once")

@@ -42,6 +42,11 @@ class Report(models.Model):
         default=False, help_text="Built, as of then, when no scores are being computed."
     )
     options = models.JSONField(default=dict, blank=True)
+    inputs = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="Texts that stand instead of what the study declares, by their part.",
+    )
     created_by = account_if_known()
     created_at = models.DateTimeField(default=timezone.now, editable=False)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -81,9 +86,10 @@ class Report(models.Model):
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.options.items()
         }
-        return [
+        choices = [
             f"{name.replace('_', '-')} "
             + (listed(value) if isinstance(value, tuple) else str(value))
             for name, value in given.items()
             if name != "resamples" and value != usual[name]
         ]
+        return choices + [f"{name} of its own" for name in self.inputs]

@@ -1,6 +1,5 @@
 """Build a report from the database: the same functions as on files."""
 
-import hashlib
 import json
 import logging
 import os
@@ -10,6 +9,7 @@ from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
@@ -19,13 +19,18 @@ from django.utils import timezone, translation
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
 from analysis.options import AlignOptions, Progress, silent
-from analysis.rankings.composite_weights import Composite
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
 from annotate.reports import downloads, omissions, study_tables
-from annotate.studies.study_file import read_definition
+from annotate.reports.declarations import (
+    Files,
+    as_files,
+    declarations,
+    keep,
+    kept_name,
+)
 from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
 
@@ -72,13 +77,15 @@ def write_study_report(
     options: AlignOptions,
     out: Path,
     view: str = MAIN,
+    files: Files = MappingProxyType({}),
     images: str = "",
     progress: Progress = silent,
 ) -> Path:
     """Analyse a study and write the report into a folder; return the page.
 
     Answers are seen through `view` as of `moment`: the same two give the same tables,
-    whatever happens to the study in between. `images` is as in `write_report`.
+    whatever happens to the study in between. `files` are as of `declarations`, `images`
+    as of `write_report`.
 
     Raises
     ------
@@ -95,25 +102,28 @@ def write_study_report(
     progress("reading")
     answers, scores = _tables(study, view, moment)
     options = replace(options, scales=study_tables.scales(study))
+    tags = study_tables.tags_frame(study)
+    declared = declarations(study, files, {**answers, "scores": scores}, tags, options)
     analysis = align(
         **answers,
         scores=scores,
         options=options,
-        tags=study_tables.tags_frame(study),
-        composites=_composites(study),
-        hypotheses=study_tables.hypotheses_frame(study),
+        tags=tags,
+        composites=declared.composites,
+        hypotheses=declared.hypotheses,
         progress=progress,
     )
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         options,
-        hashes=_hashes(study, view, moment),
+        hashes=_hashes(study, view, moment) | dict(declared.hashes),
         date=date,
-        command=_command(study, options, view, moment),
+        command=_command(study, options, view, moment, files),
         resample_default="stories+methods",
         source={"view": view, "as of": f"event {moment.event}, {at}"},
     )
     notes = [
+        *declared.notes,
         *_about_metrics(scores["metric"].unique()),
         *omissions.notes(study, moment),
     ]
@@ -125,7 +135,7 @@ def write_study_report(
         notes = [said, *notes]
     analysis = replace(analysis, notes=(*notes, *analysis.notes))
     progress("writing")
-    return write_report(
+    page = write_report(
         analysis,
         out=out,
         title=study.title,
@@ -133,6 +143,8 @@ def write_study_report(
         images=images,
         titles=_titles(study, scores["metric"].unique(), options.language),
     )
+    keep(files, out)
+    return page
 
 
 def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], Any]:
@@ -183,28 +195,7 @@ def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     return {
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names
-    } | {
-        f"{name} of the study": hashlib.sha256(repr(made).encode()).hexdigest()
-        for name, made in _declared(study).items()
     }
-
-
-def _declared(study: Study) -> dict[str, object]:
-    """Return what a study says beside its answers, as plain values."""
-    tags = study_tables.tags_frame(study)
-    return {
-        "hypotheses": study_tables.hypotheses_frame(study).to_dict("list"),
-        "composites": _composites(study),
-        "tags": {} if tags is None else tags.to_dict("list"),
-    }
-
-
-def _composites(study: Study) -> tuple[Composite, ...]:
-    """Return the composites that the study's file names; an import has no file."""
-    if not study.definition:
-        return ()
-    definition = read_definition(study.definition, file=study.slug, name=study.slug)
-    return definition.composites
 
 
 def _newest(study: Study, moment: Moment) -> float | None:
@@ -217,8 +208,10 @@ def _newest(study: Study, moment: Moment) -> float | None:
     return max(then, default=None)
 
 
-def _command(study: Study, options: AlignOptions, view: str, moment: Moment) -> str:
-    """Return the command that writes the same report again."""
+def _command(
+    study: Study, options: AlignOptions, view: str, moment: Moment, files: Files
+) -> str:
+    """Return the command that writes the same report again, inside its folder."""
     parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
     parts += ["--view", view, "--as-of", str(moment.event)]
     usual = as_stored(AlignOptions())
@@ -226,6 +219,8 @@ def _command(study: Study, options: AlignOptions, view: str, moment: Moment) -> 
         if value != usual[name]:
             text = join_names(value) if isinstance(value, tuple) else str(value)
             parts += [f"--{name.replace('_', '-')}", text]
+    for name, path in files.items():
+        parts += [f"--{name}", kept_name(name, path)]
     return shlex.join(parts)
 
 
@@ -261,13 +256,17 @@ def build_report(report_id: int) -> Report:
         _sign(report_id, step=step[:200])
 
     try:
-        with Heartbeat(f"report {report_id}", partial(_sign, report_id)):
+        with (
+            Heartbeat(f"report {report_id}", partial(_sign, report_id)),
+            as_files(report.inputs) as files,
+        ):
             write_study_report(
                 report.study,
                 moment=_moment(report),
                 view=report.view.key,
                 options=from_stored(report.options),
                 out=folder(report),
+                files=files,
                 progress=tell,
             )
     except Exception as error:
@@ -299,6 +298,7 @@ def build_again(report: Report, *, user: User) -> Report:
         view=report.view,
         as_of=report.as_of,
         options=report.options,
+        inputs=report.inputs,
         created_by=user,
     )
 

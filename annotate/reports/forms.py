@@ -1,7 +1,6 @@
 """What a report page asks for."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+from dataclasses import fields
 from typing import Any
 
 from django import forms
@@ -16,48 +15,18 @@ from analysis.options import (
     LEVELS,
     AlignOptions,
 )
-from analysis.problems import listed, shown
 from annotate.models import MAIN, AnalysisView, Study
-from annotate.reports import study_scores, study_tables
+from annotate.reports import study_tables
+from annotate.reports.declaration_form import DeclarationForm
 from annotate.reports.languages import report_language
+from annotate.reports.name_fields import NamesField
 
+NAMES = {one.name for one in fields(AlignOptions)}
 MOST_RESAMPLES = 10_000
 UNITS = ("stories+methods", "stories", "methods")
 
 
-class NamesField(forms.MultipleChoiceField):
-    """Some of the names that a study has; an unknown one is told what there is."""
-
-    widget = forms.CheckboxSelectMultiple
-
-    @property
-    def names(self) -> list[str]:
-        return [name for name, _label in self.choices]
-
-    def offer(self, choices: Iterable[tuple[str, str]]) -> None:
-        """Offer names with their labels, all of them ticked."""
-        self.choices = list(choices)
-        self.initial = self.names
-        self.required = self.required and bool(self.choices)
-
-    def validate(self, value: list[str]) -> None:
-        if self.required and not value:
-            raise forms.ValidationError(self.error_messages["required"])
-        for name in value:
-            if name not in self.names:
-                near = get_close_matches(name, self.names) or self.names
-                raise forms.ValidationError(
-                    _("There is no %(name)s here. Expected: %(names)s."),
-                    params={"name": shown(name), "names": listed(near)},
-                )
-
-    def chosen(self, value: list[str]) -> tuple[str, ...] | None:
-        """Return the names that were ticked, in their order; None: all of them."""
-        found = tuple(name for name in self.names if name in value)
-        return None if len(found) == len(self.names) else found
-
-
-class ReportForm(forms.Form):
+class ReportForm(DeclarationForm):
     """The options of `analysis.options.AlignOptions` that make sense in a browser."""
 
     fields: dict[str, Any]  # of several classes, each with attributes of its own
@@ -74,14 +43,6 @@ class ReportForm(forms.Form):
         label=_("Language of the report"),
         choices=list(zip(LANGUAGES, (_("English"), _("Chinese")), strict=True)),
         required=False,
-    )
-    questions = NamesField(
-        label=_("Questions"),
-        error_messages={"required": _("Choose at least one question.")},
-    )
-    metrics = NamesField(
-        label=_("Metrics"),
-        error_messages={"required": _("Choose at least one metric.")},
     )
     levels = forms.MultipleChoiceField(
         label=_("Levels"),
@@ -122,17 +83,12 @@ class ReportForm(forms.Form):
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(*args, study=study, **kwargs)
         self.fields["view"].queryset = study.analysis_views.all()
         self.fields["language"].initial = report_language()
         self.fields["exclude_methods"].choices = [
             (name, name) for name in study.method_names
         ]
-        self.fields["questions"].offer(
-            (one.key, str(one.full_title)) for one in study.questions.all()
-        )
-        names = study_scores.metric_names(study)
-        self.fields["metrics"].offer((name, name) for name in names)
         tags = study_tables.tag_names(study)
         self.fields["split_by"].offer((name, name) for name in tags)
 
@@ -141,7 +97,7 @@ class ReportForm(forms.Form):
         given: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
             for name, value in self.cleaned_data.items()
-            if name != "view"
+            if name in NAMES
         }
         given["resample"] = given["resample"] or None
         given["language"] = given["language"] or LANGUAGES[0]

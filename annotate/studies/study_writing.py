@@ -1,5 +1,6 @@
 """Writing a study definition as YAML, which `study_file` reads back."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import yaml
@@ -75,7 +76,7 @@ def definition_data(definition: StudyDefinition) -> Dumped:
             _question(question, names_kind=len(kinds) > 1)
             for question in definition.questions
         ],
-        "composites": {one.name: _composite(one) for one in definition.composites},
+        **composites_data(definition.composites),
         "training": definition.training
         and {
             "pass_mark": definition.training.pass_mark,
@@ -91,6 +92,11 @@ def definition_data(definition: StudyDefinition) -> Dumped:
         else dict(vars(definition.presentation)),
     }
     return {key: value for key, value in data.items() if value not in (None, {}, [])}
+
+
+def composites_data(composites: Iterable[Composite]) -> Dumped:
+    """Return the composites of a study file, or of a file of their own."""
+    return {"composites": {one.name: _composite(one) for one in composites}}
 
 
 def _consent(definition: StudyDefinition) -> Dumped | None:

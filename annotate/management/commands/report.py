@@ -31,6 +31,17 @@ class Command(WritingCommand):
         parser.add_argument(
             "--as-of", type=int, help="event of the study's log; default now"
         )
+        parser.add_argument(
+            "--hypotheses",
+            type=Path,
+            help="instead of what the study declares: columns question, metric; an "
+            "empty file declares nothing",
+        )
+        parser.add_argument(
+            "--composites",
+            type=Path,
+            help="instead of those of the study; .yaml or .json; an empty file: none",
+        )
         add_alignment(parser)
         add_resampling(parser)
         add_figures(parser)
@@ -43,9 +54,12 @@ class Command(WritingCommand):
         images: str,
         view: str,
         as_of: int | None,
+        hypotheses: Path | None = None,
+        composites: Path | None = None,
         **given: Any,
     ) -> None:
         _check_view(study, view)
+        files = _files(hypotheses=hypotheses, composites=composites)
         if as_of is None and (missing := omissions.missing_now(study)):
             self.stderr.write(
                 "note: scores are being computed; this report lacks, wholly or partly, "
@@ -65,6 +79,7 @@ class Command(WritingCommand):
                     moment=moment,
                     options=options,
                     out=out,
+                    files=files,
                     images="" if images == "none" else images,
                     progress=bar.set_description_str,
                 )
@@ -79,3 +94,12 @@ def _check_view(study: Study, view: str) -> None:
         raise CommandError(
             f"--view: {view!r}: expected one of {', '.join(known)}", returncode=2
         )
+
+
+def _files(**given: Path | None) -> dict[str, Path]:
+    """Return the files that are given, by their options."""
+    files = {name: path for name, path in given.items() if path is not None}
+    for name, path in files.items():
+        if not path.is_file():
+            raise CommandError(f"--{name}: {path}: expected a file", returncode=2)
+    return files

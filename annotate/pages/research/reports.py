@@ -124,7 +124,7 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
     Nothing is queued where scores began to be computed after the form was shown, which
     did not ask `when` then.
     """
-    form = ReportForm(request.POST, study=study)
+    form = ReportForm(request.POST, request.FILES, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
     if "when" not in request.POST and omissions.missing_now(study):
@@ -135,6 +135,7 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
         view=form.cleaned_data["view"],
         waits=request.POST.get("when") == "computed",
         options=building.as_stored(form.options()),
+        inputs=form.inputs(),
     )
     return _queued(report)
 

@@ -112,6 +112,7 @@ def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
     create = reverse("report-create", args=[study.slug])
     asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
     asked |= {"confidence": "0.9", "epsilon": "0", "seed": "0"}
+    asked |= {"questions": ["character"], "metrics": ["shots_present"]}
     half_done(study, "sharpness")
     client = alice(study)
     shown = client.post(create, asked)
@@ -139,6 +140,7 @@ def test_a_report_waits_for_scores_if_asked_to(study):
     create = reverse("report-create", args=[study.slug])
     asked = {"levels": ["pooled"], "coefficients": ["kendall"], "resamples": "0"}
     asked |= {"confidence": "0.95", "epsilon": "0", "seed": "0"}
+    asked |= {"questions": ["character"], "metrics": ["shots_present"]}
     response = alice(study).post(create, asked | {"when": "computed"})
     assert response.status_code == 302, response.content.decode()
     report = Report.objects.get()

@@ -1,0 +1,146 @@
+"""Hypotheses and composites of a report: the study's own, or those of given files.
+
+Files are read, and refused, as the command line does.
+"""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from analysis.options import AlignOptions
+from analysis.rankings.composite_weights import Composite
+from annotate.models import Study
+from annotate.reports import study_tables
+from annotate.studies.study_file import read_definition
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# As which kinds of files the texts of a stored report are given.
+SUFFIXES = {"hypotheses": ".csv", "composites": ".yaml"}
+# Where in the folder of a report the files lie that it was given.
+FOLDER = "inputs"
+Files = Mapping[str, Path]
+
+
+@dataclass(frozen=True)
+class Declarations:
+    """What is declared beside answers and scores, with the hash of each part."""
+
+    hypotheses: "pd.DataFrame"
+    composites: tuple[Composite, ...]
+    hashes: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def declarations(
+    study: Study,
+    files: Files,
+    tables: "Mapping[str, pd.DataFrame | None]",
+    tags: "pd.DataFrame | None",
+    options: AlignOptions,
+) -> Declarations:
+    """Return what a study declares, or whatever file stands instead.
+
+    Parameters
+    ----------
+    study
+        Whose report it is.
+    files
+        Under hypotheses and composites; an empty file declares none.
+    tables
+        Answers and scores, which files are checked against.
+    tags
+        Of the stories.
+    options
+        Which questions and metrics are covered.
+
+    Raises
+    ------
+    InputError
+        A file is refused; every problem with its line.
+    """
+    from analysis.commands.given_tables import declared_metrics, known_composites
+    from analysis.reading.chosen_tables import chosen_tables
+
+    covered = chosen_tables(tables, options)
+    composites = own = own_composites(study)
+    if path := files.get("composites"):
+        composites = ()
+        if path.stat().st_size:
+            composites = known_composites(path, covered, tags)
+    hypotheses = own_hypotheses = study_tables.hypotheses_frame(study)
+    if path := files.get("hypotheses"):
+        hypotheses = own_hypotheses[:0]
+        if path.stat().st_size:
+            hypotheses = declared_metrics(path, covered, composites)
+    values = {
+        "hypotheses": own_hypotheses.to_dict("list"),
+        "composites": own,
+        "tags": {} if tags is None else tags.to_dict("list"),
+    }
+    hashes = {
+        f"{name} of the study": sha256(repr(value).encode()).hexdigest()
+        for name, value in values.items()
+        if name not in files
+    } | {
+        f"{name} ({kept_name(name, path)})": sha256(path.read_bytes()).hexdigest()
+        for name, path in files.items()
+    }
+    notes = tuple(_notes(files, hypotheses, own_hypotheses))
+    return Declarations(hypotheses, composites, hashes, notes)
+
+
+def own_composites(study: Study) -> tuple[Composite, ...]:
+    """Return the composites that the study's file names; an import has no file."""
+    if not study.definition:
+        return ()
+    definition = read_definition(study.definition, file=study.slug, name=study.slug)
+    return definition.composites
+
+
+def _notes(
+    files: Files, hypotheses: "pd.DataFrame", own: "pd.DataFrame"
+) -> Iterator[str]:
+    """Say what this report has instead of the study's own."""
+    if "hypotheses" in files:
+        yield (
+            "Metrics were declared for this report, not by the study: "
+            f"{_told(hypotheses)} (the study: {_told(own)})."
+        )
+    if "composites" in files:
+        yield "Composites were given for this report, not by the study."
+
+
+def _told(hypotheses: "pd.DataFrame") -> str:
+    pairs = zip(hypotheses["question"], hypotheses["metric"], strict=True)
+    return ", ".join(f"{question} by {metric}" for question, metric in pairs) or "none"
+
+
+@contextmanager
+def as_files(texts: Mapping[str, str]) -> Iterator[Files]:
+    """Lend the texts of a stored report as files."""
+    with TemporaryDirectory() as folder:
+        paths = {name: Path(folder) / f"{name}{SUFFIXES[name]}" for name in texts}
+        for name, path in paths.items():
+            path.write_text(texts[name], encoding="utf-8", newline="")
+        yield paths
+
+
+def kept_name(name: str, path: Path) -> str:
+    """Return where in the folder of a report the file of a part lies."""
+    return f"{FOLDER}/{name}{path.suffix}"
+
+
+def keep(files: Files, out: Path) -> None:
+    """Copy the files that a report was given into its folder."""
+    for name, path in files.items():
+        place = out / kept_name(name, path)
+        place.parent.mkdir(exist_ok=True)
+        if not (place.exists() and place.samefile(path)):
+            shutil.copyfile(path, place)
