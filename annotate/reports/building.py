@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, replace
 from datetime import datetime, timedelta
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -35,6 +36,8 @@ from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from analysis.report.titles import Titles
 
 logger = logging.getLogger(__name__)
@@ -103,6 +106,7 @@ def write_study_report(
     answers, scores = _tables(study, view, moment)
     options = replace(options, scales=study_tables.scales(study))
     tags = study_tables.tags_frame(study)
+    twins = study_tables.twins_frame(study, as_of=moment)
     declared = declarations(study, files, {**answers, "scores": scores}, tags, options)
     analysis = align(
         **answers,
@@ -111,12 +115,13 @@ def write_study_report(
         tags=tags,
         composites=declared.composites,
         hypotheses=declared.hypotheses,
+        twins=twins,
         progress=progress,
     )
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         options,
-        hashes=_hashes(study, view, moment) | dict(declared.hashes),
+        hashes=_hashes(study, view, moment) | dict(declared.hashes) | _of_twins(twins),
         date=date,
         command=_command(study, options, view, moment, files),
         resample_default="stories+methods",
@@ -196,6 +201,14 @@ def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names
     }
+
+
+def _of_twins(twins: "pd.DataFrame | None") -> dict[str, str]:
+    """Return the hash of the scores of degraded twins, where there are any."""
+    if twins is None:
+        return {}
+    text = twins.to_csv(index=False, lineterminator="\n")
+    return {"scores of twins": sha256(text.encode()).hexdigest()}
 
 
 def _newest(study: Study, moment: Moment) -> float | None:

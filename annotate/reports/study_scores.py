@@ -9,7 +9,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from annotate.history.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
-from evalcore.models import MetricScore
+from evalcore.models import MetricScore, TwinScore
 
 ScoreModel = TypeVar("ScoreModel", bound=Model)
 
@@ -46,6 +46,21 @@ def metric_names(study: Study) -> list[str]:
     """Return the metrics that have scores of what is judged."""
     names = scores_of(study).order_by().values_list("metric", flat=True)
     return sorted(names.distinct())
+
+
+def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
+    """Return the scores of degraded twins of what is judged, as of a moment.
+
+    Only by metrics, in the very versions, that the study has scores of.
+    """
+    pairs = judged_units(study, as_of).values_list(*study.output_paths())
+    outputs = {output for pair in pairs for output in pair if output is not None}
+    same = scores_of(study, as_of).filter(
+        run__finished_at__lte=as_of.at,
+        **{name: OuterRef(name) for name in ("metric", "metric_version", "backend")},
+    )
+    rows = TwinScore.objects.filter(Exists(same), twin__twin_of__in=outputs)
+    return rows.filter(created_at__lte=as_of.at)
 
 
 def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:

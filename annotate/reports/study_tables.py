@@ -11,6 +11,7 @@ Ratings of a checklist have a column more, the number of their `shot`. `seconds`
 empty where the browser measured nothing.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -21,7 +22,7 @@ from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
-from annotate.reports.study_scores import scores_of
+from annotate.reports.study_scores import scores_of, twin_scores
 from annotate.slots import timing
 from evalcore.models import Story
 
@@ -316,6 +317,32 @@ def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame"
 
     rows = score_rows(study, as_of=as_of)
     return check_scores(_frame(rows, SCORE_HEADER), file=study.slug)
+
+
+def twins_frame(study: Study, *, as_of: Moment) -> "pd.DataFrame | None":
+    """Return the scores of degraded twins; None without any."""
+    import pandas as pd
+
+    from analysis.reading.scores import UNVERSIONED
+    from analysis.reading.twins import TWIN_COLUMNS, read_twins
+
+    key = ("metric", "metric_version", "backend")
+    there = set(scores_of(study, as_of).order_by().values_list(*key).distinct())
+    versions = Counter(metric for metric, _version, _backend in there)
+    output = ("twin__story__key", "twin__method__name", "twin__degradation")
+    scores = twin_scores(study, as_of).order_by(*output, *key)
+    rows = []
+    for *place, value, original, metric, version, backend in scores.values_list(
+        *output, "value", "original", *key
+    ):
+        if versions[metric] > 1:  # as the table of scores tells them apart
+            told = ", ".join(filter(None, (version, backend))) or UNVERSIONED
+            metric = f"{metric} ({told})"
+        rows.append((*place, metric, value, original))
+    if not rows:
+        return None
+    frame = pd.DataFrame(rows, columns=[*TWIN_COLUMNS, "original"])
+    return read_twins(frame, {*frame["metric"]})
 
 
 def scales(study: Study) -> dict[str, Scale]:

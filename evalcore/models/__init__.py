@@ -10,7 +10,7 @@ from evalcore.models.columns import most_letters
 from evalcore.models.media import MediaFile
 from evalcore.models.metric_runs import MetricChunk, MetricRun
 from evalcore.models.outputs import Frame, Method, Output
-from evalcore.models.scores import MetricAbsence, MetricScore
+from evalcore.models.scores import MetricAbsence, MetricScore, TwinScore
 from evalcore.models.stories import Character, CharacterImage, Shot, Story
 from evalcore.models.workers import Worker
 
@@ -29,6 +29,7 @@ __all__ = [
     "Output",
     "Shot",
     "Story",
+    "TwinScore",
     "Worker",
     "most_letters",
 ]

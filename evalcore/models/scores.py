@@ -2,10 +2,11 @@
 
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from evalcore.models.benchmarks import Benchmark
 from evalcore.models.metric_runs import POSTED_TO, MetricRun
-from evalcore.models.outputs import Method
+from evalcore.models.outputs import Method, Output
 from evalcore.models.stories import Shot, Story
 
 
@@ -123,3 +124,29 @@ class MetricAbsence(models.Model):
             models.Index(fields=["benchmark", "metric"], name="absence_by_metric"),
         ]
         constraints = _one_per_subject("absence")
+
+
+class TwinScore(models.Model):
+    """The value of a metric for a degraded twin, beside that of its original.
+
+    Both are computed together, so that the same program has seen them. Values of shots
+    are averaged.
+    """
+
+    # Without a way back, as scores have none to twins.
+    twin = models.ForeignKey(Output, on_delete=models.CASCADE, related_name="+")
+    metric = models.CharField(max_length=100)
+    metric_version = models.CharField(max_length=300, blank=True)
+    backend = models.CharField(max_length=100, blank=True)
+    value = models.FloatField()
+    original = models.FloatField()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+
+    class Meta:
+        ordering = ["metric", "twin"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["twin", "metric", "metric_version", "backend"],
+                name="twin_score_unique",
+            )
+        ]

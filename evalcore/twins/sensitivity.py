@@ -8,11 +8,10 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.models import Benchmark, Output
+from evalcore.models import Benchmark, Output, TwinScore
 from evalcore.scoring import judged_outputs
 from evalcore.scoring.chunks import feature_store
 
@@ -42,21 +41,10 @@ class Sensitivity:
         return self.better / defined if defined else math.nan
 
 
-class TwinScore(NamedTuple):
-    """The score of a twin and of its original, as `align --twins` reads them."""
-
-    story: str
-    method: str
-    twin: str
-    metric: str
-    score: float
-    original: float
-
-
 def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]
 ) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
-    """Score originals and their twins; no score is stored.
+    """Score originals and their twins.
 
     Parameters
     ----------
@@ -69,7 +57,7 @@ def sensitivities(
     -------
     tuple
         A row for each metric and degradation that occurs; what failed, by the output
-        and the metric; and the scores themselves.
+        and the metric; and the scores themselves, not stored yet.
     """
     twins = list(
         Output.twins.filter(story__benchmark=benchmark)
@@ -108,12 +96,12 @@ def sensitivities(
     ]
     scores = [
         TwinScore(
-            twin.story.key,
-            twin.method.name,
-            twin.degradation,
-            metric.info.name,
-            twin_score,
-            original,
+            twin=twin,
+            metric=metric.info.name,
+            metric_version=metric.info.full_version,
+            backend=metric.info.backend,
+            value=twin_score,
+            original=original,
         )
         for twin in twins
         for name, metric in metrics.items()
@@ -121,6 +109,11 @@ def sensitivities(
         and (original := values.get((twin.twin_of_id or 0, name))) is not None
     ]
     return rows, failed, scores
+
+
+def store(scores: Sequence[TwinScore]) -> None:
+    """Store scores of twins; what is there stays."""
+    TwinScore.objects.bulk_create(scores, ignore_conflicts=True, batch_size=500)
 
 
 def _mean(values: Iterable[Value]) -> float | None:

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
-from evalcore.models import Frame, MediaFile, Output
+from evalcore.models import Frame, MediaFile, Output, TwinScore
 from evalcore.postgresql import analyze
 from evalcore.twins import degrading
 from evalcore.twins.degrading import ImpossibleDegradationError
@@ -197,8 +197,10 @@ def store_twin(twin: PreparedTwin) -> Output:
 def forget_twins(output: Output) -> None:
     """Remove the twins of an output whose shots or pictures have changed.
 
-    One that people are shown stays as they see it.
+    One that people are shown stays as they see it, without its scores, which stood
+    beside those of the original as it was.
     """
+    TwinScore.objects.filter(twin__twin_of=output).delete()
     for twin in Output.twins.filter(twin_of=output):
         with contextlib.suppress(ProtectedError):
             twin.delete()

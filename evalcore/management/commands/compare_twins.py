@@ -10,16 +10,16 @@ from analysis.tables import defused
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
-from evalcore.models import Output
+from evalcore.models import Output, TwinScore
 from evalcore.scoring.judge_budget import asking_for_command
-from evalcore.twins.sensitivity import Sensitivity, TwinScore, sensitivities
+from evalcore.twins.sensitivity import Sensitivity, sensitivities, store
 
 
 class Command(ImportCommand):
     help = (
         "Say whether metrics score outputs above their degraded twins, see make_twins. "
-        "Nothing is stored. Example: compare_twins vistory --metrics "
-        "csd_self,palette_consistency"
+        "Reports have the scores (table sanity). Example: compare_twins vistory "
+        "--metrics csd_self,palette_consistency"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -61,6 +61,7 @@ class Command(ImportCommand):
         judged = [n for n, metric in chosen.items() if metric.info.queue == "judge"]
         with asking_for_command(row, judged) if judged else nullcontext():
             rows, failed, scores = sensitivities(row, chosen)
+        store(scores)
         self.stdout.write(
             "Of how many outputs the original is better than its twin, or worse:"
         )
@@ -81,8 +82,11 @@ class Command(ImportCommand):
 def _table(scores: list[TwinScore]) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(TwinScore._fields)
-    writer.writerows([*map(defused, score[:4]), *score[4:]] for score in scores)
+    writer.writerow(("story", "method", "twin", "metric", "score", "original"))
+    for one in scores:
+        names = (one.twin.story.key, one.twin.method.name, one.twin.degradation)
+        cells = [defused(name) for name in (*names, one.metric)]
+        writer.writerow([*cells, one.value, one.original])
     return text.getvalue()
 
 

@@ -1,0 +1,98 @@
+"""A report says what metrics do not see of outputs that were made worse on purpose."""
+
+import pandas as pd
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotate.models import Report
+from annotate.reports import building
+from evalcore.models import MetricScore, Output, TwinScore
+from evalcore.scoring import metric_runs
+from evalcore.twins import twin_outputs
+from tests.factories import make_benchmark, make_study
+from tests.people import answer_everything, rob
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+METRICS = ["palette_consistency", "sharpness"]
+
+
+@pytest.fixture
+def study():
+    """A study of half of the benchmark's methods, whose outputs all have twins."""
+    benchmark = make_benchmark(stories=6, shots=2)
+    row = make_study(benchmark=benchmark)
+    row.units.filter(output_a__method__name="Cedar").delete()
+    answer_everything(row)
+    metric_runs.run(metric_runs.queue_run(benchmark, METRICS).pk)
+    for output in Output.objects.filter(story__benchmark=benchmark):
+        twin_outputs.make_twin(output, "blurred", 1)
+        twin_outputs.make_twin(output, "repeated_shot", 1)
+    return row
+
+
+def compare_twins(metrics=METRICS):
+    call_command("compare_twins", "woods", metrics=",".join(metrics))
+
+
+def built(study, **options):
+    row = Report.objects.create(study=study, options={"resamples": 0} | options)
+    return building.build_report(row.pk)
+
+
+def sanity(report):
+    assert report.state == "done", report.error
+    path = building.folder(report) / "tables" / "sanity.csv"
+    if not path.exists():
+        return {}
+    rows = pd.read_csv(path).to_dict("records")
+    return {(r["metric"], r["twin"]): (r["n_missed"], r["n"]) for r in rows}
+
+
+def test_scored_twins_are_in_the_report_and_warned_of(study):
+    before = built(study)
+    assert sanity(before) == {}
+    compare_twins()
+    after = built(study)
+    found = sanity(after)
+    # Twelve outputs are judged, of eighteen that have twins.
+    assert found["sharpness", "blurred"] == (0, 12)
+    assert found["palette_consistency", "repeated_shot"] == (12, 12)
+    page = rob(study).get(reverse("report-page", args=[study.slug, after.pk]))
+    assert "prefers repeated shots in 12 of 12 outputs" in page.content.decode()
+    verdicts = pd.read_csv(building.folder(after) / "tables" / "verdicts.csv")
+    worst = verdicts.set_index("metric")["twins"]
+    assert set(worst["palette_consistency"]) == {"repeated_shot"}
+    again = building.build_again(before, user=None)
+    assert sanity(building.build_report(again.pk)) == {}
+
+
+def test_only_metrics_of_the_report_are_held_against_twins(study):
+    compare_twins([*METRICS, "colourfulness"])
+    assert {metric for metric, _twin in sanity(built(study))} == {*METRICS}
+    assert {m for m, _ in sanity(built(study, metrics=["sharpness"]))} == {"sharpness"}
+
+
+def test_another_version_of_a_metric_is_another_program(study):
+    compare_twins()
+    TwinScore.objects.filter(metric="sharpness").update(metric_version="0")
+    assert {m for m, _twin in sanity(built(study))} == {"palette_consistency"}
+    for score in MetricScore.objects.filter(metric="sharpness"):
+        score.pk, score.metric_version = None, "0"
+        score.save()
+    assert {m for m, _twin in sanity(built(study))} == {
+        "palette_consistency",
+        "sharpness (0, numpy)",
+    }
+
+
+def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study):
+    compare_twins()
+    stored = TwinScore.objects.count()
+    assert stored == 18 * 2 * 2
+    compare_twins()
+    assert TwinScore.objects.count() == stored
+    output = Output.objects.first()
+    twin_outputs.forget_twins(output)
+    assert TwinScore.objects.count() == stored - 4
