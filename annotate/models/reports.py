@@ -16,12 +16,13 @@ from annotate.models.users import account_if_known
 
 
 class Report(models.Model):
-    """One alignment report of a study: what was asked for, and where it lies.
+    """One report of a study: what was asked for, and where it lies.
 
     It sees the answers through `view` as of the event `as_of`, so that it can be built
     again. Reports from before there were views have no event, and one that waits for
     scores gets it when it is built. The files stand in
-    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis align` writes.
+    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis` writes; `command`
+    is its subcommand, and `options` hold what that takes.
     """
 
     class State(models.TextChoices):
@@ -29,6 +30,12 @@ class Report(models.Model):
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
+
+    class Command(models.TextChoices):
+        ALIGN = "align", _("Agreement of metrics with people")
+        POWER = "power", _("What a larger study would show")
+        SUBSET = "subset", _("Whether fewer stories are enough")
+        STABILITY = "stability", _("How stable a judge is")
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="reports")
     view = models.ForeignKey(
@@ -40,6 +47,9 @@ class Report(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     waits = models.BooleanField(
         default=False, help_text="Built, as of then, when no scores are being computed."
+    )
+    command = models.CharField(
+        max_length=10, choices=Command.choices, default=Command.ALIGN
     )
     options = models.JSONField(default=dict, blank=True)
     inputs = models.JSONField(
@@ -60,7 +70,11 @@ class Report(models.Model):
             models.CheckConstraint(
                 condition=Q(state__in=["queued", "running", "done", "failed"]),
                 name="report_state_known",
-            )
+            ),
+            models.CheckConstraint(
+                condition=Q(command__in=["align", "power", "subset", "stability"]),
+                name="report_command_known",
+            ),
         ]
 
     def save(self, *args: Any, **kwargs: Any) -> None:
@@ -72,6 +86,10 @@ class Report(models.Model):
                 study=self.study, kind=Event.Kind.REPORT_ASKED, user=self.created_by
             )
         super().save(*args, **kwargs)
+
+    @property
+    def is_plan(self) -> bool:
+        return self.command != self.Command.ALIGN
 
     @property
     def resamples(self) -> int:
@@ -90,6 +108,6 @@ class Report(models.Model):
             f"{name.replace('_', '-')} "
             + (listed(value) if isinstance(value, tuple) else str(value))
             for name, value in given.items()
-            if name != "resamples" and value != usual[name]
+            if name != "resamples" and value != usual.get(name, "")
         ]
         return choices + [f"{name} of its own" for name in self.inputs]

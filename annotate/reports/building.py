@@ -4,11 +4,10 @@ import json
 import logging
 import os
 import shlex
-from collections.abc import Iterable
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
@@ -19,25 +18,19 @@ from django.utils import timezone, translation
 
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
+from analysis.commands.defaults import drawn, title
 from analysis.options import AlignOptions, Progress, silent
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
 from annotate.reports import downloads, omissions, study_tables
-from annotate.reports.declarations import (
-    Files,
-    as_files,
-    declarations,
-    keep,
-    kept_name,
-)
+from annotate.reports.declarations import Files, as_files, keep, kept_name
+from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
 from evalcore.metrics import registry
 from evalcore.serving.heartbeats import Heartbeat
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from analysis.report.titles import Titles
 
 logger = logging.getLogger(__name__)
@@ -51,10 +44,6 @@ NOT_OF_PAPERS = {
 }
 
 
-class ReportError(ValueError):
-    """The study cannot be analysed yet; the message says why."""
-
-
 def as_stored(options: AlignOptions) -> dict[str, Any]:
     """Return what was asked for, as it is stored with a report.
 
@@ -65,12 +54,17 @@ def as_stored(options: AlignOptions) -> dict[str, Any]:
     return stored
 
 
-def from_stored(stored: dict[str, Any]) -> AlignOptions:
-    """Return the options of a stored report; what it does not name is the default."""
-    options: dict[str, Any] = {
+def from_stored(stored: dict[str, Any]) -> tuple[AlignOptions, dict[str, Any]]:
+    """Return the options of a stored report, and what its command takes beside them.
+
+    What it does not name is the default.
+    """
+    known = {one.name for one in fields(AlignOptions)}
+    given: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
     }
-    return AlignOptions(**options)
+    options = AlignOptions(**{k: v for k, v in given.items() if k in known})
+    return options, {k: v for k, v in given.items() if k not in known}
 
 
 def write_study_report(
@@ -80,6 +74,8 @@ def write_study_report(
     options: AlignOptions,
     out: Path,
     view: str = MAIN,
+    command: str = Report.Command.ALIGN,
+    further: Mapping[str, Any] = MappingProxyType({}),
     files: Files = MappingProxyType({}),
     images: str = "",
     progress: Progress = silent,
@@ -87,49 +83,42 @@ def write_study_report(
     """Analyse a study and write the report into a folder; return the page.
 
     Answers are seen through `view` as of `moment`: the same two give the same tables,
-    whatever happens to the study in between. `files` are as of `declarations`, `images`
-    as of `write_report`.
+    whatever happens to the study in between. `command`, `further` and `files` are as of
+    `analyse`, `images` as of `write_report`.
 
     Raises
     ------
     ReportError
-        Nothing was submitted yet, or no metric has a score.
+        Nothing was submitted yet, or what the command needs is not there.
     """
     date = report_date(
         _newest(study, moment)
     )  # before scipy, which reads the variable, too
-    from analysis.commands.alignment import align
     from analysis.printing import counted
     from analysis.report.writing import run_table, write_report
 
     progress("reading")
-    answers, scores = _tables(study, view, moment)
+    data = _data(study, view, moment)
     options = replace(options, scales=study_tables.scales(study))
-    tags = study_tables.tags_frame(study)
-    twins = study_tables.twins_frame(study, as_of=moment)
-    declared = declarations(study, files, {**answers, "scores": scores}, tags, options)
-    analysis = align(
-        **answers,
-        scores=scores,
-        options=options,
-        tags=tags,
-        composites=declared.composites,
-        hypotheses=declared.hypotheses,
-        twins=twins,
-        progress=progress,
-    )
+    further = {**FURTHER[command], **further}
+    found = analyse(command, data, options, further, files, progress)
+    metrics = data.metrics if options.metrics is None else list(options.metrics)
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         options,
-        hashes=_hashes(study, view, moment) | dict(declared.hashes) | _of_twins(twins),
+        hashes=_hashes(study, view, moment) | dict(found.hashes),
         date=date,
-        command=_command(study, options, view, moment, files),
-        resample_default="stories+methods",
-        source={"view": view, "as of": f"event {moment.event}, {at}"},
+        command=_command(study, command, options, further, view, moment, files),
+        resample_default=drawn(command),
+        source={
+            "view": view,
+            "as of": f"event {moment.event}, {at}",
+            **{name: _text(value) for name, value in further.items()},
+        },
     )
     notes = [
-        *declared.notes,
-        *_about_metrics(scores["metric"].unique()),
+        *found.notes,
+        *_about_metrics(metrics),
         *omissions.notes(study, moment),
     ]
     people = {slot.annotator for slot in moment.submitted.values()}
@@ -138,34 +127,32 @@ def write_study_report(
     if simulated:
         said = f"The answers of {counted(simulated, 'annotator')} come from a program."
         notes = [said, *notes]
-    analysis = replace(analysis, notes=(*notes, *analysis.notes))
+    analysis = replace(found.analysis, notes=(*notes, *found.analysis.notes))
     progress("writing")
     page = write_report(
         analysis,
         out=out,
-        title=study.title,
+        title=study.title if command == Report.Command.ALIGN else title(command),
         run=run,
         images=images,
-        titles=_titles(study, scores["metric"].unique(), options.language),
+        titles=_titles(study, metrics, options.language),
     )
     keep(files, out)
     return page
 
 
-def _tables(study: Study, view: str, moment: Moment) -> tuple[dict[str, Any], Any]:
-    """Return each table of answers by its name, and that of scores."""
+def _data(study: Study, view: str, moment: Moment) -> StudyData:
+    """Return the tables of a study; its scores where there are any."""
     if not moment.submitted:
         raise ReportError("Nobody has submitted an answer yet.")
-    if next(study_tables.score_rows(study, as_of=moment), None) is None:
-        raise ReportError(
-            "No metric has a score for this study's outputs: compute or import some."
-        )
-    scores = study_tables.scores_frame(study, as_of=moment)
+    scores = None
+    if next(study_tables.score_rows(study, as_of=moment), None) is not None:
+        scores = study_tables.scores_frame(study, as_of=moment)
     answers = {
         table: study_tables.answers_frame(study, table, view=view, as_of=moment)
         for table in answer_tables(study)
     }
-    return answers, scores
+    return StudyData(study, moment, answers, scores, study_tables.tags_frame(study))
 
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
@@ -203,14 +190,6 @@ def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
     }
 
 
-def _of_twins(twins: "pd.DataFrame | None") -> dict[str, str]:
-    """Return the hash of the scores of degraded twins, where there are any."""
-    if twins is None:
-        return {}
-    text = twins.to_csv(index=False, lineterminator="\n")
-    return {"scores of twins": sha256(text.encode()).hexdigest()}
-
-
 def _newest(study: Study, moment: Moment) -> float | None:
     """Return when the last answer of the moment was submitted."""
     slots = Slot.objects.filter(study=study, submitted_at__isnull=False)
@@ -222,19 +201,31 @@ def _newest(study: Study, moment: Moment) -> float | None:
 
 
 def _command(
-    study: Study, options: AlignOptions, view: str, moment: Moment, files: Files
+    study: Study,
+    command: str,
+    options: AlignOptions,
+    further: Mapping[str, Any],
+    view: str,
+    moment: Moment,
+    files: Files,
 ) -> str:
     """Return the command that writes the same report again, inside its folder."""
     parts = ["python", "manage.py", "report", study.slug, "--out", "DIR"]
     parts += ["--view", view, "--as-of", str(moment.event)]
-    usual = as_stored(AlignOptions())
-    for name, value in as_stored(options).items():
+    usual = {**as_stored(AlignOptions()), **FURTHER[command]}
+    if command != Report.Command.ALIGN:
+        parts += ["--kind", command]
+    for name, value in {**as_stored(options), **further}.items():
         if value != usual[name]:
-            text = join_names(value) if isinstance(value, tuple) else str(value)
-            parts += [f"--{name.replace('_', '-')}", text]
+            parts += [f"--{name.replace('_', '-')}", _text(value)]
     for name, path in files.items():
         parts += [f"--{name}", kept_name(name, path)]
     return shlex.join(parts)
+
+
+def _text(value: object) -> str:
+    """Write the value of an option as the command line takes it."""
+    return join_names(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 def folder(report: Report) -> Path:
@@ -273,11 +264,14 @@ def build_report(report_id: int) -> Report:
             Heartbeat(f"report {report_id}", partial(_sign, report_id)),
             as_files(report.inputs) as files,
         ):
+            options, further = from_stored(report.options)
             write_study_report(
                 report.study,
                 moment=_moment(report),
                 view=report.view.key,
-                options=from_stored(report.options),
+                options=options,
+                command=report.command,
+                further=further,
                 out=folder(report),
                 files=files,
                 progress=tell,
@@ -310,6 +304,7 @@ def build_again(report: Report, *, user: User) -> Report:
         study=report.study,
         view=report.view,
         as_of=report.as_of,
+        command=report.command,
         options=report.options,
         inputs=report.inputs,
         created_by=user,

@@ -1,4 +1,4 @@
-"""The part of a report's form that says what is covered, and what is declared for it.
+"""The part of a report's form that says what is declared.
 
 Untouched it stands for the study's own declarations, whatever these are when the report
 is built; what is changed is stored as the texts of the files that the command takes.
@@ -19,9 +19,10 @@ from analysis.rankings.composite_weights import (
     composites_of,
 )
 from annotate.models import Study
-from annotate.reports import study_scores, study_tables
+from annotate.reports import study_tables
+from annotate.reports.covered_form import CoveredForm
 from annotate.reports.declarations import own_composites
-from annotate.reports.name_fields import NameField, NamesField
+from annotate.reports.name_fields import NameField
 from annotate.studies.study_writing import composites_data, write_data
 
 LARGEST_FILE = 200_000
@@ -36,20 +37,9 @@ def _not_too_large(file: UploadedFile) -> None:
         raise forms.ValidationError(_("This file is too large."))
 
 
-class DeclarationForm(forms.Form):
-    """Questions and metrics, the metric declared for each question, composites."""
+class DeclarationForm(CoveredForm):
+    """The metric declared for each question, and composites."""
 
-    fields: dict[str, Any]  # of several classes, each with attributes of its own
-    data: Any
-
-    questions = NamesField(
-        label=_("Questions"),
-        error_messages={"required": _("Choose at least one question.")},
-    )
-    metrics = NamesField(
-        label=_("Metrics"),
-        error_messages={"required": _("Choose at least one metric.")},
-    )
     composites = forms.CharField(
         label=_("Composites, as in a study file"),
         required=False,
@@ -65,27 +55,21 @@ class DeclarationForm(forms.Form):
     )
 
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.study = study
+        super().__init__(*args, study=study, **kwargs)
         self.own = self.made = own_composites(study)
-        self.asked = {one.key: one for one in study.questions.all()}
-        self.fields["questions"].offer(
-            (key, str(one.full_title)) for key, one in self.asked.items()
-        )
-        names = study_scores.metric_names(study)
-        self.fields["metrics"].offer((name, name) for name in names)
         example = ", ".join(f"{key}: 1" for key in self.asked)
         self.fields["composites"].widget.attrs["placeholder"] = (
             f"composites:\n  overall: {{over: questions, weights: {{{example}}}}}"
         )
         if self.own:
             self.fields["composites"].initial = write_data(composites_data(self.own))
-        for number, (name, field) in enumerate(self._declared_fields(names).items()):
+        for number, (name, field) in enumerate(self._declared_fields().items()):
             field.widget.attrs["id"] = f"id_{DECLARED}{number}"
             self.fields[DECLARED + name] = field
 
-    def _declared_fields(self, metrics: list[str]) -> dict[str, NameField]:
+    def _declared_fields(self) -> dict[str, NameField]:
         """Return a field for each question, and each composite of questions."""
+        metrics = self.fields["metrics"].names
         made = {over: _names(self.own, over) for over in ("questions", "metrics")}
         found = {}
         for name in (*self.asked, *made["questions"]):
@@ -116,8 +100,7 @@ class DeclarationForm(forms.Form):
         data = super().clean() or self.cleaned_data
         if {"questions", "metrics", "composites"} <= {*data}:
             self.made = self._composites(data)
-            if not self.has_error("composites"):
-                self._check_declared(data)
+            self._check_declared(data)
         return data
 
     def inputs(self) -> dict[str, str]:
@@ -150,7 +133,7 @@ class DeclarationForm(forms.Form):
                 )
         except InputError as error:
             self.add_error("composites", error.lines())
-            return ()
+            return self.own
         return found
 
     def _read(self, file: UploadedFile) -> tuple[str, bytes]:

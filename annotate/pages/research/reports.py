@@ -31,6 +31,7 @@ from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import render_page, study_page
 from annotate.reports import building, comparison, disagreements, downloads, omissions
 from annotate.reports.forms import ReportForm
+from annotate.reports.plan_forms import FORMS
 from annotate.reports.tasks import build_report
 
 logger = logging.getLogger(__name__)
@@ -98,7 +99,10 @@ def _list(study: Study) -> dict[str, object]:
     return {
         "reports": reports,
         "at_work": any(report.state in unfinished for report in reports),
-        "n_finished": sum(report.state == Report.State.DONE for report in reports),
+        "n_comparable": sum(
+            report.state == Report.State.DONE and not report.is_plan
+            for report in reports
+        ),
     }
 
 
@@ -112,6 +116,7 @@ def _list_page(
         status,
         **_list(study),
         form=form,
+        plans=[(one.value, one.label) for one in Report.Command if one.value in FORMS],
         missing=omissions.missing_now(study),
         address=reverse("report-list", args=[study.slug]),
     )
@@ -136,6 +141,30 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
         waits=request.POST.get("when") == "computed",
         options=building.as_stored(form.options()),
         inputs=form.inputs(),
+    )
+    return _queued(report)
+
+
+@study_page("GET", "HEAD", "POST")
+def report_plan(request: UserRequest, study: Study, command: str) -> HttpResponse:
+    """Ask for a plan, and queue it."""
+    form = FORMS[command](request.POST or None, study=study)
+    if not form.is_valid():
+        return render_page(
+            request,
+            study,
+            "reports/plan.html",
+            422 if form.is_bound else 200,
+            form=form,
+            command=command,
+            title=Report.Command(command).label,
+        )
+    report = Report.objects.create(
+        study=study,
+        created_by=request.user,
+        view=form.cleaned_data["view"],
+        command=command,
+        options=building.as_stored(form.options()) | form.further(),
     )
     return _queued(report)
 
@@ -213,7 +242,7 @@ def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpRes
 @study_page()
 def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     """Show what differs between two reports, the last two unless others are named."""
-    done = study.reports.filter(state=Report.State.DONE)
+    done = study.reports.filter(state=Report.State.DONE, command=Report.Command.ALIGN)
     finished = list(done.select_related("view"))
     context: dict[str, Any] = {"finished": finished}
     if len(finished) > 1:

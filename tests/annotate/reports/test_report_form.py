@@ -84,6 +84,8 @@ def test_a_report_covers_the_questions_and_metrics_that_were_ticked(study):
         "character",
         "sharpness, shots_present",
     )
+    content = (building.folder(report) / "report.json").read_text()
+    assert "before it is believed: sharpness, shots_present." in content
     assert "--questions character --metrics sharpness,shots_present" in run["command"]
     listed = rob(study).get(reverse("report-list", args=[study.slug]))
     assert "metrics sharpness, shots_present" in listed.content.decode()

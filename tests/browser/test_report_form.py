@@ -1,0 +1,102 @@
+"""The forms of reports by mouse and by finger: what is covered, declared, planned."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotate.models import Report, StudyMember, User
+from annotate.reports import building
+from evalcore.scoring import metric_runs
+from tests.browser.accessibility import violations
+from tests.browser.hands import Finger, Mouse
+from tests.factories import make_study
+from tests.people import answer_everything
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+METRICS = [
+    "colourfulness",
+    "palette_consistency",
+    "sharpness",
+    "shots_present",
+]
+
+
+@pytest.fixture
+def study():
+    """A study whose form has so many metrics that they are found by letters."""
+    row = make_study()
+    answer_everything(row)
+    run = metric_runs.run(metric_runs.queue_run(row.benchmark, METRICS).pk)
+    for score in run.scores.filter(metric="sharpness"):
+        for number in range(4):
+            score.pk, score.metric = None, f"other_{number}"
+            score.save()
+    question = row.questions.get(key="character")
+    question.metric = "sharpness"
+    question.save()
+    return row
+
+
+def log_in(page, live_server, study):
+    user = User.objects.create_user("rob", password="not-a-secret")
+    StudyMember.objects.create(study=study, user=user, role="researcher")
+    page.goto(live_server.url + reverse("login"))
+    page.fill("input[name=username]", "rob")
+    page.fill("input[name=password]", "not-a-secret")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/studies/")
+    page.goto(live_server.url + reverse("report-list", args=[study.slug]))
+
+
+@pytest.mark.page_errors("422 .*/reports/new/")
+@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+def test_what_is_ticked_and_declared_is_in_the_report(
+    chromium, live_server, study, hand
+):
+    with hand.page(chromium) as page:
+        log_in(page, live_server, study)
+        form = page.locator("form.card")
+        hand.press(form.locator("summary", has_text="2 questions and 8 metrics"))
+        metrics = form.locator("fieldset", has_text="palette_consistency")
+        hand.press(metrics.get_by_role("button", name="Untick all shown"))
+        metrics.get_by_label("Find").fill("SHAR")
+        page.keyboard.press("Enter")  # finds, and builds nothing
+        expect(metrics.locator("label:visible input[type=checkbox]")).to_have_count(1)
+        metrics.get_by_label("Find").fill("shots")
+        hand.press(metrics.get_by_role("button", name="Tick all shown", exact=True))
+        hand.press(form.get_by_role("button", name="Build"))
+        told = "sharpness is not among the metrics ticked: tick it, or choose another"
+        error = page.locator(".error", has_text=told)
+        expect(error).to_be_visible()
+        hand.press(form.locator("summary", has_text="2 questions and 8 metrics"))
+        hand.press(form.get_by_role("checkbox", name="sharpness"))
+        form.get_by_label("Aesthetics").last.select_option("shots_present")
+        assert (
+            page.evaluate("document.documentElement.scrollWidth")
+            <= page.viewport_size["width"]
+        )
+        assert violations(page) == []
+        hand.press(form.get_by_role("button", name="Build"))
+        page.wait_for_url("**/reports/")
+    report = building.build_report(Report.objects.get().pk)
+    assert report.state == "done", report.error
+    assert report.options["metrics"] == ["sharpness", "shots_present"]
+    assert report.inputs["hypotheses"].splitlines()[1:] == [
+        "character,sharpness",
+        "aesthetics,shots_present",
+    ]
+
+
+@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+def test_a_plan_is_asked_for_from_the_page_of_reports(
+    chromium, live_server, study, hand
+):
+    with hand.page(chromium) as page:
+        log_in(page, live_server, study)
+        hand.press(page.get_by_role("link", name="What a larger study would show"))
+        page.fill("input[name=target]", "0.2")
+        hand.press(page.get_by_role("button", name="Build"))
+        expect(page.locator("#reports")).to_contain_text("target 0.2")
+    report = Report.objects.get()
+    assert (report.command, report.options["target"]) == ("power", 0.2)
