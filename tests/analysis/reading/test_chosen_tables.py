@@ -55,6 +55,8 @@ def assert_same(found, expected):
     assert found.tables.keys() == expected.tables.keys()
     for name, frame in expected.tables.items():
         assert found.tables[name].to_csv() == frame.to_csv(), name
+    remarks = [note for note in found.notes if not note.startswith("Left out as asked")]
+    assert remarks == list(expected.notes)
 
 
 def test_an_alignment_is_that_of_the_rows_which_were_asked_for():

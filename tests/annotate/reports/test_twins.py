@@ -94,5 +94,10 @@ def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study):
     compare_twins()
     assert TwinScore.objects.count() == stored
     output = Output.objects.first()
+    # A twin that people are shown stays, its scores do not.
+    shown = Output.twins.filter(twin_of=output).first()
+    unit = study.units.get(output_a=output)
+    study.units.filter(pk=unit.pk).update(output_a=shown)
     twin_outputs.forget_twins(output)
+    assert list(Output.twins.filter(twin_of=output)) == [shown]
     assert TwinScore.objects.count() == stored - 4
