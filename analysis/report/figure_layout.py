@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping
 
-import numpy as np
 import pandas as pd
 
 from analysis.hypotheses import declared
 from analysis.reading.scores import BASELINES
 from analysis.report.language import listed, say, texts
-from analysis.results import Array
 
 COEFFICIENT_NAMES = texts(
     {
@@ -38,14 +36,6 @@ WAYS = texts(
 SCATTER_METRICS = 6
 # With more plots than this only the best metric of each question is drawn.
 MOST_SCATTERS = 24
-# With more points than this only those that tell most have a name.
-MOST_LABELS = 12
-FEW_LABELS = 6
-# Points this near to one another, in shares of the plot, would share a label's room.
-NEAR = (0.35, 0.12)
-MOST_NEAR = 3
-# Labels of points in this share of a plot's width stand towards its middle.
-EDGE = 0.25
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
@@ -123,52 +113,6 @@ def drawn_metrics(
     first = [m for m in metrics if m in declared(hypotheses, question)]
     chosen = list(dict.fromkeys([*first, *metrics]))[:most]
     return [m for m in metrics if m in chosen]
-
-
-def label_places(part: pd.DataFrame) -> list[str]:
-    """Put each label away from the nearest other point, and inside the plot."""
-    x, y = _unit_square(part)
-    places = []
-    for i in range(len(part)):
-        away = (x - x[i]) ** 2 + (y - y[i]) ** 2
-        away[i] = np.inf
-        nearest = away.argmin()
-        above = (y[nearest], nearest) > (y[i], i)
-        side = "right" if x[i] < EDGE else "left" if x[i] > 1 - EDGE else "center"
-        places.append(f"{'bottom' if above else 'top'} {side}")
-    return places
-
-
-def labelled_points(part: pd.DataFrame) -> list[str]:
-    """Return the name of each point, empty for those that go without.
-
-    Of many, those stand out that people rank highest and lowest, and those where people
-    and metric differ most in rank.
-    """
-    names = [str(name) for name in part["method"]]
-    if len(part) <= MOST_LABELS:
-        return names
-    people, metric = part["human"].rank(), part["score"].rank()
-    if not part["higher_is_better"].all():
-        metric = -metric
-    apart = (people - people.mean() - metric + metric.mean()).abs()
-    chosen = {int(people.argmax()), int(people.argmin())}
-    x, y = _unit_square(part)
-    near = (abs(x[:, None] - x) < NEAR[0]) & (abs(y[:, None] - y) < NEAR[1])
-    # A name where many points stand would cover them: such points go without.
-    lonely = near.sum(axis=1) <= MOST_NEAR
-    for i in map(int, np.argsort(-apart.to_numpy(), kind="stable")):
-        if len(chosen) < FEW_LABELS and lonely[i] and not near[i, list(chosen)].any():
-            chosen.add(i)
-    return [name if i in chosen else "" for i, name in enumerate(names)]
-
-
-def _unit_square(part: pd.DataFrame) -> tuple[Array, Array]:
-    """Return scores and people's values, each from 0 to 1."""
-    points = part[["score", "human"]].to_numpy(float)
-    spread = np.ptp(points, axis=0)
-    points = (points - points.min(axis=0)) / np.where(spread > 0, spread, 1.0)
-    return points[:, 0], points[:, 1]
 
 
 def of_ratings(pairwise: pd.DataFrame | None, question: str) -> pd.DataFrame | None:

@@ -11,6 +11,7 @@ import pandas as pd
 from plotly.offline import get_plotlyjs
 
 from analysis.report import (
+    plots_cells,
     plots_methods,
     plots_metrics,
     plots_pairs,
@@ -31,6 +32,7 @@ DRAWN: Drawings = (
     (plots_metrics.forests, "correlations", "agreement", "hypotheses"),
     (plots_metrics.metric_matrix, "correlations"),
     (plots_metrics.rank_flips, "correlations", "pairwise_accuracy"),
+    (plots_cells.outputs, CELLS, "correlations", "method_means", "hypotheses"),
     (plots_scatter.scatters, CELLS, "correlations", "method_means", "hypotheses"),
     (plots_pairs.pair_dots, "pairwise_accuracy"),
     (plots_pairs.human_pair_dots, "human_pairs"),

@@ -3,12 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.report.figure_layout import (
-    MOST_SCATTERS,
-    drawn_metrics,
-    label_places,
-    labelled_points,
-)
+from analysis.report.figure_layout import MOST_SCATTERS, drawn_metrics
 from analysis.report.figure_parts import (
     PALETTE,
     Figure,
@@ -20,7 +15,11 @@ from analysis.report.figure_parts import (
     short,
     values,
 )
+from analysis.report.label_places import in_shares, placed_labels, telling_order
 from analysis.report.language import headed, listed, say
+from analysis.results import Array
+
+LONGEST_LABEL = 18
 
 
 def scatters(
@@ -106,18 +105,33 @@ def _scatters(
 
 
 def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:
-    part = part.reset_index(drop=True)
-    axis = metric
-    if not part["higher_is_better"].all():
-        axis = say("{metric} (lower is better)", metric=metric)
-    names = labelled_points(part)
+    ends = part[["human", "low", "high"]].agg(["min", "max"]).to_numpy(float)
+    around = np.column_stack(
+        [part["score"].agg(["min", "max"]), [np.nanmin(ends), np.nanmax(ends)]]
+    )
+    return Panel(title, 300, [method_trace(part, around)], scatter_layout(metric, part))
+
+
+def method_trace(part: pd.DataFrame, around: Array) -> Trace:
+    """Return the methods as points, with as many names as stand clear of one another.
+
+    Parameters
+    ----------
+    part
+        Rows of `method_points` of one question and metric.
+    around
+        Shape (n, 2): what the plot holds, by score and people's values.
+    """
+    points = in_shares(part[["score", "human"]].to_numpy(float), around)
+    names = [short(name, LONGEST_LABEL) for name in part["method"]]
+    labels = placed_labels(points, names, telling_order(part))
     trace: Trace = {
         "type": "scatter",
         "mode": "markers+text",
         "x": values(part["score"]),
         "y": values(part["human"]),
-        "text": [short(name, 18) if name else "" for name in names],
-        "textposition": label_places(part),
+        "text": [text for text, _place in labels],
+        "textposition": [place for _text, place in labels],
         "textfont": {"size": 10},
         "cliponaxis": False,
         "marker": {"size": 8, "color": PALETTE[0]},
@@ -132,7 +146,15 @@ def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:
     if part["low"].notna().any():
         bars = error_bars(part, "human")
         trace["error_y"] = bars | {"color": PALETTE[0], "thickness": 1}
-    layout = {
+    return trace
+
+
+def scatter_layout(metric: str, part: pd.DataFrame) -> Trace:
+    """Return the axes of people's values by a metric's scores."""
+    axis = metric
+    if not part["higher_is_better"].all():
+        axis = say("{metric} (lower is better)", metric=metric)
+    return {
         "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
         "yaxis": {
             "title": {"text": say("people")},
@@ -141,4 +163,3 @@ def _scatter(title: str, part: pd.DataFrame, metric: str) -> Panel:
         },
         "showlegend": False,
     }
-    return Panel(title, 300, [trace], layout)

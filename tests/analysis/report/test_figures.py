@@ -8,12 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure_layout import (
-    MOST_SCATTERS,
-    label_places,
-    labelled_points,
-    metric_ranks,
-)
+from analysis.report.figure_layout import MOST_SCATTERS, metric_ranks
 from analysis.report.figure_parts import (
     MOST_ROWS,
     dot_panel,
@@ -633,36 +628,6 @@ def test_intervals_of_people_stand_only_where_the_means_are_the_same():
     (found,) = scatters(cells, None, means)
     bars = drawn(found)["data"][0]["error_y"]
     assert (bars["array"], bars["arrayminus"]) == ([0.5, 0], [0.5, 0])
-
-
-def test_labels_stand_away_from_the_nearest_point_and_inside_the_plot():
-    part = pd.DataFrame(
-        {"score": [0.0, 0.5, 0.52, 1.0], "human": [0.0, 0.5, 0.55, 1.0]}
-    )
-    assert label_places(part) == [
-        "bottom right",
-        "bottom center",
-        "top center",
-        "top left",
-    ]
-    same = pd.DataFrame({"score": [1.0, 1.0], "human": [2.0, 2.0]})
-    assert [place.split()[0] for place in label_places(same)] == ["bottom", "top"]
-
-
-def test_of_many_points_the_ends_and_the_odd_ones_have_names():
-    n = 20
-    part = pd.DataFrame(
-        {
-            "method": [f"m{i}" for i in range(n)],
-            "score": np.arange(n, dtype=float),
-            "human": np.arange(n, dtype=float),
-            "higher_is_better": True,
-        }
-    )
-    part.loc[5, "score"] = 30.0
-    names = [name for name in labelled_points(part) if name]
-    assert {"m0", "m19", "m5"} <= set(names)
-    assert len(names) <= 6
 
 
 # Size ---------------------------------------------------------------------------------

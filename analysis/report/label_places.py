@@ -1,0 +1,105 @@
+"""Names beside points: as many as stand clear of one another and of every point."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.results import Array
+
+# A plot on a page with several, and the letters in it, in pixels.
+PLOT = np.array((270.0, 230.0))
+LETTER, WIDE_LETTER, LINE, MARK = 5.8, 10.5, 12.0, 5.0
+# How near a name may come to other points, and how far it may reach beyond the plot.
+CLEAR, BEYOND = 4.0, 8.0
+# From here on letters are as wide as Chinese ones.
+FIRST_WIDE = 0x2E80
+# Where a name may stand, the most readable place first: to the right of its point (1),
+# to the left (-1) or over its middle (0); above (1), below (-1) or beside it (0).
+PLACES = {
+    "middle right": (1, 0),
+    "middle left": (-1, 0),
+    "top center": (0, 1),
+    "bottom center": (0, -1),
+    "top right": (1, 1),
+    "bottom right": (1, -1),
+    "top left": (-1, 1),
+    "bottom left": (-1, -1),
+}
+Box = tuple[float, float, float, float]  # left, right, bottom, top
+
+
+def placed_labels(
+    points: Array, names: Sequence[str], order: Sequence[int]
+) -> list[tuple[str, str]]:
+    """Return for each point its name and where it stands; no name where none fits.
+
+    Parameters
+    ----------
+    points
+        Shape (n, 2): from the left and from below, in shares of the plot.
+    names
+        One a point.
+    order
+        The points by what their names tell, those first that should have one.
+
+    Examples
+    --------
+    >>> placed_labels(np.array([[0.5, 0.5], [0.6, 0.5]]), ["UNO", "Sora"], [0, 1])
+    [('UNO', 'middle left'), ('Sora', 'middle right')]
+    """
+    side = 2 * (MARK + CLEAR)
+    marks = [_box(point, (0, 0), side, side) for point in points * PLOT]
+    taken: list[Box] = []
+    found = [("", "middle right")] * len(names)
+    for i in order:
+        others = [*taken, *(mark for j, mark in enumerate(marks) if j != i)]
+        for place, box in _boxes(points[i] * PLOT, names[i]):
+            if _inside(box) and not any(_overlap(box, other) for other in others):
+                taken.append(box)
+                found[i] = names[i], place
+                break
+    return found
+
+
+def telling_order(part: pd.DataFrame) -> list[int]:
+    """Return points by what their names tell.
+
+    First those that people rank highest and lowest, then those where people and metric
+    differ most in rank. Columns human, score, higher_is_better.
+    """
+    people, metric = part["human"].rank(), part["score"].rank()
+    if not part["higher_is_better"].all():
+        metric = -metric
+    apart = (people - people.mean() - metric + metric.mean()).abs().to_numpy()
+    ends = [int(people.argmax()), int(people.argmin())]
+    return list(dict.fromkeys([*ends, *map(int, np.argsort(-apart, kind="stable"))]))
+
+
+def in_shares(points: Array, within: Array) -> Array:
+    """Return points as shares of a plot that holds all of `within`, and some room."""
+    low, high = within.min(axis=0), within.max(axis=0)
+    span = np.where(high > low, high - low, 1.0)
+    return np.asarray(0.06 + 0.88 * (points - low) / span)
+
+
+def _boxes(point: Array, name: str) -> Iterator[tuple[str, Box]]:
+    width = sum(WIDE_LETTER if ord(c) >= FIRST_WIDE else LETTER for c in name)
+    for place, side in PLACES.items():
+        yield place, _box(point, side, width, LINE)
+
+
+def _box(point: Array, side: tuple[int, int], width: float, height: float) -> Box:
+    x = point[0] + side[0] * (MARK + width / 2)
+    y = point[1] + side[1] * (MARK + height / 2)
+    return x - width / 2, x + width / 2, y - height / 2, y + height / 2
+
+
+def _inside(box: Box) -> bool:
+    (left, right, bottom, top), (width, height) = box, PLOT + BEYOND
+    return min(left, bottom) >= -BEYOND and right <= width and top <= height
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    across = one[0] < other[1] and other[0] < one[1]
+    return across and one[2] < other[3] and other[2] < one[3]

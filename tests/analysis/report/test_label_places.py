@@ -1,0 +1,94 @@
+"""Names stand beside their points, clear of other names and points, inside the plot."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.report.label_places import (
+    BEYOND,
+    LETTER,
+    LINE,
+    MARK,
+    PLOT,
+    in_shares,
+    placed_labels,
+    telling_order,
+)
+
+SHARE = st.floats(0.06, 0.94)
+SIDES = {"left": -1, "center": 0, "right": 1, "top": 1, "middle": 0, "bottom": -1}
+
+
+def boxes(points, labels):
+    """Return each drawn name's rectangle in pixels, as plotly draws it."""
+    found = {}
+    for i, (name, place) in enumerate(labels):
+        if name:
+            up, side = (SIDES[word] for word in place.split())
+            width = LETTER * len(name)
+            x, y = points[i] * PLOT
+            x, y = x + side * (MARK + width / 2), y + up * (MARK + LINE / 2)
+            found[i] = (x - width / 2, x + width / 2, y - LINE / 2, y + LINE / 2)
+    return found
+
+
+def meet(one, other):
+    return (
+        one[0] < other[1] - 1e-6
+        and other[0] < one[1] - 1e-6
+        and one[2] < other[3] - 1e-6
+        and other[2] < one[3] - 1e-6
+    )
+
+
+@given(st.lists(st.tuples(SHARE, SHARE), min_size=2, max_size=26, unique=True))
+def test_no_name_covers_another_or_a_point_and_none_leaves_the_plot(places):
+    points = np.array(places)
+    names = [f"method {i}" for i in range(len(points))]
+    labels = placed_labels(points, names, range(len(points)))
+    found = boxes(points, labels)
+    for one, other in itertools.combinations(found.values(), 2):
+        assert not meet(one, other)
+    for i, box in found.items():
+        for j, (x, y) in enumerate(points * PLOT):
+            if i != j:
+                assert not meet(box, (x - MARK, x + MARK, y - MARK, y + MARK))
+        assert box[0] >= -BEYOND - 1e-6
+        assert box[1] <= PLOT[0] + BEYOND + 1e-6
+        assert box[2] >= -BEYOND - 1e-6
+        assert box[3] <= PLOT[1] + BEYOND + 1e-6
+
+
+def test_who_comes_first_has_the_room():
+    points = np.array([[0.5, 0.5], [0.5, 0.52]])
+    names = ["a rather long name", "another long name"]
+    first, second = (
+        [text for text, _place in placed_labels(points, names, order)]
+        for order in ([0, 1], [1, 0])
+    )
+    assert first[0] == names[0]
+    assert second[1] == names[1]
+
+
+def test_chinese_names_take_more_room():
+    """Eight letters of 10.5 pixels go beyond the right edge, of 5.8 they do not."""
+    point = np.array([[0.72, 0.5]])
+    assert placed_labels(point, ["abcdefgh"], [0]) == [("abcdefgh", "middle right")]
+    chinese = "一二三四五六七八"
+    assert placed_labels(point, [chinese], [0]) == [(chinese, "middle left")]
+
+
+def test_ends_come_first_and_then_those_that_differ_most():
+    """Ranks of people 1 to 6; the metric puts the second lowest highest."""
+    part = pd.DataFrame({"human": range(6), "score": [0, 9, 1, 2, 3, 4]})
+    assert telling_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
+    falling = part.assign(higher_is_better=False, score=-part["score"])
+    assert telling_order(falling)[:3] == [5, 0, 1]
+
+
+def test_shares_leave_room_at_the_edges_and_equal_values_have_a_place():
+    around = np.array([[0.0, 2.0], [10.0, 2.0]])
+    assert np.allclose(in_shares(around, around), [[0.06, 0.06], [0.94, 0.06]])

@@ -1,0 +1,146 @@
+"""Outputs are drawn where the cells lie, each with its story and its method."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import plotly.graph_objects as go
+import pytest
+
+from analysis.report.figure_parts import MOST_PANELS, SYMBOLS
+from analysis.report.plots_cells import FEW, MOST_BINS, MOST_POINTS, OUTPUT, outputs
+
+
+def cells(n_stories, methods="AB", questions=("q",), metrics=("k",)):
+    """People's values from 1 to 5 in fifths, as means of five ratings are."""
+    draw = np.random.default_rng(1)
+    return pd.DataFrame(
+        [
+            (q, k, f"s{s}", m, draw.integers(5, 26) / 5, draw.normal(), True)
+            for q in questions
+            for k in metrics
+            for s in range(n_stories)
+            for m in methods
+        ],
+        columns=[
+            "question",
+            "metric",
+            "story",
+            "method",
+            "human",
+            "score",
+            "higher_is_better",
+        ],
+    )
+
+
+def drawn(frame, panel=0):
+    (figure,) = outputs(frame, None)
+    plot = json.loads(figure.panels[panel].plot)
+    go.Figure(plot)
+    return plot
+
+
+def found_outputs(plot):
+    """Return every output that is drawn by itself: story, method, score, people."""
+    return {
+        (story, trace["name"], x, y)
+        for trace in plot["data"]
+        if trace.get("meta") == OUTPUT
+        for story, x, y in zip(trace["text"], trace["x"], trace["y"], strict=True)
+    }
+
+
+def in_digits(x):
+    return float(f"{x:.5g}")
+
+
+def test_each_cell_is_a_point_with_its_story_and_method():
+    frame = cells(20)
+    expected = {
+        (row.story, row.method, in_digits(row.score), in_digits(row.human))
+        for row in frame.itertuples()
+    }
+    assert found_outputs(drawn(frame)) == expected
+    assert len(expected) == 40
+
+
+def test_means_stand_over_the_outputs_with_the_mark_of_their_method():
+    frame = cells(20)
+    *points, means = drawn(frame)["data"]
+    expected = frame.groupby("method")[["score", "human"]].mean()
+    assert means["x"] == [in_digits(x) for x in expected["score"]]
+    assert means["y"] == [in_digits(y) for y in expected["human"]]
+    for i, trace in enumerate(points):
+        assert trace["marker"]["symbol"] == means["marker"]["symbol"][i]
+        assert trace["marker"]["color"] == means["marker"]["color"][i]
+    assert len(set(means["marker"]["symbol"])) == 2
+
+
+def test_methods_that_are_more_than_marks_have_names_where_there_is_room():
+    methods = [f"m{i}" for i in range(len(SYMBOLS) + 1)]
+    plot = drawn(cells(20, methods))
+    assert not plot["layout"]["showlegend"]
+    assert set(plot["data"][-1]["text"]) - {""} <= set(methods)
+    assert any(plot["data"][-1]["text"])
+    few = drawn(cells(20, methods[:-1]))
+    assert few["layout"]["showlegend"]
+    assert not any(few["data"][-1]["text"])
+
+
+def test_of_many_outputs_bins_hold_what_is_not_drawn_by_itself():
+    frame = cells(MOST_POINTS, "AB")
+    frame["score"] = frame["score"].round(1)
+    plot = drawn(frame)
+    bins = plot["data"][0]
+    assert sum(bins["text"]) + len(found_outputs(plot)) == len(frame)
+    assert min(bins["text"]) > FEW
+    largest = np.argmax(bins["text"])
+    assert bins["marker"]["size"][largest] == max(bins["marker"]["size"])
+    assert "hexagon" in outputs(frame, None)[0].caption
+    few = cells(MOST_POINTS // 2, "AB")
+    assert len(found_outputs(drawn(few))) == MOST_POINTS
+    assert "hexagon" not in outputs(few, None)[0].caption
+
+
+def test_means_of_ratings_have_a_bin_for_each_of_their_steps():
+    """Bins of another size would hold two steps here, one there: false stripes."""
+    frame = cells(MOST_POINTS, "AB")
+    frame["score"] = np.random.default_rng(2).integers(0, 11, len(frame)) / 10
+    bins = drawn(frame)["data"][0]
+    steps = Counter(zip(frame["score"], map(in_digits, frame["human"]), strict=True))
+    found = zip(bins["x"], bins["y"], bins["text"], strict=True)
+    assert {(x, y): n for x, y, n in found} == {
+        step: n for step, n in steps.items() if n > FEW
+    }
+    assert (len(set(bins["x"])), len(set(bins["y"]))) == (11, 21)
+
+
+def test_what_has_no_steps_has_few_bins():
+    frame = cells(MOST_POINTS, "AB")
+    for score in (frame["score"], np.arange(len(frame))):
+        assert len(set(drawn(frame.assign(score=score))["data"][0]["x"])) <= MOST_BINS
+
+
+def test_values_of_whole_methods_have_no_outputs_to_draw():
+    assert outputs(cells(1).assign(story=""), None) == []
+
+
+@pytest.mark.parametrize(("questions", "each"), [(1, 3), (6, 2), (13, 1)])
+def test_of_many_questions_fewer_metrics_are_drawn(questions, each):
+    names = [f"q{i:02}" for i in range(questions)]
+    (figure,) = outputs(cells(5, questions=names, metrics="klmn"), None)
+    titles = [panel.title.split(": ")[0] for panel in figure.panels]
+    assert len(titles) == min(questions * each, MOST_PANELS)
+    cut = questions > MOST_PANELS
+    assert (f"The first {MOST_PANELS} questions are drawn." in figure.caption) == cut
+    if 1 < questions <= MOST_PANELS:
+        assert Counter(titles) == dict.fromkeys(names, each)
+
+
+def test_outputs_of_a_large_study_take_little_room_on_the_page():
+    """72 metrics, 6 questions, 10 methods, 96 stories: a published size."""
+    names = [f"m{i}" for i in range(10)]
+    (figure,) = outputs(cells(96, names, "abcdef"), None)
+    assert sum(len(panel.plot) for panel in figure.panels) < 300_000
