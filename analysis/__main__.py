@@ -58,6 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     from analysis.reading.files import file_and_sheet
+    from analysis.report.story_links import check_story_link
     from analysis.report.writing import (
         check_folder,
         file_hashes,
@@ -66,6 +67,8 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     )
 
     check_folder(options.out)
+    story_link = getattr(options, "story_link", "")
+    check_story_link(story_link)
     _refuse_names_of_columns(options)
     options.remarks = []
     analysis = COMMANDS[options.command](options)
@@ -87,7 +90,12 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     )
     images = "" if options.images == "none" else options.images
     return write_report(
-        analysis, out=options.out, title=options.title, run=run, images=images
+        analysis,
+        out=options.out,
+        title=options.title,
+        run=run,
+        images=images,
+        story_link=story_link,
     )
 
 

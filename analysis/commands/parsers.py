@@ -79,6 +79,13 @@ def _add_align(commands: Commands) -> None:
         help="what is made of several questions or metrics, with which weights; .yaml "
         "or .json, a study file too",
     )
+    command.add_argument(
+        "--story-link",
+        default="",
+        metavar="ADDRESS",
+        help="what a click on an output opens, as in "
+        "https://host/stories/{story}#{method}",
+    )
     add_alignment(command)
 
 

@@ -117,6 +117,7 @@ class Report:
         *,
         title: str | None = None,
         images: str = "svg",
+        story_link: str = "",
     ) -> Path:
         """Write report.html, report.json, tables/ and figures/ as the command does.
 
@@ -129,6 +130,9 @@ class Report:
         images
             ``"svg"`` or ``"png"``: figures as files too, where Chromium is found;
             ``"none"``.
+        story_link
+            What a click on an output opens, as in
+            ``https://host/stories/{story}#{method}``; by default nothing.
 
         Returns
         -------
@@ -150,6 +154,7 @@ class Report:
                 title=title or defaults.title(self._command),
                 run=self._run,
                 images=IMAGES[images],
+                story_link=story_link,
             )
 
     def __repr__(self) -> str:

@@ -92,6 +92,9 @@ class Figure:
         The least width of a panel in rem.
     tables
         The tables whose rows are drawn.
+    outputs
+        Story and method of those outputs that a reader should look at, for a page that
+        links to them.
     """
 
     key: str
@@ -102,6 +105,7 @@ class Figure:
     panels: tuple[Panel, ...]
     width: int = 20
     tables: tuple[str, ...] = ()
+    outputs: tuple[tuple[str, str], ...] = ()
 
     @property
     def fits_a_page(self) -> bool:

@@ -1,5 +1,7 @@
 """Figure of outputs: what people say of each, its score, and the means of methods."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
@@ -35,6 +37,8 @@ MOST_BINS, BINS, FEW = 24, 20, 2
 SMALL, LARGE = 6, 15
 # What a page knows an output by: it may link to it.
 OUTPUT = "output"
+# Of each plot as many outputs are linked by their names too, for who has no pointer.
+FARTHEST = 3
 
 
 def outputs(
@@ -42,17 +46,19 @@ def outputs(
     correlations: pd.DataFrame | None,
     means: pd.DataFrame | None = None,
     hypotheses: pd.DataFrame | None = None,
+    disagreement: pd.DataFrame | None = None,
 ) -> list[Figure]:
     """Draw every output, people against the metrics that agree best.
 
-    Nothing is drawn of questions whose values hold for methods as a whole.
+    Nothing is drawn of questions whose values hold for methods as a whole. Of each
+    plot the outputs are named where people and the metric differ most in rank.
     """
     if correlations is not None and correlations["value"].isna().all():
         correlations = None
     points = method_points(cells, means)
     several = cells["question"].nunique() > 1
     each = max(1, min(METRICS_EACH, MOST_PANELS // cells["question"].nunique()))
-    drawn = []
+    drawn, apart = [], []
     for name, rows in cells.groupby("question", sort=True):
         if rows["story"].nunique() < 2:
             continue
@@ -63,7 +69,8 @@ def outputs(
             title = headed(name, metric) if several else metric
             told = headed(title, counted(len(own), "output"))
             drawn.append((_panel(title, own, mean, metric), told))
-    return figure_of(
+            apart += _farthest(disagreement, str(name), metric)
+    found = figure_of(
         "outputs",
         SECTION,
         say("Every output: people and the nearest metrics"),
@@ -73,6 +80,23 @@ def outputs(
         22,
         most_panels=MOST_PANELS,
     )
+    return [replace(figure, outputs=tuple(dict.fromkeys(apart))) for figure in found]
+
+
+def _farthest(
+    disagreement: pd.DataFrame | None, question: str, metric: str
+) -> list[tuple[str, str]]:
+    """Return story and method where people and a metric differ most in rank."""
+    if disagreement is None:
+        return []
+    own = disagreement[
+        (disagreement["question"] == question)
+        & (disagreement["metric"] == metric)
+        & (disagreement["kind"] == "cell")
+    ]
+    rows = own.sort_values("value", key=abs, ascending=False, kind="stable")
+    rows = rows.head(FARTHEST)
+    return list(zip(rows["story"], rows["method"], strict=True))
 
 
 def _caption(cells: pd.DataFrame) -> str:

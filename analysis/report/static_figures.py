@@ -18,7 +18,7 @@ from xml.etree.ElementTree import canonicalize
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analysis.options import check_known
-from analysis.report import formulas, language
+from analysis.report import formulas, language, story_links
 from analysis.report.figure_parts import Figure
 
 KINDS = ("svg", "png")
@@ -50,6 +50,7 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     found.globals |= {"math": formulas.math, "display": formulas.display}
+    found.globals["address_of_output"] = story_links.address
     found.globals |= {name: getattr(language, name) for name in SPOKEN}
     return found
 

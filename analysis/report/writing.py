@@ -26,6 +26,7 @@ from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
 from analysis.report.language import current, language, listed, say
 from analysis.report.sections import first_of_each, sections_of
+from analysis.report.story_links import check_story_link
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.titles import Titles, apart, titled
 from analysis.report.verdict_grid import Grid, verdict_grids
@@ -128,6 +129,7 @@ def write_report(
     run: pd.DataFrame,
     images: str = "",
     titles: Titles | None = None,
+    story_link: str = "",
 ) -> Path:
     """Write report.html, report.json, tables/ and figures/ into `out`.
 
@@ -151,6 +153,9 @@ def write_report(
     titles
         What sentences, figures and the table of metrics call questions and metrics.
         Files in tables/, and their rows on the page, have the keys.
+    story_link
+        Address of a page about an output, with ``{story}`` and perhaps ``{method}`` in
+        it: a click on an output opens it. Empty: none.
 
     Returns
     -------
@@ -160,8 +165,9 @@ def write_report(
     Raises
     ------
     OptionError
-        When nothing can be written there.
+        When nothing can be written there, or `story_link` is no such address.
     """
+    check_story_link(story_link)
     check_folder(out)
     staging = _staging(out)
     run = _with_resampled(run, analysis)
@@ -181,7 +187,7 @@ def write_report(
             cells = titled(analysis.cells, names)
             drawn = figures.all_figures(shown, cells, more=every)
             note = static_figures.write_images(drawn, staging / "figures", images)
-            page = _as_html(analysis, title, run, shown, drawn, said, note)
+            page = _as_html(analysis, title, run, shown, drawn, said, note, story_link)
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -288,6 +294,7 @@ def _as_html(
     drawn: list[Figure],
     said: Said,
     images_note: str,
+    story_link: str,
 ) -> str:
     """Return the whole page; it needs nothing else to be read.
 
@@ -325,6 +332,7 @@ def _as_html(
             computed=_computed(analysis),
             methods=METHODS[current()],
             images_note=images_note,
+            story_link=story_link,
             version=VERSION,
         )
     )

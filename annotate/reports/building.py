@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from django.conf import settings
 from django.db.models import Exists, OuterRef, Q
+from django.urls import reverse
 from django.utils import timezone, translation
 
 from analysis.commands.arguments import join_names
@@ -136,9 +137,16 @@ def write_study_report(
         run=run,
         images=images,
         titles=_titles(study, metrics, options.language),
+        story_link=_story_link(study),
     )
     keep(files, out)
     return page
+
+
+def _story_link(study: Study) -> str:
+    """Return where the judgements of an output are listed, with its pictures."""
+    slots = reverse("slot-list", args=[study.slug])
+    return f"{settings.BASE_URL}{slots}?story={{story}}&method={{method}}"
 
 
 def _data(study: Study, view: str, moment: Moment) -> StudyData:

@@ -14,8 +14,8 @@ import pytest
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.report.content_security import content_security_policy
 from analysis.report.writing import run_table, write_report
+from annotate.pages.research.reports import page_of_report
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
 
@@ -77,6 +77,7 @@ def report(tmp_path_factory):
         title="A report",
         run=run,
         out=tmp_path_factory.mktemp("report"),
+        story_link="/opened/{story}#{method}",
     )
 
 
@@ -84,18 +85,18 @@ def report(tmp_path_factory):
 def address(report):
     """Serve the page as the web shell does: strict policy, sandboxed."""
     page = Path(report).read_bytes()
-    policy = content_security_policy(page.decode("utf-8"))
+    shown = page_of_report(page.decode("utf-8"))
+    policy = shown["Content-Security-Policy"]
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self):
+            is_report = self.path == "/"
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header(
-                "Content-Security-Policy",
-                f"{policy}; sandbox allow-scripts allow-downloads",
-            )
+            if is_report:
+                self.send_header("Content-Security-Policy", policy)
             self.end_headers()
-            self.wfile.write(page)
+            self.wfile.write(page if is_report else b"<title>A story</title>")
 
         def log_message(self, *args):
             pass
@@ -263,6 +264,75 @@ def test_a_link_to_a_table_opens_all_that_is_around_it(opened):
     opened.evaluate("location.hash = '#table-agreement'")
     wait(opened, "document.querySelector('#table-agreement').checkVisibility()")
     assert opened.locator("#tables[open] #table-agreement[open]").count() == 1
+
+
+# Where the outputs of the first plot stand on the screen, each with story and method,
+# and how far the nearest other mark is: the pointer means what is nearest.
+STANDING = """() => {
+  const plot = document.querySelector('#outputs-0');
+  const marks = [...plot.querySelectorAll('.scatterlayer .trace')].flatMap((trace, i) =>
+    [...trace.querySelectorAll('.points path')].map((mark, j) => {
+      const { x, y, width, height } = mark.getBoundingClientRect();
+      const { name, text, meta } = plot.data[i];
+      return { x: x + width / 2, y: y + height / 2, name, story: text[j], meta };
+    }));
+  const far = (a, b) => (a === b ? Infinity : Math.hypot(a.x - b.x, a.y - b.y));
+  for (const mark of marks) mark.alone = Math.min(...marks.map((m) => far(m, mark)));
+  return marks.filter((mark) => mark.meta === 'output');
+}"""
+
+
+@pytest.mark.browser
+def test_a_click_on_an_output_opens_its_story_in_a_tab_of_its_own(opened):
+    draw_all(opened)
+    opened.locator("#figure-outputs").scroll_into_view_if_needed()
+    marks = opened.evaluate(STANDING)
+    assert len(marks) == 6 * len(METHODS)
+    hostile = [mark for mark in marks if mark["name"] == "&lt;b&gt;x&lt;/b&gt;"]
+    loneliest = max(hostile, key=lambda mark: mark["alone"])
+    with opened.context.expect_page() as waiting:
+        opened.mouse.click(loneliest["x"], loneliest["y"])
+    page = waiting.value
+    page.wait_for_load_state()
+    assert page.title() == "A story"
+    assert page.evaluate("location.pathname") == f"/opened/{loneliest['story']}"
+    assert page.evaluate("location.hash") == "#%3Cb%3Ex%3C%2Fb%3E"
+    # The sandbox of the report ends with it: a page of the server runs its scripts.
+    assert page.evaluate("location.origin") == page.evaluate("self.origin")
+    assert page.evaluate("window.opener") is None
+
+
+@pytest.mark.browser
+def test_outputs_far_apart_open_by_keys(opened):
+    opened.get_by_role("button", name="Open all").click()
+    link = opened.locator("#figure-outputs .source a[target]").first
+    story, _dot, method = link.inner_text().partition(" · ")
+    with opened.context.expect_page() as waiting:
+        link.press("Enter")
+    page = waiting.value
+    page.wait_for_load_state()
+    assert page.evaluate("location.pathname") == f"/opened/{story}"
+    assert page.evaluate("decodeURIComponent(location.hash)") == f"#{method}"
+
+
+@pytest.mark.browser
+def test_a_click_on_what_is_no_output_opens_nothing(opened):
+    """A mean of a method has no story; an output clicked next shows that clicks do."""
+    draw_all(opened)
+    opened.evaluate(
+        "() => { window.tried = []; window.open = (url) => window.tried.push(url); }"
+    )
+    mean = opened.locator("#scatter-0-0 .points path").first
+    mean.scroll_into_view_if_needed()
+    box = mean.bounding_box()
+    opened.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    opened.locator("#figure-outputs").scroll_into_view_if_needed()
+    loneliest = max(opened.evaluate(STANDING), key=lambda mark: mark["alone"])
+    opened.mouse.click(loneliest["x"], loneliest["y"])
+    wait(opened, "window.tried.length > 0")
+    assert [url.split("#")[0] for url in opened.evaluate("window.tried")] == [
+        f"/opened/{loneliest['story']}"
+    ]
 
 
 @pytest.mark.browser

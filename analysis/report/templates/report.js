@@ -111,6 +111,22 @@
   const ink = () => (dark.matches && !printed.matches ? Figures.LIGHT : Figures.INK);
   const done = new Set();
 
+  // A click on an output opens its story. Names stand in traces as plotly draws them.
+  const stories = document.body.dataset.stories;
+  const plain = (text) => text.replace(/&(amp|lt|gt);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">" })[name]);
+  const isOutput = (point) => point?.data.meta === "output";
+  function address({ data, pointNumber }) {
+    const known = { story: plain(data.text[pointNumber]), method: plain(data.name) };
+    return stories.replace(/\{(story|method)\}/g, (_, name) => encodeURIComponent(known[name]));
+  }
+  function link(plot) {
+    plot.on("plotly_hover", ({ points }) => plot.classList.toggle("links", isOutput(points[0])));
+    plot.on("plotly_unhover", () => plot.classList.remove("links"));
+    plot.on("plotly_click", ({ points }) => {
+      if (isOutput(points[0])) open(address(points[0]), "_blank", "noopener");
+    });
+  }
+
   function draw(box) {
     if (done.has(box)) return;
     done.add(box);
@@ -118,6 +134,7 @@
     Figures.all[box.dataset.figure].forEach((plot, i) => {
       const { data, layout } = Figures.dressed(plot, ink());
       Plotly.newPlot(plots[i], data, layout, settings);
+      if (stories) link(plots[i]);
     });
   }
   // What is near is drawn; a figure in a closed section comes near when that is opened.

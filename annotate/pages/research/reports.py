@@ -214,7 +214,9 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)
     response["Content-Security-Policy"] = (
-        f"{policy}; sandbox allow-scripts allow-downloads"
+        f"{policy}; sandbox allow-scripts allow-downloads "
+        # What a click on an output opens in a tab of its own is a page as any other.
+        "allow-popups allow-popups-to-escape-sandbox"
     )
     return response
 

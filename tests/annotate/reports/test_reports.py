@@ -1,7 +1,9 @@
 """Reports on the server: built, shown, downloaded, and hidden from Eve."""
 
+import html
 import io
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,6 +18,7 @@ from django.utils import timezone, translation
 
 from analysis.commands import alignment
 from analysis.options import AlignOptions
+from analysis.report.story_links import address
 from annotate.models import Report
 from annotate.reports import building
 from annotate.reports.forms import ReportForm
@@ -55,8 +58,29 @@ def test_it_works(study, report):
     policy = page["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "sandbox allow-scripts" in policy
+    assert "unsafe-inline" not in policy.replace("style-src-attr 'unsafe-inline'", "")
     listed = client.get(reverse("report-list", args=[study.slug])).content.decode()
     assert reverse("report-page", args=[study.slug, report.pk]) in listed
+
+
+def test_a_click_on_an_output_leads_to_what_people_said_of_it(study, report, settings):
+    client = rob(study)
+    url = reverse("report-page", args=[study.slug, report.pk])
+    page = client.get(url).content.decode()
+    (link,) = re.findall(r'data-stories="([^"]*)"', page)
+    method = study.method_names[0]
+    story = study.units.values_list("story__key", flat=True)[0]
+    listed = client.get(address(html.unescape(link), story, method))
+    slots = list(listed.context["page"])
+    assert {slot.unit.story.key for slot in slots} == {story}
+    assert all(method in {o.method.name for o in slot.unit.outputs} for slot in slots)
+    assert slots
+    settings.BASE_URL = "https://study.example.org"
+    again = building.build_again(report, user=report.created_by)
+    text = (
+        building.folder(building.build_report(again.pk)) / "report.html"
+    ).read_text()
+    assert f'data-stories="https://study.example.org{link}"' in text
 
 
 def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
