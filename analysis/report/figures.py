@@ -12,6 +12,7 @@ from plotly.offline import get_plotlyjs
 
 from analysis.report import (
     plots_cells,
+    plots_comparisons,
     plots_methods,
     plots_metrics,
     plots_pairs,
@@ -45,6 +46,12 @@ DRAWN: Drawings = (
     (plots_pairs.human_pair_dots, "human_pairs"),
     (plots_pairs.accuracy_dots, "accuracy_levels"),
     (plots_pairs.spa_dots, "spa"),
+    (
+        plots_comparisons.p_matrices,
+        "verdicts",
+        "metric_comparisons",
+        "accuracy_comparisons",
+    ),
     (plots_pairs.cluster_strips, "clusters"),
     (plots_people.distribution_bars, "distributions"),
     (plots_people.agreement_dots, "agreement"),
