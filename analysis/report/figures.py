@@ -62,6 +62,7 @@ DRAWN: Drawings = (
     (plots_methods.standing_dots, "rating_leaderboard"),
     (plots_methods.ladders, "leaderboard"),
     (plots_methods.wins, "win_rates"),
+    (plots_methods.rated_wins, "story_wins"),
     (plots_methods.ranking_ladders, "ranking_leaderboard"),
     (plots_planning.strata_dots, "strata"),
     (plots_planning.subset_dots, "subset"),

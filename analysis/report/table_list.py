@@ -47,6 +47,7 @@ TABLE_GROUPS = texts(
             "rating_leaderboard": "Ranking by ratings, in three ways",
             "leaderboard": "Ranking by side-by-side answers",
             "win_rates": "Wins, ties and losses",
+            "story_wins": "In how many stories one method is rated above another",
             "ranking_leaderboard": "Ranking by orders of several outputs",
             "composites": "Composite scores",
         },

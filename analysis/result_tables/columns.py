@@ -30,6 +30,7 @@ _COLUMNS = {
     "n_comparisons",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories",
+    "story_wins": "question method_a method_b wins_a ties wins_b n_stories",
     "ranking_leaderboard": "criterion method rating low high rank rank_low "
     "rank_high log_worth n_rankings n_stories",
     "clusters": f"question metric {ESTIMATE} level coefficient cluster "

@@ -43,6 +43,7 @@ from analysis.rankings.composite_weights import (
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
 from analysis.rankings.rating_rankings import rating_leaderboard
+from analysis.rankings.story_wins import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.kept_rows import without_methods
@@ -85,6 +86,8 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
     found.notes.extend(notes, question.name)
     if question.is_method_level:
         return
+    wins = story_wins(question.by_annotator, question=question.name)
+    found.extend("story_wins", wins)
     for table_name, analyse in (
         ("variance", variance_components),
         ("reliability", expected_reliability),

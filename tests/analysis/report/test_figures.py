@@ -524,6 +524,29 @@ def test_many_pairs_are_a_matrix_of_wins():
     assert plot["layout"]["yaxis"]["ticktext"] == list("ABCDEFGH")
 
 
+def test_counts_stand_beside_the_share_of_wins():
+    plot = drawn(figures(win_rates=wins("ABCDEFGH"))["wins"])
+    cells = plot["data"][0]
+    assert cells["text"][0][1] == "5 / 2 / 3"
+    assert cells["text"][1][0] == "3 / 2 / 5"
+    # Wins and losses differ in grey too.
+    assert cells["colorscale"][0][1] == "#f1f3f2"
+    assert cells["colorscale"][-1][1] == "#0b4a86"
+
+
+def test_rated_methods_stand_in_the_order_of_their_wins():
+    rows = wins("ABC").rename(columns={"criterion": "question"})
+    rows["wins_a"], rows["ties"], rows["wins_b"] = [1, 9, 6], [0, 0, 2], [9, 1, 2]
+    figure = figures(story_wins=rows.assign(n_stories=10))["story-wins"]
+    plot = drawn(figure)
+    # Of ten stories: A beats B in 1, C in 9; B beats C in 6 and ties in 2.
+    assert plot["layout"]["yaxis"]["ticktext"] == ["B", "A", "C"]
+    assert plot["data"][0]["z"] == [[None, 90, 70], [10, None, 90], [30, 10, None]]
+    assert plot["data"][0]["text"][0][2] == "6 / 2 / 2"
+    assert figure.alt == "Matrix of wins. q: most wins B."
+    assert figures(story_wins=rows[:1].assign(n_stories=10)) == {}
+
+
 @pytest.mark.parametrize("name", ["<!--<script>", "<b>bold</b>", "a<br>b", "&lt;"])
 def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
     escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
