@@ -70,8 +70,8 @@ class AlignOptions:
         Number and unit of bootstrap resamples (None: the default of each
         analysis), coverage of intervals, and seed of every random step.
     figures
-        ``"main"``, or ``"all"``: weighted metrics, each annotator, composites and
-        profiles are drawn too.
+        ``"main"``, or ``"all"``: accuracies by level, weighted metrics, each annotator,
+        composites and profiles are drawn too.
     language
         Of sentences, headings and figures: one of `LANGUAGES`.
     """

@@ -74,7 +74,8 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
         "--figures",
         choices=FIGURES,
         default="main",
-        help="all: each annotator, weighted metrics and profiles too; default main",
+        help="all: each annotator, accuracies by level, weighted metrics and profiles "
+        "too; default main",
     )
     parser.add_argument(
         "--images",

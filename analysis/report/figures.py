@@ -44,7 +44,6 @@ DRAWN: Drawings = (
     (plots_scatter.scatters, CELLS, "correlations", "method_means", "hypotheses"),
     (plots_pairs.pair_dots, "pairwise_accuracy"),
     (plots_pairs.human_pair_dots, "human_pairs"),
-    (plots_pairs.accuracy_dots, "accuracy_levels"),
     (plots_pairs.spa_dots, "spa"),
     (
         plots_comparisons.p_matrices,
@@ -59,6 +58,7 @@ DRAWN: Drawings = (
     (plots_variance.reliability_curves, "reliability"),
     (plots_people.position_dots, "position_bias", "side_effect"),
     (plots_methods.mean_dots, "method_means"),
+    (plots_methods.rank_dots, "rating_leaderboard"),
     (plots_methods.standing_dots, "rating_leaderboard"),
     (plots_methods.ladders, "leaderboard"),
     (plots_methods.wins, "win_rates"),
@@ -73,6 +73,7 @@ DRAWN: Drawings = (
 )
 # What is drawn for who asks for every figure; its tables are always there.
 MORE: Drawings = (
+    (plots_pairs.accuracy_dots, "accuracy_levels"),
     (plots_pairs.calibration_dots, "calibration"),
     (plots_people.annotator_dots, "annotators"),
     (plots_methods.composite_dots, "composites"),
@@ -98,7 +99,8 @@ def all_figures(
     cells
         Columns question, metric, story, method, human, score, higher_is_better.
     more
-        Whether weighted metrics, each annotator, composites and profiles are drawn too.
+        Whether accuracies by level, weighted metrics, each annotator, composites and
+        profiles are drawn too.
 
     Returns
     -------

@@ -28,7 +28,8 @@ from analysis.report.plots_scatter import (
 from analysis.results import Array, Counts, Mask
 
 SECTION = "disagreement"
-METRICS_EACH = 3
+# Plots of a question, and of all where there are several questions.
+METRICS_EACH, SEVERAL = 3, 6
 # Of more outputs those that lie closely together are counted, not drawn one by one.
 MOST_POINTS = 600
 # How many bins a side has, and how many outputs of a bin are still drawn by themselves.
@@ -57,7 +58,7 @@ def outputs(
         correlations = None
     points = method_points(cells, means)
     several = cells["question"].nunique() > 1
-    each = max(1, min(METRICS_EACH, MOST_PANELS // cells["question"].nunique()))
+    each = max(1, min(METRICS_EACH, SEVERAL // cells["question"].nunique()))
     drawn, apart = [], []
     for name, rows in cells.groupby("question", sort=True):
         if rows["story"].nunique() < 2:

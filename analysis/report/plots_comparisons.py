@@ -21,7 +21,7 @@ from analysis.report.wording import records
 
 SECTION = "metrics"
 # Of more metrics the highest are drawn, and in smaller cells no number has room.
-MOST_METRICS, MOST_NUMBERS = 30, 16
+MOST_METRICS, MOST_NUMBERS = 20, 16
 # Below which p a cell is darker, and what it is then; light ones tell nothing apart.
 STEPS = (0.05, 0.01, 0.001)
 SHADES = ("#e4e7e5", "#a6cbe3", "#4a90c2", "#0b4a86")

@@ -125,6 +125,36 @@ def standing_dots(standings: pd.DataFrame) -> list[Figure]:
     )
 
 
+def rank_dots(standings: pd.DataFrame) -> list[Figure]:
+    """Draw the rank of each method by its mean rating, with the interval of the rank.
+
+    Nothing is drawn of questions without intervals, or with two methods.
+    """
+    drawn = []
+    names = {"mean_rank": "value", "mean_rank_low": "low", "mean_rank_high": "high"}
+    for question, rows in standings.groupby("question", sort=True):
+        rows = rows[["method", *names]].rename(columns=names).dropna()
+        if len(rows) < 3:
+            continue
+        rows = rows.sort_values(["value", "method"]).head(MOST_ROWS)
+        panel = dot_panel(str(question), rows, names="method", axis=say("rank"))
+        panel.layout["xaxis"] |= {"dtick": max(1, len(rows) // 10), "tick0": 1}
+        settled = int((rows["low"] == rows["high"]).sum())
+        told = say("{n} of {total} ranks settled", n=settled, total=len(rows))
+        drawn.append((panel, headed(question, told)))
+    return figure_of(
+        "method-ranks",
+        SECTION,
+        say("Which ranks are settled"),
+        say(
+            "The rank of each method by its mean rating, 1 being best, and the ranks "
+            "that it may have: overlapping bars are places that are not settled."
+        ),
+        say("Ranks with intervals."),
+        drawn,
+    )
+
+
 def ladders(board: pd.DataFrame) -> list[Figure]:
     """Draw the Bradley-Terry ratings with intervals, and the intervals of ranks."""
     return _ladders(board, "ladder", say("Leaderboard"), "Bradley-Terry")

@@ -75,7 +75,7 @@ FURTHER = texts("Further tables")
 # A page with more cells would be slow: the longest tables are cut, and never to fewer
 # rows than these. The files have them all.
 MOST_CELLS = 24_000
-LEAST_ROWS = 20
+LEAST_ROWS = 10
 
 
 def listed_tables(

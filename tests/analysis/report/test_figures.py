@@ -92,6 +92,8 @@ RATED = {
     "mean_low": 0.5,
     "mean_high": 1.5,
     "mean_rank": 1,
+    "mean_rank_low": 1,
+    "mean_rank_high": 2,
     "standardised": 0.1,
     "standardised_low": 0.0,
     "standardised_high": 0.2,
@@ -673,6 +675,22 @@ def test_cells_never_go_into_the_page_one_by_one():
 
 def test_values_are_short_and_undefined_ones_are_null():
     assert values([1 / 3, NAN, None, -0.0, pd.NA]) == [0.33333, None, None, 0.0, None]
+
+
+def test_ranks_have_their_intervals_best_on_top():
+    ranks = {"mean_rank_low": [2, 1, 1], "mean_rank_high": [3, 1, 3]}
+    rows = pd.DataFrame([RATED, RATED, RATED]).assign(
+        method=list("CAB"), mean_rank=[3, 1, 2], **ranks, standardised_rank=1
+    )
+    figure = figures(rating_leaderboard=rows)["method-ranks"]
+    plot = drawn(figure)
+    assert plot["layout"]["yaxis"]["ticktext"] == ["A", "B", "C"]
+    assert plot["data"][0]["x"] == [1, 2, 3]
+    assert plot["data"][0]["error_x"]["arrayminus"] == [0, 1, 1]
+    assert plot["data"][0]["error_x"]["array"] == [0, 1, 0]
+    assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks settled."
+    for less in (rows[:2], rows.assign(mean_rank_low=NAN)):
+        assert "method-ranks" not in figures(rating_leaderboard=less)
 
 
 def test_what_is_said_is_best_first():

@@ -121,7 +121,7 @@ def test_of_many_metrics_the_highest_are_drawn_and_the_caption_says_so(n):
     assert (f"The {MOST_METRICS} highest metrics" in figure.caption) == cut
     assert (cells["texttemplate"] == "") == (n > MOST_NUMBERS)
     assert f"0 of {n * (n - 1) // 2} pairs" in figure.alt
-    assert len(figure.panels[0].plot) < 16_000
+    assert len(figure.panels[0].plot) < 8_000
 
 
 @pytest.mark.shared
