@@ -44,6 +44,8 @@ DIGITS = 5
 MOST_ROWS = 60
 # With more panels than this a figure that would go on for long draws the first ones.
 MOST_PANELS = 12
+# What a cell of a table takes on the page.
+CELL_BYTES = 22
 # What fits on a sheet of A4 between its margins, in CSS pixels.
 PAGE = (690, 1000)
 LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
@@ -106,6 +108,11 @@ class Figure:
     width: int = 20
     tables: tuple[str, ...] = ()
     outputs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def weight(self) -> int:
+        """Cells of a plain table that the page would hold for as many bytes."""
+        return sum(len(panel.plot) for panel in self.panels) // CELL_BYTES
 
     @property
     def fits_a_page(self) -> bool:

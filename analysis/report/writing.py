@@ -327,7 +327,8 @@ def _as_html(
                 shown, analysis.notes, values, units, _by_error(analysis)
             ),
             tables=listed_tables(
-                {**analysis.tables, "run": run}, sum(grid.weight for grid in grids)
+                {**analysis.tables, "run": run},
+                sum(one.weight for one in grids) + sum(one.weight for one in drawn),
             ),
             computed=_computed(analysis),
             methods=METHODS[current()],

@@ -16,6 +16,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.options import AlignOptions
+from analysis.reading.cells import CELL_COLUMNS
 from analysis.report.content_security import STYLE_TEXT, content_security_policy
 from analysis.report.figures import plotly_source
 from analysis.report.latex import escaped, table
@@ -647,15 +648,15 @@ def test_numbers_have_a_true_minus():
 
 def test_a_page_cuts_its_longest_tables_and_says_so_by_their_rows():
     frames = {
-        "correlations": pd.DataFrame({"a": range(9000), "b": 1.5}),
+        "correlations": pd.DataFrame({"a": range(17_000), "b": 1.5}),
         "spa": pd.DataFrame({"a": range(100)}),
     }
     found = {t["name"]: t for _, group in listed_tables(frames) for t in group}
     assert len(found["spa"]["rows"]) == 100
     cut = len(found["correlations"]["rows"])
     assert 0.75 * MOST_CELLS < 2 * cut + 100 <= MOST_CELLS
-    assert found["correlations"]["total"] == 9000
-    assert found["correlations"]["count"] == "9000 rows"
+    assert found["correlations"]["total"] == 17_000
+    assert found["correlations"]["count"] == "17000 rows"
     small = {"spa": frames["spa"]}
     ((_, (whole,)),) = listed_tables(small, cells_above=MOST_CELLS - 100)
     ((_, (least,)),) = listed_tables(small, cells_above=MOST_CELLS)
@@ -693,3 +694,31 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
     ]
     assert ["csd", "misses", "blurred", "pictures"] in rows
     assert ["clip"] in rows
+
+
+def test_figures_leave_less_room_for_rows_of_tables(tmp_path):
+    """What the page holds beside plotly stays below a megabyte, whatever it draws."""
+    run = run_table(
+        AlignOptions(resamples=0),
+        hashes={},
+        date="2026",
+        command="",
+        resample_default="stories",
+    )
+    table = pd.DataFrame({"a": range(MOST_CELLS)})
+    cells = [
+        (q, "k", f"a story with a long name {s}", m, s / 7 + m, s / 3 - m, True)
+        for q in "abcdef"
+        for s in range(200)
+        for m in range(3)
+    ]
+    sizes, rows = {}, {}
+    for name, drawn in (("without", []), ("with", cells)):
+        points = pd.DataFrame(drawn, columns=CELL_COLUMNS)
+        found = Analysis({"spa_more": table}, points, (), {})
+        write_report(found, out=tmp_path / name, title="T", run=run)
+        page = (tmp_path / name / "report.html").read_text("utf-8")
+        sizes[name] = len(page.replace(plotly_source(), "").encode())
+        rows[name] = page.count("<tr>")
+    assert rows["with"] < rows["without"] <= MOST_CELLS
+    assert sizes["with"] < 1_000_000
