@@ -36,8 +36,8 @@ def test_a_rank_that_depends_on_the_level_is_told():
     told = limits({"correlations": correlations(*rows)})
     assert (
         "q: which metric is best depends on how one asks: a stands first of 4 inside "
-        "stories, but last over all cells together; places are those of values, without "
-        "a test."
+        "stories, but last over all cells together; places are those of values, "
+        "without a test."
     ) in told
     same = [row | {"level": "pooled"} for row in rows[:4]]
     told = limits({"correlations": correlations(*rows[:4], *same)})
