@@ -12,6 +12,7 @@ from analysis.problems import InputError, Problem, by_line, one_of
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.frames import Table, opened
 from analysis.reading.kept_rows import key_texts
+from analysis.tables import restored
 
 HYPOTHESIS_COLUMNS = ("question", "metric")
 
@@ -40,7 +41,10 @@ def read_hypotheses(
         expected = f"the columns {', '.join(HYPOTHESIS_COLUMNS)}"
         raise InputError([Problem(file, expected, 1, name) for name in missing])
     found = pd.DataFrame(
-        {name: key_texts(frame[name]).str.strip() for name in HYPOTHESIS_COLUMNS}
+        {
+            name: key_texts(frame[name]).str.strip().map(restored)
+            for name in HYPOTHESIS_COLUMNS
+        }
     )
     problems = []
     doubled = found.duplicated()

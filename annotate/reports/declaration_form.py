@@ -18,14 +18,16 @@ from analysis.rankings.composite_weights import (
     check_composites,
     composites_of,
 )
+from analysis.tables import defused
 from annotate.models import Study
 from annotate.reports import study_tables
 from annotate.reports.covered_form import CoveredForm
 from annotate.reports.declarations import own_composites
 from annotate.reports.name_fields import NameField
 from annotate.studies.study_writing import composites_data, write_data
+from annotate.studies.yaml_lines import DefinitionError
 
-LARGEST_FILE = 200_000
+LARGEST_FILE = 50_000
 DECLARED = "declared_"
 NONE_DECLARED = ("", _("none"))
 NO_SCORES = _("no scores")
@@ -54,9 +56,17 @@ class DeclarationForm(CoveredForm):
         validators=[_not_too_large],
     )
 
+    # Why the study's own composites cannot be read.
+    unread = ""
+
     def __init__(self, *args: Any, study: Study, **kwargs: Any) -> None:
         super().__init__(*args, study=study, **kwargs)
-        self.own = self.made = own_composites(study)
+        try:
+            self.own = self.made = own_composites(study)
+        except DefinitionError as error:
+            # Whoever asks for a report of these is told so; others are not held up.
+            self.own = self.made = ()
+            self.unread = str(error)
         example = ", ".join(f"{key}: 1" for key in self.asked)
         self.fields["composites"].widget.attrs["placeholder"] = (
             f"composites:\n  overall: {{over: questions, weights: {{{example}}}}}"
@@ -108,7 +118,11 @@ class DeclarationForm(CoveredForm):
         found = {}
         if self._pairs != self._own_pairs:
             covered = [*self.cleaned_data["questions"], *_names(self.made, "questions")]
-            pairs = [pair for pair in self._pairs if pair[0] in covered]
+            pairs = [
+                pair
+                for pair in self._pairs
+                if pair[0] in covered and pair not in self._without_scores
+            ]
             found["hypotheses"] = _csv(pairs) if pairs else ""
         if self.made != self.own:
             text = self.cleaned_data["composites"]
@@ -160,9 +174,6 @@ class DeclarationForm(CoveredForm):
         """
         questions = [*data["questions"], *_names(self.made, "questions")]
         metrics = [*data["metrics"], *_names(self.made, "metrics")]
-        untouched = self._pairs == self._own_pairs
-        without_scores = {metric for _name, metric in self._own_pairs if untouched}
-        without_scores -= {*self.fields["metrics"].names}
         for name, metric in self._pairs:
             if name not in questions:
                 if (name, metric) not in self._own_pairs:
@@ -170,7 +181,7 @@ class DeclarationForm(CoveredForm):
                         "%(title)s is not ticked among the questions: tick it, too."
                     )
                     self._refuse(name, told, title=str(self[DECLARED + name].label))
-            elif metric not in {*metrics, *without_scores}:
+            elif metric not in metrics and (name, metric) not in self._without_scores:
                 told = _(
                     "%(metric)s is not among the metrics ticked: tick it, or choose "
                     "another one."
@@ -190,6 +201,12 @@ class DeclarationForm(CoveredForm):
         ]
 
     @property
+    def _without_scores(self) -> Pairs:
+        """What the study declares, and what no report can hold against it yet."""
+        scored = self.fields["metrics"].names
+        return [pair for pair in self._own_pairs if pair[1] not in scored]
+
+    @property
     def _own_pairs(self) -> Pairs:
         return [(key, one.metric) for key, one in self.asked.items() if one.metric]
 
@@ -200,5 +217,6 @@ def _names(composites: tuple[Composite, ...], over: str) -> list[str]:
 
 def _csv(pairs: Pairs) -> str:
     text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([("question", "metric"), *pairs])
+    rows = [("question", "metric"), *(map(defused, pair) for pair in pairs)]
+    csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

@@ -138,7 +138,10 @@ def kept_name(name: str, path: Path) -> str:
 
 
 def keep(files: Files, out: Path) -> None:
-    """Copy the files that a report was given into its folder."""
+    """Copy the files that a report was given into its folder, and older ones away."""
+    for name in SUFFIXES.keys() - files.keys():
+        for older in (out / FOLDER).glob(f"{name}.*"):
+            older.unlink()
     for name, path in files.items():
         place = out / kept_name(name, path)
         place.parent.mkdir(exist_ok=True)

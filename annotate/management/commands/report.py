@@ -90,6 +90,8 @@ class Command(WritingCommand):
     ) -> None:
         _check_view(study, view)
         files = _files(hypotheses=hypotheses, composites=composites)
+        if kind != "align" and files:
+            raise CommandError(f"--{min(files)}: not an option of {kind}", returncode=2)
         further = _further(kind, given)
         if as_of is None and (missing := omissions.missing_now(study)):
             self.stderr.write(

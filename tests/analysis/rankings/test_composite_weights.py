@@ -125,6 +125,15 @@ def test_what_is_wrong_is_named_by_line(tmp_path, lines, problems):
     assert refused(tmp_path, f"composites:\n  {lines}\n") == problems
 
 
+def test_aliases_are_refused_before_they_unfold(tmp_path):
+    """A list of a thousand parts that stands a thousand times is a million."""
+    parts = ", ".join(f"p{i}" for i in range(1000))
+    again = "".join(f"  d{i}: *a\n" for i in range(1000))
+    text = f"composites:\n  c: &a {{over: metrics, weights: [{parts}]}}\n{again}"
+    (told,) = refused(tmp_path, text)
+    assert told == "c.yaml:3: expected YAML or JSON (written out, without aliases)"
+
+
 def test_a_file_without_composites_or_without_sense_is_refused(tmp_path):
     assert refused(tmp_path, "title: A\n") == ["c.yaml:1: expected the key composites"]
     (told,) = refused(tmp_path, "composites: [\n")

@@ -13,6 +13,7 @@ from django.urls import reverse
 from annotate.models import Report
 from annotate.reports import building
 from annotate.reports.forms import ReportForm
+from evalcore.models import MetricScore
 from evalcore.scoring import metric_runs
 from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 from tests.factories import make_study
@@ -176,6 +177,35 @@ def test_the_page_shows_what_the_study_declares(study):
     assert note in (building.folder(report) / "report.json").read_text()
 
 
+def test_what_the_study_declares_without_scores_does_not_hold_other_changes_up(study):
+    declares(study, "character", "sharpness")
+    declares(study, "aesthetics", "csd_self")
+    changed = {
+        "declared_character": "shots_present",
+        "declared_aesthetics": "csd_self",
+    }
+    report = ask(study, **changed)
+    assert report.state == "done", report.error
+    assert hypotheses(report) == [("character", "shots_present")]
+
+
+def test_what_is_declared_is_no_formula_in_a_spreadsheet(study):
+    MetricScore.objects.filter(metric="sharpness").update(metric="=1+1")
+    metrics = ["=1+1", *METRICS[2:]]
+    report = ask(study, metrics=metrics, declared_character="=1+1")
+    assert report.state == "done", report.error
+    assert report.inputs["hypotheses"] == "question,metric\ncharacter,'=1+1\n"
+    assert hypotheses(report) == [("character", "'=1+1")]
+
+
+def test_a_definition_that_no_longer_reads_leaves_the_page_of_reports(study):
+    study.definition = "name: x\nunknown_key: 1\n"
+    study.save()
+    answer = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert answer.status_code == 200
+    assert "unknown_key" in answer.content.decode()
+
+
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -308,7 +338,18 @@ def test_the_command_refuses_files_by_their_lines(study, tmp_path):
     assert caught.value.returncode == 2
     with pytest.raises(CommandError, match=r"gone.csv: expected a file"):
         call_command("report", study.slug, out=out, hypotheses=tmp_path / "gone.csv")
+    with pytest.raises(CommandError, match=r"--hypotheses: not an option of subset"):
+        call_command("report", study.slug, out=out, kind="subset", hypotheses=path)
     assert not out.exists()
+
+
+def test_files_that_an_older_report_was_given_leave_its_folder(study, tmp_path):
+    path, out = tmp_path / "meant.csv", tmp_path / "out"
+    path.write_text("question,metric\ncharacter,sharpness\n")
+    call_command("report", study.slug, out=out, hypotheses=path, resamples=0)
+    assert [kept.name for kept in (out / "inputs").iterdir()] == ["hypotheses.csv"]
+    call_command("report", study.slug, out=out, resamples=0)
+    assert list((out / "inputs").iterdir()) == []
 
 
 def test_building_again_takes_the_same_files(study):
