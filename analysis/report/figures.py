@@ -1,7 +1,8 @@
 """The figures of a report in reading order, and plotly.js for its page.
 
-What a figure holds is in `figure_parts`, each theme's figures in a module of its
-own. They are plain values for plotly.js, which this module hands out.
+What a figure holds is in `figure_parts`, what several themes draw alike in `panels`,
+each theme's figures in a module of its own. They are plain values for plotly.js,
+which this module hands out.
 """
 
 from collections.abc import Callable, Mapping

@@ -12,10 +12,10 @@ from analysis.report.figure_parts import (
     Panel,
     Trace,
     figure_of,
-    heat_panel,
     values,
 )
 from analysis.report.language import headed, listed, say
+from analysis.report.panels import heat_panel
 from analysis.report.verdict_grid import letter, way_title
 from analysis.report.wording import records
 

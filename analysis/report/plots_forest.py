@@ -14,11 +14,11 @@ from analysis.report.figure_parts import (
     Panel,
     as_text,
     best_first,
-    dot_panel,
     figure_of,
     said,
     vertical,
 )
+from analysis.report.panels import dot_panel
 from analysis.report.plotly_figures import plotly_figure
 from analysis.report.wording import LEVELS, NAMES, number, per_cent, records
 from analysis.verdicts import AGREES

@@ -10,17 +10,15 @@ from analysis.report.figure_parts import (
     Panel,
     Trace,
     best_first,
-    dot_panel,
     figure_of,
-    heat_panel,
     right_axis,
     said,
     short,
-    stacked_panel,
     values,
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
+from analysis.report.panels import dot_panel, heat_panel, stacked_panel
 from analysis.report.wording import per_cent
 
 SECTION = "methods"

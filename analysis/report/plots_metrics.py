@@ -30,9 +30,7 @@ from analysis.report.figure_parts import (
     Trace,
     as_text,
     column_axis,
-    dot_panel,
     figure_of,
-    heat_panel,
     right_axis,
     row_height,
     said,
@@ -41,6 +39,7 @@ from analysis.report.figure_parts import (
     vertical,
 )
 from analysis.report.language import headed, listed, say
+from analysis.report.panels import dot_panel, heat_panel
 from analysis.report.wording import number, records
 
 SECTION = "metrics"

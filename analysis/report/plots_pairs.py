@@ -18,13 +18,12 @@ from analysis.report.figure_parts import (
     Trace,
     as_text,
     best_first,
-    dot_panel,
     figure_of,
-    heat_panel,
     said,
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
+from analysis.report.panels import dot_panel, heat_panel
 from analysis.report.wording import ANSWERS, interval, number, records
 
 SECTION = "metrics"

@@ -10,14 +10,13 @@ from analysis.report.figure_parts import (
     Figure,
     Panel,
     as_text,
-    dot_panel,
     figure_of,
     said,
-    stacked_panel,
     values,
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
+from analysis.report.panels import dot_panel, stacked_panel
 
 SECTION = "people"
 # Light to dark, readable for any colour vision; grey text stands on both ends.

@@ -18,13 +18,13 @@ from analysis.report.figure_parts import (
     Figure,
     Panel,
     Trace,
-    dot_panel,
     figure_of,
     line,
     said,
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
+from analysis.report.panels import dot_panel
 from analysis.report.wording import PEOPLE, UNITS
 
 # The statistics of strata that are drawn, and what their axis is called.

@@ -12,15 +12,14 @@ from analysis.report.figure_parts import (
     Figure,
     Panel,
     as_text,
-    dot_panel,
     error_bars,
     figure_of,
     line,
-    stacked_panel,
     values,
     vertical,
 )
 from analysis.report.language import listed, say, texts
+from analysis.report.panels import dot_panel, stacked_panel
 from analysis.report.wording import per_cent
 
 SECTION = "planning"

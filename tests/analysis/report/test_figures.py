@@ -11,9 +11,7 @@ import pytest
 from analysis.report.figure_layout import MOST_SCATTERS, metric_ranks
 from analysis.report.figure_parts import (
     MOST_ROWS,
-    dot_panel,
     said,
-    short,
     values,
 )
 from analysis.report.figures import all_figures
@@ -598,14 +596,6 @@ def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
 def test_numbers_as_names_stay_names():
     figure = figures(correlations=correlations({"metric": "1"}, {"metric": "10"}))
     assert drawn(figure["coefficients"])["layout"]["yaxis"]["ticktext"] == ["1", "10"]
-
-
-def test_long_names_that_begin_alike_stay_two_rows():
-    names = [f"{'x' * 40}{end}{'y' * 40}" for end in "ab"]
-    rows = pd.DataFrame({"m": names, "value": [1.0, 2.0]})
-    panel = dot_panel("", rows, names="m", axis="")
-    assert panel.data[0]["y"] == [0, 1]
-    assert short(names[0]) == short(names[1])
 
 
 def test_a_metric_without_a_coefficient_is_not_drawn():
