@@ -4,7 +4,6 @@ The rules are in `analysis.verdicts`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 import pandas as pd
@@ -99,11 +98,6 @@ FAMILIES = texts(
     }
 )
 VerdictRow = dict[str, Any]
-
-
-def verdict_claims(verdicts: pd.DataFrame) -> Iterator[ClaimText]:
-    """Yield what `question_claims` says, question by question."""
-    return chain.from_iterable(question_claims(verdicts))
 
 
 def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:

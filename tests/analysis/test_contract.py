@@ -20,7 +20,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import main
-from analysis.report.verdict_claims import tie_claims, verdict_claims
+from analysis.report.verdict_claims import question_claims, tie_claims
 
 METHODS = ("=SUM(A1)", 'Zé "Δ"', "a, b", "Ünö", "狐")
 STORIES = tuple(f"s {i}, “{c}”" for i, c in enumerate("äbçdéf"))
@@ -601,7 +601,7 @@ def test_what_is_said_of_metrics_follows_from_rows_of_verdicts(run):
     told = json.loads((out / "report.json").read_text(encoding="utf-8"))
     table = pd.DataFrame(told["tables"]["verdicts"])
     assert not table.empty
-    words = list(verdict_claims(table))
+    words = list(itertools.chain.from_iterable(question_claims(table)))
     assert {table.loc[i, "verdict"] for i in table.index} >= {"cannot be told", ""}
     for shown, text in words:
         assert text in told["claims" if shown else "limits"]

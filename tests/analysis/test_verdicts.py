@@ -9,7 +9,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.hypotheses import declared
 from analysis.report.claims_metrics import selection_limits
-from analysis.report.verdict_claims import tie_claims, verdict_claims
+from analysis.report.verdict_claims import question_claims, tie_claims
 from analysis.result_tables.columns import COLUMNS
 from analysis.verdicts import verdict_rows
 
@@ -222,7 +222,8 @@ def test_the_others_of_the_highest_explored_metric_are_all_that_it_is_tested_wit
         ),
         hypotheses=meant("csd"),
     )
-    (text,) = [text for _, text in verdict_claims(table) if "explored" in text]
+    (told,) = question_claims(table)
+    (text,) = [text for _, text in told if "explored" in text]
     assert (
         "; it is shown to be better than 2 of the 3 others, and worse than 1 of the 3 "
         "others"
@@ -244,7 +245,7 @@ def test_clusters_are_of_the_statistic_that_is_quoted():
     )
     clusters = {name: row["cluster"] for name, row in found(table).items()}
     assert [clusters[name] for name in values] == [1, 1, 2]
-    (_shown, text), *_ = verdict_claims(table)
+    ((_shown, text), *_), *_ = question_claims(table)
     assert "the highest of them is clip: " in text
     assert "; it is shown to be better than 1 of the 2 others;" in text
 
@@ -343,7 +344,7 @@ def test_others_that_are_better_or_worse_are_counted_by_their_tests():
     assert [told[name]["n_worse"] for name in values] == [1, 0, 0]
     assert [told[name]["n_better"] for name in values] == [0, 0, 1]
     assert {told[name]["cluster"] for name in values} == {1}
-    ((_, text),) = verdict_claims(table)
+    (((_, text),),) = question_claims(table)
     assert "; it is shown to be better than 1 of the 2 others;" in text
 
 
@@ -361,7 +362,7 @@ def test_too_few_methods_have_no_order():
 
 
 def said(**tables):
-    return list(verdict_claims(verdicts(**tables)))
+    return list(itertools.chain.from_iterable(question_claims(verdicts(**tables))))
 
 
 def test_the_words_of_pairs():

@@ -1,13 +1,14 @@
 """A report in a notebook: text, table, frames, figures."""
 
 import re
+from itertools import chain
 
 import plotly.graph_objects as go
 import pytest
 
 import analysis
 from analysis.options import OptionError
-from analysis.report.verdict_claims import verdict_claims
+from analysis.report.verdict_claims import question_claims
 from analysis.report.verdict_grid import verdict_grids
 from tests.analysis.commands.test_alignment import study
 
@@ -50,7 +51,8 @@ def test_analyses_of_people_have_no_verdicts(people):
 def test_the_text_says_what_the_verdicts_say_and_names_the_tables(report):
     title, *said, tables = repr(report).splitlines()
     assert title == "Report: how well metrics agree with people"
-    assert said == [text for _shown, text in verdict_claims(report.verdicts)]
+    told = chain.from_iterable(question_claims(report.verdicts))
+    assert said == [text for _shown, text in told]
     assert tables == f"Tables: {', '.join(report)}"
 
 
@@ -62,7 +64,7 @@ def test_a_report_without_verdicts_says_what_the_data_show(people):
 def test_the_html_has_every_sentence_and_every_cell(report):
     html = report._repr_html_()
     words = re.sub(r"\s+", " ", re.sub("<[^>]*>", " ", html))
-    for _shown, text in verdict_claims(report.verdicts):
+    for _shown, text in chain.from_iterable(question_claims(report.verdicts)):
         assert text in words
     grids = verdict_grids(report.verdicts)
     assert html.count("<table>") == len(grids) == 2
