@@ -141,7 +141,6 @@ def align(
     judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
     scored = judged.pop("scores")
     assert scored is not None  # every metric asked for has a row
-    ratings, choices, rankings = judged.values()
     note_exclusions([*judged.values(), scored], options, found.notes)
     people = kept_people(**judged, options=options, notes=found.notes)
     table = kept_scores(scored, options.exclude_methods)
@@ -163,7 +162,7 @@ def align(
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_reliability(asked, options), found, parts)
     add_ranking_agreement(people, found)
-    add_people(people, (ratings, choices), found)
+    add_people(people, (judged["ratings"], judged["choices"]), found)
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_verdicts(found)

@@ -55,7 +55,8 @@ def power(
     """
     found = TableCollector(options)
     given = {"ratings": ratings, "scores": scores}
-    pilot, scores = chosen_tables(given, options, found.notes).values()
+    kept = chosen_tables(given, options, found.notes)
+    pilot, scores = kept["ratings"], kept["scores"]
     assert pilot is not None  # every question asked for has a row
     check_shared_names(
         {"ratings": pilot},
@@ -113,26 +114,27 @@ def subset(
         raise OptionError("--scores, --ratings: expected one of them, or both")
     found = TableCollector(options)
     given = {"scores": scores, "ratings": ratings}
-    scores, ratings = chosen_tables(given, options, found.notes).values()
+    whole = chosen_tables(given, options, found.notes)
+    scores, ratings = whole["scores"], whole["ratings"]
     if isinstance(subset, pd.DataFrame) and options.metrics is not None:
         subset = subset[subset["metric"].isin(options.metrics)]
-    whole: list[BenchmarkScores] = []
+    boards: list[BenchmarkScores] = []
     if scores is not None:
-        whole += score_boards(kept_scores(scores, options.exclude_methods))
+        boards += score_boards(kept_scores(scores, options.exclude_methods))
     if ratings is not None:
         kept = kept_ratings(ratings, options, found.notes)
-        whole += rating_boards(annotator_cells(kept))
+        boards += rating_boards(annotator_cells(kept))
     if subset is not None:
-        _check_subset(subset, {"scores": scores, "ratings": ratings}, found)
+        _check_subset(subset, whole, found)
         part: Sequence[BenchmarkScores] | Sequence[str] = (
             score_boards(kept_scores(subset, options.exclude_methods))
             if isinstance(subset, pd.DataFrame)
             else subset
         )
-        rows = subset_rows(whole, part, name=name, **options.sampling)
+        rows = subset_rows(boards, part, name=name, **options.sampling)
         found.extend("subset", rows, ("stories", "methods"))
     best, stories = best_subsets(
-        whole, sizes=sizes, confidence=options.confidence, seed=options.seed
+        boards, sizes=sizes, confidence=options.confidence, seed=options.seed
     )
     found.extend("best_subset", best)
     found.extend("subset_stories", stories)
@@ -177,7 +179,8 @@ def stability(
     """
     found = TableCollector(options)
     given = {"trials": trials, "ratings": ratings}
-    judged, ratings = chosen_tables(given, options, found.notes).values()
+    kept = chosen_tables(given, options, found.notes)
+    judged, ratings = kept["trials"], kept["ratings"]
     if judged is None:
         raise OptionError("--questions: expected some that judges answered, too")
     check_shared_names({"trials": judged}, {"people": ratings}, OF_RATINGS, found.notes)
