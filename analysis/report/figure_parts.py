@@ -54,12 +54,17 @@ Trace = dict[str, Any]
 
 @dataclass(frozen=True)
 class Panel:
-    """One plot: its heading, its height in pixels, and what plotly.js draws."""
+    """One plot: its heading, its height in pixels, and what plotly.js draws.
+
+    `outputs` are story and method of those outputs that a reader should look at, for a
+    page that links to them.
+    """
 
     title: str
     height: int
     data: list[Trace]
     layout: Trace
+    outputs: tuple[tuple[str, str], ...] = ()
 
     @property
     def plot(self) -> str:
@@ -94,9 +99,6 @@ class Figure:
         The least width of a panel in rem.
     tables
         The tables whose rows are drawn.
-    outputs
-        Story and method of those outputs that a reader should look at, for a page that
-        links to them.
     """
 
     key: str
@@ -107,7 +109,6 @@ class Figure:
     panels: tuple[Panel, ...]
     width: int = 20
     tables: tuple[str, ...] = ()
-    outputs: tuple[tuple[str, str], ...] = ()
 
     @property
     def weight(self) -> int:

@@ -59,7 +59,7 @@ def outputs(
     points = method_points(cells, means)
     several = cells["question"].nunique() > 1
     each = max(1, min(METRICS_EACH, SEVERAL // cells["question"].nunique()))
-    drawn, apart = [], []
+    drawn = []
     for name, rows in cells.groupby("question", sort=True):
         if rows["story"].nunique() < 2:
             continue
@@ -69,9 +69,10 @@ def outputs(
             mean = points[(points["question"] == name) & (points["metric"] == metric)]
             title = headed(name, metric) if several else metric
             told = headed(title, counted(len(own), "output"))
-            drawn.append((_panel(title, own, mean, metric), told))
-            apart += _farthest(disagreement, str(name), metric)
-    found = figure_of(
+            panel = _panel(title, own, mean, metric)
+            apart = _farthest(disagreement, str(name), metric)
+            drawn.append((replace(panel, outputs=apart), told))
+    return figure_of(
         "outputs",
         SECTION,
         say("Every output: people and the nearest metrics"),
@@ -81,15 +82,14 @@ def outputs(
         22,
         most_panels=MOST_PANELS,
     )
-    return [replace(figure, outputs=tuple(dict.fromkeys(apart))) for figure in found]
 
 
 def _farthest(
     disagreement: pd.DataFrame | None, question: str, metric: str
-) -> list[tuple[str, str]]:
+) -> tuple[tuple[str, str], ...]:
     """Return story and method where people and a metric differ most in rank."""
     if disagreement is None:
-        return []
+        return ()
     own = disagreement[
         (disagreement["question"] == question)
         & (disagreement["metric"] == metric)
@@ -97,7 +97,7 @@ def _farthest(
     ]
     rows = own.sort_values("value", key=abs, ascending=False, kind="stable")
     rows = rows.head(FARTHEST)
-    return list(zip(rows["story"], rows["method"], strict=True))
+    return tuple(zip(rows["story"], rows["method"], strict=True))
 
 
 def _caption(cells: pd.DataFrame) -> str:
