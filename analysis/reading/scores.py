@@ -97,7 +97,7 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")
-    rows["metric"] = _versioned_names(rows)
+    rows["metric"] = versioned_names(rows)
     _refuse_baselines(rows)
     better = _directions(rows)
     rows, notes = _one_kind_of_score(rows)
@@ -155,7 +155,8 @@ def _exact_means(rows: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     return rows[keys].take(order[starts]).reset_index(drop=True).assign(score=means)
 
 
-def _versioned_names(rows: pd.DataFrame) -> pd.Series:
+def versioned_names(rows: pd.DataFrame) -> pd.Series:
+    """Return what the metric of each row is called in the table of these rows."""
     tags = [tag for tag in ("metric_version", "backend") if tag in rows]
     if not tags:
         return rows["metric"]

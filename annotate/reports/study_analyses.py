@@ -111,7 +111,12 @@ def _align(
             "No metric has a score for this study's outputs: compute or import some."
         )
     tables = {**data.answers, "scores": data.scores}
-    twins = study_tables.twins_frame(data.study, as_of=data.moment)
+    twins = study_tables.twins_frame(
+        data.study,
+        data.scores,
+        excluded=options.exclude_methods,
+        as_of=data.moment,
+    )
     declared = declarations(data.study, files, tables, data.tags, options)
     analysis = align(
         **tables,

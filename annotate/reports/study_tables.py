@@ -11,7 +11,6 @@ Ratings of a checklist have a column more, the number of their `shot`. `seconds`
 empty where the browser measured nothing.
 """
 
-from collections import Counter
 from collections.abc import Iterator
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -319,30 +318,49 @@ def scores_frame(study: Study, *, as_of: Moment | None = None) -> "pd.DataFrame"
     return check_scores(_frame(rows, SCORE_HEADER), file=study.slug)
 
 
-def twins_frame(study: Study, *, as_of: Moment) -> "pd.DataFrame | None":
-    """Return the scores of degraded twins; None without any."""
+def twins_frame(
+    study: Study,
+    scores: "pd.DataFrame",
+    *,
+    excluded: tuple[str, ...] = (),
+    as_of: Moment,
+) -> "pd.DataFrame | None":
+    """Return the scores of degraded twins; None without any.
+
+    Metrics are called what they are called among `scores`, those of `scores_frame` at
+    the same moment, once excluded methods have gone.
+    """
     import pandas as pd
 
-    from analysis.reading.scores import UNVERSIONED
     from analysis.reading.twins import TWIN_COLUMNS, read_twins
 
-    key = ("metric", "metric_version", "backend")
-    there = set(scores_of(study, as_of).order_by().values_list(*key).distinct())
-    versions = Counter(metric for metric, _version, _backend in there)
     output = ("twin__story__key", "twin__method__name", "twin__degradation")
-    scores = twin_scores(study, as_of).order_by(*output, *key)
-    rows = []
-    for *place, value, original, metric, version, backend in scores.values_list(
-        *output, "value", "original", *key
-    ):
-        if versions[metric] > 1:  # as the table of scores tells them apart
-            told = ", ".join(filter(None, (version, backend))) or UNVERSIONED
-            metric = f"{metric} ({told})"
-        rows.append((*place, metric, value, original))
+    found = twin_scores(study, as_of).order_by(*output, *_METRIC)
+    names = _metric_names(scores, excluded) if found.exists() else {}
+    rows = [
+        (*place, names[version], value, original)
+        for *place, value, original, metric, number, backend in found.values_list(
+            *output, "value", "original", *_METRIC
+        )
+        if (version := (metric, number, backend)) in names
+    ]
     if not rows:
         return None
     frame = pd.DataFrame(rows, columns=[*TWIN_COLUMNS, "original"])
     return read_twins(frame, {*frame["metric"]})
+
+
+def _metric_names(
+    scores: "pd.DataFrame", excluded: tuple[str, ...]
+) -> dict[tuple[str, ...], str]:
+    """Return what tables call each version of a metric that has a score."""
+    from analysis.reading.kept_rows import key_texts, without_methods
+    from analysis.reading.scores import versioned_names
+
+    kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])
+    rows = kept.drop_duplicates(list(_METRIC))
+    versions = zip(*(key_texts(rows[name]) for name in _METRIC), strict=True)
+    return dict(zip(versions, versioned_names(rows), strict=True))
 
 
 def scales(study: Study) -> dict[str, Scale]:

@@ -4,10 +4,11 @@ import pandas as pd
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.models import Report
 from annotate.reports import building
-from evalcore.models import MetricScore, Output, TwinScore
+from evalcore.models import MetricRun, MetricScore, Output, TwinScore
 from evalcore.scoring import metric_runs
 from evalcore.twins import twin_outputs
 from tests.factories import make_benchmark, make_study
@@ -85,6 +86,52 @@ def test_another_version_of_a_metric_is_another_program(study):
         "palette_consistency",
         "sharpness (0, numpy)",
     }
+
+
+def add_version(version, **changed):
+    """Store the scores of sharpness in another version too."""
+    for score in MetricScore.objects.filter(
+        metric="sharpness", **changed.pop("of", {})
+    ):
+        score.pk, score.metric_version = None, version
+        for name, value in changed.items():
+            setattr(score, name, value)
+        score.save()
+
+
+def tables(report):
+    files = (building.folder(report) / "tables").iterdir()
+    return {file.name: file.read_bytes() for file in files}
+
+
+def test_a_version_that_came_later_renames_no_twin(study):
+    compare_twins()
+    first = built(study)
+    names = {m for m, _twin in sanity(first)}
+    assert names == {*METRICS}
+    run = MetricRun.objects.get()
+    run.pk, run.state, run.finished_at = None, "running", None
+    run.save()
+    add_version("9", run=run)
+    again = building.build_again(first, user=None)
+    assert tables(building.build_report(again.pk)) == tables(first)
+    assert {m for m, _twin in sanity(built(study))} == names
+    run.state, run.finished_at = "done", timezone.now()
+    run.save()
+    again = building.build_again(first, user=None)
+    assert tables(building.build_report(again.pk)) == tables(first)
+    told = {m for m, _twin in sanity(built(study))}
+    assert len(told) == 2
+    assert any(name.startswith("sharpness (") for name in told)
+
+
+def test_a_version_of_excluded_methods_renames_no_twin(study):
+    compare_twins()
+    first, *_others = study.method_names
+    add_version("9", of={"method__name": first})
+    assert "sharpness" not in {m for m, _twin in sanity(built(study))}
+    found = sanity(built(study, exclude_methods=[first]))
+    assert found["sharpness", "blurred"] == (0, 6)
 
 
 def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study):
