@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.models import Benchmark, Output, TwinScore
+from evalcore.models import Benchmark, TwinScore
 from evalcore.scoring import judged_outputs
 from evalcore.scoring.chunks import feature_store
+from evalcore.twins.twin_outputs import current_twins
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def sensitivities(
     Parameters
     ----------
     benchmark
-        Whose twins are taken, all that were made.
+        Whose twins are taken, those of `current_twins`.
     metrics
         By name, of the levels shot and output; values of shots are averaged.
 
@@ -59,11 +60,7 @@ def sensitivities(
         A row for each metric and degradation that occurs; what failed, by the output
         and the metric; and the scores themselves, not stored yet.
     """
-    twins = list(
-        Output.twins.filter(story__benchmark=benchmark)
-        .select_related("story", "method", "video", "twin_of")
-        .order_by("pk")
-    )
+    twins = current_twins(benchmark)
     originals = list(
         judged_outputs.outputs(benchmark).filter(
             pk__in=[twin.twin_of_id for twin in twins]

@@ -20,7 +20,7 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
-from evalcore.models import Frame, MediaFile, Output, TwinScore
+from evalcore.models import Benchmark, Frame, MediaFile, Output, TwinScore
 from evalcore.postgresql import analyze
 from evalcore.twins import degrading
 from evalcore.twins.degrading import ImpossibleDegradationError
@@ -198,12 +198,36 @@ def forget_twins(output: Output) -> None:
     """Remove the twins of an output whose shots or pictures have changed.
 
     One that people are shown stays as they see it, without its scores, which stood
-    beside those of the original as it was.
+    beside those of the original as it was; `current_twins` leaves it out.
     """
     TwinScore.objects.filter(twin__twin_of=output).delete()
     for twin in Output.twins.filter(twin_of=output):
         with contextlib.suppress(ProtectedError):
             twin.delete()
+
+
+def current_twins(benchmark: Benchmark) -> list[Output]:
+    """Return the twins of outputs that are still what the twins were made from.
+
+    Outputs change when pictures or shots arrive. A twin has a frame for each shot that
+    its original had, and a picture where that had one.
+    """
+    twins = (
+        Output.twins.filter(story__benchmark=benchmark)
+        .select_related("story", "method", "video", "twin_of")
+        .prefetch_related("frames", "twin_of__frames")
+        .order_by("pk")
+    )
+    return [
+        twin
+        for twin in twins
+        if twin.twin_of and _layout(twin) == _layout(twin.twin_of)
+    ]
+
+
+def _layout(output: Output) -> dict[int, bool]:
+    """Return whether each shot has a picture."""
+    return {frame.number: frame.media_id is not None for frame in output.frames.all()}
 
 
 def _arranged(output: Output, degradation: Degradation, seed: int) -> Pictures:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
+from analysis.printing import counted
 from analysis.tables import defused
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
@@ -13,6 +14,7 @@ from evalcore.metrics import registry
 from evalcore.models import Output, TwinScore
 from evalcore.scoring.judge_budget import asking_for_command
 from evalcore.twins.sensitivity import Sensitivity, sensitivities, store
+from evalcore.twins.twin_outputs import current_twins
 
 
 class Command(ImportCommand):
@@ -40,7 +42,8 @@ class Command(ImportCommand):
         self, *, benchmark: str, metrics: str, out: Path | None, **_options: object
     ) -> None:
         row = self.benchmark(benchmark)
-        if not Output.twins.filter(story__benchmark=row).exists():
+        made = Output.twins.filter(story__benchmark=row).count()
+        if not made:
             raise CommandError(
                 f"{benchmark} has no twins yet; `make_twins {benchmark}` makes them.",
                 returncode=2,
@@ -62,6 +65,11 @@ class Command(ImportCommand):
         with asking_for_command(row, judged) if judged else nullcontext():
             rows, failed, scores = sensitivities(row, chosen)
         store(scores)
+        if outdated := made - len(current_twins(row)):
+            self.stdout.write(
+                f"{counted(outdated, 'twin')} left out: made before shots or pictures "
+                "were added to the original."
+            )
         self.stdout.write(
             "Of how many outputs the original is better than its twin, or worse:"
         )

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate.models import Report
 from annotate.reports import building
-from evalcore.models import MetricRun, MetricScore, Output, TwinScore
+from evalcore.models import Frame, MetricRun, MetricScore, Output, Shot, TwinScore
 from evalcore.scoring import metric_runs
 from evalcore.twins import twin_outputs
 from tests.factories import make_benchmark, make_study
@@ -134,7 +134,7 @@ def test_a_version_of_excluded_methods_renames_no_twin(study):
     assert found["sharpness", "blurred"] == (0, 6)
 
 
-def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study):
+def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study, capsys):
     compare_twins()
     stored = TwinScore.objects.count()
     assert stored == 18 * 2 * 2
@@ -143,8 +143,16 @@ def test_scores_of_twins_are_stored_once_and_go_with_what_was_seen(study):
     output = Output.objects.first()
     # A twin that people are shown stays, its scores do not.
     shown = Output.twins.filter(twin_of=output).first()
+    shot = Shot.objects.create(story=output.story, number=3)
+    Frame.objects.create(output=output, shot=shot, number=3)
     unit = study.units.get(output_a=output)
     study.units.filter(pk=unit.pk).update(output_a=shown)
     twin_outputs.forget_twins(output)
     assert list(Output.twins.filter(twin_of=output)) == [shown]
     assert TwinScore.objects.count() == stored - 4
+    # Nor do they come back: its original is another one now.
+    compare_twins()
+    assert TwinScore.objects.count() == stored - 4
+    assert "1 twin left out" in capsys.readouterr().out
+    study.units.filter(pk=unit.pk).update(output_a=output)
+    assert sanity(built(study))["sharpness", "blurred"] == (0, 11)
