@@ -185,8 +185,13 @@ def _queued(report: Report) -> HttpResponse:
     return redirect("report-list", report.study.slug)
 
 
-def _get_report(study: Study, pk: int) -> Report:
-    return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE)
+def _get_report(study: Study, pk: int, **whose: str) -> Report:
+    return get_object_or_404(study.reports, pk=pk, state=Report.State.DONE, **whose)
+
+
+def _get_alignment(study: Study, pk: int) -> Report:
+    """Return a report that holds metrics against people, which no plan does."""
+    return _get_report(study, pk, command=Report.Command.ALIGN)
 
 
 @study_page()
@@ -224,7 +229,7 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
 @study_page()
 def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Show the outputs on which a metric and people disagree most."""
-    report = _get_report(study, pk)
+    report = _get_alignment(study, pk)
     choice, rows = disagreements.disagreements(
         study,
         building.folder(report),
@@ -249,7 +254,7 @@ def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     context: dict[str, Any] = {"finished": finished}
     if len(finished) > 1:
         before, after = (
-            _get_report(study, _number(request.GET.get(name) or str(usual.pk)))
+            _get_alignment(study, _number(request.GET.get(name) or str(usual.pk)))
             for name, usual in (("before", finished[1]), ("after", finished[0]))
         )
         try:

@@ -166,6 +166,22 @@ def test_plans_are_not_compared_with_reports(study):
     assert rob(study).get(url).context["finished"] == []
 
 
+def test_a_plan_has_neither_a_comparison_nor_disagreements(study):
+    plan = ask(study, "subset")
+    rows = [
+        Report.objects.create(study=study, options={"resamples": 0}) for _ in range(2)
+    ]
+    before, after = (building.build_report(row.pk) for row in rows)
+    client = rob(study)
+    url = reverse("report-comparison", args=[study.slug])
+    assert client.get(url, {"before": before.pk, "after": after.pk}).status_code == 200
+    assert client.get(url, {"before": plan.pk, "after": after.pk}).status_code == 404
+    assert client.get(url, {"before": before.pk, "after": plan.pk}).status_code == 404
+    for report, status in ((before, 200), (plan, 404)):
+        url = reverse("report-disagreements", args=[study.slug, report.pk])
+        assert client.get(url).status_code == status
+
+
 def test_an_option_of_another_kind_is_refused(study, tmp_path):
     with pytest.raises(CommandError, match="--target: not an option of subset"):
         call_command(
