@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 
 from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
-from analysis.commands.defaults import drawn, title
+from analysis.commands.defaults import drawn
 from analysis.options import AlignOptions, Progress, silent
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
@@ -103,11 +103,11 @@ def write_study_report(
     options = replace(options, scales=study_tables.scales(study))
     further = {**FURTHER[command], **further}
     found = analyse(command, data, options, further, files, progress)
-    metrics = data.metrics if options.metrics is None else list(options.metrics)
+    metrics = _metrics(data, options) if "scores" in found.tables else []
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
         options,
-        hashes=_hashes(study, view, moment) | dict(found.hashes),
+        hashes=_hashes(study, found.tables, view, moment) | dict(found.hashes),
         date=date,
         command=_command(study, command, options, further, view, moment, files),
         resample_default=drawn(command),
@@ -120,7 +120,7 @@ def write_study_report(
     notes = [
         *found.notes,
         *_about_metrics(metrics),
-        *omissions.notes(study, moment),
+        *(omissions.notes(study, moment) if "scores" in found.tables else ()),
     ]
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
@@ -133,7 +133,7 @@ def write_study_report(
     page = write_report(
         analysis,
         out=out,
-        title=study.title if command == Report.Command.ALIGN else title(command),
+        title=_heading(study, command, options.language),
         run=run,
         images=images,
         titles=_titles(study, metrics, options.language),
@@ -141,6 +141,10 @@ def write_study_report(
     )
     keep(files, out)
     return page
+
+
+def _metrics(data: StudyData, options: AlignOptions) -> list[str]:
+    return data.metrics if options.metrics is None else list(options.metrics)
 
 
 def _story_link(study: Study) -> str:
@@ -161,6 +165,14 @@ def _data(study: Study, view: str, moment: Moment) -> StudyData:
         for table in answer_tables(study)
     }
     return StudyData(study, moment, answers, scores, study_tables.tags_frame(study))
+
+
+def _heading(study: Study, command: str, language: str) -> str:
+    """Return the title of a study, and which plan of it this is."""
+    if command == Report.Command.ALIGN:
+        return study.title
+    with translation.override(language.lower()):
+        return f"{study.title} · {Report.Command(command).label}"
 
 
 def _titles(study: Study, metrics: Iterable[str], language: str) -> "Titles":
@@ -189,9 +201,10 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
     ]
 
 
-def _hashes(study: Study, view: str, moment: Moment) -> dict[str, str]:
-    """Return the hashes of what was read, as a download of it has them."""
-    names = [*answer_tables(study), "scores"]
+def _hashes(
+    study: Study, names: Iterable[str], view: str, moment: Moment
+) -> dict[str, str]:
+    """Return the hashes of the tables read, as downloads of them have them."""
     return {
         f"{name}.csv": downloads.sha256(study, name, view=view, as_of=moment)
         for name in names

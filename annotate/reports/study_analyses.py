@@ -56,9 +56,13 @@ class StudyData:
 
 @dataclass(frozen=True)
 class Found:
-    """Tables of a result, the hashes of what they rest on beside the tables, notes."""
+    """A result, and which tables of the study were read for it; notes.
+
+    `hashes` are of what it rests on beside these tables.
+    """
 
     analysis: "Analysis"
+    tables: tuple[str, ...]
     hashes: Mapping[str, str]
     notes: tuple[str, ...] = ()
 
@@ -130,7 +134,7 @@ def _align(
     hashes = dict(declared.hashes)
     if twins is not None:
         hashes["scores of twins"] = _hash(twins)
-    return Found(analysis, hashes, declared.notes)
+    return Found(analysis, (*tables,), hashes, declared.notes)
 
 
 def _power(data: StudyData, options: AlignOptions, target: float) -> Found:
@@ -139,7 +143,7 @@ def _power(data: StudyData, options: AlignOptions, target: float) -> Found:
     analysis = power(
         ratings=data.ratings, scores=data.scores, options=options, target=target
     )
-    return Found(analysis, {})
+    return Found(analysis, ("ratings", "scores"), {})
 
 
 def _subset(
@@ -158,15 +162,17 @@ def _subset(
             raise ReportError("The stories of this study have no tags.")
         stories = tagged_stories(data.tags, tag, value)
         hashes["tags of the study"] = _hash(data.tags)
+    ratings = data.answers.get("ratings")
     analysis = subset(
         scores=data.scores,
-        ratings=data.answers.get("ratings"),
+        ratings=ratings,
         subset=stories,
         name=value or "subset",
         sizes=sizes,
         options=options,
     )
-    return Found(analysis, hashes)
+    tables = ("scores",) if ratings is None else ("ratings", "scores")
+    return Found(analysis, tables, hashes)
 
 
 def _stability(
@@ -182,7 +188,7 @@ def _stability(
     analysis = stability(
         trials=trials, ratings=None if people.empty else people, options=options
     )
-    return Found(analysis, {})
+    return Found(analysis, ("ratings",), {})
 
 
 def _hash(frame: "pd.DataFrame") -> str:

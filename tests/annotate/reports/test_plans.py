@@ -1,5 +1,6 @@
 """Plans asked for in the browser are those that the commands make of the downloads."""
 
+import json
 import shlex
 
 import pandas as pd
@@ -11,6 +12,7 @@ from analysis.__main__ import main
 from annotate.models import Report
 from annotate.quality import exclusion
 from annotate.reports import building
+from evalcore.models import MetricScore
 from tests.annotate.reports.test_scales import BEAUTY, answered
 from tests.factories import make_study
 from tests.people import answer_everything, eve, rob
@@ -110,6 +112,34 @@ def test_its_command_makes_the_plan_again(study, command, tmp_path):
         assert path.read_bytes() == (out / "tables" / path.name).read_bytes()
     again = building.build_again(report, user=None)
     assert (again.command, again.options) == (command, report.options)
+
+
+@pytest.mark.parametrize("command", list(ASKED))
+def test_a_plan_speaks_only_of_what_it_read(study, command):
+    MetricScore.objects.filter(metric="sharpness", story__key="01").delete()
+    report = ask(study, command)
+    stored = json.loads((building.folder(report) / "report.json").read_text())
+    reads_scores = command != "stability"
+    notes = " ".join(stored["notes"])
+    assert ("should beat before it is believed: sharpness." in notes) == reads_scores
+    assert ("Metric sharpness: " in notes) == reads_scores
+    run = pd.read_csv(building.folder(report) / "tables" / "run.csv", index_col="key")
+    hashed = {key for key in run.index if key.startswith("sha256 of ")}
+    expected = {"sha256 of ratings.csv"}
+    if reads_scores:
+        expected |= {"sha256 of scores.csv"}
+    if command == "subset":
+        expected |= {"sha256 of tags of the study"}
+    assert hashed == expected
+
+
+@pytest.mark.parametrize(
+    ("language", "kind"), [("en", "How stable a judge is"), ("zh-Hans", "裁判有多稳定")]
+)
+def test_a_plan_is_headed_by_its_study(study, language, kind):
+    report = ask(study, "stability", language=language)
+    page = (building.folder(report) / "report.html").read_text("utf-8")
+    assert f"<h1>{study.title} · {kind}</h1>" in page
 
 
 @pytest.mark.parametrize(
