@@ -103,6 +103,11 @@
   addEventListener("beforeprint", () => closed.forEach((box) => { box.open = true; }));
   addEventListener("afterprint", () => closed.forEach((box) => { box.open = false; }));
 
+  // A file on a disk does not know the host of an address that begins with /: no links.
+  const hostless = location.protocol === "file:" && document.body.dataset.stories?.startsWith("/");
+  const stories = hostless ? "" : document.body.dataset.stories;
+  if (hostless) document.querySelectorAll(".stories").forEach((said) => said.remove());
+
   if (typeof Figures === "undefined") return;
   const dark = matchMedia("(prefers-color-scheme: dark)");
   const settings = { displaylogo: false, responsive: true, displayModeBar: false };
@@ -112,7 +117,6 @@
   const done = new Set();
 
   // A click on an output opens its story. Names stand in traces as plotly draws them.
-  const stories = document.body.dataset.stories;
   const plain = (text) => text.replace(/&(amp|lt|gt);/g, (_, name) => ({ amp: "&", lt: "<", gt: ">" })[name]);
   const isOutput = (point) => point?.data.meta === "output";
   function address({ data, pointNumber }) {
