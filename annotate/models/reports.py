@@ -14,6 +14,12 @@ from annotate.models.exclusions import MAIN, AnalysisView
 from annotate.models.studies import Study
 from annotate.models.users import account_if_known
 
+# What is said of a report that has these inputs.
+OWN_PARTS = {
+    "hypotheses": _("hypotheses of its own"),
+    "composites": _("composites of its own"),
+}
+
 
 class Report(models.Model):
     """One report of a study: what was asked for, and where it lies.
@@ -110,4 +116,4 @@ class Report(models.Model):
             for name, value in given.items()
             if name != "resamples" and value != usual.get(name, "")
         ]
-        return choices + [f"{name} of its own" for name in self.inputs]
+        return choices + [str(OWN_PARTS[name]) for name in self.inputs]

@@ -9,6 +9,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
+from django.utils import translation
 
 from annotate.models import Report
 from annotate.reports import building
@@ -71,7 +72,15 @@ def test_the_form_offers_what_the_study_has(study):
         ("aesthetics", "Aesthetics"),
     ]
     page = rob(study).get(reverse("report-list", args=[study.slug])).content.decode()
-    assert "Which of 2 questions and 3 metrics" in page
+    assert "Questions (2) and metrics (3)" in page
+    assert page.count("A file stands instead of the text above.") == 1
+
+
+def test_what_a_report_has_of_its_own_is_told_in_the_language_of_the_reader(study):
+    row = Report(study=study, inputs={"hypotheses": "", "composites": ""})
+    assert row.choices_made == ["hypotheses of its own", "composites of its own"]
+    with translation.override("zh-hans"):
+        assert row.choices_made == ["自带假设", "自带组合"]
 
 
 def test_a_report_covers_the_questions_and_metrics_that_were_ticked(study):
