@@ -157,7 +157,8 @@ def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
         text = content.decode("utf-8-sig")
         # Tabs may stand before a line of JSON, but of YAML they may not.
         text = text.expandtabs() if file.lower().endswith(".json") else text
-        root = yaml.compose(text, _Loader)
+        _check_aliases(text, file)
+        root = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         told = f"YAML or JSON ({error.problem})"
@@ -167,15 +168,12 @@ def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
     return _of_root(root, file)
 
 
-class _Loader(yaml.SafeLoader):
-    """Reads no aliases, of which a short text may unfold to one without end."""
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        if self.check_event(yaml.AliasEvent):
-            mark = self.peek_event().start_mark
-            told = "written out, without aliases"
-            raise yaml.composer.ComposerError(None, None, told, mark)
-        return super().compose_node(parent, index)
+def _check_aliases(text: str, file: str) -> None:
+    """Refuse aliases, of which a short text may unfold to one without end."""
+    for event in yaml.parse(text, yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            line = event.start_mark.line + 1 if event.start_mark else 1
+            raise InputError([Problem(file, "values written out, no aliases", line)])
 
 
 def _unreadable(file: str, error: Exception) -> InputError:

@@ -126,7 +126,8 @@ def test_the_words_around_the_links_are_chinese_in_a_chinese_report(tables, tmp_
     assert align(tables, tmp_path, "--story-link", LINK, "--language", "zh-Hans") == 0
     page = (tmp_path / "report.html").read_text("utf-8")
     (words,) = re.findall(
-        r'<p class="source stories">([^<]*)</p>\s+<ul class="source stories">\s+<li>', page
+        r'<p class="source stories">([^<]*)</p>\s+<ul class="source stories">\s+<li>',
+        page,
     )
     assert WORDS.findall(words) == []
     assert "故事" in words
