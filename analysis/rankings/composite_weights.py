@@ -157,7 +157,6 @@ def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
         text = content.decode("utf-8-sig")
         # Tabs may stand before a line of JSON, but of YAML they may not.
         text = text.expandtabs() if file.lower().endswith(".json") else text
-        _check_aliases(text, file)
         root = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
@@ -166,14 +165,6 @@ def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
     except (UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
         raise _unreadable(file, error) from error
     return _of_root(root, file)
-
-
-def _check_aliases(text: str, file: str) -> None:
-    """Refuse aliases, of which a short text may unfold to one without end."""
-    for event in yaml.parse(text, yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            line = event.start_mark.line + 1 if event.start_mark else 1
-            raise InputError([Problem(file, "values written out, no aliases", line)])
 
 
 def _unreadable(file: str, error: Exception) -> InputError:
@@ -192,7 +183,23 @@ def _of_root(root: yaml.Node | None, file: str) -> tuple[Composite, ...]:
         block = next((v for k, v in root.value if k.value == KEY), None)
     if block is None:
         raise InputError([Problem(file, f"the key {KEY}", 1)])
+    _check_aliases(block, file)
     return composites_in(block, file)
+
+
+def _check_aliases(block: yaml.Node, file: str) -> None:
+    """Refuse a node that stands twice: short aliases may unfold to text without end."""
+    seen: set[int] = set()
+    waiting = [(block, block)]
+    for node, inside in waiting:  # grows
+        if id(node) in seen:
+            line = inside.start_mark.line + 1
+            raise InputError([Problem(file, "values written out, no aliases", line)])
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            waiting += [(one, key) for key, value in node.value for one in (key, value)]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += [(one, node) for one in node.value]
 
 
 def composites_in(block: yaml.Node, file: str) -> tuple[Composite, ...]:
