@@ -316,15 +316,14 @@ def test_outputs_far_apart_open_by_keys(opened):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("host", "links"), [("", 0), ("https://host.example", 11)])
-def test_a_page_on_a_disk_links_to_no_page_without_a_host(
-    page, report, tmp_path, host, links
-):
+@pytest.mark.parametrize("host", ["", "https://host.example"])
+def test_a_page_on_a_disk_links_to_no_page_without_a_host(page, report, tmp_path, host):
     text = Path(report).read_text("utf-8").replace('="/opened', f'="{host}/opened')
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
     page.goto((tmp_path / "report.html").as_uri())
     draw_all(page)
-    assert page.locator("#figure-outputs a[target]").count() == links
+    linked = page.locator("#figure-outputs a[target]").count() > 0
+    assert linked == bool(host)
     page.locator("#figure-outputs").scroll_into_view_if_needed()
     page.evaluate(
         "() => { window.tried = []; window.open = (url) => window.tried.push(url); }"
@@ -332,7 +331,7 @@ def test_a_page_on_a_disk_links_to_no_page_without_a_host(
     loneliest = max(page.evaluate(STANDING), key=lambda mark: mark["alone"])
     page.mouse.click(loneliest["x"], loneliest["y"])
     page.wait_for_timeout(300)
-    assert len(page.evaluate("window.tried")) == bool(links)
+    assert len(page.evaluate("window.tried")) == bool(host)
 
 
 @pytest.mark.browser

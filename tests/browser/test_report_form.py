@@ -57,7 +57,7 @@ def test_what_is_ticked_and_declared_is_in_the_report(
     with hand.page(chromium) as page:
         log_in(page, live_server, study)
         form = page.locator("form.card")
-        hand.press(form.locator("summary", has_text="2 questions and 8 metrics"))
+        hand.press(form.locator("summary", has_text="Questions (2) and metrics (8)"))
         metrics = form.locator("fieldset", has_text="palette_consistency")
         hand.press(metrics.get_by_role("button", name="Untick all shown"))
         metrics.get_by_label("Find").fill("SHAR")
@@ -69,7 +69,7 @@ def test_what_is_ticked_and_declared_is_in_the_report(
         told = "sharpness is not among the metrics ticked: tick it, or choose another"
         error = page.locator(".error", has_text=told)
         expect(error).to_be_visible()
-        hand.press(form.locator("summary", has_text="2 questions and 8 metrics"))
+        hand.press(form.locator("summary", has_text="Questions (2) and metrics (8)"))
         hand.press(form.get_by_role("checkbox", name="sharpness"))
         form.get_by_label("Aesthetics").last.select_option("shots_present")
         assert (
