@@ -327,3 +327,18 @@ def test_whole_methods_are_drawn_more_often(resamples, drawn):
         )
         found = spread.draws.get("kendall", np.empty(0))
         assert found.shape[-1] == n
+
+
+@pytest.mark.parametrize(("whole", "orders"), [(True, 200), (False, 40)])
+def test_whole_methods_are_permuted_more_often(whole, orders):
+    """The smallest p-value tells how many orders there were beside the real one."""
+    grid = small(n_stories=1, n_methods=12)
+    human = np.arange(12.0)[None]
+    values = {"human": human, "scores": np.repeat(human[None], len(grid.metrics), 0)}
+    if whole:
+        values["stories"] = ("",)
+    grid = type(grid)(**{**vars(grid), **values}).with_metrics(grid.metrics[:1])
+    found = estimates(grid, "method", resamples=10, coefficients=("pearson",))
+    (estimate,) = found.values()
+    assert estimate.value == 1
+    assert estimate.p_value == pytest.approx(1 / (orders + 1))

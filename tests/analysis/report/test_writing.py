@@ -688,6 +688,11 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
     (marked,) = re.findall(r'<li class="beware">(.*?)</li>', page, re.S)
     words = " ".join(re.sub("<[^>]*>", "", marked).split())
     assert words.startswith("Beware: csd prefers blurred pictures in 9 of 9 stories")
+    # No line ends between a number and its sign, in warnings as in verdicts.
+    shown = re.search(r'<ul class="said">(.*?)</ul>', page, re.S)[1]
+    for text in (marked, shown):
+        assert re.search(r"\d\u00a0%", text)
+        assert not re.search(r"\d %", text)
     rows = [
         re.sub("<[^>]*>", " ", row).split()
         for row in re.findall('<th scope="row">(.*?)</th>', page, re.S)
