@@ -84,10 +84,11 @@ def pair_agreement(
     pairs
         From `rating_pairs` or `choice_pairs`.
     epsilon
-        Tie threshold of acc_eq. ``"heldout"``: stories fall into five folds, and
-        each fold uses the threshold that is best on the other four; the median
-        of the five is reported. ``"insample"``: the best one on the same pairs,
-        which flatters. ``"0"``: equal scores only.
+        Tie threshold of acc_eq. ``"heldout"``: stories fall into five folds, twenty
+        times; each fold uses the threshold that is best on the other four. A pair
+        counts as often as it is right, and the median threshold is reported.
+        ``"insample"``: the best one on the same pairs, which flatters. ``"0"``: equal
+        scores only.
     parts
         Clusters to draw; ``units`` are pairs here.
     resamples, confidence, seed
@@ -125,7 +126,7 @@ def pair_agreement(
     constant = np.zeros((1, len(pairs.human)))
     every = replace(pairs, metrics=names, scores=np.vstack([pairs.scores, constant]))
     known = {
-        name: accuracy_variances(every, name, epsilon=epsilon, parts=parts, seed=seed)
+        name: accuracy_variances(every, name, epsilon=epsilon, parts=parts)
         for name in STATISTICS
     }
     half = known["ppa_half"]

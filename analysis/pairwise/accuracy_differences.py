@@ -24,8 +24,7 @@ def accuracy_differences(
     parts
         What is thought of as drawn. Where annotators are, there is no test.
     sampling
-        Number of resamples (0 for neither interval nor test), coverage, seed of the
-        folds.
+        Number of resamples (0 for neither interval nor test), coverage.
 
     Returns
     -------
@@ -41,9 +40,7 @@ def accuracy_differences(
     """
     found: list[TableRow] = []
     for statistic in STATISTICS:
-        known = accuracy_variances(
-            pairs, statistic, epsilon=epsilon, parts=parts, seed=sampling["seed"]
-        )
+        known = accuracy_variances(pairs, statistic, epsilon=epsilon, parts=parts)
         rows = compared(known.values, pairs.metrics, known.of, sampling)
         keys = {
             "question": pairs.question,

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.inference.cluster_variance import ClusterVariances, variances_of_pairs
-from analysis.inference.resampling import stream
 from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.tie_calibration import predicted_pairs, story_folds
+from analysis.pairwise.tie_calibration import predicted_pairs, repeated_folds
 from analysis.results import NAN, Array, Counts, Estimate
 
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
@@ -92,7 +91,7 @@ class AccuracyVariances:
 
 
 def accuracy_variances(
-    pairs: Pairs, statistic: str, *, epsilon: str, parts: tuple[str, ...], seed: int
+    pairs: Pairs, statistic: str, *, epsilon: str, parts: tuple[str, ...]
 ) -> AccuracyVariances:
     """Take an accuracy of every metric apart by stories and pairs of methods."""
     K, counted = len(pairs.metrics), np.ones(len(pairs.human), bool)
@@ -106,7 +105,7 @@ def accuracy_variances(
         none = np.zeros((K + 1, 0, 0))
         return AccuracyVariances(np.full(K + 1, NAN), none, none[0], 0, parts, epsilons)
     if statistic == "acc_eq":
-        folds = story_folds(pairs.story, stream(seed, "folds", pairs.question))
+        folds = repeated_folds(pairs.question, pairs.story)
         told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
         right, epsilons = (np.array(each, float) for each in zip(*told, strict=True))
     else:

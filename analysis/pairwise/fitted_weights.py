@@ -12,13 +12,12 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import divided, near_one
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import Clusters, resampled_sums
 from analysis.pairwise.tie_calibration import (
-    held_out_epsilons,
+    best_epsilon,
     right_with_ties,
     story_folds,
 )
@@ -73,7 +72,8 @@ def calibrate(
 
     Stories fall into five folds. The composite of a fold comes from the other four:
     scales and weights from all of their pairs, lambda from folds inside them (the
-    best likelihood on what was left out), and the tie threshold of acc_eq. The best
+    best likelihood on what was left out), and the tie threshold of acc_eq, for
+    components, too, so that all are judged alike. The best
     component is the one with the highest half accuracy on all pairs: the composite
     has not seen the pairs it is judged on, the choice of the best component has, so
     a gain is not flattered. Intervals draw stories with the predictions kept.
@@ -85,7 +85,7 @@ def calibrate(
     names = tuple(metrics) or pairs.metrics
     scores = pairs.scores[[pairs.metrics.index(name) for name in names]]
     rng = stream(seed, "calibration", pairs.question, pairs.source, *names)
-    folds = story_folds(pairs.story, rng)
+    folds = _masks(story_folds(pairs.story, rng))
     reason = _why_not(pairs, names)
     if reason:
         none = undefined(reason)
@@ -100,6 +100,10 @@ def calibrate(
     for against in (best, len(names)):
         rows.append(_gain(pairs, draws, labels, against, confidence))
     return rows
+
+
+def _masks(folds: Counts) -> list[Mask]:
+    return [folds == f for f in range(folds.max(initial=-1) + 1)]
 
 
 def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
@@ -178,7 +182,7 @@ def _predictions(
 
 def _best_ridge(data: _Data, rng: np.random.Generator) -> float:
     """Choose the penalty with the best likelihood on stories left out."""
-    folds = story_folds(data.story, rng)
+    folds = _masks(story_folds(data.story, rng))
     loss = np.zeros(len(RIDGES))
     for fold in folds:
         if fold.all() or not fold.any():
@@ -238,17 +242,14 @@ class _Judged:
         human, P, K = pairs.human, len(pairs.human), len(scores)
         decided = human != 0
         hits, ties, right = (np.zeros((K + 2, P), bool) for _ in range(3))
-        limits = np.array(
-            in_threads(lambda own: held_out_epsilons(human, own, folds), scores)
-        )
-        for f, (fold, own) in enumerate(zip(folds, fitted, strict=True)):
-            here = np.vstack([scores[:, fold], own[:, fold]])
-            more = [held_out_epsilons(human, x, [fold])[0] for x in own]
-            sign = np.sign(here)
+        for fold, own in zip(folds, fitted, strict=True):
+            every = np.vstack([scores, own])
+            sign = np.sign(every[:, fold])
             hits[:, fold] = (sign == human[fold]) & decided[fold]
             ties[:, fold] = (sign == 0) & decided[fold]
-            for k, best in enumerate((*limits[:, f], *more)):
-                right[k, fold] = right_with_ties(human[fold], here[k], best)
+            for k, x in enumerate(every):
+                best = best_epsilon(human[~fold], x[~fold])
+                right[k, fold] = right_with_ties(human[fold], x[fold], best)
         features = np.vstack([np.ones(P, bool), decided, hits, ties, right]).T
         clusters: Clusters = pairs.clusters
         drawn = resampled_sums(clusters, features, ("stories",), resamples, rng)

@@ -11,16 +11,17 @@ import numpy as np
 from analysis.correlations.cell_means import method_means, turned
 from analysis.correlations.kendall import rank_sums
 from analysis.correlations.weighted_sums import dense_levels, tie_sums
-from analysis.inference.resampling import no_draws
+from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
 
 FOLDS = 5
+REPEATS = 20
 LEVELS = ("method", "story", "pooled", "within_method")
 
 
-def story_folds(story: Counts, rng: np.random.Generator) -> list[Mask]:
+def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
     """Cut stories at random into folds.
 
     Parameters
@@ -32,17 +33,33 @@ def story_folds(story: Counts, rng: np.random.Generator) -> list[Mask]:
 
     Returns
     -------
-    list of masks
-        Each of shape (P,): the pairs of one fold. Five folds, or as many as there
-        are stories; none with a single story.
+    array of shape (P,)
+        The fold of each pair, from 0: five, or as many as there are stories.
     """
     stories, index = np.unique(story, return_inverse=True)
-    n = min(FOLDS, len(stories))
-    fold = rng.permutation(len(stories)) % n if n > 1 else np.zeros(0, int)
-    return [fold[index] == f for f in range(n)] if n > 1 else []
+    fold = rng.permutation(len(stories)) % FOLDS
+    return np.asarray(fold[index])
 
 
-def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
+def repeated_folds(question: str, story: Counts) -> Counts:
+    """Cut a question's stories into folds again and again, as `story_folds` does.
+
+    Returns
+    -------
+    array of shape (REPEATS, P)
+        The same whatever the seed of an analysis: nobody chooses a verdict with it.
+
+    Notes
+    -----
+    One division moves acc_eq by as much as metrics differ. Leaving out one story at a
+    time divides nothing at random, but is too low where two thresholds are nearly as
+    good: each story then decides against itself.
+    """
+    rng = stream(0, "folds", question)
+    return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
+
+
+def right_with_ties(human: Array, scores: Array, epsilon: float | Array) -> Mask:
     """Tell which pairs the metric predicts, ties up to epsilon included.
 
     Examples
@@ -55,9 +72,9 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 
 
 def predicted_pairs(
-    human: Array, scores: Array, epsilon: str, folds: list[Mask]
-) -> tuple[Mask, float]:
-    """Tell which pairs inside stories a metric predicts, and up to which difference.
+    human: Array, scores: Array, epsilon: str, folds: Counts
+) -> tuple[Array, float]:
+    """Tell how often a metric predicts each pair, and up to which difference it ties.
 
     Parameters
     ----------
@@ -68,24 +85,25 @@ def predicted_pairs(
     epsilon
         ``"heldout"``, ``"insample"`` or ``"0"``; see `accuracy.pair_agreement`.
     folds
-        From `story_folds`.
+        Shape (R, P), from `repeated_folds`.
 
     Returns
     -------
     tuple
-        Shape (P,), and the threshold; of held-out ones the median. NaN, and no pair
+        Shape (P,): 1, 0, or the share of the divisions into folds in which the pair is
+        right; and the threshold, of held-out ones the median. NaN, and no pair
         predicted, where there is no pair or nothing to hold out.
     """
-    if not len(human) or (epsilon == "heldout" and not folds):
-        return np.zeros(len(human), bool), NAN
+    if not len(human) or (epsilon == "heldout" and not folds.any()):
+        return np.zeros(len(human)), NAN
     if epsilon != "heldout":
         best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
-        return right_with_ties(human, scores, best), best
+        return right_with_ties(human, scores, best).astype(float), best
     thresholds = held_out_epsilons(human, scores, folds)
-    right = np.zeros(len(human), bool)
-    for fold, best in zip(folds, thresholds, strict=True):
-        right[fold] = right_with_ties(human[fold], scores[fold], best)
-    return right, float(np.median(thresholds))
+    right = np.zeros(len(human))
+    for own, fold in zip(thresholds, folds, strict=True):
+        right += right_with_ties(human, scores, own[fold])
+    return right / len(folds), float(np.median(thresholds))
 
 
 def best_epsilon(human: Array, scores: Array) -> float:
@@ -108,33 +126,47 @@ def best_epsilon(human: Array, scores: Array) -> float:
     >>> best_epsilon(np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2]))
     0.2
     """
-    return held_out_epsilons(human, scores, [np.zeros(len(human), bool)])[0]
+    everywhere = np.zeros((1, len(human)), int)
+    return float(_best_epsilons(human, scores, everywhere, outside=False)[0, 0])
 
 
-def held_out_epsilons(human: Array, scores: Array, folds: list[Mask]) -> list[float]:
-    """Return the best threshold of the pairs outside each fold.
+def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
+    """Return the best thresholds of the pairs outside each fold, (R, F).
 
-    Notes
-    -----
-    The pairs are sorted once. Taking those of a fold out of the sums leaves a run of
-    equal sums where one of them stood, and the first of a run is taken: a candidate
-    that occurs outside the fold, or 0. A pair which the metric ties at 0 is never
-    right where people do not tie, so it never counts against a threshold.
+    Parameters
+    ----------
+    human, scores
+        As of `best_epsilon`, which finds the same in the pairs outside.
+    folds
+        Shape (R, P): a number of each pair, from 0 to F - 1.
+
+    Examples
+    --------
+    >>> human, scores = np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2])
+    >>> held_out_epsilons(human, scores, np.array([[0, 1, 1]]))
+    array([[0.2, 0. ]])
     """
-    size = np.abs(scores)
-    # In any order among equal sizes: only sums at the end of a run of them count.
-    order = np.argsort(size)
-    size = size[order]
-    # Calling a pair a tie is right where people tie, wrong where it was right before.
-    gain = _gains(human, scores)[order]
-    last = np.append(np.diff(size) > 0, True)  # of each run of equal sizes
-    candidates = np.append(0.0, size[last])
-    found = []
+    return _best_epsilons(human, scores, folds, outside=True)
+
+
+def _best_epsilons(
+    human: Array, scores: Array, folds: Counts, *, outside: bool
+) -> Array:
+    """Return the first candidate with the most right pairs in or outside each fold.
+
+    The differences are sorted once. Where a candidate occurs on the other side only,
+    the sum is that of the one before, which comes first. A pair which the metric ties
+    at 0 is never right where people do not tie: it never counts against a threshold.
+    """
+    candidates, place = np.unique(np.append(0.0, np.abs(scores)), return_inverse=True)
+    gains, U, F = _gains(human, scores), len(candidates), folds.max(initial=0) + 1
+    best = []
     for fold in folds:
-        kept = np.where(fold[order], 0, gain)
-        sums = np.append(0, np.cumsum(kept)[last])
-        found.append(float(candidates[np.argmax(sums)]))
-    return found
+        own = np.bincount(fold * U + place[1:], gains, minlength=F * U).reshape(F, U)
+        if outside:
+            own = own.sum(axis=0) - own
+        best.append(candidates[own.cumsum(axis=1).argmax(axis=1)])
+    return np.array(best)
 
 
 def _gains(human: Array, scores: Array) -> Counts:

@@ -53,13 +53,14 @@ def test_the_variance_by_methods_is_that_of_the_accuracy_without_them():
 
     def accuracies_of(kept):
         pairs = rating_pairs(without(grid, kept))
-        told = [predicted_pairs(pairs.human, x, "0", []) for x in pairs.scores]
+        told = [
+            predicted_pairs(pairs.human, x, "0", np.zeros((1, 0), int))
+            for x in pairs.scores
+        ]
         return [right.mean() for right, _ in told]
 
     values = np.array([accuracies_of(kept) for kept in leave_outs(6)]).T
-    known = accuracy_variances(
-        rating_pairs(grid), "acc_eq", epsilon="0", parts=BOTH, seed=0
-    )
+    known = accuracy_variances(rating_pairs(grid), "acc_eq", epsilon="0", parts=BOTH)
     for found, left in (
         (known.of(0, 1), values[0] - values[1]),
         (known.of(0), values[0]),
@@ -72,7 +73,7 @@ def test_chance_of_acc_eq_is_what_guessing_reaches_on_the_same_pairs():
     """Of a complete table the difference to it is a plain mean over pairs."""
     grid = two_metrics(n_stories=30, n_methods=8)
     pairs = rating_pairs(grid)
-    known = accuracy_variances(pairs, "acc_eq", epsilon="0", parts=BOTH, seed=0)
+    known = accuracy_variances(pairs, "acc_eq", epsilon="0", parts=BOTH)
     guessing = (pairs.human != 0).mean() / 2
     assert known.values[-1] == pytest.approx(guessing)
     right, _ = predicted_pairs(pairs.human, pairs.scores[1], "0", [])
@@ -87,7 +88,7 @@ def share(pairs, wrong, parts=BOTH):
     signs = pairs.human.copy()
     signs[np.flatnonzero(signs)[:wrong]] *= -1
     one = type(pairs)(**{**vars(pairs), "scores": signs[None], "metrics": ("k",)})
-    known = accuracy_variances(one, "ppa_half", epsilon="0", parts=parts, seed=0)
+    known = accuracy_variances(one, "ppa_half", epsilon="0", parts=parts)
     return known.estimate(0, 0.95)
 
 

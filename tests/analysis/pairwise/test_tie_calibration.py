@@ -23,8 +23,9 @@ from tests.analysis.pairwise.test_accuracy import grid_of
 KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
 
 
-def accuracy_with_ties(*given):
-    right, epsilon = predicted_pairs(*given)
+def accuracy_with_ties(human, scores, epsilon):
+    one_fold = np.zeros((1, len(human)), int)
+    right, epsilon = predicted_pairs(human, scores, epsilon, one_fold)
     return (np.nan if np.isnan(epsilon) else right.mean()), epsilon
 
 
@@ -69,7 +70,7 @@ def test_independent_values_at_every_level(shared, name, checked):
     for level, key in KEYS.items():
         for k, zero in enumerate(level_accuracy(grid, level=level)):
             human, scores = pairs_of(grid, level, k)
-            value, epsilon = accuracy_with_ties(human, scores, "insample", [])
+            value, epsilon = accuracy_with_ties(human, scores, "insample")
             found = {
                 f"acc_eq_{key}": value,
                 f"eps_{key}": epsilon,
@@ -132,7 +133,7 @@ def test_the_smallest_of_the_best_thresholds_by_definition(human, scores):
     }
     best = max(by_threshold.values())
     smallest = min(e for e, v in by_threshold.items() if np.isclose(v, best))
-    assert accuracy_with_ties(people, metric, "insample", []) == pytest.approx(
+    assert accuracy_with_ties(people, metric, "insample") == pytest.approx(
         (best, smallest)
     )
 
@@ -176,14 +177,23 @@ def test_an_unknown_level_is_refused():
     )
 )
 def test_sorting_once_is_sorting_for_each_fold(points):
-    human, scores, fold = np.array(points, float).T
-    folds = [fold == f for f in range(3) if (fold != f).any()]
-    assert held_out_epsilons(human, scores, folds) == [
-        best_epsilon(human[~f], scores[~f]) for f in folds
+    human, scores, first = np.array(points, float).T
+    folds = np.stack([first, np.roll(first, 1)]).astype(int)
+    assert held_out_epsilons(human, scores, folds).tolist() == [
+        [best_epsilon(human[f != k], scores[f != k]) for k in range(folds.max() + 1)]
+        for f in folds
     ]
+
+
+def test_a_pair_counts_as_often_as_other_folds_predict_it():
+    """Two ties and an order, all of difference 1: right where a tie stands alone."""
+    human, scores = np.array([0.0, 0, 1]), np.ones(3)
+    folds = np.array([[0, 1, 1], [0, 1, 0]])
+    right, epsilon = predicted_pairs(human, scores, "heldout", folds)
+    assert (right.tolist(), epsilon) == ([0.5, 0.5, 0], 0.5)
 
 
 def test_nothing_to_hold_out():
     human, scores = np.array([1.0, 0]), np.array([1.0, 0])
-    assert np.isnan(accuracy_with_ties(human, scores, "heldout", [])).all()
-    assert np.isnan(accuracy_with_ties(human[:0], scores[:0], "0", [])).all()
+    assert np.isnan(accuracy_with_ties(human, scores, "heldout")).all()
+    assert np.isnan(accuracy_with_ties(human[:0], scores[:0], "0")).all()
