@@ -16,11 +16,25 @@ pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
 @pytest.fixture
 def study():
-    row = make_study()
-    answer_everything(row)
+    return make_study()
+
+
+@pytest.fixture
+def answered(study):
+    answer_everything(study)
     metric_runs.run(
-        metric_runs.queue_run(row.benchmark, ["sharpness", "shots_present"]).pk
+        metric_runs.queue_run(study.benchmark, ["sharpness", "shots_present"]).pk
     )
+    return study
+
+
+def finished(study, verdict=None):
+    """Return a report that says next to nothing, as if it had been built."""
+    row = Report.objects.create(study=study, state=Report.State.DONE)
+    rows = [verdict] if verdict else []
+    content = {"tables": {"verdicts": rows, "run": []}}
+    building.folder(row).mkdir(parents=True)
+    (building.folder(row) / "report.json").write_text(json.dumps(content))
     return row
 
 
@@ -34,7 +48,8 @@ def page(client, study, before, after):
     return client.get(url, {"before": before, "after": after})
 
 
-def test_two_reports_are_compared_from_the_list(study):
+def test_two_reports_are_compared_from_the_list(answered):
+    study = answered
     client = rob(study)
     listed = reverse("report-list", args=[study.slug])
     first = built(study)
@@ -81,11 +96,8 @@ def test_a_changed_verdict_stands_in_the_language_of_the_page(
         "low": 0.55,
         "high": 0.68,
     }
-    reports = built(study), built(study)
-    for report, word in zip(reports, ("agrees", "cannot be told"), strict=True):
-        content = {"tables": {"verdicts": [verdict | {"verdict": word}], "run": []}}
-        path = building.folder(report) / "report.json"
-        path.write_text(json.dumps(content))
+    for word in ("agrees", "cannot be told"):
+        finished(study, verdict | {"verdict": word})
     address = reverse("report-comparison", args=[study.slug])
     shown = rob(study).get(address, headers={"Accept-Language": language})
     (row,) = shown.context["shown"].changed
@@ -96,14 +108,13 @@ def test_a_changed_verdict_stands_in_the_language_of_the_page(
 
 @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "²"])
 def test_a_report_that_is_none_is_not_found(study, text):
-    report, _other = built(study), built(study)
+    report, _other = finished(study), finished(study)
     assert page(rob(study), study, report.pk, text).status_code == 404
 
 
 def test_reports_of_another_study_or_for_another_person_are_not_found(study):
     other = make_study(slug="other", benchmark=study.benchmark)
-    answer_everything(other)
-    report, _second, hidden = built(study), built(study), built(other)
+    report, _second, hidden = finished(study), finished(study), finished(other)
     assert page(rob(study), study, report.pk, hidden.pk).status_code == 404
     assert page(eve(), study, report.pk, report.pk).status_code == 404
     queued = Report.objects.create(study=study)
@@ -111,13 +122,14 @@ def test_reports_of_another_study_or_for_another_person_are_not_found(study):
 
 
 def test_a_report_whose_files_are_gone_is_not_found(study):
-    report, _other = built(study), built(study)
+    report, _other = finished(study), finished(study)
     (building.folder(report) / "report.json").unlink()
     assert page(rob(study), study, report.pk, report.pk).status_code == 404
 
 
-def test_what_a_study_declares_is_part_of_what_was_read(study):
+def test_what_a_study_declares_is_part_of_what_was_read(answered):
     """Two reports that differ in the declared metric alone are not called the same."""
+    study = answered
     first = built(study)
     question = study.questions.first()
     question.metric = "sharpness"
