@@ -37,6 +37,7 @@ from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.resampling import draw, stream
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
+from benchmarks.cell_grids import cell_grid
 
 METHODS, STORIES, DRAWS = 50, 200, 1000
 SAMPLING = Sampling(resamples=DRAWS, confidence=0.95, seed=0)
@@ -62,17 +63,7 @@ def simulated_grid(n_stories: int = STORIES, n_methods: int = METHODS) -> CellGr
     rng = np.random.default_rng(0)
     human = np.round(rng.integers(0, 201, (n_stories, n_methods)) / 50, 9)
     scores = rng.normal(size=(2, n_stories, n_methods)) + human * 0.5
-    return CellGrid(
-        "quality",
-        tuple(f"s{i:03}" for i in range(n_stories)),
-        tuple(f"m{i:03}" for i in range(n_methods)),
-        ("a", "b"),
-        np.ones(human.shape, bool),
-        human,
-        scores,
-        human[None],
-        frozenset(),
-    )
+    return cell_grid(human, scores, ("a", "b"))
 
 
 def against_nlpstats() -> None:

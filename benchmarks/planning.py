@@ -52,8 +52,9 @@ from analysis.reading.cells import (
 )
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import rating_reliability
+from benchmarks.cell_grids import QUESTION, cell_grid, rating_rows
 
-QUESTION, METRIC = "quality", "metric"
+METRIC = "metric"
 COEFFICIENT = "kendall"
 # Reports of large studies take time; the widths of their intervals differ little.
 REPORTS = 8
@@ -165,35 +166,12 @@ def study(
         order = rng.random((A, S, M)).argsort(axis=0).argsort(axis=0)
         votes[order >= model.raters] = np.nan
     human = same_within_tolerance(np.nanmean(votes, axis=0))
-    return CellGrid(
-        QUESTION,
-        tuple(f"s{s:05d}" for s in range(S)),
-        tuple(f"m{m:03d}" for m in range(M)),
-        (METRIC,),
-        np.ones((S, M), bool),
-        human,
-        model.metric(values[1])[None],
-        votes,
-        frozenset(),
-    )
+    return cell_grid(human, model.metric(values[1])[None], (METRIC,), votes)
 
 
 def fresh(model: Model, *key: int) -> CellGrid:
     rng = generator(*key)
     return study(model, methods_of(model, rng), people_of(model, rng), rng)
-
-
-def ratings_of(grid: CellGrid) -> pd.DataFrame:
-    a, s, m = np.nonzero(np.isfinite(grid.votes))
-    return pd.DataFrame(
-        {
-            "story": np.array(grid.stories)[s],
-            "method": np.array(grid.methods)[m],
-            "dimension": QUESTION,
-            "annotator": np.char.mod("a%03d", a),
-            "rating": grid.votes[a, s, m],
-        }
-    )
 
 
 def scores_of(grid: CellGrid) -> pd.DataFrame:
@@ -223,7 +201,7 @@ def foretold(model: Model, resamples: int, times: int, pilot: int) -> np.ndarray
     options = AlignOptions(resamples=resamples, coefficients=(COEFFICIENT,))
     rows = pd.DataFrame(
         power_analysis(
-            ratings=ratings_of(grid), scores=scores_of(grid), options=options
+            ratings=rating_rows(grid), scores=scores_of(grid), options=options
         )["power"]
     )
     found = []
@@ -292,7 +270,7 @@ def alpha_spread(model: Model, studies: int) -> float:
 
 
 def alpha_of(grid: CellGrid, resamples: int):
-    data = rating_reliability(ratings_of(grid), (0, 4))
+    data = rating_reliability(rating_rows(grid), (0, 4))
     return agreement(
         data,
         ("alpha_ordinal",),
@@ -358,7 +336,7 @@ def covered(model: Model, resamples: int, number: int) -> dict[str, tuple[bool, 
     methods, people = methods_of(model, rng), people_of(model, rng)
     truth = true_values(model, world)
     grid = study(model, methods, people, generator(6, number))
-    cells = annotator_cells(ratings_of(grid))
+    cells = annotator_cells(rating_rows(grid))
     options = {
         "question": QUESTION,
         "resamples": resamples,
@@ -383,7 +361,7 @@ def true_values(model: Model, world: int) -> dict[str, float]:
     rng = generator(5, world)
     methods, people = methods_of(model, rng), people_of(model, rng)
     many = replace(model, stories=ENDLESS)
-    cells = annotator_cells(ratings_of(study(many, methods, people, rng)))
+    cells = annotator_cells(rating_rows(study(many, methods, people, rng)))
     y = cells["rating"].to_numpy(float)
     fit = estimate_components(rating_design(cells), y[:, None])
     parts = {source: matrix[0, 0] for source, matrix in fit.values.items()}

@@ -25,6 +25,7 @@ from analysis.pairwise.output_pairs import rating_pairs
 from analysis.pairwise.soft_accuracy import spa_differences
 from analysis.reading.cells import CellGrid
 from analysis.results import Array
+from benchmarks.cell_grids import cell_grid
 
 NOMINAL = 0.05
 SIZES = ((40, 5), (40, 8), (12, 12), (160, 10), (40, 25))
@@ -56,17 +57,7 @@ def study(world: str, n_stories: int, n_methods: int, seed: int) -> CellGrid:
     scores: Array = quality * follows + liked + rng.normal(size=(2, *cells))
     if world == "ties":
         human, scores = np.clip(np.round(human + 3), 1, 5), np.round(scores * 1.5)
-    return CellGrid(
-        "q",
-        tuple(f"s{s}" for s in range(n_stories)),
-        tuple(f"m{m}" for m in range(n_methods)),
-        ("a", "b"),
-        np.ones(cells, bool),
-        human,
-        scores,
-        human[None],
-        frozenset(),
-    )
+    return cell_grid(human, scores, ("a", "b"))
 
 
 def p_values(
