@@ -96,7 +96,7 @@ format: $(FULL) ## rewrite code and templates in the project's format
 	$(BIN)/djangofmt $(PAGES)
 	$(BIN)/djangofmt --profile jinja $(REPORT)
 
-bench: $(FULL) ## time what must be fast (coverage.py and planning.py simulate: minutes)
+bench: $(FULL) ## time what must be fast (coverage/ and planning.py simulate: minutes)
 	@set -e; for script in design inputs analysis; do echo "== $$script"; $(BIN)/python "benchmarks/$$script.py"; done
 
 # From a copy, in which the build leaves its own files.

@@ -21,9 +21,8 @@ from evalcore.settings import ENVIRONMENT
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "annotate", "evalcore")
 FOLDERS = (*PACKAGES, "benchmarks", "docs", "fixtures", "templates", "tests")
-DOTTED = re.compile(
-    rf"(?<![\w./@-])(?:{'|'.join((*PACKAGES, 'fixtures', 'tests'))})(?:\.[A-Za-z_]\w*)+"
-)
+IMPORTED = "|".join((*PACKAGES, "benchmarks", "fixtures", "tests"))
+DOTTED = re.compile(rf"(?<![\w./@-])(?:{IMPORTED})(?:\.[A-Za-z_]\w*)+")
 MEMBER = re.compile(r"(?<![\w./])([A-Z]\w*[a-z]\w*)\.([a-z_]\w*)\b(?!\.)")
 PATH = re.compile(
     r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
@@ -343,11 +342,13 @@ def _commands(text: str) -> Iterator[Name]:
 
 
 def _scripts(text: str) -> Iterator[Name]:
-    """Yield options that a script of the benchmarks or a module of tests lacks."""
-    called = r"(benchmarks/\w+\.py|-m tests(?:\.\w+)+)([^|;`]*)"
+    """Yield options that a benchmark or a module of tests lacks."""
+    called = r"(benchmarks/\w+\.py|-m (?:benchmarks|tests)(?:\.\w+)+)([^|;`]*)"
     for line, code in _code(text):
         for match in re.finditer(called, code):
             name = match[1].removeprefix("-m ").removesuffix(".py").replace(".", "/")
+            if (ROOT / name / "__main__.py").is_file():
+                name += "/__main__"
             path = ROOT / f"{name}.py"
             source = path.read_text("utf-8") if path.is_file() else ""
             own = match[2].split(" python ")[0]  # another program may follow
@@ -361,7 +362,7 @@ def _all_options() -> frozenset[str]:
     own = [name for name, app in get_commands().items() if "django" not in str(app)]
     found = {option for name in own for option in _options_of(name)}
     found |= {option for known in _analyses().values() for option in known}
-    scripts = [*(ROOT / "benchmarks").glob("*.py"), *(ROOT / "tests").rglob("*.py")]
+    scripts = [*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]
     for path in scripts:
         calls = re.findall(r'add_argument\(\s*"(--[\w-]+)"', path.read_text("utf-8"))
         found |= set(calls)

@@ -1,0 +1,131 @@
+"""Leaderboards of methods: answers side by side, new stories and annotators.
+
+Methods suit some stories and annotators better than others.
+"""
+
+import functools
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.options import Sampling
+from analysis.rankings.bradley_terry import fit_model
+from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from benchmarks.coverage.scenarios import (
+    STORIES_ANNOTATORS,
+    UNITS,
+    Interval,
+    Parts,
+    Scenario,
+)
+from benchmarks.coverage.studies import generator, world_of
+
+CRITERION = "quality"
+
+
+@dataclass(frozen=True)
+class Arena:
+    """The size of a study of choices: `raters` of the annotators answer each pair.
+
+    Standard deviations, on the logistic scale: of the strengths of methods, and of what
+    a story and an annotator's taste add to them; `tie` makes ties more frequent.
+    """
+
+    stories: int = 40
+    methods: int = 6
+    annotators: int = 20
+    raters: int = 3
+    spread: float = 0.5
+    story: float = 0.7
+    taste: float = 0.5
+    tie: float = 0.4
+
+
+def scenarios() -> Iterator[Scenario]:
+    default = STORIES_ANNOTATORS
+    yield scenario(Arena(), "half", default)
+    yield scenario(Arena(stories=20, annotators=8), "half", default)
+    yield scenario(Arena(), "half", UNITS)
+    yield scenario(Arena(), "davidson", default)
+
+
+def scenario(arena: Arena, ties: str, resample: Parts) -> Scenario:
+    size = f"{arena.stories} stories, {arena.annotators} annotators"
+    study = functools.partial(arena_study, arena, ties, resample)
+    return Scenario("leaderboard", size, STORIES_ANNOTATORS, resample, study)
+
+
+def chances(arena: Arena, gap: np.ndarray) -> np.ndarray:
+    """Chances that the first wins, the second wins, neither does: (3, ...)."""
+    win = 1 / (1 + np.exp(arena.tie - gap))
+    lose = 1 / (1 + np.exp(arena.tie + gap))
+    return np.stack([win, lose, 1 - win - lose])
+
+
+@functools.cache
+def strengths(arena: Arena, number: int) -> np.ndarray:
+    return generator(9, number).normal(size=arena.methods) * arena.spread
+
+
+@functools.cache
+def arena_truth(arena: Arena, number: int, ties: str) -> np.ndarray:
+    """Fit the model to the chances of all pairs over endless stories and annotators."""
+    theta, M = strengths(arena, number), arena.methods
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    spread = np.sqrt(2 * (arena.story**2 + arena.taste**2))
+    gap = (theta[:, None] - theta[None, :])[..., None] + spread * nodes
+    win, _, tie = (chances(arena, gap) * (weights / weights.sum())).sum(axis=-1)
+    counts = np.zeros((1, 2, M, M))
+    counts[0, 0] = win * (1 - np.eye(M))
+    counts[0, 1] = np.triu(tie, 1)
+    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties=ties).theta[0]
+
+
+def simulated_choices(
+    arena: Arena, theta: np.ndarray, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Draw new stories and annotators, and their answers to all pairs."""
+    M = arena.methods
+    liking = (
+        theta
+        + rng.normal(size=(arena.stories, 1, M)) * arena.story
+        + rng.normal(size=(1, arena.annotators, M)) * arena.taste
+    )
+    pairs = np.array(list(itertools.combinations(range(M), 2)))
+    order = rng.random((arena.stories, len(pairs), arena.annotators)).argsort(axis=2)
+    s, p, r = np.indices((arena.stories, len(pairs), arena.raters)).reshape(3, -1)
+    who = order[s, p, r]
+    i, j = pairs[p].T
+    odds = chances(arena, liking[s, who, i] - liking[s, who, j])
+    answer = (rng.random(len(s)) > odds.cumsum(axis=0)[:2]).sum(axis=0)
+    return pd.DataFrame(
+        {
+            "criterion": CRITERION,
+            "story": np.char.mod("s%03d", s),
+            "method_a": np.char.mod("m%02d", i),
+            "method_b": np.char.mod("m%02d", j),
+            "annotator": np.char.mod("a%03d", who),
+            "choice": np.array(["a", "b", "tie"])[answer],
+        }
+    )
+
+
+def arena_study(
+    arena: Arena, ties: str, parts: Parts, study: int, sampling: Sampling
+) -> list[Interval]:
+    """Draw a study, and the ratings of its methods on the scale of Elo."""
+    number = world_of(study)
+    rows = simulated_choices(arena, strengths(arena, number), generator(10, study))
+    board, _ = leaderboard(
+        rows, criterion=CRITERION, ties=ties, parts=parts, **sampling
+    )
+    names = np.char.mod("m%02d", range(arena.methods))
+    truth = dict(zip(names, arena_truth(arena, number, ties), strict=True))
+    name = "bradley-terry" if ties == "half" else ties
+    return [
+        Interval(name, "method", r.rating, r.low, r.high, float(truth[r.method]))
+        for r in board
+    ]

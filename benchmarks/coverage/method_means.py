@@ -1,0 +1,64 @@
+"""Mean ratings of the methods: these methods, other stories (and annotators)."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from analysis.options import Sampling
+from analysis.rankings.method_means import mean_ratings
+from analysis.reading.cells import annotator_cells
+from benchmarks.cell_grids import QUESTION, rating_rows
+from benchmarks.coverage.scenarios import (
+    STORIES,
+    STORIES_ANNOTATORS,
+    UNITS,
+    Interval,
+    Parts,
+    Scenario,
+    interval_of,
+)
+from benchmarks.coverage.studies import (
+    Design,
+    annotator_biases,
+    even_biases,
+    expected_rating,
+    generator,
+    simulated_study,
+    world,
+    world_of,
+)
+
+# Annotators that stand for endless ones.
+ENDLESS_ANNOTATORS = 200
+
+
+def scenarios() -> Iterator[Scenario]:
+    for drawn, resample in (
+        (STORIES, STORIES),
+        (STORIES_ANNOTATORS, STORIES_ANNOTATORS),
+        (STORIES_ANNOTATORS, UNITS),
+    ):
+        design = Design()
+        size = f"{design.stories} stories, {design.annotators} annotators"
+        study = partial(means_study, design, drawn, resample)
+        yield Scenario("mean", size, drawn, resample, study)
+
+
+def means_study(
+    design: Design, drawn: Parts, parts: Parts, study: int, sampling: Sampling
+) -> list[Interval]:
+    """Draw a study, with new annotators if they are drawn, and its means."""
+    here, rng = world(design, world_of(study)), generator(5, study)
+    endless = here
+    if "annotators" in drawn:
+        here = replace(here, biases=annotator_biases(design, rng))
+        endless = replace(here, biases=even_biases(design, ENDLESS_ANNOTATORS))
+    truth = expected_rating(endless, here.methods[:, 0])
+    rows = rating_rows(simulated_study(here, here.methods[None], design.stories, rng))
+    found = mean_ratings(
+        rows, annotator_cells(rows), dimension=QUESTION, parts=parts, **sampling
+    )
+    return [
+        interval_of(row.mean, "mean rating", "method", true)
+        for row, true in zip(found, truth, strict=True)
+    ]
