@@ -47,13 +47,20 @@ def store_picture(data: bytes) -> MediaFile:
 
 def store_labelled(label: str) -> MediaFile:
     """Store the picture of that label; its file is drawn once for all tests."""
-    prepared, content = _cleaned(label)
-    media.store_prepared([prepared])
-    row = MediaFile.objects.get(sha256=prepared.sha256)
-    path = media.original_path(row)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content)
-    return row
+    return _store_labelled([label])[label]
+
+
+def _store_labelled(labels: list[str]) -> dict[str, MediaFile]:
+    cleaned = {label: _cleaned(label) for label in labels}
+    media.store_prepared(prepared for prepared, _content in cleaned.values())
+    known = MediaFile.objects.in_bulk(
+        [prepared.sha256 for prepared, _content in cleaned.values()]
+    )
+    for prepared, content in cleaned.values():
+        path = media.original_path(known[prepared.sha256])
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return {label: known[one.sha256] for label, (one, _content) in cleaned.items()}
 
 
 def make_benchmark(
@@ -61,32 +68,44 @@ def make_benchmark(
 ) -> Benchmark:
     """A benchmark whose stories every method has rendered completely."""
     benchmark = Benchmark.objects.create(slug=slug, title=slug.title())
+    keys = [f"{i:02}" for i in range(1, stories + 1)]
+    numbers = range(1, shots + 1)
     rows = [Method.objects.get_or_create(name=name)[0] for name in methods]
-    for i in range(1, stories + 1):
-        story = Story.objects.create(
-            benchmark=benchmark, key=f"{i:02}", title=f"Story {i}"
+    made = Story.objects.bulk_create(
+        Story(benchmark=benchmark, key=key, title=f"Story {int(key)}") for key in keys
+    )
+    shown = Shot.objects.bulk_create(
+        Shot(
+            story=story,
+            number=n,
+            text={
+                "en": {"setting": f"A wood, part {n}", "plot": f"Fox walks {n}"},
+                "zh": {"setting": f"森林 {n}", "plot": f"狐狸走路 {n}"},
+            },
         )
-        shot_rows = [
-            Shot.objects.create(
-                story=story,
-                number=n,
-                text={
-                    "en": {"setting": f"A wood, part {n}", "plot": f"Fox walks {n}"},
-                    "zh": {"setting": f"森林 {n}", "plot": f"狐狸走路 {n}"},
-                },
-            )
-            for n in range(1, shots + 1)
-        ]
-        for method in rows:
-            output = Output.objects.create(story=story, method=method)
-            for shot in shot_rows:
-                stored = None
-                if pictures:
-                    label = f"{story.key} {method.name} {shot.number}"
-                    stored = store_labelled(label)
-                Frame.objects.create(
-                    output=output, shot=shot, number=shot.number, media=stored
-                )
+        for story in made
+        for n in numbers
+    )
+    outputs = Output.objects.bulk_create(
+        Output(story=story, method=method) for story in made for method in rows
+    )
+    labels = {
+        (output.pk, n): f"{output.story.key} {output.method.name} {n}"
+        for output in outputs
+        for n in numbers
+    }
+    stored = _store_labelled([*labels.values()]) if pictures else {}
+    shot_of = {(shot.story_id, shot.number): shot for shot in shown}
+    Frame.objects.bulk_create(
+        Frame(
+            output=output,
+            shot=shot_of[output.story_id, n],
+            number=n,
+            media=stored.get(labels[output.pk, n]),
+        )
+        for output in outputs
+        for n in numbers
+    )
     return benchmark
 
 
@@ -120,26 +139,32 @@ def make_study(
     add_questions(study, kind)
     add_views(study)
     units = make_units(study)
-    for a in range(1, annotators + 1):
-        annotator = Annotator.objects.create(
+    people = Annotator.objects.bulk_create(
+        Annotator(
             study=study,
             name=f"A{a:02}",
             state=Annotator.State.ACTIVE if consented else Annotator.State.INVITED,
             consented_at=timezone.now() if consented else None,
             instructed_at=timezone.now() if consented else None,
         )
+        for a in range(1, annotators + 1)
+    )
+    for annotator in people:
         Invitation.objects.create(annotator=annotator)
-        for position, unit in enumerate(units, start=1):
-            Slot.objects.create(
-                study=study,
-                unit=unit,
-                ordinal=a,
-                annotator=annotator,
-                session=1 + (position - 1) // study.session_size,
-                position=position,
-                a_is_left=(a + position) % 2 == 0,
-                turn=a,
-            )
+    Slot.objects.bulk_create(
+        Slot(
+            study=study,
+            unit=unit,
+            ordinal=a,
+            annotator=annotator,
+            session=1 + (position - 1) // study.session_size,
+            position=position,
+            a_is_left=(a + position) % 2 == 0,
+            turn=a,
+        )
+        for a, annotator in enumerate(people, start=1)
+        for position, unit in enumerate(units, start=1)
+    )
     event_log.list_slots(study, list(study.slots.all()))
     return study
 
@@ -178,16 +203,19 @@ def add_questions(study: Study, kind: str) -> None:
 
 def make_units(study: Study) -> list[Unit]:
     """One unit per output, or for each set of as many outputs as are shown at once."""
-    units = []
-    for story in study.benchmark.stories.all():
-        outputs = list(story.outputs.order_by("method__name"))
-        units += [
-            Unit.objects.create(
-                study=study,
-                story=story,
-                redundancy=study.redundancy,
-                **as_fields(shown),
-            )
-            for shown in combinations(outputs, study.outputs_at_once)
-        ]
-    return units
+    shown = [
+        (story, outputs)
+        for story in study.benchmark.stories.all()
+        for outputs in combinations(
+            story.outputs.order_by("method__name"), study.outputs_at_once
+        )
+    ]
+    return Unit.objects.bulk_create(
+        Unit(
+            study=study,
+            story=story,
+            redundancy=study.redundancy,
+            **as_fields(outputs),
+        )
+        for story, outputs in shown
+    )

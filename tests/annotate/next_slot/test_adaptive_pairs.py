@@ -194,6 +194,7 @@ def test_caps_hold(study):
     assert study.annotators.get().state == Annotator.State.FINISHED
 
 
+@pytest.mark.once
 def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
     """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000})

@@ -94,6 +94,7 @@ def test_a_worker_for_networks_is_missed_only_if_something_waits_for_it(study):
     assert told(alice(study), "study-detail", study.slug) == []
 
 
+@pytest.mark.once
 def test_annotators_are_never_told(study, client):
     person = study.annotators.first()
     token = Invitation.objects.get(annotator=person).token

@@ -158,6 +158,7 @@ def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
     assert len(places) > 1
 
 
+@pytest.mark.once
 def test_the_number_wanted_is_laid_and_kinds_change(woods):
     text = (
         LIKERT
@@ -197,6 +198,7 @@ checks:
 # What they show -----------------------------------------------------------------------
 
 
+@pytest.mark.once
 def test_repeats_and_twins_come_from_earlier_sessions_and_once(woods):
     text = (
         LIKERT
