@@ -166,9 +166,15 @@ def _turned(draws: Draws) -> Draws:
 def _at_methods(
     grid: CellGrid, draws: Draws, coefficients: Sequence[str]
 ) -> LevelValues:
-    h, x, weights = method_means(grid, draws)
-    found = correlate(h, x, weights[:, None, :], coefficients)
-    return {name: v[:, :, 0] for name, v in found.items()}
+    if draws.keep_cells:
+        # The means are those of every resample: one group under many weights.
+        h, x, once = method_means(grid, no_draws(*grid.cells.shape))
+        weights = np.where(once > 0, draws.methods, 0)[None]
+    else:
+        h, x, drawn = method_means(grid, draws)
+        weights = drawn[:, None, :]
+    found = correlate(h, x, weights, coefficients)
+    return {name: v.reshape(len(v), -1) for name, v in found.items()}
 
 
 def can_vary(parts: tuple[str, ...], grid: CellGrid, draws: Draws) -> bool:

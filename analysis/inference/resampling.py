@@ -75,6 +75,12 @@ class Draws:
         """The number of resamples, B."""
         return len(self.stories)
 
+    @property
+    def keep_cells(self) -> bool:
+        """Whether every resample has each story once, and people as they are."""
+        others = self.units is not None or self.annotators is not None
+        return not others and bool((self.stories == 1).all())
+
     def chunks(self, size: int) -> Iterator["Draws"]:
         """Yield the resamples in runs of at most `size`; one empty run of none."""
         for start in range(0, max(self.resamples, 1), size):

@@ -156,11 +156,13 @@ def test_a_metric_that_is_never_wrong_is_tested_by_signs(level):
     assert "the same whatever" in found.reason
 
 
+@pytest.mark.parametrize("stories", [[2, 0, 1, 1, 0, 2], [1] * 6])
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_resample_is_the_copied_data(level):
+def test_a_resample_is_the_copied_data(level, stories):
     grid = small(holes={(0, 1), (3, 2), (5, 0)})
-    stories, methods = np.array([2, 0, 1, 1, 0, 2]), np.array([1, 2, 1, 0])
-    found = level_values(grid, level, Draws(stories[None], methods[None]), ALL)
+    methods = np.array([1, 2, 1, 0])
+    drawn = Draws(np.array([stories] * 2), np.array([[0, 1, 3, 1], methods]))
+    found = {k: v[:, 1:] for k, v in level_values(grid, level, drawn, ALL).items()}
     s, m = np.repeat(np.arange(6), stories), np.repeat(np.arange(4), methods)
     cells = grid.cells[np.ix_(s, m)]
     h, x = grid.human[np.ix_(s, m)], grid.scores[0][np.ix_(s, m)]
