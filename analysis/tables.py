@@ -40,6 +40,8 @@ ANSWER_OPTIONAL = (
 )
 SCORE_OPTIONAL = ("shot", "higher_is_better", "metric_version", "backend")
 
+# What tells scores that name no version or backend from those of a metric that do.
+UNVERSIONED = "no version"
 # The annotator of a wide table without annotators.
 MEAN_OF_RATERS = "mean"
 # No database stores these: NUL and halves of a character.

@@ -15,6 +15,7 @@ from analysis.printing import counted
 from analysis.reading.column_cleaning import coded, combined
 from analysis.reading.kept_rows import key_texts, true_flags
 from analysis.results import Array, Mask
+from analysis.tables import UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
 # would reach on average; no metric of that name is drawn.
@@ -24,7 +25,6 @@ BASELINES = (BASELINE, RANDOM)
 OTHER_NAME = "another name, since a baseline has this one"
 # A metric with scores of a smaller part of what others have is not compared with them.
 LEAST_SHARE = 0.25
-UNVERSIONED = "no version"
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,19 @@ from django.db.models import Q, QuerySet
 
 from annotate.history.as_of_event import Moment
 from annotate.models import Study
-from annotate.reports.study_scores import about_judged, judged_units, scores_of
+from annotate.reports.study_scores import (
+    METRIC,
+    MetricKey,
+    about_judged,
+    judged_units,
+    scores_of,
+    versioned_name,
+)
 from evalcore.metrics import registry
 from evalcore.models import MetricAbsence, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 
 SHOWN_REASONS = 3
-# Metric, version and backend.
-MetricKey = tuple[str, str, str]
 
 
 def missing_now(study: Study) -> list[str]:
@@ -122,8 +127,9 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         why += ["other reasons"] * (len(told) > SHOWN_REASONS)
         why += [f"never computed, or failed ({unknown})"] * bool(unknown)
         yield (
-            f"Metric {_named(key, names)}: {counted(len(lacking), 'output')} of "
-            f"{len(expected)} left out, without a value: {'; '.join(why)}."
+            f"Metric {versioned_name(key, names)}: "
+            f"{counted(len(lacking), 'output')} of {len(expected)} left out, without "
+            f"a value: {'; '.join(why)}."
         )
 
 
@@ -158,19 +164,11 @@ def _ended(rows: QuerySet[Any], moment: Moment) -> QuerySet[Any]:
 
 
 def _cells(rows: QuerySet[Any], *more: str) -> Iterable[tuple[Any, ...]]:
-    key = ("metric", "metric_version", "backend")
     return (
-        rows.order_by("story", "method", *key)
-        .values_list("story", "method__name", *key, *more)
+        rows.order_by("story", "method", *METRIC)
+        .values_list("story", "method__name", *METRIC, *more)
         .distinct()
     )
-
-
-def _named(key: MetricKey, versions: Counter[str]) -> str:
-    """Return the name of a metric as the report's tables have it."""
-    metric, *told = key
-    more = ", ".join(part for part in told if part)
-    return f"{metric} ({more})" if versions[metric] > 1 and more else metric
 
 
 def _posted(study: Study, moment: Moment) -> Iterator[str]:

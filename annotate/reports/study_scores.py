@@ -3,15 +3,20 @@
 A study knows nothing of its benchmark's other methods and stories.
 """
 
+from collections import Counter
 from typing import TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
+from analysis.tables import UNVERSIONED
 from annotate.history.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.models import MetricScore, TwinScore
 
 ScoreModel = TypeVar("ScoreModel", bound=Model)
+# Metric, version and backend.
+MetricKey = tuple[str, str, str]
+METRIC = ("metric", "metric_version", "backend")
 
 
 def judged_units(study: Study, as_of: Moment | None = None) -> QuerySet[Unit]:
@@ -48,6 +53,16 @@ def metric_names(study: Study) -> list[str]:
     return sorted(names.distinct())
 
 
+def versioned_name(key: MetricKey, versions: Counter[str]) -> str:
+    """Return the name of a metric as the tables of reports have it.
+
+    `versions` counts by metric in how many versions it has scores.
+    """
+    metric, *told = key
+    more = ", ".join(filter(None, told)) or UNVERSIONED
+    return f"{metric} ({more})" if versions[metric] > 1 else metric
+
+
 def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
     """Return the scores of degraded twins of what is judged, as of a moment.
 
@@ -57,7 +72,7 @@ def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
     outputs = {output for pair in pairs for output in pair if output is not None}
     same = scores_of(study, as_of).filter(
         run__finished_at__lte=as_of.at,
-        **{name: OuterRef(name) for name in ("metric", "metric_version", "backend")},
+        **{name: OuterRef(name) for name in METRIC},
     )
     rows = TwinScore.objects.filter(Exists(same), twin__twin_of__in=outputs)
     return rows.filter(created_at__lte=as_of.at)

@@ -21,7 +21,7 @@ from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
-from annotate.reports.study_scores import scores_of, twin_scores
+from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.slots import timing
 from evalcore.models import Story
 
@@ -232,25 +232,31 @@ def _stamp(value: Any) -> str:
     return value.isoformat(timespec="seconds") if value else ""
 
 
-def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[AnswerRow]:
+def score_rows(
+    study: Study, *, as_of: Moment | None = None, story: Story | None = None
+) -> Iterator[AnswerRow]:
     """Yield the scores of what is judged, in every version.
 
     A score that was posted to the study stands instead of the benchmark's, and tells
     the metric's direction. As of a moment: of units that had slots, by runs that had
-    ended.
+    ended. Of one story: by runs that have ended, with the scores of whole methods.
     """
     scores = scores_of(study, as_of)
     if as_of is not None:
         scores = scores.filter(run__finished_at__lte=as_of.at)
+    elif story is not None:
+        scores = scores.filter(run__finished_at__isnull=False)
     own = scores.filter(posted_to=study.slug).order_by()
     turned = {
         key: higher
         for *key_parts, higher in own.values_list(
-            *_METRIC, "higher_is_better"
+            *METRIC, "higher_is_better"
         ).distinct()
         for key in [tuple(key_parts)]
     }
-    place = (*_METRIC, "story__key", "method__name", "shot__number")
+    if story is not None:
+        scores = scores.filter(Q(story=story) | Q(story__isnull=True))
+    place = (*METRIC, "story__key", "method__name", "shot__number")
     rows = scores.order_by(*place, "posted_to").values(
         *place, "value", "higher_is_better", "posted_to", "run__source"
     )
@@ -258,7 +264,7 @@ def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[AnswerR
         rows.iterator(2000), lambda row: [row[name] for name in place]
     ):
         *_below, row = same  # the study's own comes last
-        metric = tuple(row[name] for name in _METRIC)
+        metric = tuple(row[name] for name in METRIC)
         yield {
             "story": row["story__key"] or "",
             "method": row["method__name"],
@@ -270,9 +276,6 @@ def score_rows(study: Study, *, as_of: Moment | None = None) -> Iterator[AnswerR
             "backend": row["backend"],
             "origin": "posted" if row["posted_to"] else row["run__source"],
         }
-
-
-_METRIC = ("metric", "metric_version", "backend")
 
 
 def story_tags(study: Study) -> dict[str, dict[str, str]]:
@@ -335,12 +338,12 @@ def twins_frame(
     from analysis.reading.twins import TWIN_COLUMNS, read_twins
 
     output = ("twin__story__key", "twin__method__name", "twin__degradation")
-    found = twin_scores(study, as_of).order_by(*output, *_METRIC)
+    found = twin_scores(study, as_of).order_by(*output, *METRIC)
     names = _metric_names(scores, excluded) if found.exists() else {}
     rows = [
         (*place, names[version], value, original)
         for *place, value, original, metric, number, backend in found.values_list(
-            *output, "value", "original", *_METRIC
+            *output, "value", "original", *METRIC
         )
         if (version := (metric, number, backend)) in names
     ]
@@ -358,8 +361,8 @@ def _metric_names(
     from analysis.reading.scores import versioned_names
 
     kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])
-    rows = kept.drop_duplicates(list(_METRIC))
-    versions = zip(*(key_texts(rows[name]) for name in _METRIC), strict=True)
+    rows = kept.drop_duplicates(list(METRIC))
+    versions = zip(*(key_texts(rows[name]) for name in METRIC), strict=True)
     return dict(zip(versions, versioned_names(rows), strict=True))
 
 
