@@ -20,7 +20,7 @@ from annotate.pages.manage import (
     study_changes,
     view_pages,
 )
-from annotate.pages.research import reports, scores
+from annotate.pages.research import outputs, reports, scores
 from annotate.pages.seat import invitation, join, media_files, saving, slot
 from annotate.reports.downloads import TABLES
 from annotate.reports.plan_forms import FORMS
@@ -76,6 +76,7 @@ study_urls = [
         "frame-display",
         rendition="display",
     ),
+    of_study("outputs/", outputs.output_detail, "output-detail"),
     of_study("outputs/<int:pk>/video/", studies.output_video, "output-video"),
     of_study("outputs/<int:pk>/still/", studies.output_still, "output-still"),
     of_study("do/<action>/", lifecycle.study_action, "study-action"),

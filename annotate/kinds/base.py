@@ -189,6 +189,12 @@ class Kind(ABC):
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return a stored answer in words, as managers read it."""
 
+    def text_about(
+        self, slot: Slot, question: Question, value: Value, place: int
+    ) -> str:
+        """Return a stored answer as what it says of one of the unit's outputs."""
+        return self.text_for_annotator(slot, question, [value])
+
     # Verifying
 
     def invalid_answers(self, study: Study) -> Iterator[str]:
@@ -214,6 +220,10 @@ class Kind(ABC):
     def numeric_value(self, judgement: Value) -> float:
         """Return the number whose mean is what people say of a unit."""
         return float(judgement)
+
+    def worth(self, value: Value, place: int) -> float:
+        """Return what an answer says of one of the unit's outputs; more is better."""
+        return self.numeric_value(value)
 
     def agreement_value(self, judgement: Value) -> float:
         """Return a judgement as a number, for agreement."""

@@ -10,15 +10,16 @@ from django.utils.translation import gettext as _
 
 from annotate.answers.writing import shots_left
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Question, Rating, Slot
+from annotate.models import Annotator, Look, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts
+from evalcore.models import Output
 
 
 def on_page(slot: Slot) -> dict[str, object]:
     """Return what a page shows of a checklist; nothing where no label is asked."""
     if not any(kind_of(question).of_shots for question in slot.questions):
         return {}
-    return {"sheets": shown_checklist(slot), "boxes": box_names(slot)}
+    return {"sheets": shown_checklist(slot), "boxes": box_names(slot.unit.output_a)}
 
 
 @dataclass(frozen=True)
@@ -120,16 +121,26 @@ class ToldShot:
 
 def told_shots(slot: Slot) -> list[ToldShot]:
     """Return what was said of each shot, by everybody who held the slot."""
+    return told_by_slot([slot]).get(slot.pk, [])
+
+
+def told_by_slot(slots: Collection[Slot]) -> dict[int, list[ToldShot]]:
+    """Return the same of several slots, by their ids."""
     rows = (
-        slot.ratings.exclude(shot=0)
+        Rating.objects.filter(slot__in=slots)
+        .exclude(shot=0)
         .select_related("question", "annotator")
-        .order_by("annotator__name", "shot", "question__ordinal", "revision")
+        .order_by("slot", "annotator__name", "shot", "question__ordinal", "revision")
     )
-    looked = set(slot.looks.values_list("annotator", "shot"))
-    return [
-        _told(annotator, number, list(group), (annotator.pk, number) in looked)
-        for (annotator, number), group in groupby(rows, lambda r: (r.annotator, r.shot))
-    ]
+    looks = Look.objects.filter(slot__in=slots)
+    looked = set(looks.values_list("slot", "annotator", "shot"))
+    found: dict[int, list[ToldShot]] = defaultdict(list)
+    for (slot, annotator, number), group in groupby(
+        rows, lambda row: (row.slot_id, row.annotator, row.shot)
+    ):
+        is_done = (slot, annotator.pk, number) in looked
+        found[slot].append(_told(annotator, number, list(group), is_done))
+    return found
 
 
 def _told(
@@ -156,9 +167,9 @@ def _told(
     )
 
 
-def box_names(slot: Slot) -> list[tuple[str, str]]:
+def box_names(output: Output) -> list[tuple[str, str]]:
     """Return what the two boxes are called: as heading, and after a label's title."""
     seen = _("Picture"), _("in the picture")
-    if slot.unit.output_a.video_id is not None:
+    if output.video_id is not None:
         seen = _("Video"), _("in the video")
     return [(_("Text"), _("in the text")), seen]

@@ -148,9 +148,9 @@ def _metrics(data: StudyData, options: AlignOptions) -> list[str]:
 
 
 def _story_link(study: Study) -> str:
-    """Return where the judgements of an output are listed, with its pictures."""
-    slots = reverse("slot-list", args=[study.slug])
-    return f"{settings.BASE_URL}{slots}?story={{story}}&method={{method}}"
+    """Return where an output stands, with its pictures, answers and scores."""
+    outputs = reverse("output-detail", args=[study.slug])
+    return f"{settings.BASE_URL}{outputs}?story={{story}}&method={{method}}"
 
 
 def _data(study: Study, view: str, moment: Moment) -> StudyData:

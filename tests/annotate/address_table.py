@@ -304,6 +304,7 @@ TABLES = {
 DENIED = {401: LOGIN, 403: REFUSED, 404: HIDDEN, 410: GONE, 405: NEVER}
 
 
+NAMED = {"output-detail": "?story=01&method=Alder"}  # what stands behind the address
 FORM = {"annotator": "A01", "view": "main", "key": "main"}  # what views look up
 
 
@@ -348,7 +349,7 @@ def _rows(
         words = {}
         for title, visitor in visitors.items():
             known = world.words(address, visitor.link(world.study(address)))
-            url = reverse(address.name, kwargs=known)
+            url = reverse(address.name, kwargs=known) + NAMED.get(address.name, "")
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))

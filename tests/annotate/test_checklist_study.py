@@ -268,3 +268,11 @@ def test_a_planned_checklist_is_verified():
     answer_everything(study, 1)
     call_command("verify", "signs", stdout=io.StringIO())
     assert verifying.problems(study) == []
+
+
+def test_several_slots_are_told_as_each_by_itself(study):
+    answer_everything(study, 1)
+    slots = list(study.slots.all())
+    assert checklist_sheets.told_by_slot(slots) == {
+        slot.pk: checklist_sheets.told_shots(slot) for slot in slots
+    }

@@ -32,6 +32,7 @@ PAGES = {
     "join",
     "login",
     "metric-list",
+    "output-detail",
     "rate-consent",
     "rate-done",
     "rate-instructions",

@@ -228,6 +228,7 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server, study, schem
     addresses += [
         reverse("slot-detail", args=[study.slug, study.slots.first().code]),
         reverse("report-disagreements", args=[study.slug, report.pk]),
+        reverse("output-detail", args=[study.slug]) + "?story=01&method=Birch",
     ]
     for path in addresses:
         page.set_viewport_size({"width": 1440, "height": 900})

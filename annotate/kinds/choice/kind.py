@@ -134,6 +134,14 @@ class ChoiceKind(Kind):
         """Return the side, as the annotator saw it."""
         return side_labels()[self.as_displayed(slot, values[0])]
 
+    def text_about(
+        self, slot: Slot, question: Question, value: Value, place: int
+    ) -> str:
+        """Say whether the output was chosen."""
+        if value not in (Choice.Value.A, Choice.Value.B):
+            return self.text_for_manager(slot, question, value)
+        return _("won") if self.worth(value, place) else _("lost")
+
     def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name choices that were stored with other sides than their slot has."""
         choices = Choice.objects.filter(slot__study=study, question__kind=self.name)
@@ -165,6 +173,11 @@ class ChoiceKind(Kind):
     def numeric_value(self, judgement: Value) -> float:
         """Return the vote for a; ties count half."""
         return {"a": 1.0, "b": 0.0}.get(str(judgement), 0.5)
+
+    def worth(self, value: Value, place: int) -> float:
+        """Return 1 for the output that was chosen, 0 for the other, 0.5 for neither."""
+        vote = self.numeric_value(value)
+        return 1.0 - vote if place else vote
 
     def agreement_value(self, judgement: Value) -> float:
         return CODES[str(judgement)]

@@ -33,6 +33,11 @@ def shown_letters(slot: Slot) -> str:
     return "".join(LETTERS[place] for place in slot.order)
 
 
+def _rank(value: Value, place: int) -> int:
+    """Return how many outputs an order puts above one of them."""
+    return str(value).index(LETTERS[place])
+
+
 class RankingKind(ChoiceKind):
     """An order of all outputs, without ties; it stands for the choices it implies."""
 
@@ -136,6 +141,16 @@ class RankingKind(ChoiceKind):
         methods = slot.unit.methods
         return " > ".join(methods[LETTERS.index(letter)] for letter in str(value))
 
+    def text_about(
+        self, slot: Slot, question: Question, value: Value, place: int
+    ) -> str:
+        """Return the output's rank, and the order that it has it in."""
+        return _("%(rank)d of %(n)d: %(order)s") % {
+            "rank": _rank(value, place) + 1,
+            "n": len(str(value)),
+            "order": self.text_for_manager(slot, question, value),
+        }
+
     def invalid_answers(self, study: Study) -> Iterator[str]:
         """Name rankings that are no order of what their slot shows."""
         paths = study.output_paths("slot__unit__")
@@ -170,3 +185,8 @@ class RankingKind(ChoiceKind):
             f"{key} {first}{second}": "a" if rank(first) < rank(second) else "b"
             for first, second in combinations(LETTERS[: len(str(value))], 2)
         }
+
+    def worth(self, value: Value, place: int) -> float:
+        """Return the share of the other outputs that the output stands above."""
+        others = len(str(value)) - 1
+        return (others - _rank(value, place)) / others

@@ -217,7 +217,7 @@ def _told(slot: Slot) -> dict[str, Any]:
     told: dict[str, Any] = {"answers": _answers(slot)}
     if asks_of_shots(slot.study):
         told["told"] = checklist_sheets.told_shots(slot)
-        told["boxes"] = checklist_sheets.box_names(slot)
+        told["boxes"] = checklist_sheets.box_names(slot.unit.output_a)
     return told
 
 

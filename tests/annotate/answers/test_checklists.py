@@ -252,7 +252,10 @@ def test_what_is_shown(study):
     assert (people.title, people.meaning) == ("People", "What people means.")
     assert people.boxes == (("people|text", False), ("people|video", True))
     assert second.categories[1][1][0].boxes[0] == ("people|text", True)
-    assert checklist_sheets.box_names(slot)[1] == ("Picture", "in the picture")
+    assert checklist_sheets.box_names(slot.unit.output_a)[1] == (
+        "Picture",
+        "in the picture",
+    )
 
 
 def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):

@@ -1,0 +1,551 @@
+"""The page of one output: who sees it, and that it says what the database holds."""
+
+import html
+import re
+
+import pandas as pd
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis.reading.cells import annotator_cells, human_cells
+from analysis.reading.kept_rows import kept_rows
+from analysis.reading.scores import score_table
+from annotate.answers.writing import SlotAnswers, store_judgements
+from annotate.models import Question, Rating, Slot
+from annotate.quality import exclusion
+from annotate.reports import study_tables
+from annotate.reports.story_ranks import ranked
+from evalcore.models import (
+    Method,
+    MetricAbsence,
+    MetricRun,
+    MetricScore,
+    Output,
+    Story,
+)
+from tests.factories import METHODS, make_benchmark, make_study
+from tests.people import alice, answer_everything, eve, rob
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+HOSTILE = 'A/b "c" <i>d</i> & e?x=1#y + 50%, 狐狸'
+
+
+def page(study, story="01", method="Alder", client=None):
+    url = reverse("output-detail", args=[study.slug])
+    return (client or rob(study)).get(url, {"story": story, "method": method})
+
+
+def text(answer) -> str:
+    """Return what is read on a page: without tags, on one line."""
+    body = answer.content.decode().partition("<main")[2]
+    return " ".join(html.unescape(re.sub("<[^>]*>", " ", body)).split())
+
+
+def answer_differently(study):
+    """Give every slot answers of its own, as its questions allow."""
+    dice = [1, 4, 2, 0, 3, 3, 1, 2, 4, 0, 2]
+    slots = study.slots.order_by("pk").filter(state="open")
+    store_judgements(
+        SlotAnswers(
+            slot,
+            {
+                question: dice[(slot.pk * 3 + question.pk) % len(dice)]
+                for question in study.questions.all()
+            },
+            timezone.now(),
+            20.0,
+        )
+        for slot in slots
+    )
+
+
+def score(study, metric, values, story="01", shot=None, **fields):
+    """Store values of methods, in the order of their names."""
+    run = MetricRun.objects.create(
+        benchmark=study.benchmark, finished_at=timezone.now(), source="imported"
+    )
+    row = Story.objects.get(key=story) if story else None
+    for method, value in zip(sorted(METHODS), values, strict=False):
+        MetricScore.everything.create(
+            run=run,
+            benchmark=study.benchmark,
+            method=Method.objects.get(name=method),
+            story=row,
+            shot=row.shots.get(number=shot) if shot else None,
+            metric=metric,
+            value=value,
+            **fields,
+        )
+    return run
+
+
+@pytest.fixture
+def study():
+    row = make_study(annotators=3)
+    answer_differently(row)
+    return row
+
+
+def scores(answer) -> dict:
+    shown = answer.context["shown"].scores
+    return {one.name: one for one in [*shown.first, *shown.rest]}
+
+
+def test_everybody_who_sees_the_slots_sees_it(study):
+    for client in (alice(study), rob(study)):
+        assert page(study, client=client).status_code == 200
+    assert page(study, client=eve()).status_code == 404
+    link = study.annotators.first().invitation.token
+    seat = reverse("rate-entry", args=[link])
+    client = Client()
+    client.get(seat)  # an annotator has no account
+    assert "/login/" in page(study, client=client)["Location"]
+
+
+def test_it_shows_the_pictures_and_the_script_in_order(study):
+    answer = page(study)
+    shown = answer.content.decode()
+    frames = Output.objects.get(story__key="01", method__name="Alder").frames.all()
+    thumbs = [reverse("frame-thumb", args=[study.slug, frame.pk]) for frame in frames]
+    strip = shown.partition('class="strip"')[2].partition("</ol>")[0]
+    assert re.findall('<img\\s+src="([^"]*)"', strip) == thumbs
+    assert re.findall("Fox walks [0-9]", text(answer)) == [
+        f"Fox walks {n}" for n in (1, 2, 3)
+    ]
+    client = rob(study)
+    client.cookies["django_language"] = "zh-hans"
+    assert "狐狸走路 3" in text(page(study, client=client))
+
+
+def test_means_are_those_of_reports(study):
+    """The cells of a report, computed from the study's table by `analysis`."""
+    answer_differently(study)
+    slots = study.slots.filter(
+        unit__story__key="01", unit__output_a__method__name="Alder"
+    )
+    excluded, surplus, *_rest = slots
+    exclusion.exclude(excluded, reason="asleep", author=None)
+    Slot.objects.filter(pk=surplus.pk).update(ordinal=None)
+    rows = kept_rows(study_tables.answers_frame(study, "ratings"), ["story", "method"])
+    cells = human_cells(annotator_cells(rows))
+    for method in METHODS:
+        shown = page(study, method=method).context["shown"]
+        for one in shown.means.first:
+            mine = cells[
+                (cells["dimension"] == one.question.key) & (cells["story"] == "01")
+            ].set_index("method")["human"]
+            assert one.ranked.value == pytest.approx(mine[method])
+            rank = mine.rank(ascending=False, method="min")[method]
+            assert (one.ranked.first, one.ranked.n) == (rank, 3)
+            assert one.people == (1 if method == "Alder" else 3)
+
+
+def test_rounds_of_one_person_count_once(study):
+    """Computed by hand: (mean of 0 and 4, 4) of two people is 3."""
+    question = study.questions.first()
+    first, second, third = study.slots.filter(
+        unit__story__key="01", unit__output_a__method__name="Alder"
+    ).order_by("annotator__name")
+    own = Rating.objects.filter(question=question)
+    Slot.objects.filter(pk=second.pk).update(
+        annotator=first.annotator, round=2, position=None
+    )
+    own.filter(slot=second).update(annotator=first.annotator, value=4)
+    own.filter(slot=first).update(value=0)
+    own.filter(slot=third).update(value=4)
+    mean = page(study).context["shown"].means.first[0]
+    assert (mean.ranked.value, mean.people, mean.answers) == (3, 2, 3)
+    assert "3 answers" in text(page(study))
+
+
+def test_every_answer_stands_with_its_slot(study):
+    of_output = study.slots.filter(
+        unit__story__key="01", unit__output_a__method__name="Alder"
+    )
+    of_output.filter(annotator__name="A02").update(comment="The hat <changes>.")
+    slots = list(of_output.order_by("annotator__name"))
+    exclusion.exclude(slots[0], reason="asleep", author=None)
+    Slot.objects.filter(pk=slots[2].pk).update(ordinal=None)
+    answer = page(study)
+    told = answer.context["shown"].told.first
+    assert [one.slot for one in told] == slots
+    assert [one.counted for one in told] == [False, True, False]
+    for one in told:
+        ratings = one.slot.ratings.order_by("question__ordinal")
+        values = [str(rating.value) for rating in ratings]
+        assert [answered.split(" ")[0] for answered in one.answers] == values
+        own = reverse("slot-detail", args=[study.slug, one.slot.code])
+        assert f'href="{own}"' in answer.content.decode()
+    shown = text(answer)
+    assert re.search("A01 excluded", shown)
+    assert re.search("A03 surplus", shown)
+    assert "The hat <changes>." in shown
+    assert "asleep" not in shown
+
+
+def test_a_changed_answer_and_a_draft_of_somebody_else_are_left_out(study):
+    slot = study.slots.filter(unit__story__key="01").first()
+    rating = slot.ratings.first()
+    method = slot.unit.output_a.method.name
+    before = page(study, method=method).context["shown"]
+    other = study.annotators.exclude(pk=slot.annotator_id).first()
+    fields = {"scale_min": 0, "scale_max": 4, "slot": slot, "question": rating.question}
+    Rating.objects.create(annotator=other, value=4, **fields)
+    Rating.objects.create(
+        annotator=slot.annotator, value=4, revision=2, is_current=False, **fields
+    )
+    after = page(study, method=method).context["shown"]
+    assert after.means == before.means
+    assert [one.answers for one in after.told.first] == [
+        one.answers for one in before.told.first
+    ]
+
+
+def test_training_is_left_out_and_checks_are_marked(study):
+    gold, training, _real = study.slots.filter(
+        unit__story__key="01", unit__output_a__method__name="Alder"
+    ).order_by("annotator__name")
+    Slot.objects.filter(pk=gold.pk).update(purpose="gold", ordinal=None)
+    Slot.objects.filter(pk=training.pk).update(purpose="training", ordinal=None)
+    answer = page(study)
+    told = answer.context["shown"].told.first
+    assert [one.slot.annotator.name for one in told] == ["A01", "A03"]
+    assert [one.counted for one in told] == [False, True]
+    assert "A01 gold" in text(answer)
+    assert answer.context["shown"].means.first[0].people == 1
+
+
+def test_who_won_a_comparison():
+    """A01 chooses a, A02 b, A03 neither; 1.5 of 3 by hand, against each of two."""
+    study = make_study(kind="choice", annotators=3)
+    for name, value in (("A01", "a"), ("A02", "b"), ("A03", "tie")):
+        store_judgements(
+            SlotAnswers(
+                slot, dict.fromkeys(study.questions.all(), value), timezone.now(), 20.0
+            )
+            for slot in study.slots.filter(annotator__name=name)
+        )
+    first, last = (page(study, method=name) for name in ("Alder", "Cedar"))
+    words = {
+        (one.slot.annotator.name, one.others[0].method.name): one.answers[0]
+        for one in first.context["shown"].told.first
+    }
+    assert words == {
+        (name, other): said
+        for name, said in (("A01", "won"), ("A02", "lost"), ("A03", "No preference"))
+        for other in ("Birch", "Cedar")
+    }
+    assert {
+        (one.slot.annotator.name, one.answers[0])
+        for one in last.context["shown"].told.first
+    } == {("A01", "lost"), ("A02", "won"), ("A03", "No preference")}
+    (mean, _other) = first.context["shown"].means.first
+    assert (mean.ranked.value, mean.people, mean.answers) == (0.5, 3, 6)
+    of_pair = study.slots.filter(
+        unit__story__key="01", unit__output_b__method__name="Birch"
+    )
+    of_pair.get(annotator__name="A02").choices.update(value="both_bad")
+    of_pair.get(annotator__name="A03").choices.update(value="a")
+    answer = page(study)
+    mean = answer.context["shown"].means.first[0]
+    assert mean.ranked.value == pytest.approx((1 + 0.5 + 1 + 1 + 0 + 0.5) / 6)
+    assert "Both are bad" in text(answer)
+    assert (mean.ranked.rank, mean.ranked.n) == ("1", 3)
+    slot = study.slots.get(
+        annotator__name="A02",
+        unit__story__key="01",
+        unit__output_a__method__name="Alder",
+        unit__output_b__method__name="Cedar",
+    )
+    exclusion.exclude(slot, reason="asleep", author=None)
+    mean = page(study).context["shown"].means.first[0]
+    assert mean.ranked.value == pytest.approx((1 + 0.5 + 1 + 1 + 0.5) / 5)
+
+
+def test_where_it_stands_in_a_ranking():
+    """Of three: the best is above both others, the second above half of them."""
+    study = make_study(kind="ranking", annotators=2)
+    for name, order in (("A01", "bac"), ("A02", "acb")):
+        slots = study.slots.filter(annotator__name=name)
+        answers = dict.fromkeys(study.questions.all(), order)
+        store_judgements(SlotAnswers(s, answers, timezone.now(), 20.0) for s in slots)
+    for method, said, mean in (
+        (
+            "Alder",
+            ["2 of 3: Birch > Alder > Cedar", "1 of 3: Alder > Cedar > Birch"],
+            0.75,
+        ),
+        (
+            "Birch",
+            ["1 of 3: Birch > Alder > Cedar", "3 of 3: Alder > Cedar > Birch"],
+            0.5,
+        ),
+        (
+            "Cedar",
+            ["3 of 3: Birch > Alder > Cedar", "2 of 3: Alder > Cedar > Birch"],
+            0.25,
+        ),
+    ):
+        shown = page(study, method=method).context["shown"]
+        assert [one.answers[0] for one in shown.told.first] == said
+        assert shown.means.first[0].ranked.value == mean
+        assert {one.method.name for one in shown.told.first[0].others} == {*METHODS} - {
+            method
+        }
+
+
+def test_what_a_checklist_says_of_every_shot():
+    """Of three shots pan is ticked in two by A01 and in none by A02: a third."""
+    study = make_study(kind="checklist", annotators=2)
+    answer_everything(study, 0)
+    pan = Question.objects.get(key="pan|text")
+    ticked = Rating.objects.filter(
+        question=pan,
+        shot__gte=2,
+        slot__annotator__name="A01",
+        slot__unit__story__key="01",
+        slot__unit__output_a__method__name="Birch",
+    )
+    ticked.update(value=1)
+    answer = page(study, method="Birch")
+    shown = answer.context["shown"]
+    by_key = {one.question.key: one for one in shown.means.first}
+    mean = by_key["pan|text"]
+    assert mean.ranked.value == pytest.approx(1 / 3)
+    assert (mean.ranked.rank, mean.people, mean.answers) == ("1", 2, 6)
+    assert by_key["pan|video"].ranked.rank == "1–3"
+    assert [[shot.text for shot in one.shots] for one in shown.told.first] == [
+        [[], ["Pan"], ["Pan"]],
+        [[], [], []],
+    ]
+    assert "Pan: in the text" in text(answer)
+    regions = re.findall('role="region" aria-label="([^"]*)"', answer.content.decode())
+    assert len(regions) == len(set(regions))
+
+
+def test_scores_are_those_of_reports(study):
+    for shot in (1, 2, 3):
+        score(study, "sharpness", (0.1 * shot, 0.5, 0.2), shot=shot)
+    score(study, "colour", (1, 2, 3), higher_is_better=False)
+    score(study, "colour", (9, 9, 9), story="02", higher_is_better=False)
+    score(study, "clip", (5, 5, 4), metric_version="2", backend="cpu")
+    score(study, "clip", (1, 2, 3), metric_version="")
+    score(study, "fid", (30, 20, 10), story="")
+    score(study, "colour", (7, 7, 7), story="", higher_is_better=False)
+    score(study, "both", (1, 2, 3), shot=1)
+    score(study, "both", (5,))
+    score(study, "elsewhere", (1, 2, 3), story="02")
+    score(study, "elsewhere", (1, 2, 3), story="")
+    for metric in ("late", "sharpness"):
+        run = score(study, metric, (1, 2, 3), metric_version="next")
+        MetricRun.objects.filter(pk=run.pk).update(finished_at=None)
+    frame = pd.DataFrame(study_tables.score_rows(study))
+    frame = frame.query("metric_version != 'next'")
+    cells = score_table(frame).cells
+    for method in METHODS:
+        found = scores(page(study, method=method))
+        of_story = cells[cells["story"].isin(["01", ""])]
+        own = of_story[of_story["method"] == method]
+        assert {name: one.ranked.value for name, one in found.items()} == pytest.approx(
+            dict(zip(own["metric"], own["score"], strict=True))
+        )
+    assert set(found) == {
+        "both",
+        "sharpness",
+        "colour",
+        "clip (2, cpu)",
+        "clip (no version)",
+        "fid",
+    }
+    assert found["fid"].is_of_method
+    ranks = {name: one.ranked.rank for name, one in found.items()}
+    assert ranks == {
+        "both": "2",
+        "sharpness": "2–3",
+        "colour": "3",
+        "clip (2, cpu)": "3",
+        "clip (no version)": "1",
+        "fid": "3",
+    }
+    answer = page(study, method="Alder")
+    assert scores(answer)["clip (2, cpu)"].ranked.rank == "1–2"
+    assert "lower is better" in text(answer)
+    assert "of the whole method" in text(answer)
+
+
+def test_scores_posted_to_the_study_stand_instead(study):
+    score(study, "clip", (1, 2, 3))
+    score(study, "clip", (9,), posted_to=study.slug, higher_is_better=False)
+    score(study, "clip", (5,), posted_to="another")
+    one = scores(page(study))["clip"]
+    assert (one.ranked.value, one.ranked.rank, one.higher_is_better) == (9, "3", False)
+
+
+def test_a_metric_without_a_value_of_it_says_why(study):
+    run = score(study, "faces", (1, 2), story="02")
+    for method in METHODS[1:]:
+        MetricScore.objects.create(
+            run=run,
+            benchmark=study.benchmark,
+            method=Method.objects.get(name=method),
+            story=Story.objects.get(key="01"),
+            metric="faces",
+            value=1,
+        )
+    MetricAbsence.objects.create(
+        run=run,
+        benchmark=study.benchmark,
+        method=Method.objects.get(name="Alder"),
+        story=Story.objects.get(key="01"),
+        metric="faces",
+        reason="no face was found",
+    )
+    answer = page(study)
+    assert scores(answer)["faces"].ranked is None
+    assert "no face was found" in text(answer)
+    assert "no face was found" not in text(page(study, method="Birch"))
+
+
+def test_declared_metrics_come_first(study):
+    study.questions.filter(key="aesthetics").update(metric="zebra")
+    score(study, "apple", (1, 2, 3))
+    score(study, "zebra", (1, 2, 3))
+    shown = page(study).context["shown"].scores.first
+    assert [one.name for one in shown] == ["zebra", "apple"]
+    assert "meant to measure Aesthetics" in text(page(study))
+
+
+def test_many_metrics_are_folded_and_few_are_not(study):
+    for n in range(72):
+        score(study, f"metric_{n:02}", (n, 1, 2))
+    answer = page(study)
+    shown = answer.context["shown"].scores
+    assert (len(shown.first), len(shown.rest)) == (12, 60)
+    assert "60 more metrics" in text(answer)
+    MetricScore.objects.filter(metric__gte="metric_13").delete()
+    shown = page(study).context["shown"].scores
+    assert (len(shown.first), len(shown.rest)) == (13, 0)
+
+
+def test_what_nobody_judges_is_not_found_in_words(study):
+    make_benchmark(slug="hills", methods=["Elm"])
+    for story, method in (
+        ("01", "Oak"),
+        ("01", "Elm"),
+        ("77", "Alder"),
+        ("01", ""),
+        ("", ""),
+        ("01", "alder"),
+    ):
+        answer = page(study, story, method)
+        assert answer.status_code == 404
+        assert f"a story “{story}” by a method “{method}”" in text(answer)
+    url = reverse("output-detail", args=[study.slug])
+    assert rob(study).get(url).status_code == 404
+    answer = page(study, "<script>x</script>", "Alder")
+    assert "<script>x" not in answer.content.decode()
+    assert page(study, "01", "\0").status_code == 400
+
+
+def test_an_output_shown_for_training_only_is_not_judged(study):
+    study.units.filter(output_a__method__name="Alder").update(purpose="training")
+    assert page(study).status_code == 404
+
+
+def test_hostile_names_lead_where_they_should():
+    benchmark = make_benchmark(stories=1, methods=["Alder", HOSTILE, "Cedar"])
+    benchmark.stories.update(key=HOSTILE, title="")
+    study = make_study(benchmark=benchmark, kind="choice", annotators=1)
+    answer_everything(study, "a")
+    client = rob(study)
+    answer = page(study, HOSTILE, "Alder", client)
+    shown = answer.content.decode()
+    assert "<i>" not in shown
+    assert HOSTILE in text(answer)
+    links = {
+        html.unescape(one) for one in re.findall('href="([^"]*story=[^"]*)"', shown)
+    }
+    assert len(links) == 4  # three methods of the story, and the slots of this one
+    for link in links:
+        assert client.get(link).status_code == 200
+    led = [client.get(link).context for link in sorted(links)]
+    methods = {one["shown"].output.method.name for one in led if "shown" in one}
+    assert methods == {"Alder", HOSTILE, "Cedar"}
+    (listed,) = (one["page"] for one in led if "page" in one)
+    assert {slot.unit.methods[0] for slot in listed} <= {HOSTILE, "Alder"}
+    assert listed
+
+
+def test_one_goes_from_method_to_method(study):
+    def neighbours(method):
+        shown = page(study, method=method).content.decode()
+        return [
+            html.unescape(
+                "".join(re.findall(f'rel="{way}"\\s+href="([^"]*)"', shown))
+            ).partition("method=")[2]
+            for way in ("prev", "next")
+        ]
+
+    assert neighbours("Alder") == ["", "Birch"]
+    assert neighbours("Birch") == ["Alder", "Cedar"]
+    assert neighbours("Cedar") == ["Birch", ""]
+
+
+@pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
+@pytest.mark.twice
+def test_it_costs_as_many_queries_however_much_there_is(
+    kind, django_assert_max_num_queries
+):
+    value = {"likert": 3, "choice": "a", "ranking": "abc", "checklist": 1}[kind]
+    small, large = (
+        make_study(
+            kind=kind,
+            slug=slug,
+            annotators=people,
+            benchmark=make_benchmark(
+                slug=slug, stories=1, shots=shots, methods=METHODS, pictures=False
+            ),
+        )
+        for slug, people, shots in (("small", 1, 1), ("large", 12, 6))
+    )
+    for study in (small, large):
+        answer_everything(study, value)
+    client = rob(small)
+    rob(large)
+    page(small, client=client)
+    with django_assert_max_num_queries(30) as few:
+        assert page(small, client=client).status_code == 200
+    run = MetricRun.objects.create(
+        benchmark=large.benchmark, finished_at=timezone.now(), source="imported"
+    )
+    MetricScore.objects.bulk_create(
+        MetricScore(
+            run=run,
+            benchmark=large.benchmark,
+            method=output.method,
+            story=output.story,
+            metric=f"m{n}",
+            value=n,
+        )
+        for n in range(40)
+        for output in Output.objects.filter(story__benchmark=large.benchmark)
+    )
+    with django_assert_max_num_queries(len(few)):
+        assert page(large, client=client).status_code == 200
+
+
+def test_equal_means_share_their_ranks():
+    """0.1 + 0.2 and 0.3 differ in the last bit only."""
+    values = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": -1.0}
+    assert [ranked(values, name).rank for name in "abcd"] == ["2–3", "2–3", "1", "4"]
+    assert ranked(values, "d", higher_is_better=False).rank == "1"
+    assert ranked(values, "e") is None
+    assert ranked(values, "a").span == "-1 – 1"
+    large = {"a": 123456.7, "b": 0.00012345}
+    assert (ranked(large, "a").shown, ranked(large, "b").shown) == (
+        "123457",
+        "0.0001234",
+    )
