@@ -21,9 +21,9 @@ from analysis.rankings.composite_weights import (
 from analysis.tables import defused
 from annotate.models import Study
 from annotate.reports import study_tables
-from annotate.reports.covered_form import CoveredForm
 from annotate.reports.declarations import own_composites
 from annotate.reports.name_fields import NameField
+from annotate.reports.scope_form import ScopeForm
 from annotate.studies.study_writing import composites_data, write_data
 from annotate.studies.yaml_lines import DefinitionError
 
@@ -39,7 +39,7 @@ def _not_too_large(file: UploadedFile) -> None:
         raise forms.ValidationError(_("This file is too large."))
 
 
-class DeclarationForm(CoveredForm):
+class DeclarationForm(ScopeForm):
     """The metric declared for each question, and composites."""
 
     composites = forms.CharField(

@@ -9,9 +9,9 @@ from django.utils.translation import gettext_lazy as _
 from analysis.options import EPSILONS, AlignOptions
 from annotate.models import Study
 from annotate.reports import study_tables
-from annotate.reports.covered_form import LevelsForm
 from annotate.reports.declaration_form import DeclarationForm
 from annotate.reports.name_fields import NamesField
+from annotate.reports.scope_form import LevelsForm
 
 UNITS = ("stories+methods", "stories", "methods")
 

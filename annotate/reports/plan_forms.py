@@ -9,15 +9,15 @@ from django.utils.translation import gettext_lazy as _
 from annotate.kinds.registry import kind_of
 from annotate.models import Question, Study
 from annotate.reports import study_tables
-from annotate.reports.covered_form import MOST_RESAMPLES, CoveredForm, LevelsForm
 from annotate.reports.name_fields import NamesField
+from annotate.reports.scope_form import MOST_RESAMPLES, LevelsForm, ScopeForm
 from annotate.reports.study_analyses import FURTHER, Command
 
 SIZE = re.compile("[1-9][0-9]{0,4}")
 SIZES = FURTHER[Command.SUBSET]["sizes"]
 
 
-class PlanForm(CoveredForm):
+class PlanForm(ScopeForm):
     """A plan, which knows ratings of single outputs, and no other answers."""
 
     def questions_of(self, study: Study) -> list[Question]:

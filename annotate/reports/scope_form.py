@@ -23,7 +23,7 @@ NAMES = {one.name for one in fields_of(AlignOptions)}
 MOST_RESAMPLES = 10_000
 
 
-class CoveredForm(forms.Form):
+class ScopeForm(forms.Form):
     """The options that all analyses of a study take."""
 
     fields: dict[str, Any]  # of several classes, each with attributes of its own
