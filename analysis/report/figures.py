@@ -12,6 +12,7 @@ import pandas as pd
 from plotly.offline import get_plotlyjs
 
 from analysis.report import (
+    plots_annotators,
     plots_cells,
     plots_comparisons,
     plots_methods,
@@ -55,6 +56,7 @@ DRAWN: Drawings = (
     (plots_pairs.cluster_strips, "clusters"),
     (plots_people.distribution_bars, "distributions"),
     (plots_people.agreement_dots, "agreement"),
+    (plots_annotators.pair_matrices, "annotator_pairs"),
     (plots_variance.variance_bars, "variance"),
     (plots_variance.reliability_curves, "reliability"),
     (plots_people.position_dots, "position_bias", "side_effect"),

@@ -65,6 +65,7 @@ _COLUMNS = {
     "recall_high precision precision_low precision_high reason",
     "distributions": "question method rating n share",
     "annotators": f"question annotator statistic {ESTIMATE}",
+    "annotator_pairs": f"question annotator_a annotator_b statistic {ESTIMATE}",
     "scale_consistency": "level statistic question value low high n n_items reason",
     "variance": "question component value share low high n reason",
     "reliability": f"question statistic {ESTIMATE} n_annotators n_stories",

@@ -10,7 +10,7 @@ import pandas as pd
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.correlations.metric_differences import metric_differences
 from analysis.notes import Notes
-from analysis.options import AlignOptions
+from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
@@ -22,6 +22,7 @@ from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.choices import win_rates
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
+from analysis.reliability.annotator_pairs import annotator_pairs
 from analysis.reliability.matrices import Reliability
 from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
 from analysis.results import Estimate, TableRow, undefined
@@ -30,6 +31,9 @@ from analysis.results import Estimate, TableRow, undefined
 DIGITS = 12
 # Answers are skewed where alpha is below the first and AC above the second.
 LOW_ALPHA, HIGH_AC = 0.2, 0.6
+# What tells how well two annotators agree: the first that suits the answers.
+LEADING = ("alpha_ordinal", "alpha_nominal")
+UNIT_PARTS = ("units", "stories", "methods")
 
 
 @dataclass(frozen=True)
@@ -340,6 +344,22 @@ def add_agreement(
                 },
             )
         found.notes.extend(_skew_notes(rows), question)
+        _add_annotator_pairs(question, data, statistics, found)
+
+
+def _add_annotator_pairs(
+    question: str,
+    data: Reliability,
+    statistics: tuple[str, ...],
+    found: TableCollector,
+) -> None:
+    options = found.options
+    parts = supported_parts(options.resample, "units", UNIT_PARTS)
+    statistic = next(name for name in LEADING if name in statistics)
+    rows = annotator_pairs(
+        data, statistic, question=question, parts=parts, **options.sampling
+    )
+    found.extend("annotator_pairs", rows, parts)
 
 
 def _skew_notes(rows: list[Agreement]) -> list[str]:

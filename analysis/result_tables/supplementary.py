@@ -49,6 +49,7 @@ from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.kept_rows import without_methods
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import with_classes
+from analysis.reliability.annotator_pairs import ranking_pairs
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.checklist_labels import box_dimensions, label_rows
 from analysis.reliability.distributions import rating_distribution
@@ -153,8 +154,11 @@ def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
     for criterion, rows in people.rankings.groupby("criterion", sort=True):
         row = ranking_agreement(rows, question=str(criterion), **found.options.sampling)
         found.add("agreement", row)
+        pairs = ranking_pairs(rows, question=str(criterion), **found.options.sampling)
+        found.extend("annotator_pairs", pairs)
     if people.ratings is None and people.choices is None:
-        found.resample("agreement", ("stories",))
+        for table in ("agreement", "annotator_pairs"):
+            found.resample(table, ("stories",))
 
 
 def add_people(
