@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable
 
+from analysis.sentences import sentence
+
 
 class Notes:
     """Sentences in the order they came; what holds for several questions stands once.
@@ -33,6 +35,6 @@ class Notes:
     def sentences(self) -> tuple[str, ...]:
         """Return each sentence once, after the questions it is about."""
         return tuple(
-            f"{', '.join(about)}: {text}" if about else text
+            sentence("{name}: {text}", name=[*about], text=text) if about else text
             for text, about in self._questions.items()
         )

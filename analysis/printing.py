@@ -4,6 +4,8 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.sentences import with_template
+
 DECIMALS = 3
 P_VALUES = ("p_value", "p_adjusted")
 SMALLEST_P = 0.001
@@ -19,7 +21,8 @@ def counted(n: float, noun: str, plural: str = "") -> str:
     >>> counted(1, "method"), counted(2, "method"), counted(0, "story", "stories")
     ('1 method', '2 methods', '0 stories')
     """
-    return f"{int(n)} {noun if n == 1 else plural or noun + 's'}"
+    text = f"{int(n)} {noun if n == 1 else plural or noun + 's'}"
+    return with_template(text, f"{{n}} {noun}", {"n": int(n)})
 
 
 def column_texts(column: "pd.Series[Any]") -> list[str]:

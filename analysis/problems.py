@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, Self, TypeVar
 
+from analysis.sentences import sentence
+
 # Of one kind of problem so many are told, and so many kept; of kinds so many.
 SHOWN_OF_A_KIND, KEPT_OF_A_KIND, KEPT_KINDS = 3, 100, 100
 OTHER_KINDS = ""
@@ -60,8 +62,10 @@ def listed(names: Iterable[object]) -> str:
     """
     every = [shown(str(name)) for name in names]
     rest = len(every) - MOST_NAMES
-    told = ", ".join(every[:MOST_NAMES]) or "none"
-    return f"{told} and {rest:,} more" if rest > 0 else told
+    if rest > 0:
+        names = every[:MOST_NAMES]
+        return sentence("{names} and {n} more", names=names, n=f"{rest:,}")
+    return sentence("{names}", names=every) if every else "none"
 
 
 def one_of(name: str, known: Collection[str]) -> str:

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analysis.printing import counted
+from analysis.sentences import sentence
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.integer[Any]]
@@ -15,7 +16,14 @@ NAN = float("nan")
 # One row of a table: column to plain value.
 TableRow = dict[str, object]
 # The two sides of a correlation, in words.
-PEOPLE_AND_METRIC = ("people", "the metric")
+PEOPLE_AND_METRIC = (sentence("people"), sentence("the metric"))
+# One of what is drawn, in words.
+ONE = {
+    "stories": sentence("one story"),
+    "methods": sentence("one method"),
+    "annotators": sentence("one annotator"),
+    "units": sentence("one unit"),
+}
 
 
 @dataclass(frozen=True)
@@ -60,14 +68,25 @@ class Groups:
         total = self.averaged + self.left_out
         people, metric = self.sides
         reasons = (
-            ("fewer than two outputs", self.too_few),
-            (f"{people}'s values all the same", self.people_same),
-            (f"{metric}'s scores all the same", self.metric_same),
+            (sentence("fewer than two outputs"), self.too_few),
+            (
+                sentence("{people}'s values all the same", people=people),
+                self.people_same,
+            ),
+            (
+                sentence("{metric}'s scores all the same", metric=metric),
+                self.metric_same,
+            ),
         )
-        listed = ", ".join(f"{what} in {n}" for what, n in reasons if n)
-        kinds = {"story": "stories"}.get(self.kind, "")
-        of = f"{self.left_out} of {counted(total, self.kind, kinds)}"
-        return listed and f"{of} left out: {listed}"
+        why = [sentence("{what} in {n}", what=what, n=n) for what, n in reasons if n]
+        if not why:
+            return ""
+        return sentence(
+            "{n} of {total} left out: {reasons}",
+            n=self.left_out,
+            total=counted(total, self.kind, {"story": "stories"}.get(self.kind, "")),
+            reasons=why,
+        )
 
     def columns(self) -> TableRow:
         """Return the columns of the table ``groups``."""

@@ -70,6 +70,7 @@ from analysis.result_tables.supplementary import (
     add_verdicts,
     with_counterparts,
 )
+from analysis.sentences import sentence
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
 DRAWN = "stories+methods"
@@ -323,8 +324,10 @@ def _add_rated(
             add_soft(grid, found)
     if question.is_method_level:
         found.notes.add(
-            "ratings are method-level values, so only the method level is computed "
-            "and no pairs inside stories.",
+            sentence(
+                "ratings are method-level values, so only the method level "
+                "is computed and no pairs inside stories."
+            ),
             question.name,
         )
     else:

@@ -18,6 +18,7 @@ from analysis.reading.chosen_tables import COLUMNS
 from analysis.reading.frames import Table
 from analysis.reading.isolated_values import isolated_ratings
 from analysis.reading.wide_tables import left_out_columns
+from analysis.sentences import sentence
 
 # What the reader of each table takes of the options.
 WIDE = ("wide", "method_column", "story_column")
@@ -50,9 +51,18 @@ def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
     columns = left_out_columns(table)
     metrics = inputs.metrics_without_scores(table)
     told = [
-        f"Columns of {kind} that hold no numbers are left out: {', '.join(columns)}."
+        sentence(
+            "Columns of {kind} that hold no numbers are left out: {columns}.",
+            kind=kind,
+            columns=[*columns],
+        )
     ]
-    empty = [f"Metrics without a single score are left out: {', '.join(metrics)}."]
+    empty = [
+        sentence(
+            "Metrics without a single score are left out: {metrics}.",
+            metrics=[*metrics],
+        )
+    ]
     return told * bool(columns) + empty * bool(metrics)
 
 

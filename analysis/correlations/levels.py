@@ -24,6 +24,7 @@ from analysis.inference.resampling import Draws, no_draws
 from analysis.inference.scaling import divided
 from analysis.reading.cells import CellGrid
 from analysis.results import Array, Groups, Mask
+from analysis.sentences import sentence
 
 # Values held at once while resampling: resamples x stories x methods.
 CHUNK = 10_000_000
@@ -232,16 +233,26 @@ def why_undefined(grid: CellGrid, level: str, k: int) -> str:
     """Say why the k-th metric has no coefficient at a level."""
     people, metric = grid.sides(k)
     if level == "story":
-        return f"in no story do both {people} and {metric} tell two methods apart"
+        return sentence(
+            "in no story do both {people} and {metric} tell two methods apart",
+            people=people,
+            metric=metric,
+        )
     if level == "within_method":
-        return f"in no method do both {people} and {metric} tell two stories apart"
+        return sentence(
+            "in no method do both {people} and {metric} tell two stories apart",
+            people=people,
+            metric=metric,
+        )
     if level == "method":
         h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
         h, x, used = h[0], x[k, 0], weights[0] > 0
     else:
         h, x, used = grid.human, grid.scores[k], grid.cells
     if used.sum() < 2:
-        return f"fewer than two {'methods' if level == 'method' else 'outputs'}"
-    same = np.ptp(h[used]) == 0
-    side = f"{people}'s values" if same else f"{metric}'s scores"
-    return f"{side} are all the same"
+        return sentence(
+            "fewer than two methods" if level == "method" else "fewer than two outputs"
+        )
+    if np.ptp(h[used]) == 0:
+        return sentence("{people}'s values are all the same", people=people)
+    return sentence("{metric}'s scores are all the same", metric=metric)

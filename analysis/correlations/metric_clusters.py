@@ -8,10 +8,13 @@ import numpy as np
 import pandas as pd
 
 from analysis.results import NAN, TableRow
+from analysis.sentences import sentence
 
 KEYS = ("dimension", "level", "coefficient")
 SIGNIFICANT = 0.05
-NOT_COMPARED = "not held against the other metrics, which have scores of other outputs"
+NOT_COMPARED = sentence(
+    "not held against the other metrics, which have scores of other outputs"
+)
 
 
 def cluster_rows(
@@ -151,5 +154,5 @@ def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
 
 def _reason(record: Mapping[str, object], defined: bool, tested: bool) -> str:
     if defined and not tested:
-        return "no tests between metrics were made"
+        return sentence("no tests between metrics were made")
     return str(record["reason"]) if not pd.isna(np.asarray(record["reason"])) else ""

@@ -11,7 +11,8 @@ from analysis.inference.resampling import no_draws
 from analysis.inference.scaling import near_one
 from analysis.inference.significance import holm
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, TableRow
+from analysis.results import NAN, PEOPLE_AND_METRIC, TableRow
+from analysis.sentences import sentence
 
 
 def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
@@ -113,9 +114,10 @@ def _reason(t: float, n: int, varies: list[bool]) -> str:
     if not math.isnan(t):
         return ""
     if n < 4:
-        return f"{n} methods: four at least are needed"
+        return sentence("{n} methods: four at least are needed", n=n)
+    people, metric = PEOPLE_AND_METRIC
     if not varies[0]:
-        return "people's values are all the same"
+        return sentence("{people}'s values are all the same", people=people)
     if not all(varies):
-        return "the metric's scores are all the same"
-    return "the two metrics are the same up to scale"
+        return sentence("{metric}'s scores are all the same", metric=metric)
+    return sentence("the two metrics are the same up to scale")

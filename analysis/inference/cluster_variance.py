@@ -18,6 +18,7 @@ from scipy.special import expit, logit, stdtr, stdtrit
 from analysis.inference.resampling import DECIMALS
 from analysis.printing import counted
 from analysis.results import NAN, Array, Counts, Estimate, Groups
+from analysis.sentences import sentence
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
@@ -94,11 +95,14 @@ class ClusterVariances:
             ("stories", self.n_stories, "story"),
         ):
             if {part, "units"} & set(self.parts) and n < LEAST:
-                return f"{counted(n, kind, part)} {'is' if n == 1 else 'are'} too few"
+                return sentence(
+                    "{n} is too few" if n == 1 else "{n} are too few",
+                    n=counted(n, kind, part),
+                )
         if "annotators" in self.parts:
-            return "annotators are not drawn here"
+            return sentence("annotators are not drawn here")
         if np.isnan(self.variance):
-            return "undefined without some of the methods or stories"
+            return sentence("undefined without some of the methods or stories")
         return ""
 
     def p_value(self, value: float) -> float:
@@ -117,7 +121,11 @@ class ClusterVariances:
     def interval(self, value: float, confidence: float) -> tuple[float, float, str]:
         """Return the bounds of a value, and the reason where it has none."""
         if not self.variance:
-            return NAN, NAN, "it is the same whatever methods and stories are left out"
+            return (
+                NAN,
+                NAN,
+                sentence("it is the same whatever methods and stories are left out"),
+            )
         quantile = float(stdtrit(self.freedom, (1 + confidence) / 2))
         far = quantile * float(np.sqrt(self.variance))
         return value - far, value + far, ""

@@ -11,6 +11,7 @@ from analysis.inference.resampling import DECIMALS
 from analysis.inference.significance import holm
 from analysis.options import Sampling
 from analysis.results import NAN, Array, TableRow
+from analysis.sentences import sentence
 
 
 def compared(
@@ -57,7 +58,7 @@ def tested(
     if not sampling["resamples"]:
         return row
     if np.isnan(value):
-        return row | {"reason": "one of the two is undefined"}
+        return row | {"reason": sentence("one of the two is undefined")}
     known = variances()
     if known.why_not:
         return row | {"reason": known.why_not}

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
+from scipy import stats
 
 from analysis.results import NAN, Array, Counts, Estimate, Groups, Mask
+from analysis.sentences import sentence
 
 # A resample in which a statistic is undefined is left out; with fewer defined
 # ones than this share, percentiles would describe only the convenient draws.
@@ -184,11 +186,14 @@ def interval(
         return (
             NAN,
             NAN,
-            f"no interval: undefined in {draws.size - defined.size} of "
-            f"{draws.size} resamples",
+            sentence(
+                "no interval: undefined in {n} of {total} resamples",
+                n=draws.size - defined.size,
+                total=draws.size,
+            ),
         )
     if defined.min() == defined.max():
-        return NAN, NAN, "no interval: every resample gives the same value"
+        return NAN, NAN, sentence("no interval: every resample gives the same value")
     tail = (1 - confidence) / 2
     tails = [tail, 1 - tail]
     if centre is not None:
@@ -226,6 +231,41 @@ def bootstrap_p(draws: Array) -> float:
         return NAN
     tail = min(int((defined <= 0).sum()), int((defined >= 0).sum()))
     return min(1.0, 2 * (tail + 1) / (defined.size + 1))
+
+
+def expanded(confidence: float, n: int) -> float:
+    r"""Widen a percentile interval for the few clusters behind it.
+
+    Parameters
+    ----------
+    confidence
+        Coverage that is wanted.
+    n
+        Number of clusters; annotators are few.
+
+    Returns
+    -------
+    float
+        Coverage to take percentiles at.
+
+    Notes
+    -----
+    The bootstrap distribution of n clusters is narrower than the truth by
+    :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
+    take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
+
+    References
+    ----------
+    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
+    American Statistician 69(4), "expanded percentile interval".
+
+    Examples
+    --------
+    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
+    (0.9981, 0.95)
+    """
+    t = stats.t.ppf((1 + confidence) / 2, n - 1)
+    return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))
 
 
 def estimate(

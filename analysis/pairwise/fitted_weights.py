@@ -22,6 +22,7 @@ from analysis.pairwise.tie_calibration import (
     story_folds,
 )
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
+from analysis.sentences import sentence
 
 COMPOSITE, MEAN = "composite", "mean of components"
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
@@ -109,11 +110,13 @@ def _masks(folds: Counts) -> list[Mask]:
 def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
     stories = np.unique(pairs.story[pairs.human != 0])
     if len(names) < 2:
-        return "a composite needs two components"
+        return sentence("a composite needs two components")
     if len(stories) < LEAST_STORIES:
-        return (
-            f"people have a preference in {len(stories)} stories; at least "
-            f"{LEAST_STORIES} are needed to fit on some and judge on others"
+        return sentence(
+            "people have a preference in {n} stories; at least {least} "
+            "are needed to fit on some and judge on others",
+            n=len(stories),
+            least=LEAST_STORIES,
         )
     return ""
 
@@ -294,7 +297,11 @@ def _weight_rows(
     rows = []
     for k, name in enumerate(names):
         low, high, why = interval(drawn[:, k], confidence)
-        reason = why if np.isfinite(weights[k]) else "no component predicts anything"
+        reason = (
+            why
+            if np.isfinite(weights[k])
+            else sentence("no component predicts anything")
+        )
         value = float(weights[k])
         estimate = Estimate(value, low, high, len(data.x), reason=reason)
         rows.append(_row(pairs, name, "weight", estimate))
@@ -348,12 +355,18 @@ def _gain(
         judged.drawn[0][:, -1] - judged.drawn[0][:, against], confidence
     )
     if np.isfinite(low) and low <= 0:
-        word = "gain" if value > 0 else "difference"
         why = (
-            f"within noise: the interval of the {word} over {labels[against]} "
-            "includes 0"
+            sentence(
+                "within noise: the interval of the gain over {against} includes 0"
+                if value > 0
+                else "within noise: the interval of the difference over {against} "
+                "includes 0",
+                against=labels[against],
+            )
             if high >= 0
-            else f"the composite is worse than {labels[against]}"
+            else sentence(
+                "the composite is worse than {against}", against=labels[against]
+            )
         )
     estimate = Estimate(value, low, high, judged.n[0], reason=why)
     return _row(pairs, COMPOSITE, "gain", estimate, labels[against])

@@ -9,6 +9,7 @@ from analysis.inference.scaling import divided
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums
 from analysis.results import Array, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 ONE_ANNOTATOR = "one annotator"
 
@@ -71,8 +72,8 @@ def human_pairs(
 
 def _why_not(pairs: Pairs) -> str:
     if pairs.n_annotators < 2:
-        return "one annotator: there are no others to predict"
-    return "no pair has an annotator and a preference of the others"
+        return sentence("one annotator: there are no others to predict")
+    return sentence("no pair has an annotator and a preference of the others")
 
 
 def _features(pairs: Pairs) -> tuple[Array, int]:

@@ -11,6 +11,7 @@ from analysis.inference.significance import holm
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums, story_sums
 from analysis.results import NAN, Array, Counts, TableRow
+from analysis.sentences import sentence
 
 
 def mcnemar_tests(
@@ -84,7 +85,9 @@ def mcnemar_tests(
                 "high": high,
                 "p_value": exact_p(left, right) if n else NAN,
                 "p_stories": float(tested[c]),
-                "reason": why if n else "people prefer neither output of any pair",
+                "reason": why
+                if n
+                else sentence("people prefer neither output of any pair"),
             }
         )
     for row, adjusted in zip(rows, holm(tested), strict=True):

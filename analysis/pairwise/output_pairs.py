@@ -9,10 +9,12 @@ import pandas as pd
 from analysis.correlations.cell_means import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
-from analysis.reading.cells import CellGrid, few_scores, lacking_scores
+from analysis.reading.cells import CellGrid
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
+from analysis.reading.score_coverage import few_scores, lacking_scores
 from analysis.reading.scores import ScoreTable, compared_metrics, score_cube
 from analysis.results import Array, Counts, Mask
+from analysis.sentences import sentence
 
 # Pairs, what one annotator prefers in them, and what all others do.
 LeftOut = tuple[Counts, Array, Array]
@@ -272,18 +274,29 @@ def _dropped(
             continue
         if not by_story[k]:
             notes.append(
-                f"metric {metric} has method-level scores, which say nothing of a "
-                "pair inside a story."
+                sentence(
+                    "metric {metric} has method-level scores, which say "
+                    "nothing of a pair inside a story.",
+                    metric=metric,
+                )
             )
         elif not covered[k].any():
-            notes.append(f"metric {metric} scores no compared pair of outputs.")
+            notes.append(
+                sentence(
+                    "metric {metric} scores no compared pair of outputs.", metric=metric
+                )
+            )
     few = covered.any(axis=1) & by_story & ~usable & plain
     notes += few_scores(metrics, covered, few, "compared pair")
     told = usable & plain
     lacking = lacking_scores(tuple(metrics[told]), covered[told])
     if lacking:
         notes.append(
-            f"{int(kept.sum())} of {counted(len(kept), 'compared pair')} used, those "
-            f"with scores of every metric ({lacking})."
+            sentence(
+                "{n} of {pairs} used, those with scores of every metric ({lacking}).",
+                n=int(kept.sum()),
+                pairs=counted(len(kept), "compared pair"),
+                lacking=lacking,
+            )
         )
     return tuple(notes)

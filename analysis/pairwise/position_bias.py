@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import divided
 from analysis.results import NAN, Array, Counts, Mask, TableRow
+from analysis.sentences import sentence
 
 PARTS = ("stories", "annotators")
 
@@ -102,11 +103,15 @@ def position_bias(
 
 def _reason(answers: pd.DataFrame, known: pd.DataFrame, n: int) -> str:
     if known.empty:
-        return "no answer says which output stood on the left"
+        return sentence("no answer says which output stood on the left")
     if not n:
-        return "no answer chooses a side"
+        return sentence("no answer chooses a side")
     lacking = len(answers) - len(known)
-    return f"{lacking} answers without a known side left out" if lacking else ""
+    return (
+        sentence("{n} answers without a known side left out", n=lacking)
+        if lacking
+        else ""
+    )
 
 
 def _with_sides(answers: pd.DataFrame) -> pd.DataFrame:

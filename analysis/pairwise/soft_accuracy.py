@@ -14,6 +14,7 @@ from analysis.inference.scaling import near_one
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
+from analysis.sentences import sentence
 
 # Random sign flips behind every p-value.
 DRAWS = 1000
@@ -65,9 +66,9 @@ def soft_pairwise_accuracy(
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
     n, n_stories = len(pair[0]), int((grid.cells.sum(axis=1) > 1).sum())
-    reason = "" if n else "no two methods have a story in common"
+    reason = "" if n else sentence("no two methods have a story in common")
     if grid.human_is_method_level:
-        n, reason = 0, "ratings are method-level values, without stories"
+        n, reason = 0, sentence("ratings are method-level values, without stories")
     values, drawn = np.full(len(usable), NAN), np.empty((len(usable), 0))
     if not reason:
         sides = [grid.human, *grid.scores[usable]]

@@ -15,6 +15,7 @@ from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow
+from analysis.sentences import sentence
 
 FOLDS = 5
 REPEATS = 20
@@ -234,7 +235,9 @@ def level_accuracy(grid: CellGrid, *, level: str) -> list[TableRow]:
                 "low": NAN,
                 "high": NAN,
                 "n": pairs,
-                "reason": "" if pairs else "no two values to compare at this level",
+                "reason": ""
+                if pairs
+                else sentence("no two values to compare at this level"),
                 "level": level,
                 "epsilon": 0.0 if pairs else NAN,
                 "epsilon_in_sample": False,

@@ -13,8 +13,9 @@ from analysis.options import COEFFICIENTS
 from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out
 from analysis.results import NAN, Array, Estimate, Mask, undefined
+from analysis.sentences import sentence
 
-SAME_MEANS = "all means are the same"
+SAME_MEANS = sentence("all means are the same")
 
 
 @dataclass(frozen=True)

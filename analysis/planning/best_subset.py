@@ -20,6 +20,7 @@ from analysis.planning.benchmark_means import (
     story_means,
 )
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 # Halvings of the methods, and random subsets beside the chosen one in each.
 SPLITS, RANDOM = 20, 50
@@ -71,7 +72,9 @@ def best_subsets(
     """
     usable = [b for b in boards if not b.of_methods]
     rows: list[TableRow] = [
-        _best_row(b, undefined("values are of whole methods, without stories"))
+        _best_row(
+            b, undefined(sentence("values are of whole methods, without stories"))
+        )
         for b in boards
         if b.of_methods
     ]
@@ -80,11 +83,15 @@ def best_subsets(
     stories, methods, cube = _together(usable)
     sizes = [n for n in dict.fromkeys(sizes) if 0 < n < len(stories)]
     if not sizes:
-        why = f"no size is smaller than the {len(stories)} stories there are"
+        why = sentence(
+            "no size is smaller than the {n} stories there are", n=len(stories)
+        )
         rows += [_best_row(b, undefined(why)) for b in usable]
         return rows, []
     if len(methods) < LEAST_METHODS:
-        why = f"fewer than {LEAST_METHODS} methods: no half could check the other"
+        why = sentence(
+            "fewer than {n} methods: no half could check the other", n=LEAST_METHODS
+        )
         rows += [_best_row(b, undefined(why)) for b in usable]
         return rows, []
     checked, chosen = _checked(cube, sizes, stream(seed, "best subset"))

@@ -9,10 +9,16 @@ from scipy import optimize
 from analysis.planning.pilots import GROWS, extent
 from analysis.planning.variance_components import StudySize
 from analysis.results import NAN, Estimate
+from analysis.sentences import chained, sentence
 
 # Needing more times the pilot than this is as good as never.
 FARTHEST = 1000
-_WORDS = {"annotators": "noise of ratings", "stories": "stories", "methods": "methods"}
+_WORDS = {
+    "annotators": sentence("annotators"),
+    "stories": sentence("stories"),
+    "methods": sentence("methods"),
+}
+_LIMITS = _WORDS | {"annotators": sentence("noise of ratings")}
 
 
 @dataclass(frozen=True)
@@ -117,17 +123,24 @@ def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, s
     known = [(extent(point.size, grows), point.half) for point in points]
     floor, slope = law(known)
     if np.isnan(floor):
-        return NAN, "the half-width is not defined at these sizes"
+        return NAN, sentence("the half-width is not defined at these sizes")
     if target <= 0:
-        return NAN, "the two means are equal: no interval can tell them apart"
-    others = [_WORDS[name] for name in GROWS if name != grows]
+        return NAN, sentence("the two means are equal: no interval can tell them apart")
+    others = [_LIMITS[name] for name in GROWS if name != grows]
     if floor >= target:
-        return NAN, (
-            f"more {grows} alone never reach it: {floor:.3f} remain, from the "
-            f"{' and '.join(others)} of the study"
+        return NAN, sentence(
+            "more {grows} alone never reach it: {floor} remain, from the {others} of "
+            "the study",
+            grows=_WORDS[grows],
+            floor=f"{floor:.3f}",
+            others=chained("{first} and {second}", others),
         )
     n = slope**2 / (target**2 - floor**2)
     most = FARTHEST * extent(points[-1].size, grows)
     if n > most:
-        return NAN, f"more than {most:.0f} {grows}, which is as good as never"
+        return NAN, sentence(
+            "more than {n} {grows}, which is as good as never",
+            n=f"{most:.0f}",
+            grows=_WORDS[grows],
+        )
     return float(max(1, np.ceil(round(n, 6)))), ""

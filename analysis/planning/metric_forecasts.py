@@ -21,6 +21,7 @@ from analysis.planning.simulated_studies import (
 )
 from analysis.planning.variance_components import StudySize
 from analysis.results import NAN, Array, Estimate, undefined
+from analysis.sentences import sentence
 
 # Cells of one simulated study: more stories are foretold by the law of their mean.
 CELLS, LEAST_STORIES = 800, 10
@@ -59,14 +60,16 @@ def _curve(
 ) -> Curve:
     reasons = dict.fromkeys(GROWS, "")
     reasons["annotators"] = pilot.noise_reason
-    for grows, one, n in (
-        ("stories", "story", pilot.size.stories),
-        ("methods", "method", pilot.size.methods),
-    ):
-        if n == 1:
-            reasons[grows] = f"only one {one}: what others would change is unknown"
+    if pilot.size.stories == 1:
+        reasons["stories"] = sentence(
+            "only one story: what others would change is unknown"
+        )
+    if pilot.size.methods == 1:
+        reasons["methods"] = sentence(
+            "only one method: what others would change is unknown"
+        )
     if pilot.grid.human_is_method_level:
-        why = "ratings are method-level values, without stories"
+        why = sentence("ratings are method-level values, without stories")
         reasons |= {"stories": why, "annotators": pilot.noise_reason or why}
     base = found[key, pilot.size]
     ratio = _anchor(deviation, base)

@@ -18,6 +18,7 @@ from analysis.reading.cells import rated_grid
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import rating_reliability
 from analysis.results import Array, Estimate, undefined
+from analysis.sentences import sentence
 
 # Pairs of simulated studies of one size.
 PAIRS = 100
@@ -29,12 +30,14 @@ def gap(pilot: Pilot) -> Curve:
     """Foretell the interval of the difference of the two best methods' means."""
     grid = rated_grid(pilot.question, pilot.cells)
     if len(grid.methods) < 2:
-        return undefined_curve("", "method", "gap", undefined("only one method"))
+        return undefined_curve(
+            "", "method", "gap", undefined(sentence("only one method"))
+        )
     if grid.human_is_method_level:
-        why = "ratings are method-level values, without stories"
+        why = sentence("ratings are method-level values, without stories")
         return undefined_curve("", "method", "gap", undefined(why))
     if np.ptp(grid.human[grid.cells]) == 0:
-        why = "all ratings are the same"
+        why = sentence("all ratings are the same")
         return undefined_curve("", "method", "gap", undefined(why))
     means = method_means(grid, no_draws(*grid.cells.shape))[0][0]
     first, second = np.argsort(-means, kind="stable")[:2]
@@ -48,7 +51,9 @@ def gap(pilot: Pilot) -> Curve:
         rng=stream(options.seed, "gap", pilot.question),
     )
     if not can_vary(("stories",), grid, draws):
-        return undefined_curve("", "method", "gap", undefined("only one story"))
+        return undefined_curve(
+            "", "method", "gap", undefined(sentence("only one story"))
+        )
     drawn, _, weights = method_means(grid, draws)
     used = (weights[:, [first, second]] > 0).all(axis=1)
     spread = float((drawn[used, first] - drawn[used, second]).var(ddof=1))
@@ -67,7 +72,7 @@ def gap(pilot: Pilot) -> Curve:
     reasons = {
         "annotators": pilot.noise_reason,
         "stories": "",
-        "methods": "more methods do not narrow the difference of two",
+        "methods": sentence("more methods do not narrow the difference of two"),
     }
     return Curve("", "method", "gap", estimate, points, reasons, target=value)
 
@@ -99,7 +104,7 @@ def alpha(pilot: Pilot) -> Curve:
     )[0].estimate
     reason = value.reason or pilot.noise_reason
     if np.isnan(value.value) or np.isnan(value.low):
-        why = undefined(reason or "only one story")
+        why = undefined(reason or sentence("only one story"))
         return undefined_curve("", "", "alpha_ordinal", why)
     model = rating_model(pilot.cells)
     simulated: dict[StudySize, tuple[float, float, int]] = {}

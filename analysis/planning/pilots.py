@@ -25,6 +25,7 @@ from analysis.reading.cells import (
 )
 from analysis.reading.kept_answers import are_means
 from analysis.reading.scores import ScoreTable
+from analysis.sentences import sentence
 
 GROWS = ("annotators", "stories", "methods")
 MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
@@ -184,9 +185,13 @@ def pilot_study(
     )
     reason, noise = "", Noise()
     if are_means(rows):
-        reason = "the ratings are means over raters, whose noise cannot be told"
+        reason = sentence(
+            "the ratings are means over raters, whose noise cannot be told"
+        )
     elif not cells.duplicated(["story", "method"]).any():
-        reason = "no output has two ratings, so that their noise cannot be told"
+        reason = sentence(
+            "no output has two ratings, so that their noise cannot be told"
+        )
     else:
         noise, _ = rating_noise(cells)
     return Pilot(question, rows, cells, grid, metrics, size, noise, reason, options)

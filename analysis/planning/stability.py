@@ -29,6 +29,7 @@ from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.icc import icc
 from analysis.reliability.matrices import Reliability, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
+from analysis.sentences import sentence
 
 PEOPLE = "people"
 OVER_TRIALS = (
@@ -45,7 +46,7 @@ OVER_TRIALS = (
 IN_UNITS = ("mean", "sd", "sd_population", "minimum", "maximum", "sd_output")
 OF_OUTPUTS = ("icc_2_1", "icc_2_k", "noise_to_methods")
 BETWEEN = ("retest_kendall", "retest_spearman", "retest_pearson")
-NO_INTERVAL = "no interval is made: that of icc_2_1 tells how sure it is"
+NO_INTERVAL = sentence("no interval is made: that of icc_2_1 tells how sure it is")
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
@@ -121,9 +122,9 @@ def _of_judge(
     table = table[np.isfinite(table.to_numpy()).all(axis=1)]
     reason = ""
     if table.shape[1] < 2:
-        reason = "only one trial"
+        reason = sentence("only one trial")
     elif table.empty:
-        reason = "no output has a score in every trial"
+        reason = sentence("no output has a score in every trial")
     if reason:
         return [_row(key, "", name, Estimate(NAN, reason=reason)) for name in names]
     unit = unit_of(table.to_numpy(float))
@@ -153,7 +154,9 @@ def _of_judge(
             found.append(_row(key, method, name, estimate, int(here.sum())))
     for name, number in _between_trials(x).items():
         reason = (
-            NO_INTERVAL if np.isfinite(number) else "a trial's scores are all the same"
+            NO_INTERVAL
+            if np.isfinite(number)
+            else sentence("a trial's scores are all the same")
         )
         found.append(_row(key, "", name, Estimate(number, reason=reason), len(x)))
     return found
@@ -173,10 +176,10 @@ def _row(
 
 
 UNDEFINED = {
-    "coefficient_of_variation": "the mean is 0",
-    "icc_2_1": "the estimated variance of the scores is not positive",
-    "icc_2_k": "the estimated variance of the scores is not positive",
-    "noise_to_methods": "the methods' means do not differ",
+    "coefficient_of_variation": sentence("the mean is 0"),
+    "icc_2_1": sentence("the estimated variance of the scores is not positive"),
+    "icc_2_k": sentence("the estimated variance of the scores is not positive"),
+    "noise_to_methods": sentence("the methods' means do not differ"),
 }
 
 
@@ -379,9 +382,9 @@ def _at_level(
 ) -> dict[str, Estimate]:
     reason = ""
     if not grid.metrics or not grid.cells.any():
-        reason = "no output has a value of both"
+        reason = sentence("no output has a value of both")
     elif not grid.has_level(level, grid.metrics[0]):
-        reason = "values are of whole methods, without stories"
+        reason = sentence("values are of whole methods, without stories")
     if reason:
         return dict.fromkeys(coefficients, undefined(reason))
     spread = level_spread(grid, level, coefficients, parts, sampling)

@@ -25,10 +25,11 @@ from analysis.planning.benchmark_means import (
     weighted_correlations,
 )
 from analysis.results import Array, Estimate, Mask, TableRow, in_unit, undefined
+from analysis.sentences import sentence
 
 # Random subsets beside the given one.
 RANDOM = 200
-NO_PERCENT = "there are no per cent of a mean of 0"
+NO_PERCENT = sentence("there are no per cent of a mean of 0")
 
 
 def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
@@ -160,19 +161,19 @@ def _comparison(
         key = (board.question, board.metric)
         named = [b for b in boards if (b.question, b.metric) == key]
         if not named:
-            return "the subset has no value of it"
+            return sentence("the subset has no value of it")
         part = named[0]
     elif board.of_methods:
-        return "values are of whole methods, without stories"
+        return sentence("values are of whole methods, without stories")
     else:
         inside = np.isin(board.stories, [str(s) for s in subset])
         if not inside.any():
-            return "the subset has none of its stories"
+            return sentence("the subset has none of its stories")
         part = board.part(inside)
     own, other = (_covered(b) for b in (board, part))
     both = [m for m in own if m in other]
     if len(both) < 2:
-        return "fewer than two methods are in both"
+        return sentence("fewer than two methods are in both")
     all_means = None
     if set(own) != set(other):
         all_means = _average(board), _average(part)
@@ -290,7 +291,7 @@ def _beside(
     assert inside is not None
     S, n = len(full.stories), int(inside.sum())
     if n == S:
-        why = undefined("no story is outside the subset")
+        why = undefined(sentence("no story is outside the subset"))
         return {f"{name}_others": why for name in COEFFICIENTS}
     outside = story_means(full.values, (~inside)[None].astype(float))
     one = np.ones((1, len(full.methods)))

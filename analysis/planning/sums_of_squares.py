@@ -13,9 +13,15 @@ import pandas as pd
 from scipy import sparse
 
 from analysis.results import Array, Counts
+from analysis.sentences import sentence
 
 METHOD, STORY, ANNOTATOR = "method", "story", "annotator"
 FACTORS = (METHOD, STORY, ANNOTATOR)
+NAMES = {
+    METHOD: sentence("method"),
+    STORY: sentence("story"),
+    ANNOTATOR: sentence("annotator"),
+}
 # Values held at once while resampling.
 CHUNK = 4_000_000
 # A worse conditioned design tells its components apart by rounding only.
@@ -117,21 +123,26 @@ class Design:
             else:
                 kept.append(source)
         while len(kept) > 1 and _condition(_expectations(self, kept)) > CONDITION:
-            reasons[kept.pop()] = "the design does not tell it apart from the others"
+            reasons[kept.pop()] = sentence(
+                "the design does not tell it apart from the others"
+            )
         return kept, reasons
 
     def _confounded(self, source: VarianceSource, kept: list[VarianceSource]) -> str:
         if len(source) < len(self.factors):
             for name in source:
                 if self.groups((name,))[1] == 1:
-                    return f"only one {name}"
+                    return sentence("only one {factor}", factor=NAMES.get(name, name))
         for other in kept:
             n, m = self.groups(source)[1], self.groups(other)[1]
             # One lies inside the other and there are as many: the same groups.
             inside = set(source) <= set(other) or set(other) <= set(source)
             if n == m and (inside or self._same(source, other)):
                 name = component_name(other, self.factors)
-                return f"cannot be told apart from {name}: the same ratings share both"
+                return sentence(
+                    "cannot be told apart from {name}: the same ratings share both",
+                    name=name,
+                )
         return ""
 
     def _same(self, one: VarianceSource, other: VarianceSource) -> bool:

@@ -9,9 +9,12 @@ from scipy import stats
 
 from analysis.inference.resampling import DECIMALS
 from analysis.results import Array, Estimate
+from analysis.sentences import sentence
 
-SAME = "no interval: the trials have the same means"
-OF_THESE = "no interval is made: it is of these trials, not of trials in general"
+SAME = sentence("no interval: the trials have the same means")
+OF_THESE = sentence(
+    "no interval is made: it is of these trials, not of trials in general"
+)
 
 
 def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:

@@ -25,6 +25,7 @@ from analysis.planning.sums_of_squares import (
 )
 from analysis.reading.kept_answers import are_means
 from analysis.results import NAN, Array, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 # Numbers of annotators an output for which reliability is foretold.
 PLANNED = (1, 2, 3, 5, 10, 20)
@@ -82,9 +83,9 @@ def variance_components(
         share = max(0.0, value) / total if total > 0 else NAN
         low, high, reason = variance_interval(value, draws.get(source), confidence)
         if np.ptp(y) == 0:
-            reason = "all ratings are the same"
+            reason = sentence("all ratings are the same")
         elif value < 0:
-            reason = "estimated below zero: too small to be told from none"
+            reason = sentence("estimated below zero: too small to be told from none")
         estimate = Estimate(value, low, high, n, reason=reason)
         rows.append(_row(question, source, estimate, share))
     return rows
@@ -104,11 +105,11 @@ def _ordered(factors: VarianceSource) -> list[VarianceSource]:
 
 def _why_not(by_annotator: pd.DataFrame) -> str:
     if are_means(by_annotator):
-        return "the ratings are means over raters, who cannot be told apart"
+        return sentence("the ratings are means over raters, who cannot be told apart")
     if (by_annotator["story"] == "").all():
-        return "ratings are method-level values, without stories"
+        return sentence("ratings are method-level values, without stories")
     if len(by_annotator) < 2:
-        return "fewer than two ratings"
+        return sentence("fewer than two ratings")
     return ""
 
 
@@ -336,7 +337,7 @@ def expected_reliability(
             why = reason or _undefined(found, name)
             n = len(outputs) if name.endswith("output") else int(size.methods)
             if why or np.isnan(values[name]):
-                estimate = undefined(why or "all ratings are the same", n=n)
+                estimate = undefined(why or sentence("all ratings are the same"), n=n)
             else:
                 draws_of = resampled.get(name, np.empty(0))
                 low, high, missing = interval(draws_of, confidence)
@@ -356,10 +357,10 @@ def expected_reliability(
 def _one_rating_each(by_annotator: pd.DataFrame) -> str:
     if by_annotator.duplicated(["story", "method"]).any():
         return ""
-    return "no output has two ratings, so that their noise cannot be told"
+    return sentence("no output has two ratings, so that their noise cannot be told")
 
 
 def _undefined(found: Mapping[VarianceSource, Array], name: str) -> str:
     if name.endswith("method") and ("method",) not in found:
-        return "only one method"
+        return sentence("only one method")
     return ""

@@ -28,6 +28,7 @@ from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS, KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import tagged
 from analysis.results import Mask
+from analysis.sentences import sentence
 from analysis.tables import MEAN_OF_RATERS
 
 OUTPUT = ["story", "method"]
@@ -106,9 +107,13 @@ def composite_answers(
             more = _choices(people.choices, parts, name, notes)
             choices = _with(choices, more.assign(criterion=name), CHOICE_KEYS)
         else:
-            gone = ", ".join(sorted(asked - {*rated, *chosen}))
-            why = f"nobody was asked {gone}" if gone else "it mixes ratings and choices"
-            notes.add(f"no composite, since {why}.", name)
+            gone = sorted(asked - {*rated, *chosen})
+            why = (
+                sentence("nobody was asked {names}", names=gone)
+                if gone
+                else sentence("it mixes ratings and choices")
+            )
+            notes.add(sentence("no composite, since {why}.", why=why), name)
     return replace(people, ratings=ratings, choices=choices)
 
 
@@ -182,8 +187,11 @@ def _ratings(
     else:
         rows = rows.assign(annotator=MEAN_OF_RATERS)
         notes.add(
-            "some annotators did not rate all its parts, so it is made of mean ratings "
-            "and says nothing of how well annotators agree.",
+            sentence(
+                "some annotators did not rate all its parts, so it is made "
+                "of mean ratings and says nothing of how well annotators "
+                "agree."
+            ),
             name,
         )
     return rows.rename(columns={"value": "rating"})[[*OUTPUT, "annotator", "rating"]]
@@ -196,7 +204,7 @@ def _choices(
     cells = cells.assign(value=cells["choice"].map(PREFERS).fillna(0.0))
     keys = [key for key in PAIR if key in cells]
     rows, complete = _summed(cells, parts, keys[1:], by_stories=False)
-    _note_lacking(rows, complete, parts, cells, name, notes, "answers")
+    _note_lacking(rows, complete, parts, cells, name, notes, of_answers=True)
     signs = np.sign(rows["value"].round(9))
     rows["choice"] = signs.map({1.0: "a", -1.0: "b", 0.0: "tie"})
     return rows.loc[complete, [*keys, "choice"]]
@@ -283,7 +291,8 @@ def _note_lacking(
     cells: pd.DataFrame,
     name: str,
     notes: Notes,
-    noun: str = "outputs",
+    *,
+    of_answers: bool = False,
 ) -> None:
     """Say how many outputs, or answers, have no composite, and what is lacking."""
     nowhere = [
@@ -291,10 +300,17 @@ def _note_lacking(
         for part in parts
         if not ((cells["name"] == part.name) & part.covers(cells["story"])).any()
     ]
-    without = f" (none has {', '.join(nowhere)})" if nowhere else ""
     if not complete.all():
+        text = sentence(
+            "{n} of {total} answers lack some of its parts, and have no composite"
+            if of_answers
+            else "{n} of {total} outputs lack some of its parts, and have no composite",
+            n=int((~complete).sum()),
+            total=len(rows),
+        )
         notes.add(
-            f"{int((~complete).sum())} of {len(rows)} {noun} lack some of its parts, "
-            f"and have no composite{without}.",
+            sentence("{text} (none has {names}).", text=text, names=nowhere)
+            if nowhere
+            else sentence("{text}.", text=text),
             name,
         )

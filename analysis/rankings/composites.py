@@ -20,6 +20,7 @@ from analysis.rankings.composite_weights import Composite, inside, split_part
 from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.story_tags import tagged
 from analysis.results import NAN, Array, TableRow
+from analysis.sentences import sentence
 
 # Values that differ by less are equal up to rounding.
 SAME = 1e-9
@@ -199,7 +200,7 @@ def _lacking(
     found = []
     for i in range(len(methods)):
         gone = [p for p in leaves if p not in parts or np.isnan(parts[p][0, i])]
-        found.append(f"no value of {', '.join(gone)}" if gone else "")
+        found.append(sentence("no value of {names}", names=[*gone]) if gone else "")
     return found
 
 
@@ -227,7 +228,7 @@ def _rows(
         low, high, reason = interval(draws[:, i], confidence)
         if np.isnan(values[i]):
             low, high = NAN, NAN
-            reason = lacking[i] or "its first part is 0"
+            reason = lacking[i] or sentence("its first part is 0")
         value = round(float(values[i]), DECIMALS)
         rows.append(
             {

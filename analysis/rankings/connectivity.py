@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.results import Array, Mask
+from analysis.sentences import chained, sentence
 
 
 def who_stands_apart(beats: Array, methods: tuple[str, ...], never: str) -> str:
@@ -24,25 +25,33 @@ def who_stands_apart(beats: Array, methods: tuple[str, ...], never: str) -> str:
     'uno never lost to the others'
     """
     if len(methods) < 2:
-        return "there is one method only"
+        return sentence("there is one method only")
     graph = sparse.csr_array(beats)
     n, label = sparse.csgraph.connected_components(graph, connection="strong")
     if n == 1:
         return ""
     loose, island = sparse.csgraph.connected_components(graph, directed=False)
     if loose > 1:
-        groups = "; ".join(
-            ", ".join(m for m, g in zip(methods, island, strict=True) if g == k)
+        groups = [
+            [m for m, g in zip(methods, island, strict=True) if g == k]
             for k in range(loose)
+        ]
+        told = [sentence("{names}", names=each) for each in groups]
+        return sentence(
+            "these groups of methods {never}: {groups}",
+            never=never,
+            groups=chained("{first}; {second}", told),
         )
-        return f"these groups of methods {never}: {groups}"
     linked = beats > 0
     unbeaten = [
-        ", ".join(np.array(methods, object)[label == k])
+        [*np.array(methods, object)[label == k]]
         for k in range(n)
         if not linked[label != k][:, label == k].any()
     ]
-    return " and ".join(f"{names} never lost to the others" for names in unbeaten)
+    told = [
+        sentence("{names} never lost to the others", names=names) for names in unbeaten
+    ]
+    return chained("{first} and {second}", told)
 
 
 def strongly_connected(beats: Array) -> Mask:

@@ -6,7 +6,8 @@ import numpy as np
 
 from analysis.inference.resampling import interval
 from analysis.rankings.rank_intervals import rank_intervals, ranks
-from analysis.results import NAN, Array
+from analysis.results import NAN, ONE, Array
+from analysis.sentences import chained, sentence
 
 ELO_SCALE = 400 / np.log(10)
 ELO_MEAN = 1000.0
@@ -86,13 +87,17 @@ def interval_notes(
     if not resamples:
         return []
     if not len(drawn):
-        names = {"stories": "story", "annotators": "annotator", "units": "unit"}
-        only = " and ".join(f"one {names[part]}" for part in parts)
-        return [f"no intervals: only {only} to draw from."]
+        only = chained("{first} and {second}", [ONE[part] for part in parts])
+        return [sentence("no intervals: only {only} to draw from.", only=only)]
     lost = int(np.isnan(drawn[:, 0]).sum())
     if not lost:
         return []
     return [
-        f"{lost} of {resamples} resamples left out for want of finite ratings, since "
-        f"{why} there."
+        sentence(
+            "{n} of {resamples} resamples left out for want of finite "
+            "ratings, since {why} there.",
+            n=lost,
+            resamples=resamples,
+            why=why,
+        )
     ]

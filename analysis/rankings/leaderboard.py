@@ -34,6 +34,7 @@ from analysis.rankings.elo import (
     places,
 )
 from analysis.results import NAN, Array, Counts, TableRow
+from analysis.sentences import chained, sentence
 
 __all__ = [
     "ELO_MEAN",
@@ -45,10 +46,10 @@ __all__ = [
     "side_effect",
 ]
 
-MAJORITY_HAS_NO_SIDE = (
+MAJORITY_HAS_NO_SIDE = sentence(
     "a majority joins answers of both sides; single votes have one each"
 )
-UNBOUNDED_TIES = (
+UNBOUNDED_TIES = sentence(
     "no chain of answers from a method back to itself holds more wins than ties"
 )
 
@@ -144,7 +145,9 @@ def leaderboard(
             board = _sided_board(choices, ask)
             why = board.why
         if why:
-            notes.append(f"ratings are not adjusted for the side: {why}.")
+            notes.append(
+                sentence("ratings are not adjusted for the side: {why}.", why=why)
+            )
     if board is None or board.point is None:
         board = _plain_board(choices, ask, by_majority=by_majority)
     if board.point is None:
@@ -152,7 +155,7 @@ def leaderboard(
             LeaderboardRow(method=method, n_comparisons=int(n))
             for method, n in zip(board.votes.methods, board.n, strict=True)
         ]
-        return rows, [f"{board.why}."]
+        return rows, [sentence("{text}.", text=board.why)]
     why = _why_not_in_resamples(ties, sided=board.votes.planes == 5)
     notes += interval_notes(board.ratings, resamples, parts, why)
     return _standings(board, board.point, confidence), notes
@@ -249,33 +252,42 @@ def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
     n = (plain.sum(axis=0) + plain.sum(axis=1)).astype(int)
     none = _Board(votes, n, None, np.empty((0, M)), np.empty(0))
     never = (
-        "have no answer but ties between them"
+        sentence("have no answer but ties between them")
         if ask.ties == "drop"
-        else "were never compared"
+        else sentence("were never compared")
     )
     wins, tied = without_side(counts)
     apart = who_stands_apart(wins + tied + tied.T, votes.methods, never)
     if apart:
-        return replace(none, why=f"no ratings, since {apart}")
+        return replace(none, why=sentence("no ratings, since {apart}", apart=apart))
     if votes.planes == 5:
         if not counts[WINS_ON_LEFT:].any():
-            return replace(none, why="no answer says which output stood on the left")
+            return replace(
+                none, why=sentence("no answer says which output stood on the left")
+            )
         if not side_is_known(counts):
             return replace(
                 none,
-                why="the side cannot be told from the methods, since too few pairs "
-                "were shown in both orders",
+                why=sentence(
+                    "the side cannot be told from the methods, since too few "
+                    "pairs were shown in both orders"
+                ),
             )
     if ask.ties == "davidson" and not bounded_ties(wins[None], tied[None])[0]:
         return replace(
             none,
-            why=f"no ratings, since ties have no finite parameter: {UNBOUNDED_TIES}",
+            why=sentence(
+                "no ratings, since ties have no finite parameter: {why}",
+                why=UNBOUNDED_TIES,
+            ),
         )
     point = fit_model(counts[None], ties=ask.ties)
     if not point.converged[0]:
-        why = "no ratings, since their maximum was not found"
+        why = sentence("no ratings, since their maximum was not found")
         if votes.planes == 5:
-            why = "one side wins so regularly that its effect has no finite value"
+            why = sentence(
+                "one side wins so regularly that its effect has no finite value"
+            )
         return replace(none, why=why)
     ratings, sides = _resampled(votes, point, ask)
     return replace(none, point=point, ratings=ratings, sides=sides)
@@ -306,13 +318,15 @@ def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Arr
 
 def _why_not_in_resamples(ties: str, *, sided: bool) -> str:
     """Say why a resample may have no maximum, by what is fitted."""
-    reasons = ["some methods never lose to the others"]
+    reasons = [sentence("some methods never lose to the others")]
     if ties == "davidson":
         reasons.append(UNBOUNDED_TIES)
     if sided:
-        reasons.append("the side cannot be told from the methods")
-        reasons.append("one side wins so regularly that its effect has no finite value")
-    return ", or ".join(reasons)
+        reasons.append(sentence("the side cannot be told from the methods"))
+        reasons.append(
+            sentence("one side wins so regularly that its effect has no finite value")
+        )
+    return chained("{first}, or {second}", reasons)
 
 
 def _standings(board: _Board, point: Fit, confidence: float) -> list[LeaderboardRow]:

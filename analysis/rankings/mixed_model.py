@@ -13,6 +13,7 @@ from scipy.linalg import cho_solve, cholesky, solve_triangular
 from scipy.optimize import minimize
 
 from analysis.results import Array, Counts
+from analysis.sentences import sentence
 
 # Methods and annotators together: one step of the search factors a square of that
 # size, about 0.1 s at the limit.
@@ -151,7 +152,7 @@ def fit_mixed(
     best = _bounded(found.x)
     means, errors, residual = _effects(best, sums, M)
     if best.max() > LARGEST_ROOT / 2:
-        why = "the ratings leave no rest beside the effects of the model"
+        why = sentence("the ratings leave no rest beside the effects of the model")
         return MixedModel(none, none, none, reason=why)
     variances = best**2 * residual * scale**2
     likelihood = -_deviance(best, sums, M) / 2 - (sums.n - M) * np.log(scale)
@@ -191,15 +192,18 @@ def _bounded(roots: Array) -> Array:
 
 def _why_none(rating: Array, M: int, S: int, A: int) -> str:
     if A < 2:
-        return "the mixed model needs two annotators"
+        return sentence("the mixed model needs two annotators")
     if S < 2:
-        return "the mixed model needs two stories"
+        return sentence("the mixed model needs two stories")
     if np.ptp(rating) == 0:
-        return "all ratings are the same"
+        return sentence("all ratings are the same")
     if len(rating) <= M + 3:
-        return "too few ratings for the mixed model"
+        return sentence("too few ratings for the mixed model")
     if M + A > LARGEST_BLOCK:
-        return f"more than {LARGEST_BLOCK} methods and annotators for the mixed model"
+        return sentence(
+            "more than {most} methods and annotators for the mixed model",
+            most=LARGEST_BLOCK,
+        )
     return ""
 
 

@@ -19,6 +19,7 @@ from analysis.rankings.elo import (
 from analysis.rankings.plackett_luce import fit
 from analysis.rankings.stages import Stages, ranking_stages
 from analysis.results import Array
+from analysis.sentences import sentence
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,23 +97,25 @@ def ranking_leaderboard(
     """
     stages = ranking_stages(rankings)
     if not stages.methods:
-        return [], ["no ratings, since no answer ranks two methods."]
+        return [], [sentence("no ratings, since no answer ranks two methods.")]
     counts = stages.counts()[None]
     beats = stages.sets.beats(counts)[0]
     without = _rows(stages, [RankedRating()] * len(stages.methods))
-    apart = who_stands_apart(beats, stages.methods, "were never ranked together")
+    apart = who_stands_apart(
+        beats, stages.methods, sentence("were never ranked together")
+    )
     if apart:
-        return without, [f"no ratings, since {apart}."]
+        return without, [sentence("no ratings, since {apart}.", apart=apart)]
     (theta,), (converged,) = fit(stages.sets, counts)
     if not converged:
-        return without, ["no ratings, since their maximum was not found."]
+        return without, [sentence("no ratings, since their maximum was not found.")]
     draws = resampled_counts(
         stages, parts, resamples=resamples, seed=seed, name=f"pl {criterion}"
     )
     drawn = _resampled(stages, theta, draws)
     found = places(elo(theta), drawn, confidence)
     rows = sorted(_rows(stages, found), key=lambda row: (row.rank, row.method))
-    why = "some methods are never ranked below the others"
+    why = sentence("some methods are never ranked below the others")
     return rows, interval_notes(drawn, resamples, parts, why)
 
 

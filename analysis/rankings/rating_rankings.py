@@ -15,6 +15,7 @@ from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.rank_intervals import rank_intervals, ranks
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Counts, TableRow
+from analysis.sentences import chained, sentence
 from analysis.tables import MEAN_OF_RATERS
 
 # Means that differ by less are equal up to rounding, as for people's means elsewhere.
@@ -124,11 +125,15 @@ def rating_leaderboard(
     are_mean_raters = are_means(ratings)
     if are_mean_raters:
         standard, standard_drawn = np.full_like(standard, np.nan), standard_drawn[:0]
-        reasons.append(f"annotators are not known ({MEAN_OF_RATERS} of raters only)")
+        reasons.append(
+            sentence(
+                "annotators are not known ({mean} of raters only)", mean=MEAN_OF_RATERS
+            )
+        )
     else:
         notes += _constant_note(answers)
         if not np.isfinite(standard).any():
-            reasons.append("no annotator gave two different ratings")
+            reasons.append(sentence("no annotator gave two different ratings"))
     model = _mixed(answers, known=not are_mean_raters)
     if model.reason and not are_mean_raters:
         reasons.append(model.reason)
@@ -148,7 +153,7 @@ def rating_leaderboard(
             "question": question,
             "method": method,
             "n_ratings": np.nan if are_mean_raters else int(n[method]),
-            "reason": "; ".join(reasons),
+            "reason": chained("{first}; {second}", reasons) if reasons else "",
         }
         for i, method in enumerate(answers.methods)
     ]
@@ -192,7 +197,7 @@ def _answers(by_annotator: pd.DataFrame) -> _Answers:
 def _mixed(answers: _Answers, *, known: bool) -> MixedModel:
     if not known:
         none = np.full(len(answers.methods), np.nan)
-        return MixedModel(none, none, none, reason="annotators are not known")
+        return MixedModel(none, none, none, reason=sentence("annotators are not known"))
     return fit_mixed(answers.rating, answers.method, answers.story, answers.annotator)
 
 
@@ -206,8 +211,12 @@ def _constant_note(answers: _Answers) -> list[str]:
     if not constant:
         return []
     return [
-        f"{counted(constant, 'annotator')} of {A} left out of the standardised means, "
-        "since all their ratings are the same."
+        sentence(
+            "{annotators} of {total} left out of the standardised "
+            "means, since all their ratings are the same.",
+            annotators=counted(constant, "annotator"),
+            total=A,
+        )
     ]
 
 

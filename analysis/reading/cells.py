@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.printing import counted
+from analysis.reading.score_coverage import METHOD, OUTPUT, coverage_notes, few_scores
 from analysis.reading.scores import (
     ScoreTable,
     compared_metrics,
@@ -17,13 +17,16 @@ from analysis.reading.scores import (
     score_cube,
 )
 from analysis.results import PEOPLE_AND_METRIC, Array, Counts, Mask
+from analysis.sentences import sentence
 
 # Means of equal sums may differ in the last bit; people's means closer than
 # this are the same value. Scores are compared as given.
 HUMAN_TOLERANCE = 1e-9
 # Why there is no coefficient where the common subset is empty.
-NO_CELL = "no output has a rating and a score of every metric"
-FEW_SCORES = "it has scores of less than a quarter of the outputs that others have"
+NO_CELL = sentence("no output has a rating and a score of every metric")
+FEW_SCORES = sentence(
+    "it has scores of less than a quarter of the outputs that others have"
+)
 
 
 def same_within_tolerance(values: Array) -> Array:
@@ -134,15 +137,18 @@ class CellGrid:
         if metric in self.left_out:
             return FEW_SCORES
         if metric not in self.metrics:
-            return "no rated output has a score of this metric"
+            return sentence("no rated output has a score of this metric")
         if not self.cells.any():
             return NO_CELL
         if metric in self.mixed and metric not in self.method_level:
-            return (
+            return sentence(
                 "parts differ from story to story, whose outputs have no common scale"
             )
-        side = "ratings" if self.human_is_method_level else "scores"
-        return f"{side} are method-level values, without stories"
+        return sentence(
+            "ratings are method-level values, without stories"
+            if self.human_is_method_level
+            else "scores are method-level values, without stories"
+        )
 
     def sides(self, k: int) -> tuple[str, str]:
         """Return in words who is compared: people or a judge, and a metric."""
@@ -192,8 +198,10 @@ def common_grid(
     left_out = covered.any(axis=(1, 2)) & ~usable
     plain = np.array([name not in table.composites for name in names], bool)
     told = plain & ~left_out
-    notes = _coverage_notes(grid, tuple(names[told]), covered[told], cells)
-    notes += few_scores(names, covered & grid.cells, left_out & plain, "rated output")
+    noun = METHOD if grid.human_is_method_level else OUTPUT
+    own = tuple(names[told]), covered[told]
+    notes = coverage_notes(grid.cells, grid.methods, *own, cells, noun)
+    notes += few_scores(names, covered & grid.cells, left_out & plain, OUTPUT)
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
     found = CellGrid(
@@ -312,70 +320,3 @@ def cell_frame(grid: CellGrid, table: ScoreTable) -> pd.DataFrame:
         better[k],
     )
     return pd.DataFrame(dict(zip(CELL_COLUMNS, values, strict=True)))
-
-
-def _coverage_notes(
-    grid: CellGrid, metrics: tuple[str, ...], covered: Mask, cells: Mask
-) -> list[str]:
-    """Say which metrics and cells are not used, and which methods are lost whole."""
-    noun = "method" if grid.human_is_method_level else "output"
-    rated = counted(int(grid.cells.sum()), f"rated {noun}")
-    notes = [
-        f"metric {metric} has no score for any rated {noun}."
-        for k, metric in enumerate(metrics)
-        if not covered[k].any()
-    ]
-    lacking = lacking_scores(metrics, covered[:, grid.cells])
-    if lacking:
-        note = (
-            f"{int(cells.sum())} of {rated} used, those with a score of every metric "
-            f"({lacking})."
-        )
-        lost = grid.cells.any(axis=0) & ~cells.any(axis=0)
-        if lost.any() and not lost.all():
-            names = np.array(grid.methods, object)[lost]
-            note += f" Methods left out whole: {', '.join(names)}."
-        notes.append(note)
-    return notes
-
-
-def few_scores(
-    names: "np.typing.NDArray[np.object_]", covered: Mask, few: Mask, noun: str
-) -> list[str]:
-    """Say which metrics have scores of so few that they would limit the others."""
-    return [
-        f"metric {names[k]} has scores of {counted(int(covered[k].sum()), noun)}, less "
-        "than a quarter of what others have, and is left out, so that it does not "
-        "limit them."
-        for k in np.flatnonzero(few)
-    ]
-
-
-def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
-    """Say how many scores each metric lacks; those that lack the same ones together.
-
-    Parameters
-    ----------
-    metrics
-        K names.
-    covered
-        Shape (K, N). Metrics that have all scores or none are not named.
-
-    Examples
-    --------
-    >>> lacking_scores(("a", "b", "c"), np.array([[1, 0], [1, 1], [1, 0]], bool))
-    'a, c lack 1'
-    """
-    alike: dict[bytes, list[int]] = {}
-    for k, row in enumerate(covered):
-        if row.any() and not row.all():
-            alike.setdefault(row.tobytes(), []).append(k)
-    parts = []
-    for rows in alike.values():
-        n = int((~covered[rows[0]]).sum())
-        if len(rows) == len(metrics) > 1:
-            parts.append(f"all {len(metrics)} lack the same {n}")
-        else:
-            names = ", ".join(metrics[k] for k in rows)
-            parts.append(f"{names} {'lacks' if len(rows) == 1 else 'lack'} {n}")
-    return "; ".join(parts)

@@ -7,6 +7,7 @@ import pandas as pd
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import listed, one_of
+from analysis.sentences import sentence
 
 # Where each table has them.
 COLUMNS = {
@@ -60,7 +61,14 @@ def chosen_tables(
         for name in here:
             found[name] = _kept(tables, name, option, wanted)
         if notes is not None and (rest := sorted(known - {*wanted})):
-            notes.add(f"Left out as asked: {option} {listed(rest)}.")
+            notes.add(
+                sentence(
+                    "Left out as asked: metrics {names}."
+                    if option == "metrics"
+                    else "Left out as asked: questions {names}.",
+                    names=listed(rest),
+                )
+            )
     return found
 
 

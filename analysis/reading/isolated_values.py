@@ -9,6 +9,7 @@ from analysis.printing import counted
 from analysis.reading.frames import address
 from analysis.reading.shared_names import FILE
 from analysis.results import Array, Mask
+from analysis.sentences import sentence
 
 # Of so many ratings one may be isolated; of fewer than four hundred, two.
 ONE_IN, LEAST, LEAST_RATINGS = 200, 2, 40
@@ -90,16 +91,36 @@ def isolated_ratings(ratings: pd.DataFrame) -> Iterator[str]:
 def _remark(question: str, ratings: "pd.Series[float]", alone: Mask, file: str) -> str:
     told = []
     for value, own in ratings[alone].groupby(ratings[alone]):
-        times = f", {counted(len(own), 'time')}" if len(own) > 1 else ""
-        told.append(f"{value:g} ({address(file, own.index, own.index[0])}{times})")
+        where = address(file, own.index, own.index[0])
+        told.append(
+            sentence("{value} ({where})", value=f"{value:g}", where=where)
+            if len(own) == 1
+            else sentence(
+                "{value} ({where}, {times})",
+                value=f"{value:g}",
+                where=where,
+                times=counted(len(own), "time"),
+            )
+        )
     others = ratings[~alone]
     low, high = others.min(), others.max()
     rest = len(told) - MOST_VALUES
-    more = f" and {rest} other values" if rest > 0 else ""
+    first = sentence("{names}", names=told[:MOST_VALUES])
+    if rest > 0:
+        first = sentence("{names} and {n} other values", names=first, n=rest)
     few = int(alone.sum())
-    return (
-        f"{question}: {few} of {len(ratings):,} ratings "
-        f"{'lies' if few == 1 else 'lie'} far from all others, which go from {low:g} "
-        f"to {high:g}: {', '.join(told[:MOST_VALUES])}{more}. They are used as they "
-        f"are; if they are typing errors, --scale {low:g}:{high:g} refuses them."
+    return sentence(
+        "{question}: {n} of {total} ratings lies far from all others, which go from "
+        "{low} to {high}: {told}. They are used as they are; if they are typing "
+        "errors, --scale {low}:{high} refuses them."
+        if few == 1
+        else "{question}: {n} of {total} ratings lie far from all others, which go "
+        "from {low} to {high}: {told}. They are used as they are; if they are typing "
+        "errors, --scale {low}:{high} refuses them.",
+        question=question,
+        n=few,
+        total=f"{len(ratings):,}",
+        low=f"{low:g}",
+        high=f"{high:g}",
+        told=first,
     )

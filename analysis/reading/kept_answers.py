@@ -11,11 +11,18 @@ from analysis.reading.choices import OUTCOMES, ordered_choices
 from analysis.reading.kept_rows import kept_rows, without_methods
 from analysis.reading.rankings import in_orders
 from analysis.reading.scores import ScoreTable
+from analysis.sentences import sentence
 from analysis.tables import MEAN_OF_RATERS
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")
 CHOICE_KEYS = ("criterion", "story", "method_a", "method_b", "annotator", "round")
 RANKING_KEYS = ("criterion", "story", "annotator", "round", "slot", "method")
+# What is counted of each table, in words.
+ROWS = {
+    "ratings": sentence("ratings"),
+    "choices": sentence("choices"),
+    "rankings": sentence("rows of rankings"),
+}
 
 
 @dataclass(frozen=True)
@@ -50,10 +57,14 @@ def kept_people(
             raise OptionError(f"{name}: expected a column {keys[0]!r}; found {found}")
         rows = kept_rows(frame, keys)
         if len(rows) < len(frame):
-            what = "rows of rankings" if name == "rankings" else name
             notes.add(
-                f"{len(frame) - len(rows)} of {len(frame)} {what} left out of every "
-                "table as gold, repeated or excluded."
+                sentence(
+                    "{n} of {total} {what} left out of every table as gold, repeated "
+                    "or excluded.",
+                    n=len(frame) - len(rows),
+                    total=len(frame),
+                    what=ROWS[name],
+                )
             )
         rows = without_methods(rows, options.exclude_methods, columns)
         if rows.empty:
@@ -64,8 +75,10 @@ def kept_people(
         rated = _one_kind_of_row(rated, notes)
         if are_means(rated):
             notes.add(
-                "Ratings are means over raters: how many there were, and how well "
-                "they agree, cannot be told from them."
+                sentence(
+                    "Ratings are means over raters: how many there were, and "
+                    "how well they agree, cannot be told from them."
+                )
             )
     if chosen is not None:
         chosen = kept_rows(ordered_choices(chosen), CHOICE_KEYS)
@@ -91,7 +104,12 @@ def _several(rankings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     if rows.empty:
         raise OptionError("rankings: no answer ranks two methods that are left")
     if alone:
-        notes.add(f"{counted(alone, 'ranking')} of a single method left out.")
+        notes.add(
+            sentence(
+                "{rankings} of a single method left out.",
+                rankings=counted(alone, "ranking"),
+            )
+        )
     return rows.reset_index(drop=True)
 
 
@@ -104,8 +122,10 @@ def _one_kind_of_row(ratings: pd.DataFrame, notes: Notes) -> pd.DataFrame:
     for dimension, count in stray.groupby(ratings["dimension"]).sum().items():
         if count:
             notes.add(
-                f"{counted(count, 'rating')} without a story left out, since others "
-                "name one.",
+                sentence(
+                    "{ratings} without a story left out, since others name one.",
+                    ratings=counted(count, "rating"),
+                ),
                 str(dimension),
             )
     return ratings[~stray].reset_index(drop=True)
@@ -120,8 +140,11 @@ def _note_both_bad(choices: pd.DataFrame, notes: Notes) -> None:
     bad = choices[choices["choice"] == OUTCOMES[3]].groupby("criterion").size()
     for criterion, count in bad.items():
         notes.add(
-            f"both bad in {counted(count, 'answer')}, counted as neither win nor tie "
-            "in win rates, and as a tie in the leaderboard.",
+            sentence(
+                "both bad in {answers}, counted as neither win nor tie in "
+                "win rates, and as a tie in the leaderboard.",
+                answers=counted(count, "answer"),
+            ),
             str(criterion),
         )
 
@@ -147,7 +170,9 @@ def note_exclusions(
                 f"--exclude-methods: {name!r}: expected one of "
                 f"{', '.join(sorted(known))}"
             )
-    notes.add(f"Left out as asked: {', '.join(options.exclude_methods)}.")
+    notes.add(
+        sentence("Left out as asked: {methods}.", methods=options.exclude_methods)
+    )
 
 
 def note_directions(table: ScoreTable, notes: Notes) -> None:
@@ -155,6 +180,10 @@ def note_directions(table: ScoreTable, notes: Notes) -> None:
     lower = [m for m in table.metrics if not table.higher_is_better[m]]
     if lower:
         notes.add(
-            f"Lower is better for {', '.join(lower)}: the sign is turned before "
-            "comparing, so that positive always means agreement with people."
+            sentence(
+                "Lower is better for {metrics}: the sign is turned before "
+                "comparing, so that positive always means agreement with "
+                "people.",
+                metrics=[*lower],
+            )
         )

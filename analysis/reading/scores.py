@@ -15,6 +15,7 @@ from analysis.printing import counted
 from analysis.reading.column_cleaning import coded, combined
 from analysis.reading.kept_rows import key_texts, true_flags
 from analysis.results import Array, Mask
+from analysis.sentences import sentence
 from analysis.tables import UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
@@ -124,8 +125,12 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     for metric, count in beside.groupby(rows["metric"]).sum().items():
         if count:
             notes.append(
-                f"Metric {metric}: {counted(count, 'score')} without a story left out, "
-                "since others name one."
+                sentence(
+                    "Metric {metric}: {scores} without a story left out, since "
+                    "others name one.",
+                    metric=metric,
+                    scores=counted(count, "score"),
+                )
             )
     if "shot" in rows:
         whole = key_texts(rows["shot"]) == ""
@@ -134,8 +139,12 @@ def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         for metric, count in shots.groupby(rows["metric"]).sum().items():
             if count:
                 notes.append(
-                    f"Metric {metric}: {counted(count, 'score')} of shots left out, "
-                    "since their outputs have a score as a whole."
+                    sentence(
+                        "Metric {metric}: {scores} of shots left out, since their "
+                        "outputs have a score as a whole.",
+                        metric=metric,
+                        scores=counted(count, "score"),
+                    )
                 )
         beside |= shots
     return rows[~beside], notes

@@ -23,6 +23,7 @@ from analysis.problems import (
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
 from analysis.reading.frames import ROW, address
+from analysis.sentences import chained, sentence
 
 # Where a checked table notes which file it is from.
 FILE = "file"
@@ -43,9 +44,9 @@ def _visible(text: str) -> str:
 
 # In what names may differ though somebody meant the same.
 FORMS: Mapping[str, Callable[[str], str]] = {
-    "case": str.casefold,
-    "spaces, hyphens or underscores": lambda text: _SPACES.sub("", text),
-    "the Unicode form of letters": _visible,
+    sentence("case"): str.casefold,
+    sentence("spaces, hyphens or underscores"): lambda text: _SPACES.sub("", text),
+    sentence("the Unicode form of letters"): _visible,
 }
 # The fewest that explain a difference are told.
 WAYS = [ways for n in range(1, len(FORMS) + 1) for ways in combinations(FORMS, n)]
@@ -62,8 +63,11 @@ class Nearest:
         """Return the nearest name and in what alone it differs; empty without one."""
         for forms in WAYS:
             if same := self._of(forms).get(_written(name, forms)):
-                differs = " and in ".join(forms)
-                return f"{shown(same)!r}, which differs only in {differs}"
+                return sentence(
+                    "{name}, which differs only in {forms}",
+                    name=repr(shown(same)),
+                    forms=chained("{first} and in {second}", forms),
+                )
         if len(self._names) > MOST_COMPARED:
             return ""
         near = difflib.get_close_matches(name, self._names, n=1)
@@ -144,9 +148,8 @@ class _Names:
         excluded: Sequence[str],
     ) -> None:
         self.what = what
-        self.tables = " and ".join(
-            str(frame.attrs.get(FILE, name)) for name, frame in tables.items()
-        )
+        names = [str(frame.attrs.get(FILE, name)) for name, frame in tables.items()]
+        self.tables = chained("{first} and {second}", names)
         self._columns = [
             [_texts(frame[column]) for column in columns if column in frame]
             for frame in tables.values()
@@ -196,21 +199,34 @@ class _Names:
             return
         nearest = Nearest(other.lines)
         every = counted(len(self.lines), self.what, PLURALS.get(self.what, ""))
-        told = ", ".join(_with_nearest(n, nearest) for n in names[:SHOWN_OF_A_KIND])
+        near = [_with_nearest(name, nearest) for name in names[:SHOWN_OF_A_KIND]]
         rest = len(names) - SHOWN_OF_A_KIND
-        more = f" and {rest:,} more" if rest > 0 else ""
-        yield (
-            f"{len(names):,} of {every} in {self.tables} "
-            f"{'is' if len(names) == 1 else 'are'} not in {other.tables}, so that "
-            f"{self._rows_of({*names})} have no counterpart: {told}{more}."
+        told = sentence("{names}", names=near)
+        if rest > 0:
+            told = sentence("{names} and {n} more", names=near, n=f"{rest:,}")
+        rows, total = self._rows_of({*names})
+        yield sentence(
+            "{n} of {every} in {tables} is not in {others}, so that {rows} of {total} "
+            "rows have no counterpart: {told}."
+            if len(names) == 1
+            else "{n} of {every} in {tables} are not in {others}, so that {rows} of "
+            "{total} rows have no counterpart: {told}.",
+            n=f"{len(names):,}",
+            every=every,
+            tables=self.tables,
+            others=other.tables,
+            rows=f"{rows:,}",
+            total=f"{total:,}",
+            told=told,
         )
 
-    def _rows_of(self, names: set[str]) -> str:
+    def _rows_of(self, names: set[str]) -> tuple[int, int]:
+        """Return how many rows have one of some names, and how many there are."""
         rows = total = 0
         for own in self._columns:
             has = np.any([cells.mask(lambda x: x in names) for cells in own], axis=0)
             rows, total = rows + int(has.sum()), total + len(has)
-        return f"{rows:,} of {total:,} rows"
+        return rows, total
 
 
 def _texts(column: Column) -> Coded:
@@ -219,4 +235,5 @@ def _texts(column: Column) -> Coded:
 
 def _with_nearest(name: str, nearest: Nearest) -> str:
     near = nearest.told(name)
-    return f"{shown(name)!r} (nearest: {near})" if near else repr(shown(name))
+    name = repr(shown(name))
+    return sentence("{name} (nearest: {near})", name=name, near=near) if near else name

@@ -13,6 +13,7 @@ from analysis.reading.decimal_commas import as_tags
 from analysis.reading.frames import Table, opened
 from analysis.reading.shared_names import FILE
 from analysis.results import Array
+from analysis.sentences import sentence
 
 # OneIG-Bench, supplement, table 1: short is below 30 words, long above 60.
 SHORT_BELOW, LONG_ABOVE = 30, 60
@@ -185,7 +186,13 @@ def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
         found[column] = binned(tags, column)
         if found[column] is not tags[column] and (found[column] != tags[column]).any():
             classes = sorted(set(found[column]) - {""}, key=stratum_order)
-            notes.append(f"Tag {column} is cut into classes: {', '.join(classes)}.")
+            notes.append(
+                sentence(
+                    "Tag {tag} is cut into classes: {classes}.",
+                    tag=column,
+                    classes=[*classes],
+                )
+            )
     return found, notes
 
 

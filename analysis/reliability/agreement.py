@@ -5,9 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy import stats
 
-from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.inference.resampling import (
+    cluster_counts,
+    estimate,
+    expanded,
+    stream,
+)
 from analysis.reliability.chance_corrected import (
     CHUNK,
     alike,
@@ -19,7 +23,8 @@ from analysis.reliability.chance_corrected import (
 )
 from analysis.reliability.icc import has_rest, icc, rater_vs_rest
 from analysis.reliability.matrices import Reliability
-from analysis.results import NAN, Array, Counts, Estimate, undefined
+from analysis.results import NAN, ONE, Array, Counts, Estimate, undefined
+from analysis.sentences import chained, sentence
 
 RATING_STATISTICS = (
     "alpha_nominal",
@@ -59,9 +64,9 @@ COMPLETE_ONLY = (
     "rater_vs_rest_spearman",
     "rater_vs_rest_kendall",
 )
-NO_VALUE = "undefined for these answers"
-NEGATIVE = "the estimated variance of the ratings is not positive"
-ONE_SIDED = (
+NO_VALUE = sentence("undefined for these answers")
+NEGATIVE = sentence("the estimated variance of the ratings is not positive")
+ONE_SIDED = sentence(
     "for each annotator, the own ratings or the means of the others are all the same"
 )
 # Why a statistic has no value although the answers differ.
@@ -72,14 +77,18 @@ WITHOUT_VALUE = {
     "rater_vs_rest_kendall": ONE_SIDED,
 }
 # Statistics that are no means over pairs of annotators, so that these cannot be drawn.
-SMALLER_PANEL = (
-    "no interval: the mean of fewer different annotators is noisier, so annotators "
-    "cannot be drawn; draw units or stories"
+SMALLER_PANEL = sentence(
+    "no interval: the mean of fewer different annotators is "
+    "noisier, so annotators cannot be drawn; draw units or "
+    "stories"
 )
 NOT_OF_PAIRS = {
     "majority_share": (
-        "no interval: the largest share grows when some annotators count twice, so "
-        "annotators cannot be drawn; draw units or stories"
+        sentence(
+            "no interval: the largest share grows when some annotators "
+            "count twice, so annotators cannot be drawn; draw units or "
+            "stories"
+        )
     ),
     "rater_vs_rest_spearman": SMALLER_PANEL,
     "rater_vs_rest_kendall": SMALLER_PANEL,
@@ -180,41 +189,6 @@ def agreement(
             people = int(has_rest(data).sum())
         found.append(Agreement(name, result, people, answers))
     return found
-
-
-def expanded(confidence: float, n: int) -> float:
-    r"""Widen a percentile interval for the few clusters behind it.
-
-    Parameters
-    ----------
-    confidence
-        Coverage that is wanted.
-    n
-        Number of clusters; annotators are few.
-
-    Returns
-    -------
-    float
-        Coverage to take percentiles at.
-
-    Notes
-    -----
-    The bootstrap distribution of n clusters is narrower than the truth by
-    :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
-    take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
-
-    References
-    ----------
-    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
-    American Statistician 69(4), "expanded percentile interval".
-
-    Examples
-    --------
-    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
-    (0.9981, 0.95)
-    """
-    t = stats.t.ppf((1 + confidence) / 2, n - 1)
-    return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))
 
 
 def _units(data: Reliability, name: str) -> Counts:
@@ -355,35 +329,34 @@ def _why_not_drawn(data: Reliability, name: str, parts: tuple[str, ...]) -> str:
             return NOT_OF_PAIRS[name]
         n = data.n_annotators
         if n < LEAST_DRAWN:
-            return f"no interval: {n} annotators are too few to draw from"
+            return sentence("no interval: {n} annotators are too few to draw from", n=n)
     units = _units(data, name)
     others = [part for part in parts if part != "annotators"]
     if others and "annotators" not in parts:
         sizes = [len(np.unique(data.clusters[part][units])) for part in others]
         if max(sizes) == 1:
-            only = " and ".join(f"one {part.rstrip('s')}" for part in others)
-            only = only.replace("storie", "story")
-            return f"no interval: only {only} to draw from"
+            only = chained("{first} and {second}", [ONE[part] for part in others])
+            return sentence("no interval: only {only} to draw from", only=only)
     return ""
 
 
 def _why_undefined(data: Reliability, name: str) -> str:
     """Say in words why a statistic cannot be computed; empty when it can."""
     if data.of_means:
-        return "the ratings are means over raters, who cannot be told apart"
+        return sentence("the ratings are means over raters, who cannot be told apart")
     if not data.pairable.any():
-        return "no unit has two answers"
+        return sentence("no unit has two answers")
     if name in COMPLETE_ONLY:
         return _why_incomplete(data, name)
     if name.startswith("ac") and (data.values != np.round(data.values)).any():
-        return "ratings are not whole categories"
+        return sentence("ratings are not whole categories")
     if name.startswith("ac") and len(category_values(data)) < 2:
-        return "all answers are the same, and no scale names other categories"
+        return sentence("all answers are the same, and no scale names other categories")
     if name == "alpha_ratio" and (data.values < 0).any():
-        return "ratios need ratings of 0 or more"
+        return sentence("ratios need ratings of 0 or more")
     answered = np.asarray(data.counts[data.pairable].sum(axis=0))
     if name.startswith(("alpha", "fleiss")) and (answered > 0).sum() < 2:
-        return "all answers are the same"
+        return sentence("all answers are the same")
     return ""
 
 
@@ -391,10 +364,14 @@ def _why_incomplete(data: Reliability, name: str) -> str:
     """Say why units that all annotators answered give no value."""
     x = data.matrix
     if len(x) < 2:
-        which = "only one" if len(x) else "no"
-        return f"{which} unit was rated by all {data.n_annotators} annotators"
+        return sentence(
+            "only one unit was rated by all {n} annotators"
+            if len(x)
+            else "no unit was rated by all {n} annotators",
+            n=data.n_annotators,
+        )
     if np.ptp(x) == 0:
-        return "all ratings are the same"
+        return sentence("all ratings are the same")
     if name.startswith("rater") and (np.ptp(x, axis=0) == 0).all():
-        return "each annotator gave one rating throughout"
+        return sentence("each annotator gave one rating throughout")
     return ""

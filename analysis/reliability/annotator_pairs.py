@@ -13,13 +13,14 @@ from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.reliability.ranking_agreement import STATISTIC, ranking_agreement
 from analysis.results import Counts, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 # Fewer common units say nothing of two people.
 FEW_UNITS = 10
-TOO_FEW = f"fewer than {FEW_UNITS} units that both answered"
+TOO_FEW = sentence("fewer than {n} units that both answered", n=FEW_UNITS)
 # Of more pairs intervals would take longer than all else,
 MOST_DRAWN = 500
-NOT_DRAWN = f"no interval: of more than {MOST_DRAWN} pairs none is drawn"
+NOT_DRAWN = sentence("no interval: of more than {n} pairs none is drawn", n=MOST_DRAWN)
 # and of still more only those with a value have a row.
 MOST_PAIRS = 2000
 
@@ -115,8 +116,8 @@ def ranking_pairs(
         n = int(str(one["n_units"]))
         found = undefined(TOO_FEW, n=n)
         if n >= FEW_UNITS:
-            ends = (float(str(one[end])) for end in ("value", "low", "high"))
-            found = Estimate(*ends, n=n, reason=str(one["reason"]))
+            value, low, high = (float(str(one[k])) for k in ("value", "low", "high"))
+            found = Estimate(value, low, high, n, reason=str(one["reason"]))
         if n:
             rows.append(_row(question, names, STATISTIC, found))
     return rows

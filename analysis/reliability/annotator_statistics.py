@@ -5,14 +5,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.inference.resampling import cluster_counts, estimate, stream
+from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
 from analysis.inference.scaling import divided
-from analysis.reliability.agreement import expanded
 from analysis.reliability.chance_corrected import CHUNK
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
+from analysis.sentences import sentence
 
-ALL_SAME = "all answers are the same"
-ONE_CLUSTER = "no interval: all answers are in one cluster"
+ALL_SAME = sentence("all answers are the same")
+ONE_CLUSTER = sentence("no interval: all answers are in one cluster")
 
 
 @dataclass(frozen=True)

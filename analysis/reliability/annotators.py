@@ -29,12 +29,13 @@ from analysis.reliability.matrices import (
     rating_reliability,
 )
 from analysis.results import Array, Counts, TableRow
+from analysis.sentences import sentence
 
-ALONE = "nobody else answered the same units"
-ONE_VALUE = "the own ratings are all the same"
-NO_SIDE = "no answer has a winner and a known left side"
-NO_MAJORITY = "the others have no majority anywhere"
-ONE_REST = "the others' means are all the same"
+ALONE = sentence("nobody else answered the same units")
+ONE_VALUE = sentence("the own ratings are all the same")
+NO_SIDE = sentence("no answer has a winner and a known left side")
+NO_MAJORITY = sentence("the others have no majority anywhere")
+ONE_REST = sentence("the others' means are all the same")
 
 
 def rating_annotators(
@@ -210,7 +211,7 @@ def _spread(x: Array, clusters: Counts) -> AnnotatorMeasure:
         return [np.sqrt(divided(square, n - 1))]
 
     return AnnotatorMeasure(
-        ("sd",), compute, len(x), "" if len(x) > 1 else "only one rating"
+        ("sd",), compute, len(x), "" if len(x) > 1 else sentence("only one rating")
     )
 
 
@@ -231,7 +232,7 @@ def _correlations(x: Array, z: Array, clusters: Counts, n: int) -> AnnotatorMeas
     if len(x) == 0:
         reason = ALONE
     elif np.ptp(x) == 0:
-        reason = ONE_VALUE if len(x) > 1 else "only one rating"
+        reason = ONE_VALUE if len(x) > 1 else sentence("only one rating")
     elif np.ptp(z) == 0:
         reason = ONE_REST
     rows, columns = renumbered(x), renumbered(z)

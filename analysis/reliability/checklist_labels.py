@@ -7,6 +7,7 @@ from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.inference.scaling import divided
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 ALL = "all labels"
 TEXT, VIDEO = "|text", "|video"
@@ -151,6 +152,6 @@ def _share(
     both: float, of: float, drawn: Array, confidence: float, box: str
 ) -> Estimate:
     if not of:
-        return undefined(f"nobody ticked it in the {box}")
+        return undefined(sentence("nobody ticked it in the {box}", box=box))
     shares = divided(drawn[:, 0], drawn[:, 1])
     return estimate(float(both / of), shares, confidence, n=int(of))

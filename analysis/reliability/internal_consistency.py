@@ -9,7 +9,8 @@ from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import are_means
 from analysis.reliability.chance_corrected import ROUNDING
-from analysis.results import Array, Counts, Estimate, TableRow, undefined
+from analysis.results import ONE, Array, Counts, Estimate, TableRow, undefined
+from analysis.sentences import sentence
 
 # A correlation with the other questions that is no longer near 0.
 TOGETHER = 0.2
@@ -104,7 +105,9 @@ def scale_consistency(
     for level in ("answers", "cells"):
         reason = ""
         if level == "answers" and are_means(ratings):
-            reason = "the ratings are means over raters, so there are no single answers"
+            reason = sentence(
+                "the ratings are means over raters, so there are no single answers"
+            )
         table = _cases(ratings, names, level)
         found += _scale_rows(
             table,
@@ -157,9 +160,13 @@ def against_the_others(ratings: pd.DataFrame) -> list[str]:
     if not turned:
         return []
     return [
-        f"Ratings of {', '.join(turned)} fall where those of the other questions rise. "
-        "If a scale runs the other way, turn it before the questions are taken "
-        "for one scale (Cronbach's alpha)."
+        sentence(
+            "Ratings of {questions} fall where those of the other "
+            "questions rise. If a scale runs the other way, turn it "
+            "before the questions are taken for one scale (Cronbach's "
+            "alpha).",
+            questions=[*turned],
+        )
     ]
 
 
@@ -192,13 +199,13 @@ def panel_consistency(
         cluster = "method" if (rows["story"] == "").all() else "story"
         result = _consistency(
             *_complete(wide, cluster),
-            lacking="annotators",
+            lacking=sentence("annotators"),
             resamples=resamples,
             confidence=confidence,
             rng=stream(seed, "consistency", "panel", str(name)),
         )
         if are_means(rows):
-            result = undefined("the ratings are means over raters", n=0)
+            result = undefined(sentence("the ratings are means over raters"), n=0)
         people = 0 if are_means(rows) else wide.shape[1]
         found.append(_row("panel", WHOLE, str(name), result, people))
     return found
@@ -245,7 +252,7 @@ def _scale_rows(
         result = _consistency(
             x[:, kept],
             clusters,
-            lacking="questions",
+            lacking=sentence("questions"),
             resamples=resamples,
             confidence=confidence,
             rng=rng,
@@ -268,16 +275,28 @@ def _consistency(
 ) -> Estimate:
     n, k = x.shape
     if k < 2:
-        return undefined(f"needs two {lacking} or more", n=n)
+        return undefined(sentence("needs two {what} or more", what=lacking), n=n)
     if n < 2:
-        which = "only one case" if n else "no case"
-        return undefined(f"{which} has an answer of all {k} {lacking}", n=n)
+        why = sentence(
+            "only one case has an answer of all {k} {what}"
+            if n
+            else "no case has an answer of all {k} {what}",
+            k=k,
+            what=lacking,
+        )
+        return undefined(why, n=n)
     value = float(cronbach(x, np.ones((1, n)))[0])
     if not np.isfinite(value):
-        return undefined("the sum of the answers is the same in all cases", n=n)
+        return undefined(
+            sentence("the sum of the answers is the same in all cases"), n=n
+        )
     n_clusters = int(clusters.max()) + 1
     if n_clusters == 1:
-        reason = "no interval: only one story to draw from" if resamples else ""
+        reason = (
+            sentence("no interval: only {only} to draw from", only=ONE["stories"])
+            if resamples
+            else ""
+        )
         return Estimate(value, n=n, reason=reason)
     columns = _powers(x).T
     by_cluster = np.stack([np.bincount(clusters, column) for column in columns])

@@ -8,6 +8,7 @@ from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.reading.choices import annotator_votes
 from analysis.reading.rankings import implied_choices
 from analysis.results import NAN, TableRow
+from analysis.sentences import sentence
 
 STATISTIC = "kendall_between_annotators"
 
@@ -82,7 +83,9 @@ def ranking_agreement(
         "reason": "",
     }
     if not both.any():
-        return row | {"reason": "no two annotators ranked the same two outputs"}
+        return row | {
+            "reason": sentence("no two annotators ranked the same two outputs")
+        }
     rng = stream(seed, "ranking agreement", question)
     drawn = cluster_counts(len(stories), resamples * (len(stories) > 1), rng)
     here, all_ = drawn @ sums.T[:, 0], drawn @ sums.T[:, 1]

@@ -25,6 +25,7 @@ from analysis.reliability.annotator_statistics import (
 from analysis.reliability.chance_corrected import ROUNDING, alpha
 from analysis.reliability.matrices import Reliability
 from analysis.results import Array, Counts, TableRow
+from analysis.sentences import sentence
 
 # The row that takes everybody's repeats together.
 EVERYBODY = "all annotators"
@@ -133,8 +134,11 @@ def _repeated(
     for name, count in both[alone].groupby(question, sort=True).size().items():
         if notes is not None:
             notes.add(
-                f"{counted(count, 'repeated answer')} without a first answer of the "
-                "same annotator, so in no table.",
+                sentence(
+                    "{answers} without a first answer of the same annotator, "
+                    "so in no table.",
+                    answers=counted(count, "repeated answer"),
+                ),
                 str(name),
             )
     return both[~alone]

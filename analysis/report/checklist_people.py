@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.report.figure_layout import human_ceiling
-from analysis.report.language import counted, english, listed, say, texts
+from analysis.report.language import counted, listed, remark, say, texts
 from analysis.report.wording import interval, number, records
 
 ResultTables = Mapping[str, pd.DataFrame]
@@ -112,7 +112,7 @@ def _counts(row: Mapping[str, object]) -> str:
 
 
 def _count(n: object, noun: str) -> str:
-    if str(n) in ("nan", "<NA>"):
+    if str(n) in ("None", "nan", "<NA>"):
         return say(NONE_KNOWN[noun])
     return counted(float(str(n)), noun)
 
@@ -121,7 +121,7 @@ def exclusions(
     notes: Sequence[str], run: Mapping[str, str]
 ) -> Iterator[ChecklistAnswer]:
     """Say what was left out, as the remarks have it."""
-    found = [english(note) for note in notes if "left out" in note.lower()]
+    found = [remark(note) for note in notes if "left out" in note.lower()]
     methods = run.get("excluded methods", "")
     if not found:
         found = [

@@ -34,7 +34,7 @@ from analysis.report.claims_planning import (
     variance_claims,
 )
 from analysis.report.claims_strata import needed_limits, stratum_claims
-from analysis.report.language import counted, listed, say, texts
+from analysis.report.language import counted, listed, retold, say, texts
 from analysis.report.sections import SECTIONS
 from analysis.report.twin_claims import twin_claims
 from analysis.report.verdict_claims import question_claims, tie_claims
@@ -237,7 +237,7 @@ def _people(agreement: pd.DataFrame) -> Iterator[ClaimText]:
                 "{questions}: agreement of people beyond chance is undefined, since "
                 "{reason}.",
                 questions=listed(questions),
-                reason=reason,
+                reason=retold(reason),
             ),
         )
 

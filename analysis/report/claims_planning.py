@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.report.language import counted, listed, say, texts
+from analysis.report.language import counted, listed, retold, say, texts
 from analysis.report.wording import (
     LEVELS,
     NAMES,
@@ -188,7 +188,11 @@ def choice_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
     ]
     if gain.empty:
         for reason in best.loc[best["value"].isna(), "reason"].unique():
-            yield False, f"No stories are chosen to stand for all: {reason}."
+            text = say(
+                "No stories are chosen to stand for all: {reason}.",
+                reason=retold(reason),
+            )
+            yield False, text
         return
     better = gain[gain["low"] > 0]
     for row in records(better):

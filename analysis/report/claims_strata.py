@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.correlations.metric_clusters import SIGNIFICANT
-from analysis.report.language import counted, listed, say, texts
+from analysis.report.language import counted, listed, retold, say, texts
 from analysis.report.wording import (
     LEVELS,
     MOST_SENTENCES,
@@ -152,7 +152,7 @@ def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
             yield say(
                 "{question}: a half-width of {target} for {what} cannot be promised: "
                 "{reason}.",
-                reason=row["reason"],
+                reason=retold(row["reason"]),
                 **values,
             )
         else:

@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from analysis import printing
 from analysis.options import LANGUAGES
+from analysis.sentences import Sentence
 
 ENGLISH = LANGUAGES[0]
 # What is counted in sentences, and its plural.
@@ -25,22 +26,32 @@ NOUNS = {
     "annotator": "annotators",
     "answer": "answers",
     "coefficient": "coefficients",
+    "compared pair": "compared pairs",
     "comparison": "comparisons",
     "difference": "differences",
+    "dimension": "dimensions",
     "figure": "figures",
     "judgement": "judgements",
     "method": "methods",
+    "metric": "metrics",
     "more sentence": "more sentences",
     "output": "outputs",
     "pair": "pairs",
     "pair of methods": "pairs of methods",
     "question": "questions",
     "ranking": "rankings",
+    "rated method": "rated methods",
+    "rated output": "rated outputs",
+    "rating": "ratings",
     "remark": "remarks",
+    "repeated answer": "repeated answers",
     "row": "rows",
     "row of pairwise accuracy": "rows of pairwise accuracy",
+    "score": "scores",
     "story": "stories",
+    "time": "times",
     "unit": "units",
+    "value": "values",
 }
 # Two letters that stand side by side: both Chinese, or one of them.
 CHINESE = re.compile("[\u4e00-\u9fff]{2}")
@@ -48,16 +59,23 @@ MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
 Texts = TypeVar("Texts")
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
+_known: ContextVar[Mapping[str, Sentence]] = ContextVar("sentences")
 
 
 @contextmanager
-def language(name: str) -> Iterator[None]:
-    """Say everything inside in a language: ``en``, or one that has a catalogue."""
-    before = _current.set(name)
+def language(
+    name: str, sentences: Mapping[str, Sentence] | None = None
+) -> Iterator[None]:
+    """Say everything inside in a language: ``en``, or one that has a catalogue.
+
+    `sentences` are those that `retold` finds by their text alone.
+    """
+    before = _current.set(name), _known.set(sentences or {})
     try:
         yield
     finally:
-        _current.reset(before)
+        _current.reset(before[0])
+        _known.reset(before[1])
 
 
 def current() -> str:
@@ -99,6 +117,40 @@ def _beside(before: str, after: str) -> str:
     if CHINESE.fullmatch(border):
         return left + right
     return f"{left} {right}" if MIXED.fullmatch(border) else before + after
+
+
+def retold(text: str) -> str:
+    """Say a text of the library in the current language; unknown ones stay English.
+
+    Examples
+    --------
+    >>> from analysis.sentences import sentence
+    >>> with language("zh-Hans"):
+    ...     retold(sentence("Left out as asked: {methods}.", methods=["UNO", "Wan"]))
+    '按要求排除：UNO、Wan。'
+    """
+    if current() == ENGLISH:
+        return text
+    known = text if isinstance(text, Sentence) else _known.get({}).get(text)
+    if known is not None:
+        return _of_sentence(known)
+    return say(text) if text in catalogue(current()) else text
+
+
+def _of_sentence(text: object) -> str:
+    """Say a sentence and those that stand in it; names stay as they are."""
+    if isinstance(text, list | tuple):
+        return listed(map(_of_sentence, text))
+    if not isinstance(text, Sentence):
+        return str(text)
+    values = {name: _of_sentence(value) for name, value in text.values.items()}
+    return say(text.template, **values)
+
+
+def remark(text: str) -> str:
+    """Say a remark in the current language; one that is not known is marked English."""
+    told = retold(text)
+    return told if current() == ENGLISH or CHINESE.search(told) else english(told)
 
 
 def texts(table: Texts) -> Texts:

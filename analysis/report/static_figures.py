@@ -23,7 +23,7 @@ from analysis.report.figure_parts import Figure
 
 KINDS = ("svg", "png")
 # What templates say: see `analysis.report.language`.
-SPOKEN = ("say", "counted", "listed", "english", "current")
+SPOKEN = ("say", "counted", "listed", "remark", "current")
 # The names under which Chromium is installed; the first that is found is taken.
 BROWSERS = (
     "chromium-headless-shell",

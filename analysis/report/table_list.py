@@ -6,7 +6,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.printing import column_texts
-from analysis.report.language import counted, say, texts
+from analysis.report.language import counted, retold, say, texts
+from analysis.result_tables.columns import TOLD
 
 # Section of the page to its tables and what they are called, in reading order.
 TABLE_GROUPS = texts(
@@ -111,6 +112,7 @@ def _listed(name: str, frame: pd.DataFrame, most: int) -> dict[str, Any]:
     total = len(frame)
     # What is printed alike in all rows is told by all of them.
     cells = {c: column_texts(frame[c])[:most] for c in frame.columns}
+    cells |= {c: [*map(retold, cells[c])] for c in TOLD.intersection(cells)}
     columns = [
         [_with_true_minus(text) if is_number else text for text in cells[c]]
         for c, is_number in zip(frame.columns, numeric, strict=True)

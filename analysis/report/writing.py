@@ -24,7 +24,7 @@ from analysis.report import (
 )
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
-from analysis.report.language import current, language, listed, say
+from analysis.report.language import current, language, listed, retold, say
 from analysis.report.sections import first_of_each, sections_of
 from analysis.report.story_links import check_story_link
 from analysis.report.table_list import TABLE_TITLES, listed_tables
@@ -180,7 +180,7 @@ def write_report(
             _write(staging / "tables" / f"{name}.tex", latex.table(frame))
         names = apart([*analysis.tables.values(), analysis.cells], titles or Titles())
         shown = {name: titled(frame, names) for name, frame in analysis.tables.items()}
-        with language(values["language"]):
+        with language(values["language"], analysis.sentences):
             said = claims.both(shown, float(values["confidence"]))
             _write(staging / "report.json", _as_json(title, analysis, run, said))
             every = values["figures"] == "all"
@@ -259,7 +259,7 @@ def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> s
         "title": say(title),
         "claims": said.shown,
         "limits": said.not_shown,
-        "notes": list(analysis.notes),
+        "notes": [retold(note) for note in analysis.notes],
     }
     encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
     tables = [

@@ -80,6 +80,8 @@ _COLUMNS = {
     "left_out",
 }
 COLUMNS = {name: tuple(columns.split()) for name, columns in _COLUMNS.items()}
+# Columns that say something in words.
+TOLD = frozenset({"reason", "left_out"})
 # Columns that hold whole numbers, or nothing.
 WHOLE_OR_EMPTY = (
     "rank",

@@ -1,7 +1,7 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
@@ -24,8 +24,9 @@ from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.annotator_pairs import annotator_pairs
 from analysis.reliability.matrices import Reliability
-from analysis.result_tables.columns import COLUMNS, WHOLE_OR_EMPTY
+from analysis.result_tables.columns import COLUMNS, TOLD, WHOLE_OR_EMPTY
 from analysis.results import Estimate, TableRow, undefined
+from analysis.sentences import Sentence, sentence
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
@@ -52,12 +53,15 @@ class Analysis:
     resampled
         Table to the clusters that were drawn for its intervals; none of a table
         without intervals.
+    sentences
+        Reasons in the tables by their text, with the templates that frames forget.
     """
 
     tables: dict[str, pd.DataFrame]
     cells: pd.DataFrame
     notes: tuple[str, ...]
     resampled: Mapping[str, tuple[str, ...]]
+    sentences: Mapping[str, Sentence] = field(default_factory=dict)
 
 
 class TableCollector:
@@ -106,7 +110,16 @@ class TableCollector:
             if name in tables
             and tables[name].filter(regex="low$").notna().any(axis=None)
         }
-        return Analysis(tables, cells, self.notes.sentences(), resampled)
+        notes = self.notes.sentences()
+        return Analysis(tables, cells, notes, resampled, self._sentences())
+
+    def _sentences(self) -> dict[str, Sentence]:
+        found: dict[str, Sentence] = {}
+        for rows in self.rows.values():
+            for name in TOLD.intersection(rows[0] if rows else ()):
+                cells = (row.get(name) for row in rows)
+                found |= {cell: cell for cell in cells if isinstance(cell, Sentence)}
+        return found
 
 
 def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:
@@ -213,7 +226,12 @@ def _note_undefined(
         own = [value for key, value in estimates.items() if key[0] == metric]
         if own and all(np.isnan(value.value) for value in own):
             found.notes.add(
-                f"metric {metric} has no coefficient ({own[0].reason}).", grid.question
+                sentence(
+                    "metric {metric} has no coefficient ({reason}).",
+                    metric=metric,
+                    reason=own[0].reason,
+                ),
+                grid.question,
             )
 
 
@@ -368,8 +386,12 @@ def _skew_notes(rows: list[Agreement]) -> list[str]:
     other = values.get("ac2_quadratic", values["ac1"])
     if alpha < LOW_ALPHA and other > HIGH_AC:
         return [
-            f"nearly all answers are the same, so alpha is low ({alpha:.2f}) although "
-            f"annotators agree ({other:.2f} by Gwet's coefficient, which does not "
-            "collapse there)."
+            sentence(
+                "nearly all answers are the same, so alpha is low "
+                "({alpha}) although annotators agree ({other} by Gwet's "
+                "coefficient, which does not collapse there).",
+                alpha=f"{alpha:.2f}",
+                other=f"{other:.2f}",
+            )
         ]
     return []

@@ -62,6 +62,7 @@ from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.results import NAN, TableRow
+from analysis.sentences import sentence
 from analysis.strata.differences import difference_rows, score_difference_rows
 from analysis.strata.estimates import score_strata_rows, splits, strata_rows
 from analysis.verdicts import verdict_rows
@@ -205,12 +206,17 @@ def add_hypotheses(
     if hypotheses is None:
         return
     chosen = found.options.metrics is not None
-    why = "is not among the metrics asked for" if chosen else "has no score"
     for row in hypotheses.to_dict("records"):
         found.add("hypotheses", {str(key): value for key, value in row.items()})
         if row["metric"] not in table.metrics:
             found.notes.add(
-                f"metric {row['metric']} was declared for it, and {why}.",
+                sentence(
+                    "metric {metric} was declared for it, and is not among the metrics "
+                    "asked for."
+                    if chosen
+                    else "metric {metric} was declared for it, and has no score.",
+                    metric=row["metric"],
+                ),
                 str(row["question"]),
             )
 
@@ -227,8 +233,10 @@ def add_sanity(
     unknown = sum(int(str(row["n_unknown"])) for row in rows)
     if unknown:
         found.notes.add(
-            f"{counted(unknown, 'score')} of degraded twins left out, since their "
-            "originals have none."
+            sentence(
+                "{scores} of degraded twins left out, since their originals have none.",
+                scores=counted(unknown, "score"),
+            )
         )
 
 
@@ -270,8 +278,11 @@ def with_counterparts(
             own[part] = own.get(part, 0.0) + weight
         if without:
             found.notes.add(
-                "no metric is made for it, since not exactly one was declared for "
-                f"{', '.join(without)}.",
+                sentence(
+                    "no metric is made for it, since not exactly one was "
+                    "declared for {names}.",
+                    names=[*without],
+                ),
                 name,
             )
         elif own:
@@ -353,7 +364,8 @@ def add_strata(
     for question in questions:
         if question.is_method_level:
             found.notes.add(
-                "not split by tags, since ratings name no story.", question.name
+                sentence("not split by tags, since ratings name no story."),
+                question.name,
             )
             continue
         stories = sorted(question.answers["story"].unique())

@@ -23,6 +23,7 @@ from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement
 from analysis.results import NAN, Array, Mask, TableRow
+from analysis.sentences import chained, sentence
 from analysis.strata.estimates import (
     Split,
     StatisticKey,
@@ -270,8 +271,10 @@ def _drop(core: Array, hard: Array) -> Array:
 def _why_undefined(first: tuple[str, float], second: tuple[str, float]) -> str:
     unknown = [name for name, value in (first, second) if not np.isfinite(value)]
     if not unknown:
-        return "the mean of the first stratum is not above 0"
-    return f"undefined in {' and in '.join(unknown)}"
+        return sentence("the mean of the first stratum is not above 0")
+    return sentence(
+        "undefined in {names}", names=chained("{first} and in {second}", unknown)
+    )
 
 
 def _draws(

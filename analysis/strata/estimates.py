@@ -27,6 +27,7 @@ from analysis.reading.story_tags import stratum_order
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
+from analysis.sentences import sentence
 from analysis.tables import MEAN_OF_RATERS
 
 # A tag with more values than this names stories rather than groups of them.
@@ -91,7 +92,12 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
     here = tags[tags["story"].isin(list(stories))]
     every = counted(len(stories), "story", "stories")
     if here.empty:
-        return [], [f"not split, since the table of tags names none of {every}."]
+        return [], [
+            sentence(
+                "not split, since the table of tags names none of {stories}.",
+                stories=every,
+            )
+        ]
     found, notes = [], []
     for tag in tags.columns.drop("story"):
         groups = here[here[tag] != ""].groupby(tag, sort=True)["story"]
@@ -102,13 +108,24 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
             without = len(stories) - sum(map(len, strata.values()))
             if without:
                 notes.append(
-                    f"{without} of {every} without a value of {tag}, in no stratum."
+                    sentence(
+                        "{n} of {stories} without a value of {tag}, in no stratum.",
+                        n=without,
+                        stories=every,
+                        tag=tag,
+                    )
                 )
         else:
-            has = counted(len(strata), "value") if strata else "no value"
+            has = counted(len(strata), "value") if strata else sentence("no value")
             notes.append(
-                f"not split by {tag}, which has {has} among {every}: 2 to "
-                f"{MOST_STRATA} values make strata."
+                sentence(
+                    "not split by {tag}, which has {values} among {stories}: 2 "
+                    "to {most} values make strata.",
+                    tag=tag,
+                    values=has,
+                    stories=every,
+                    most=MOST_STRATA,
+                )
             )
     return found, notes
 

@@ -21,6 +21,7 @@ from analysis.commands.arguments import join_names
 from analysis.commands.dates import report_date
 from analysis.commands.defaults import drawn
 from analysis.options import AlignOptions, Progress, silent
+from analysis.sentences import sentence
 from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
@@ -40,8 +41,12 @@ logger = logging.getLogger(__name__)
 SILENT = timedelta(seconds=90)
 # Families of metrics that a reader must tell from those of papers.
 NOT_OF_PAPERS = {
-    "baseline": "Baselines, which a learned metric should beat before it is believed",
-    "stand-in": "Stand-ins for metrics whose weights are absent, never their equals",
+    "baseline": sentence(
+        "Baselines, which a learned metric should beat before it is believed"
+    ),
+    "stand-in": sentence(
+        "Stand-ins for metrics whose weights are absent, never their equals"
+    ),
 }
 
 
@@ -126,7 +131,10 @@ def write_study_report(
     programs = study.annotators.filter(is_simulated=True)
     simulated = len(people & set(programs.values_list("pk", flat=True)))
     if simulated:
-        said = f"The answers of {counted(simulated, 'annotator')} come from a program."
+        who = counted(simulated, "annotator")
+        said = sentence(
+            "The answers of {annotators} come from a program.", annotators=who
+        )
         notes = [said, *notes]
     analysis = replace(found.analysis, notes=(*notes, *found.analysis.notes))
     progress("writing")
@@ -195,7 +203,7 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
     known = sorted(set(metrics) & set(registry.names()))
     families = {name: registry.load(name).info.family for name in known}
     return [
-        f"{words}: {', '.join(names)}."
+        sentence("{words}: {metrics}.", words=words, metrics=names)
         for family, words in NOT_OF_PAPERS.items()
         if (names := [name for name in known if families[name] == family])
     ]

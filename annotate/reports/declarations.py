@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from analysis.options import AlignOptions
 from analysis.rankings.composite_weights import Composite
+from analysis.sentences import sentence
 from annotate.models import Study
 from annotate.reports import study_tables
 from annotate.studies.study_file import read_definition
@@ -109,17 +110,20 @@ def _notes(
 ) -> Iterator[str]:
     """Say what this report has instead of the study's own."""
     if "hypotheses" in files:
-        yield (
-            "Metrics were declared for this report, not by the study: "
-            f"{_told(hypotheses)} (the study: {_told(own)})."
+        yield sentence(
+            "Metrics were declared for this report, not by the study: {metrics} (the "
+            "study: {own}).",
+            metrics=_told(hypotheses),
+            own=_told(own),
         )
     if "composites" in files:
-        yield "Composites were given for this report, not by the study."
+        yield sentence("Composites were given for this report, not by the study.")
 
 
 def _told(hypotheses: "pd.DataFrame") -> str:
     pairs = zip(hypotheses["question"], hypotheses["metric"], strict=True)
-    return ", ".join(f"{question} by {metric}" for question, metric in pairs) or "none"
+    told = [sentence("{question} by {metric}", question=q, metric=m) for q, m in pairs]
+    return sentence("{names}", names=told) if told else sentence("none")
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from analysis.sentences import chained, sentence
 from annotate.history.as_of_event import Moment
 from annotate.models import Study
 from annotate.reports.study_scores import (
@@ -61,17 +62,19 @@ def _not_ended(study: Study, moment: Moment) -> Iterator[str]:
     begun = runs.filter(source=MetricRun.Source.COMPUTED, created_at__lte=moment.at)
     missing = _under_way(begun, _outputs(study, moment), moment.at)
     if missing:
-        yield (
+        yield sentence(
             "Left out wholly or in part, since their computation was under way at the "
-            f"moment of this report: {', '.join(missing)}. A report built after it "
-            "has ended has them."
+            "moment of this report: {metrics}. A report built after it has ended has "
+            "them.",
+            metrics=missing,
         )
     stored = scores_of(study, moment).filter(run__in=runs)
     others = {*stored.values_list("metric", flat=True)} - set(missing)
     if others:
-        yield (
-            "Left out, since they were stored after the moment of this report: "
-            f"scores of {', '.join(sorted(others))}."
+        yield sentence(
+            "Left out, since they were stored after the moment of this report: scores "
+            "of {metrics}.",
+            metrics=sorted(others),
         )
 
 
@@ -124,12 +127,16 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         told = reasons[key].most_common()
         unknown = len(lacking - absent[key])
         why = [f"{reason} ({n})" for reason, n in told[:SHOWN_REASONS]]
-        why += ["other reasons"] * (len(told) > SHOWN_REASONS)
-        why += [f"never computed, or failed ({unknown})"] * bool(unknown)
-        yield (
-            f"Metric {versioned_name(key, names)}: "
-            f"{counted(len(lacking), 'output')} of {len(expected)} left out, without "
-            f"a value: {'; '.join(why)}."
+        if len(told) > SHOWN_REASONS:
+            why.append(sentence("other reasons"))
+        if unknown:
+            why.append(sentence("never computed, or failed ({n})", n=unknown))
+        yield sentence(
+            "Metric {metric}: {outputs} of {total} left out, without a value: {why}.",
+            metric=versioned_name(key, names),
+            outputs=counted(len(lacking), "output"),
+            total=len(expected),
+            why=chained("{first}; {second}", why),
         )
 
 
@@ -178,9 +185,9 @@ def _posted(study: Study, moment: Moment) -> Iterator[str]:
     )
     counts = Counter(rows.values_list("metric", flat=True))
     if counts:
-        named = ", ".join(f"{name} ({n})" for name, n in sorted(counts.items()))
-        yield (
+        yield sentence(
             "Scores that were posted to this study, and stand in it instead of the "
-            f"benchmark's: {named}. All others are the benchmark's; scores.csv says "
-            "of each where it comes from."
+            "benchmark's: {metrics}. All others are the benchmark's; scores.csv says "
+            "of each where it comes from.",
+            metrics=[f"{name} ({n})" for name, n in sorted(counts.items())],
         )

@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from analysis.inference.resampling import expanded
 from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.agreement import (
     CHOICE_STATISTICS,
     RATING_STATISTICS,
     STATISTICS,
     agreement,
-    expanded,
 )
 from analysis.reliability.chance_corrected import alpha, alpha_value, gwet
 from analysis.reliability.matrices import choice_reliability, rating_reliability

@@ -7,10 +7,13 @@ from pathlib import Path
 from analysis.commands.parsers import parser
 from analysis.report.language import NOUNS
 
-ROOM = Path(__file__).resolve().parents[3] / "analysis/report"
+ROOT = Path(__file__).resolve().parents[3]
+ROOM = ROOT / "analysis/report"
 IN_TEMPLATES = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
 # Which argument of these functions is a template.
 SPOKEN = {"say": 0, "listed": 1}
+# What is made below reports, or for them, and said there.
+MADE = ("sentence", "chained")
 
 
 def said_in_code() -> set[str]:
@@ -26,6 +29,35 @@ def said_in_code() -> set[str]:
     return found
 
 
+def _makers() -> list[Path]:
+    return [
+        path
+        for folder in ("analysis", "annotate/reports")
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name not in ("language.py", "sentences.py")
+    ]
+
+
+def made_in_library() -> set[str]:
+    """Return every template of a sentence that the library makes."""
+    found: set[str] = set()
+    for path in _makers():
+        for call in _calls(path):
+            if _name(call) in MADE:
+                found |= _strings(call.args[0])
+    return found
+
+
+def nouns_in_library() -> set[str]:
+    """Return every noun that is counted outside of the report's own sentences."""
+    found: set[str] = set()
+    for path in _makers():
+        for call in _calls(path):
+            if _name(call) == "counted" and len(call.args) > 1:
+                found |= _strings(call.args[1])
+    return found
+
+
 def said_in_templates() -> set[str]:
     found: set[str] = set()
     for path in (ROOM / "templates").iterdir():
@@ -38,16 +70,17 @@ def said() -> set[str]:
     commands = next(one.choices for one in parser()._actions if one.choices)
     titles = {one.get_default("title") for one in commands.values()}
     counted = {f"{{n}} {noun}" for noun in NOUNS}
-    return said_in_code() | said_in_templates() | counted | (titles - {None})
+    made = made_in_library() | said_in_code() | said_in_templates()
+    return made | counted | (titles - {None})
 
 
 def unread() -> list[str]:
     """Return calls of `say` that put a template together, which no catalogue has."""
     return [
         f"{path.name}:{call.lineno}"
-        for path in ROOM.glob("*.py")
+        for path in _makers()
         for call in _calls(path)
-        if _name(call) == "say" and path.name != "language.py"
+        if _name(call) in ("say", *MADE)
         if not (_strings(call.args[0]) or _is_of_table(call.args[0]))
     ]
 

@@ -47,6 +47,12 @@ def test_nobody_is_invented_where_units_are_unknown():
     assert "How much overlap?" not in told
 
 
+def test_annotators_behind_a_composite_of_means_are_not_known():
+    both = [agreement(), agreement(question="r", n_annotators=None, n_answers=None)]
+    told = asked({"agreement": pd.concat(both).astype({"n_annotators": object})})
+    assert "no annotator known" in told["How many annotators, units, answers?"]
+
+
 def test_many_questions_are_a_range():
     table = pd.concat(
         [agreement(question=f"q{i}", value=i / 10, low=NAN) for i in range(8)]

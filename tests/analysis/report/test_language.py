@@ -7,11 +7,13 @@ from html.parser import HTMLParser
 
 import pytest
 
+from analysis import printing
 from analysis.__main__ import main
 from analysis.options import LANGUAGES, AlignOptions, OptionError
 from analysis.report import language
-from analysis.report.language import catalogue, counted, english, listed, say
+from analysis.report.language import catalogue, counted, listed, remark, retold, say
 from analysis.report.wording import nth
+from analysis.sentences import sentence
 from tests.analysis.report import templates_said
 
 OTHERS = LANGUAGES[1:]
@@ -92,11 +94,50 @@ def test_a_space_parts_chinese_letters_from_others_and_leaves_names(who, what, t
         assert say("{statistic} of {who}", statistic=what, who=who) == text
 
 
-def test_english_notes_are_marked_and_escaped_on_pages_of_another_language():
-    assert english("a < b") == "a < b"
+def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
+    assert remark("a < b") == "a < b"
     with language.language("zh-Hans"):
-        marked = listed([english("a < b"), "<i>"], " ")
+        marked = listed([remark("a < b"), "<i>"], " ")
+        assert remark("没有单元") == "没有单元"
     assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'
+
+
+def test_a_sentence_is_said_with_what_stands_in_it():
+    lacking = sentence("{names} lack {n}", names=["fid", "csd"], n=3)
+    rated = printing.counted(5, "rated output")
+    text = "{n} of {rated} used, those with a score of every metric ({lacking})."
+    note = sentence(text, n=2, rated=rated, lacking=lacking)
+    assert note == (
+        "2 of 5 rated outputs used, those with a score of every metric "
+        "(fid, csd lack 3)."
+    )
+    assert retold(note) == note
+    with language.language("zh-Hans"):
+        assert retold(note) == (
+            "5 个已评分的输出中使用了 2 个，即每个指标都有分数的"
+            "（fid、csd 各缺 3 个）。"
+        )
+
+
+def test_names_stay_though_the_catalogue_has_such_a_word():
+    note = sentence("Left out as asked: {methods}.", methods=["rest", "none"])
+    by = sentence("{question} by {metric}", question="people", metric="rank")
+    with language.language("zh-Hans"):
+        assert retold(note) == "按要求排除：rest、none。"
+        assert retold(by) == "people（rank）"
+
+
+def test_a_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
+    reason = sentence("no unit was rated by all {n} annotators", n=4)
+    with language.language("zh-Hans", {reason: reason}):
+        assert retold(str(reason)) == "没有单元由全部 4 位标注者评分"
+        assert retold("no unit has two answers") == "没有单元有两个回答"
+    with language.language("zh-Hans"):
+        assert retold(str(reason)) == reason
+
+
+def test_every_counted_noun_has_its_measure_word():
+    assert templates_said.nouns_in_library() <= {*language.NOUNS}
 
 
 def test_a_language_without_a_catalogue_is_refused():
@@ -199,18 +240,18 @@ def test_the_page_in_chinese_has_no_sentence_in_english(reports):
     assert WORDS.search("Where metrics and people disagree")
 
 
-def test_remarks_are_there_in_english_and_marked(reports):
-    notes = content(reports, "zh-Hans")["notes"]
-    assert notes
-    html = page(reports, "zh-Hans")
-    assert html.count('<span lang="en">') >= len(notes)
-    assert '<span lang="en">' not in page(reports, "en")
+def test_remarks_are_in_the_language_of_the_report(reports):
+    there, here = (content(reports, name)["notes"] for name in LANGUAGES)
+    assert there == [f"Left out as asked: {LEFT_OUT}."]
+    assert here == [f"按要求排除：{LEFT_OUT}。"]
+    assert here[0] in page(reports, "zh-Hans")
+    assert '<span lang="en">' not in page(reports, "zh-Hans")
 
 
 def test_sentences_have_the_same_numbers_in_both_languages(reports):
     there, here = (content(reports, name) for name in LANGUAGES)
-    for key in ("claims", "limits"):
-        assert len(there[key]) == len(here[key]) > 2
+    for key, least in (("claims", 2), ("limits", 2), ("notes", 0)):
+        assert len(there[key]) == len(here[key]) > least
         for one, other in zip(there[key], here[key], strict=True):
             assert one != other
             assert sorted(re.findall(r"\d", one)) == sorted(re.findall(r"\d", other))
@@ -222,7 +263,8 @@ def test_everything_but_sentences_is_the_same_in_both_languages(reports):
     differing = {key for key in runs[0] if runs[0][key] != runs[1][key]}
     assert differing == {"language", "command"}
     for one in (there, here):
-        del one["title"], one["claims"], one["limits"], one["tables"]["run"]
+        del one["title"], one["claims"], one["limits"], one["notes"]
+        del one["tables"]["run"]
     assert there == here
     for path in (reports / "en/tables").iterdir():
         if path.stem != "run":

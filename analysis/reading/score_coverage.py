@@ -1,0 +1,111 @@
+"""Remarks on scores that outputs lack, which then enter no comparison."""
+
+import numpy as np
+
+from analysis.printing import counted
+from analysis.results import Mask
+from analysis.sentences import chained, sentence
+
+OUTPUT, METHOD = "rated output", "rated method"
+
+
+def coverage_notes(
+    rated: Mask,
+    methods: tuple[str, ...],
+    metrics: tuple[str, ...],
+    covered: Mask,
+    cells: Mask,
+    noun: str = OUTPUT,
+) -> list[str]:
+    """Say which metrics and cells are not used, and which methods are lost whole.
+
+    Parameters
+    ----------
+    rated, cells
+        Shape (S, M): what people rated, and what of it is used.
+    methods, metrics
+        M and K names.
+    covered
+        Shape (K, S, M): what of it has a score.
+    noun
+        `OUTPUT`, or `METHOD` where people rated whole methods.
+    """
+    notes = [
+        sentence(
+            "metric {metric} has no score for any rated method."
+            if noun == METHOD
+            else "metric {metric} has no score for any rated output.",
+            metric=metric,
+        )
+        for k, metric in enumerate(metrics)
+        if not covered[k].any()
+    ]
+    lacking = lacking_scores(metrics, covered[:, rated])
+    if lacking:
+        note = sentence(
+            "{n} of {rated} used, those with a score of every metric ({lacking}).",
+            n=int(cells.sum()),
+            rated=counted(int(rated.sum()), noun),
+            lacking=lacking,
+        )
+        lost = rated.any(axis=0) & ~cells.any(axis=0)
+        if lost.any() and not lost.all():
+            note = sentence(
+                "{text} Methods left out whole: {methods}.",
+                text=note,
+                methods=[*np.array(methods, object)[lost]],
+            )
+        notes.append(note)
+    return notes
+
+
+def few_scores(
+    names: "np.typing.NDArray[np.object_]", covered: Mask, few: Mask, noun: str
+) -> list[str]:
+    """Say which metrics have scores of so few that they would limit the others."""
+    return [
+        sentence(
+            "metric {metric} has scores of {n}, less than a quarter of "
+            "what others have, and is left out, so that it does not "
+            "limit them.",
+            metric=names[k],
+            n=counted(int(covered[k].sum()), noun),
+        )
+        for k in np.flatnonzero(few)
+    ]
+
+
+def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
+    """Say how many scores each metric lacks; those that lack the same ones together.
+
+    Parameters
+    ----------
+    metrics
+        K names.
+    covered
+        Shape (K, N). Metrics that have all scores or none are not named.
+
+    Examples
+    --------
+    >>> lacking_scores(("a", "b", "c"), np.array([[1, 0], [1, 1], [1, 0]], bool))
+    'a, c lack 1'
+    """
+    alike: dict[bytes, list[int]] = {}
+    for k, row in enumerate(covered):
+        if row.any() and not row.all():
+            alike.setdefault(row.tobytes(), []).append(k)
+    parts = []
+    for rows in alike.values():
+        n = int((~covered[rows[0]]).sum())
+        if len(rows) == len(metrics) > 1:
+            parts.append(sentence("all {k} lack the same {n}", k=len(metrics), n=n))
+        else:
+            names = [metrics[k] for k in rows]
+            parts.append(
+                sentence(
+                    "{names} lacks {n}" if len(rows) == 1 else "{names} lack {n}",
+                    names=names,
+                    n=n,
+                )
+            )
+    return chained("{first}; {second}", parts) if parts else ""
