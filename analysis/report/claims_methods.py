@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.report.language import counted, listed, say
-from analysis.report.wording import ClaimText, first_row, number
+from analysis.report.wording import ClaimText, drawn_units, first_row, number
 
 
 def rated_claims(board: pd.DataFrame) -> Iterator[ClaimText]:
@@ -37,7 +37,7 @@ def rated_claims(board: pd.DataFrame) -> Iterator[ClaimText]:
             mean=mean,
         )
         low, high = first["mean_rank_low"], first["mean_rank_high"]
-        yield _settled(text, low, high) or (
+        yield _settled(text, low, high, first["drawn"]) or (
             False,
             say(
                 "{first}, but its rank may be {low} to {high}.",
@@ -48,13 +48,19 @@ def rated_claims(board: pd.DataFrame) -> Iterator[ClaimText]:
         )
 
 
-def _settled(text: str, low: Any, high: Any) -> ClaimText | None:
-    """Say that a rank has no interval, or that it is the first; else nothing."""
+def _settled(text: str, low: Any, high: Any, drawn: str) -> ClaimText | None:
+    """Say that a rank has no interval, or that it is the first; else nothing.
+
+    `drawn` are the clusters that its interval draws.
+    """
     if pd.isna(low) or pd.isna(high):
         return False, say("{first}, but its rank has no interval.", first=text)
     if low == high == 1:
         return True, say(
-            "{first}, and is shown to be ahead of every other method.", first=text
+            "{first}, and is shown to be ahead of every other method, for other "
+            "{units}.",
+            first=text,
+            units=drawn_units(drawn.split("+")),
         )
     return None
 
@@ -94,7 +100,7 @@ def leader_claims(
             **values,
         )
         low, high = first["rank_low"], first["rank_high"]
-        if settled := _settled(text, low, high):
+        if settled := _settled(text, low, high, first["drawn"]):
             yield settled
         else:
             ranks = {"low": f"{low:.0f}", "high": f"{high:.0f}"}

@@ -27,12 +27,12 @@ _COLUMNS = {
     "accuracy_comparisons": "question source statistic metric_a metric_b difference "
     "low high n p_value p_adjusted test reason",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
-    "n_comparisons",
+    "n_comparisons drawn",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories",
     "story_wins": "question method_a method_b wins_a ties wins_b n_stories",
     "ranking_leaderboard": "criterion method rating low high rank rank_low "
-    "rank_high log_worth n_rankings n_stories",
+    "rank_high log_worth n_rankings n_stories drawn",
     "clusters": f"question metric {ESTIMATE} level coefficient cluster "
     "not_worse_than_best",
     "williams": "question metric_a metric_b level r_a r_b r_ab n value p_value "
@@ -55,7 +55,7 @@ _COLUMNS = {
     "rating_leaderboard": "question method mean mean_low mean_high mean_rank "
     "mean_rank_low mean_rank_high standardised standardised_low standardised_high "
     "standardised_rank standardised_rank_low standardised_rank_high mixed mixed_low "
-    "mixed_high mixed_rank n_ratings reason",
+    "mixed_high mixed_rank n_ratings drawn reason",
     "composites": "composite over method value low high rank rank_low rank_high "
     "n_parts n_rounds sd_rounds reason",
     "side_effect": f"question {ESTIMATE} elo p_value",

@@ -329,7 +329,15 @@ def _add_standings(
             rows, criterion=name, parts=parts, **found.options.sampling
         )
         found.notes.extend(notes, name)
-        standing = ({"criterion": name, **vars(row)} for row in standings)
+        of_ranks = "+".join(parts)
+        standing = (
+            {
+                "criterion": name,
+                **vars(row),
+                "drawn": of_ranks if np.isfinite(row.rank_low) else "",
+            }
+            for row in standings
+        )
         found.extend(table, standing, parts)
 
 

@@ -84,6 +84,8 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         parts=parts,
         **drawn,
     )
+    for row in rows:
+        row["drawn"] = "+".join(parts) if np.isfinite(row["mean_rank_low"]) else ""
     found.extend("rating_leaderboard", rows, parts)
     found.notes.extend(notes, question.name)
     if question.is_method_level:

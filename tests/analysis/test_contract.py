@@ -43,7 +43,7 @@ COLUMNS = {
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
-    "n_comparisons",
+    "n_comparisons drawn",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories",
     "run": "key value",
@@ -480,7 +480,7 @@ def test_leaderboards_of_rankings_are_maximum_likelihood(run):
     found -= found.mean()
     assert " ".join(table) == (
         "criterion method rating low high rank rank_low rank_high log_worth n_rankings "
-        "n_stories"
+        "n_stories drawn"
     )
     assert len(table) == len(METHODS)
     for row in table.itertuples():

@@ -37,7 +37,12 @@ NOISE = {"metric": "noise", "value": 0.1, "low": -0.2, "high": 0.4}
 @pytest.mark.parametrize(
     ("low", "high", "is_shown", "said"),
     [
-        (1, 1, True, ", and is shown to be ahead of every other method."),
+        (
+            1,
+            1,
+            True,
+            ", and is shown to be ahead of every other method, for other stories.",
+        ),
         (pd.NA, pd.NA, False, ", but its rank has no interval."),
     ],
 )
@@ -53,6 +58,7 @@ def test_the_first_of_a_leaderboard(low, high, is_shown, said):
             "rank_low": pd.array([low, low], dtype="Int64"),
             "rank_high": pd.array([high, high], dtype="Int64"),
             "n_comparisons": 64,
+            "drawn": "stories",
         }
     )
     card = sentences if is_shown else limits
@@ -73,6 +79,7 @@ def board(low, high):
             "rank_low": low,
             "rank_high": high,
             "n_comparisons": 64,
+            "drawn": "stories+annotators",
         }
     )
 
@@ -242,6 +249,7 @@ def test_whose_mean_rating_is_highest(change, is_shown, said):
             "mean_rank": [2, 1],
             "mean_rank_low": [2, 1],
             "mean_rank_high": [2, 1],
+            "drawn": "stories",
         }
     ).assign(**change)
     told = both({"rating_leaderboard": table}, 0.95).sections["methods"]
@@ -300,7 +308,7 @@ def test_the_first_of_rankings():
     rows = rows.assign(n_stories=40)
     assert sentences({"ranking_leaderboard": rows})[0] == (
         "q: A stands first with a rating of 1100 [1000, 1200] from 64 rankings, and is "
-        "shown to be ahead of every other method."
+        "shown to be ahead of every other method, for other stories and annotators."
     )
 
 
