@@ -1,14 +1,16 @@
 """Agreement of each two annotators: who answers alike, and who stands apart."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from itertools import combinations
-from typing import Unpack
+from typing import Unpack, cast
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 
 from analysis.options import Sampling
+from analysis.reading.choices import OUTCOMES, annotator_votes
+from analysis.reading.rankings import implied_choices
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.reliability.ranking_agreement import STATISTIC, ranking_agreement
@@ -68,25 +70,26 @@ def annotator_pairs(
     >>> row["annotator_a"], row["annotator_b"], row["value"], row["n"]
     ('Ann', 'Bob', 1.0, 10)
     """
-    met = _met(data)
-    if len(met) > MOST_PAIRS:
-        met = {pair: n for pair, n in met.items() if n >= FEW_UNITS}
-    why = ""
-    if sampling["resamples"] and len(met) > MOST_DRAWN:
-        sampling["resamples"], why = 0, NOT_DRAWN
     own = _by_annotator(data)
-    rows = []
-    for (a, b), n in met.items():
-        names = data.names[a], data.names[b]
-        found = undefined(TOO_FEW, n=n)
-        if n >= FEW_UNITS:
-            two = _of_two(data, own[a], own[b])
-            (one,) = agreement(
-                two, (statistic,), parts=parts, question=question, **sampling
-            )
-            found = replace(one.estimate, reason=one.estimate.reason or why)
-        rows.append(_row(question, names, statistic, found))
-    return rows
+
+    def of_two(a: int, b: int, resamples: int) -> Estimate:
+        (one,) = agreement(
+            _of_two(data, own[a], own[b]),
+            (statistic,),
+            parts=parts,
+            question=question,
+            **sampling | {"resamples": resamples},
+        )
+        return one.estimate
+
+    shape = (data.n_annotators, data.n_units)
+    ones = np.ones(len(data.units), int)
+    answered = sparse.coo_array((ones, (data.annotators, data.units)), shape).tocsr()
+    found = _of_pairs(answered, of_two, sampling["resamples"])
+    return [
+        _row(question, (data.names[a], data.names[b]), statistic, estimate)
+        for (a, b), estimate in found.items()
+    ]
 
 
 def ranking_pairs(
@@ -101,33 +104,66 @@ def ranking_pairs(
     question
         The criterion.
     resamples, confidence, seed
-        As of `ranking_agreement`, which draws stories.
+        Number of resamples of whole stories, coverage, seed.
 
     Returns
     -------
     list of Row
         As of `annotator_pairs`; units are pairs of outputs that both ranked.
     """
-    rows = []
-    by_annotator = {str(name): own for name, own in rankings.groupby("annotator")}
-    for names in combinations(sorted(by_annotator), 2):
-        two = pd.concat([by_annotator[name] for name in names])
-        one = ranking_agreement(two, question=question, **sampling)
-        n = int(str(one["n_units"]))
-        found = undefined(TOO_FEW, n=n)
+    own = [rows for _name, rows in rankings.groupby("annotator", sort=True)]
+    names = [str(rows["annotator"].iloc[0]) for rows in own]
+
+    def of_two(a: int, b: int, resamples: int) -> Estimate:
+        one = ranking_agreement(
+            pd.concat([own[a], own[b]]),
+            question=question,
+            **sampling | {"resamples": resamples},
+        )
+        value, low, high = (float(str(one[key])) for key in ("value", "low", "high"))
+        n, reason = int(str(one["n_units"])), cast("str", one["reason"])
+        return Estimate(value, low, high, n, reason=reason)
+
+    _pairs, votes = annotator_votes(implied_choices(rankings))
+    kept = votes.tocoo()
+    who, columns = kept.coords
+    shape = (votes.shape[0], votes.shape[1] // len(OUTCOMES))
+    answered = sparse.coo_array((kept.data, (who, columns // len(OUTCOMES))), shape)
+    found = _of_pairs(answered.tocsr(), of_two, sampling["resamples"])
+    return [
+        _row(question, (names[a], names[b]), STATISTIC, estimate)
+        for (a, b), estimate in found.items()
+    ]
+
+
+def _of_pairs(
+    answered: sparse.csr_array,
+    of_two: Callable[[int, int, int], Estimate],
+    resamples: int,
+) -> dict[tuple[int, int], Estimate]:
+    """Estimate the agreement of each two who answered a unit in common.
+
+    `answered` (A, U) has who answered what, and `of_two` takes two of them and a number
+    of resamples.
+    """
+    met = _met(answered)
+    if len(met) > MOST_PAIRS:
+        met = {pair: n for pair, n in met.items() if n >= FEW_UNITS}
+    why = ""
+    if resamples and len(met) > MOST_DRAWN:
+        resamples, why = 0, NOT_DRAWN
+    found = {}
+    for (a, b), n in met.items():
+        estimate = undefined(TOO_FEW, n=n)
         if n >= FEW_UNITS:
-            value, low, high = (float(str(one[k])) for k in ("value", "low", "high"))
-            found = Estimate(value, low, high, n, reason=str(one["reason"]))
-        if n:
-            rows.append(_row(question, names, STATISTIC, found))
-    return rows
+            estimate = of_two(a, b, resamples)
+            estimate = replace(estimate, reason=estimate.reason or why)
+        found[a, b] = estimate
+    return found
 
 
-def _met(data: Reliability) -> dict[tuple[int, int], int]:
+def _met(answered: sparse.csr_array) -> dict[tuple[int, int], int]:
     """Return how many units each two annotators answered both, where there are any."""
-    shape = (data.n_annotators, data.n_units)
-    ones = np.ones(len(data.units), int)
-    answered = sparse.coo_array((ones, (data.annotators, data.units)), shape).tocsr()
     common = sparse.coo_array(sparse.triu(answered @ answered.T, 1))
     first, second = (each.tolist() for each in common.coords)
     found = zip(zip(first, second, strict=True), common.data.tolist(), strict=True)

@@ -86,6 +86,16 @@ def test_rankings_have_the_tau_of_the_two():
     assert {row["reason"] for row in few} == {module.TOO_FEW}
 
 
+def test_rankings_of_many_pairs_have_no_intervals(monkeypatch):
+    options = SAMPLING | {"resamples": 50}
+    drawn = ranking_pairs(ranked(2.0), question="q", **options)
+    assert all(row["low"] <= row["high"] for row in drawn)
+    monkeypatch.setattr(module, "MOST_DRAWN", 5)
+    found = ranking_pairs(ranked(2.0), question="q", **options)
+    assert {row["reason"] for row in found} == {module.NOT_DRAWN}
+    assert [row["value"] for row in found] == [row["value"] for row in drawn]
+
+
 def test_of_too_few_common_units_there_is_a_reason_and_no_value():
     rows = rated(missing=0)
     gone = (rows["annotator"] == "p3") & ~rows["story"].isin(["s0", "s1"])
