@@ -1,7 +1,8 @@
 """Texts that know their template and values, so that they can be said in any language.
 
 They are English text wherever they go; `analysis.report.language.retold` says them in
-the language of a report, whose catalogue has the templates.
+the language of a report, whose catalogue has the templates. What is made of one by
+``+``, ``join``, an f-string or a method of texts is plain text again: `chained` joins.
 """
 
 from collections.abc import Mapping, Sequence

@@ -48,11 +48,13 @@ from analysis.result_tables.contract import (
     Analysis,
     TableCollector,
     add_agreement,
-    add_leaderboard,
     add_levels,
     add_means,
     add_pairs,
     add_pairs_alone,
+)
+from analysis.result_tables.leaderboards import (
+    add_leaderboard,
     add_ranking_leaderboard,
 )
 from analysis.result_tables.supplementary import (

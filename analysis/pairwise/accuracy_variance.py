@@ -105,7 +105,7 @@ def accuracy_variances(
         none = np.zeros((K + 1, 0, 0))
         return AccuracyVariances(np.full(K + 1, NAN), none, none[0], 0, parts, epsilons)
     if statistic == "acc_eq":
-        folds = repeated_folds(pairs.question, pairs.story)
+        folds = repeated_folds(pairs.story)
         told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
         right, epsilons = (np.array(each, float) for each in zip(*told, strict=True))
     else:

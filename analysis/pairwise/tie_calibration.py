@@ -42,13 +42,13 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
     return np.asarray(fold[index])
 
 
-def repeated_folds(question: str, story: Counts) -> Counts:
-    """Cut a question's stories into folds again and again, as `story_folds` does.
+def repeated_folds(story: Counts) -> Counts:
+    """Cut stories into folds again and again, as `story_folds` does.
 
     Returns
     -------
     array of shape (REPEATS, P)
-        The same whatever the seed of an analysis: nobody chooses a verdict with it.
+        The same whatever the seed of an analysis and the name of the question.
 
     Notes
     -----
@@ -56,7 +56,7 @@ def repeated_folds(question: str, story: Counts) -> Counts:
     time divides nothing at random, but is too low where two thresholds are nearly as
     good: each story then decides against itself.
     """
-    rng = stream(0, "folds", question)
+    rng = stream(0, "folds")
     return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
 
 

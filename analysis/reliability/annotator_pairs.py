@@ -23,8 +23,9 @@ TOO_FEW = sentence("fewer than {n} units that both answered", n=FEW_UNITS)
 # Of more pairs intervals would take longer than all else,
 MOST_DRAWN = 500
 NOT_DRAWN = sentence("no interval: of more than {n} pairs none is drawn", n=MOST_DRAWN)
-# and of still more only those with a value have a row.
-MOST_PAIRS = 2000
+# and of still more, the pairs of 100 people, there is no table.
+MOST_PAIRS = 5000
+Rows = tuple[list[TableRow], list[str]]
 
 
 def annotator_pairs(
@@ -34,7 +35,7 @@ def annotator_pairs(
     question: str,
     parts: tuple[str, ...] = ("units",),
     **sampling: Unpack[Sampling],
-) -> list[TableRow]:
+) -> Rows:
     """Return the agreement of each two annotators who answered a unit in common.
 
     Parameters
@@ -56,8 +57,11 @@ def annotator_pairs(
         Rows of ``annotator_pairs``, names in alphabetical order: the statistic of all
         annotators, over the answers of two to the `n` units that both answered. Below
         `FEW_UNITS` of these there is no value, of more than `MOST_DRAWN` pairs there
-        is no interval, and of more than `MOST_PAIRS` only those with a value have a
-        row. None of ratings that are means over raters.
+        is no interval, of more than `MOST_PAIRS` those without a value have no row, and
+        of more than that with one there are none. None of ratings that are means over
+        raters.
+    list of str
+        Remarks: that there are too many pairs.
 
     Examples
     --------
@@ -65,7 +69,7 @@ def annotator_pairs(
     >>> stories = [f"s{i}" for i in range(10)] * 2
     >>> rows = pd.DataFrame({"story": stories, "method": "m", "rating": [1, 2] * 10,
     ...     "annotator": ["Ann"] * 10 + ["Bob"] * 10})
-    >>> (row,) = annotator_pairs(rating_reliability(rows), "alpha_ordinal",
+    >>> (row,), _notes = annotator_pairs(rating_reliability(rows), "alpha_ordinal",
     ...     question="q", resamples=0, confidence=0.95, seed=0)
     >>> row["annotator_a"], row["annotator_b"], row["value"], row["n"]
     ('Ann', 'Bob', 1.0, 10)
@@ -85,16 +89,16 @@ def annotator_pairs(
     shape = (data.n_annotators, data.n_units)
     ones = np.ones(len(data.units), int)
     answered = sparse.coo_array((ones, (data.annotators, data.units)), shape).tocsr()
-    found = _of_pairs(answered, of_two, sampling["resamples"])
+    found, notes = _of_pairs(answered, of_two, sampling["resamples"])
     return [
         _row(question, (data.names[a], data.names[b]), statistic, estimate)
         for (a, b), estimate in found.items()
-    ]
+    ], notes
 
 
 def ranking_pairs(
     rankings: pd.DataFrame, *, question: str, **sampling: Unpack[Sampling]
-) -> list[TableRow]:
+) -> Rows:
     """Return how alike each two annotators rank, as `ranking_agreement` of them alone.
 
     Parameters
@@ -108,7 +112,7 @@ def ranking_pairs(
 
     Returns
     -------
-    list of Row
+    list of Row, list of str
         As of `annotator_pairs`; units are pairs of outputs that both ranked.
     """
     own = [rows for _name, rows in rankings.groupby("annotator", sort=True)]
@@ -129,19 +133,19 @@ def ranking_pairs(
     who, columns = kept.coords
     shape = (votes.shape[0], votes.shape[1] // len(OUTCOMES))
     answered = sparse.coo_array((kept.data, (who, columns // len(OUTCOMES))), shape)
-    found = _of_pairs(answered.tocsr(), of_two, sampling["resamples"])
+    found, notes = _of_pairs(answered.tocsr(), of_two, sampling["resamples"])
     return [
         _row(question, (names[a], names[b]), STATISTIC, estimate)
         for (a, b), estimate in found.items()
-    ]
+    ], notes
 
 
 def _of_pairs(
     answered: sparse.csr_array,
     of_two: Callable[[int, int, int], Estimate],
     resamples: int,
-) -> dict[tuple[int, int], Estimate]:
-    """Estimate the agreement of each two who answered a unit in common.
+) -> tuple[dict[tuple[int, int], Estimate], list[str]]:
+    """Estimate the agreement of each two who answered a unit in common, with remarks.
 
     `answered` (A, U) has who answered what, and `of_two` takes two of them and a number
     of resamples.
@@ -149,6 +153,16 @@ def _of_pairs(
     met = _met(answered)
     if len(met) > MOST_PAIRS:
         met = {pair: n for pair, n in met.items() if n >= FEW_UNITS}
+    if len(met) > MOST_PAIRS:
+        return {}, [
+            sentence(
+                "annotators are not held against each other one by one, since {n} "
+                "pairs of them answered enough in common, and at most {most} are "
+                "compared.",
+                n=len(met),
+                most=MOST_PAIRS,
+            )
+        ]
     why = ""
     if resamples and len(met) > MOST_DRAWN:
         resamples, why = 0, NOT_DRAWN
@@ -159,7 +173,7 @@ def _of_pairs(
             estimate = of_two(a, b, resamples)
             estimate = replace(estimate, reason=estimate.reason or why)
         found[a, b] = estimate
-    return found
+    return found, []
 
 
 def _met(answered: sparse.csr_array) -> dict[tuple[int, int], int]:

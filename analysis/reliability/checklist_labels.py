@@ -7,7 +7,7 @@ from analysis.inference.resampling import cluster_counts, estimate, stream
 from analysis.inference.scaling import divided
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Estimate, TableRow, undefined
-from analysis.sentences import sentence
+from analysis.sentences import chained, sentence
 
 ALL = "all labels"
 TEXT, VIDEO = "|text", "|video"
@@ -134,7 +134,7 @@ def _row(
     n, text, video, both = total
     recall = _share(both, text, resampled[:, [3, 1]], confidence, "text")
     precision = _share(both, video, resampled[:, [3, 2]], confidence, "video")
-    reasons = dict.fromkeys(filter(None, (recall.reason, precision.reason)))
+    reasons = [*dict.fromkeys(filter(None, (recall.reason, precision.reason)))]
     return {
         "label": label,
         "method": method,
@@ -144,7 +144,7 @@ def _row(
         "in_both": both / n,
         **recall.bounds("recall"),
         **precision.bounds("precision"),
-        "reason": "; ".join(reasons),
+        "reason": chained("{first}; {second}", reasons) if reasons else "",
     }
 
 

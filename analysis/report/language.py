@@ -55,6 +55,8 @@ NOUNS = {
 }
 # Two letters that stand side by side: both Chinese, or one of them.
 CHINESE = re.compile("[\u4e00-\u9fff]{2}")
+# Words of an English sentence, which may name what is called in Chinese.
+WORDS = re.compile("[A-Za-z]+ [A-Za-z]+")
 MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
 Texts = TypeVar("Texts")
 
@@ -150,7 +152,10 @@ def _of_sentence(text: object) -> str:
 def remark(text: str) -> str:
     """Say a remark in the current language; one that is not known is marked English."""
     told = retold(text)
-    return told if current() == ENGLISH or CHINESE.search(told) else english(told)
+    if current() == ENGLISH or told != text:
+        return told
+    is_chinese = CHINESE.search(told) and not WORDS.search(told)
+    return told if is_chinese else english(told)
 
 
 def texts(table: Texts) -> Texts:

@@ -165,8 +165,8 @@ def _caption(*, empty: bool, cut: bool, many: bool) -> str:
         say(
             "Agreement of each two annotators over what both answered: 0 is chance, "
             "1 is perfect, red is below chance. People who answer alike stand side by "
-            "side: a blue block shares a view, and a pale row answers differently from "
-            "all others."
+            "side: a blue block shares a view, and a pale row agrees with others "
+            "no more than chance would."
         )
     ]
     if empty:

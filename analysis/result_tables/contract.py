@@ -1,8 +1,7 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -14,12 +13,8 @@ from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
-from analysis.rankings import leaderboard as boards
-from analysis.rankings.elo import RankedRating
 from analysis.rankings.method_means import mean_ratings
-from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
-from analysis.reading.choices import win_rates
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.annotator_pairs import annotator_pairs
@@ -292,55 +287,6 @@ def _add_accuracies(
         )
 
 
-def add_leaderboard(
-    choices: pd.DataFrame,
-    found: TableCollector,
-    parts: tuple[str, ...],
-    *,
-    ties: str,
-    by_majority: bool,
-    side: bool = False,
-) -> None:
-    """Add ratings of the methods and win rates of their pairs."""
-    board = partial(boards.leaderboard, ties=ties, by_majority=by_majority, side=side)
-    _add_standings("leaderboard", choices, board, found, parts)
-    for record in win_rates(choices).to_dict("records"):
-        found.add("win_rates", {str(k): v for k, v in record.items()})
-
-
-def add_ranking_leaderboard(
-    rankings: pd.DataFrame, found: TableCollector, parts: tuple[str, ...]
-) -> None:
-    """Add ratings of the methods by orders of several outputs."""
-    table = "ranking_leaderboard"
-    _add_standings(table, rankings, ranking_leaderboard, found, parts)
-
-
-def _add_standings(
-    table: str,
-    answers: pd.DataFrame,
-    board: Callable[..., tuple[Iterable[RankedRating], list[str]]],
-    found: TableCollector,
-    parts: tuple[str, ...],
-) -> None:
-    for criterion, rows in answers.groupby("criterion", sort=True):
-        name = str(criterion)
-        standings, notes = board(
-            rows, criterion=name, parts=parts, **found.options.sampling
-        )
-        found.notes.extend(notes, name)
-        of_ranks = "+".join(parts)
-        standing = (
-            {
-                "criterion": name,
-                **vars(row),
-                "drawn": of_ranks if np.isfinite(row.rank_low) else "",
-            }
-            for row in standings
-        )
-        found.extend(table, standing, parts)
-
-
 def add_agreement(
     questions: list[tuple[str, Reliability, tuple[str, ...]]],
     found: TableCollector,
@@ -382,9 +328,10 @@ def _add_annotator_pairs(
     options = found.options
     parts = supported_parts(options.resample, "units", UNIT_PARTS)
     statistic = next(name for name in LEADING if name in statistics)
-    rows = annotator_pairs(
+    rows, notes = annotator_pairs(
         data, statistic, question=question, parts=parts, **options.sampling
     )
+    found.notes.extend(notes, question)
     found.extend("annotator_pairs", rows, parts)
 
 

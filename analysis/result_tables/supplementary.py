@@ -42,7 +42,6 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
-from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.rankings.story_wins import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
@@ -61,6 +60,7 @@ from analysis.reliability.internal_consistency import (
 from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
+from analysis.result_tables.leaderboards import add_rating_leaderboard
 from analysis.results import NAN, TableRow
 from analysis.sentences import sentence
 from analysis.strata.differences import difference_rows, score_difference_rows
@@ -75,19 +75,7 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
     """Add what only ratings of stories have: variance, leaderboards, accuracies."""
     assert question.by_annotator is not None
     assert question.grid is not None
-    options, drawn = found.options, found.options.sampling
-    parts = supported_parts(options.resample, "stories", ("stories", "annotators"))
-    rows, notes = rating_leaderboard(
-        question.answers,
-        question.by_annotator,
-        question=question.name,
-        parts=parts,
-        **drawn,
-    )
-    for row in rows:
-        row["drawn"] = "+".join(parts) if np.isfinite(row["mean_rank_low"]) else ""
-    found.extend("rating_leaderboard", rows, parts)
-    found.notes.extend(notes, question.name)
+    add_rating_leaderboard(question, found)
     if question.is_method_level:
         return
     wins = story_wins(question.by_annotator, question=question.name)
@@ -96,7 +84,9 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         ("variance", variance_components),
         ("reliability", expected_reliability),
     ):
-        rows = analyse(question.by_annotator, question=question.name, **drawn)
+        rows = analyse(
+            question.by_annotator, question=question.name, **found.options.sampling
+        )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
         _add_of_grid(question.grid, table, found)
@@ -157,8 +147,10 @@ def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
     for criterion, rows in people.rankings.groupby("criterion", sort=True):
         row = ranking_agreement(rows, question=str(criterion), **found.options.sampling)
         found.add("agreement", row)
-        pairs = ranking_pairs(rows, question=str(criterion), **found.options.sampling)
+        name = str(criterion)
+        pairs, notes = ranking_pairs(rows, question=name, **found.options.sampling)
         found.extend("annotator_pairs", pairs)
+        found.notes.extend(notes, name)
     if people.ratings is None and people.choices is None:
         for table in ("agreement", "annotator_pairs"):
             found.resample(table, ("stories",))

@@ -1,8 +1,6 @@
 """Build a report from the database: the same functions as on files."""
 
-import json
 import logging
-import os
 import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
@@ -344,59 +342,3 @@ def _sign(report_id: int, **also: str) -> bool:
     """Sign that somebody is at work, and on what."""
     now = timezone.now()
     return bool(Report.objects.filter(pk=report_id).update(heartbeat_at=now, **also))
-
-
-def write_export(study: Study, out: Path) -> list[Path]:
-    """Write the study's tables and its description into a folder.
-
-    Each file is written beside its place first and then moved, so that none is half
-    there.
-    """
-    out.mkdir(parents=True, exist_ok=True)
-    names = [*answer_tables(study), "scores"]
-    found = {f"{name}.csv": downloads.csv_lines(study, name) for name in names}
-    description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
-    found["study.json"] = iter([description])
-    for name, lines in found.items():
-        partial = out / f"{name}.part"
-        with partial.open("w", encoding="utf-8", newline="") as stream:
-            stream.writelines(lines)
-        os.replace(partial, out / name)
-    return [out / name for name in found]
-
-
-def describe(study: Study) -> dict[str, Any]:
-    """Return what a reader of the tables must know about the study."""
-    from analysis.version import VERSION
-
-    return {
-        "plumbline": VERSION,
-        "study": study.slug,
-        "title": study.title,
-        "benchmark": study.benchmark.slug,
-        "outputs_at_once": study.outputs_at_once,
-        "template": study.template,
-        "redundancy": study.redundancy,
-        "rounds": study.rounds,
-        "session_size": study.session_size,
-        "seed": study.seed,
-        "consent_version": study.consent_version,
-        "simulated_annotators": list(
-            study.annotators.filter(is_simulated=True).values_list("name", flat=True)
-        ),
-        "questions": [
-            {
-                "key": q.key,
-                "kind": q.kind,
-                "title": q.titles,
-                "text": q.texts,
-                "help": q.help_texts,
-                "anchors": q.anchors,
-                "scale": [q.scale_min, q.scale_max],
-                "allow_tie": q.allow_tie,
-                "stories": q.stories,
-                "metric": q.metric,
-            }
-            for q in study.questions.all()
-        ],
-    }

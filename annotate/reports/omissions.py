@@ -114,8 +114,10 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
         for method in pair
         if method is not None
     }
-    present, names = _present(study, moment)
-    absent, reasons = _absent(study, moment)
+    present, absent, reasons = _present(study, moment), *_absent(study, moment)
+    valued = _with_scores(study, moment)
+    versions = Counter(metric for metric, *_version in valued)
+    every = Counter(metric for metric, *_version in valued | absent.keys())
     # pandas, which this loads, is no web worker's business.
     from analysis.printing import counted
 
@@ -133,22 +135,26 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
             why.append(sentence("never computed, or failed ({n})", n=unknown))
         yield sentence(
             "Metric {metric}: {outputs} of {total} left out, without a value: {why}.",
-            metric=versioned_name(key, names),
+            metric=versioned_name(key, versions if key in valued else every),
             outputs=counted(len(lacking), "output"),
             total=len(expected),
             why=chained("{first}; {second}", why),
         )
 
 
-def _present(
-    study: Study, moment: Moment
-) -> tuple[dict[MetricKey, set[tuple[int, str]]], Counter[str]]:
-    """Return which outputs have a value of each metric, and in how many versions."""
+def _with_scores(study: Study, moment: Moment) -> set[MetricKey]:
+    """Return the metrics that a report names: with scores of outputs or methods."""
+    rows = scores_of(study, moment).filter(run__finished_at__lte=moment.at)
+    return set(rows.order_by().values_list(*METRIC).distinct())
+
+
+def _present(study: Study, moment: Moment) -> dict[MetricKey, set[tuple[int, str]]]:
+    """Return which outputs have a value of each metric."""
     found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
     rows = _ended(scores_of(study, moment), moment)
     for story, method, *key in _cells(rows):
         found[key[0], key[1], key[2]].add((story, method))
-    return found, Counter(metric for metric, _version, _backend in found)
+    return found
 
 
 def _absent(

@@ -20,6 +20,8 @@ from annotate.reports.story_ranks import RankedValue, ranked
 from annotate.reports.study_scores import judged_units
 from evalcore.models import Output, Story
 
+# Means of equal sums may differ in the last bit.
+DECIMALS = 9
 # What answers to one question are worth for one output, each with how often that was
 # said, by annotator.
 Worths = dict[int, list[tuple[float, int]]]
@@ -57,15 +59,18 @@ def asked_of(study: Study, story: Story) -> list[Question]:
 def people_means(study: Study, output: Output) -> list[PeopleMean]:
     """Return the mean of people for every question, and its rank in the story.
 
-    Ratings are averaged within each annotator first, over shots and rounds. Of a
-    comparison it is the share of the other outputs that this one was put above.
+    Ratings are averaged within each annotator first, over shots and rounds. Of
+    comparisons it is the share that this output won, a tie being half of one.
     """
     worths = _worths(study, output.story)
     method = output.method.name
     shown = []
     for question in asked_of(study, output.story):
         kind, of_methods = kind_of(question), worths[question.pk]
-        means = {name: _mean(kind, given) for name, given in of_methods.items()}
+        means = {
+            name: round(_mean(kind, given), DECIMALS)
+            for name, given in of_methods.items()
+        }
         own = of_methods.get(method, {})
         answers = sum(times for rows in own.values() for _worth, times in rows)
         shown.append(PeopleMean(question, ranked(means, method), len(own), answers))

@@ -5,7 +5,7 @@ Scores are read, named and averaged over shots as reports of the study do it
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from math import fsum
 
@@ -45,18 +45,33 @@ class ShownScore:
     reason: str
 
 
-def output_scores(study: Study, output: Output) -> list[ShownScore]:
+def output_scores(
+    study: Study, output: Output, methods: Collection[str]
+) -> list[ShownScore]:
     """Return what every metric says of an output, the declared ones first.
 
-    Metrics without a value of it are those that have one of the story's other outputs.
+    It is ranked among `methods`, those of the story. Metrics without a value of it are
+    those that have one of another of these, or a reason.
     """
-    known = _known(study)
+    known, reasons = _known(study), _reasons(output)
     versions = Counter(metric for metric, *_told in known)
-    reasons = _reasons(output)
+    every = Counter(metric for metric, *_told in known.keys() | reasons.keys())
+    rows: dict[MetricKey, list[AnswerRow]] = {key: [] for key in reasons}
+    rows |= {
+        key: own
+        for key, own in _rows(study, output, methods).items()
+        if bool(own[0]["story"]) == known[key]
+    }
     shown = [
-        _shown(study, output, key, rows, versioned_name(key, versions), reasons)
-        for key, rows in _rows(study, output).items()
-        if bool(rows[0]["story"]) == known[key]
+        _shown(
+            study,
+            output,
+            key,
+            own,
+            versioned_name(key, versions if key in known else every),
+            reasons,
+        )
+        for key, own in rows.items()
     ]
     return sorted(shown, key=lambda one: (not one.measures, one.name))
 
@@ -72,11 +87,14 @@ def _known(study: Study) -> dict[MetricKey, bool]:
     return found
 
 
-def _rows(study: Study, output: Output) -> dict[MetricKey, list[AnswerRow]]:
+def _rows(
+    study: Study, output: Output, methods: Collection[str]
+) -> dict[MetricKey, list[AnswerRow]]:
     """Return the rows of each metric: of the story, or else of whole methods."""
     found: dict[MetricKey, list[AnswerRow]] = defaultdict(list)
     for row in score_rows(study, story=output.story):
-        found[row["metric"], row["metric_version"], row["backend"]].append(row)
+        if row["method"] in methods:
+            found[row["metric"], row["metric_version"], row["backend"]].append(row)
     return {
         key: [row for row in rows if row["story"]] or rows
         for key, rows in found.items()
@@ -91,12 +109,13 @@ def _shown(
     name: str,
     reasons: dict[MetricKey, str],
 ) -> ShownScore:
-    higher, method = rows[0]["higher_is_better"], output.method.name
+    higher = all(row["higher_is_better"] for row in rows)
+    method = output.method.name
     return ShownScore(
         name,
         _title(key[0]),
         higher,
-        not rows[0]["story"],
+        bool(rows) and not rows[0]["story"],
         [one.full_title for one in study.asked if one.metric in (key[0], name)],
         ranked(_means(rows), method, higher_is_better=higher),
         reasons.get(key, ""),

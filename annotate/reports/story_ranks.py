@@ -3,9 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# Means of equal sums may differ in the last bit.
-DECIMALS = 9
-
 
 @dataclass(frozen=True)
 class RankedValue:
@@ -47,10 +44,9 @@ def ranked(
     """Return where a method stands by values of all; None if it has none."""
     if method not in values:
         return None
-    rounded = {name: round(value, DECIMALS) for name, value in values.items()}
-    own, turn = rounded[method], 1 if higher_is_better else -1
-    above = sum(turn * value > turn * own for value in rounded.values())
-    equal = sum(value == own for value in rounded.values())
+    own, turn = values[method], 1 if higher_is_better else -1
+    above = sum(turn * value > turn * own for value in values.values())
+    equal = sum(value == own for value in values.values())
     return RankedValue(
         values[method],
         above + 1,

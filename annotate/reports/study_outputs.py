@@ -82,7 +82,7 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
         "".join(methods[max(at - 1, 0) : at]),
         "".join(methods[at + 1 : at + 2]),
         _folded(people_means(study, output)),
-        _folded(output_scores(study, output)),
+        _folded(output_scores(study, output, methods)),
         [question for question in asked if not kind_of(question).of_shots],
         box_names(output),
         _folded(told),

@@ -422,6 +422,16 @@ def test_rank_counts_votes_or_majorities(ties, majority):
     assert (rates[majorities].sum(axis=1) == rates["n_stories"]).all()
 
 
+@pytest.mark.parametrize(
+    ("people", "drawn"), [(2, "stories+annotators"), (1, "stories")]
+)
+def test_a_leaderboard_speaks_of_others_than_the_only_annotator(people, drawn):
+    _, choices, _ = study(n_stories=20)
+    kept = choices["annotator"].isin(sorted(choices["annotator"].unique())[:people])
+    found = leaderboard(choices=choices[kept], options=AlignOptions(resamples=99))
+    assert set(found.tables["leaderboard"]["drawn"]) == {drawn}
+
+
 def test_both_bad_is_told_apart():
     _, choices, scores = study()
     choices.loc[:4, "choice"] = "both_bad"

@@ -31,7 +31,7 @@ def rated(n_people=4, n_stories=15, missing=0.2, seed=0):
 def pairs(rows, statistic="alpha_ordinal", **options):
     data = (choice_reliability if "choice" in rows else rating_reliability)(rows)
     options = SAMPLING | options
-    found = annotator_pairs(data, statistic, question="q", **options)
+    found, _notes = annotator_pairs(data, statistic, question="q", **options)
     return {(row["annotator_a"], row["annotator_b"]): row for row in found}
 
 
@@ -70,7 +70,7 @@ def test_choices_are_nominal():
 
 def test_rankings_have_the_tau_of_the_two():
     rankings = ranked(2.0)
-    found = ranking_pairs(rankings, question="q", **SAMPLING)
+    found, _notes = ranking_pairs(rankings, question="q", **SAMPLING)
     table = rankings.pivot_table(
         index=["story", "method"], columns="annotator", values="rank"
     )
@@ -82,16 +82,16 @@ def test_rankings_have_the_tau_of_the_two():
         ]
         assert row["value"] == pytest.approx(np.mean(taus))
         assert (row["n"], row["statistic"]) == (72, "kendall_between_annotators")
-    few = ranking_pairs(ranked(2.0, n_stories=1), question="q", **SAMPLING)
+    few, _notes = ranking_pairs(ranked(2.0, n_stories=1), question="q", **SAMPLING)
     assert {row["reason"] for row in few} == {module.TOO_FEW}
 
 
 def test_rankings_of_many_pairs_have_no_intervals(monkeypatch):
     options = SAMPLING | {"resamples": 50}
-    drawn = ranking_pairs(ranked(2.0), question="q", **options)
+    drawn, _notes = ranking_pairs(ranked(2.0), question="q", **options)
     assert all(row["low"] <= row["high"] for row in drawn)
     monkeypatch.setattr(module, "MOST_DRAWN", 5)
-    found = ranking_pairs(ranked(2.0), question="q", **options)
+    found, _notes = ranking_pairs(ranked(2.0), question="q", **options)
     assert {row["reason"] for row in found} == {module.NOT_DRAWN}
     assert [row["value"] for row in found] == [row["value"] for row in drawn]
 
@@ -134,6 +134,11 @@ def test_of_many_pairs_intervals_and_rows_without_a_value_are_left_out(monkeypat
     found = pairs(few, resamples=50)
     assert len(found) == 3
     assert found["p0", "p1"]["reason"] == ""
+    monkeypatch.setattr(module, "MOST_PAIRS", 2)
+    data = rating_reliability(few)
+    found, (note,) = annotator_pairs(data, "alpha_ordinal", question="q", **SAMPLING)
+    assert found == []
+    assert "since 3 pairs of them answered enough in common, and at most 2" in note
 
 
 def test_means_over_raters_have_no_pairs():

@@ -99,6 +99,7 @@ def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
     with language.language("zh-Hans"):
         marked = listed([remark("a < b"), "<i>"], " ")
         assert remark("没有单元") == "没有单元"
+        assert 'lang="en"' in remark("No score of 狐狸 was kept.")
     assert marked == '<span lang="en">a &lt; b</span>&lt;i&gt;'
 
 

@@ -15,7 +15,7 @@ from analysis.reading.scores import score_table
 from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
-from annotate.reports import study_tables
+from annotate.reports import output_answers, study_tables
 from annotate.reports.story_ranks import ranked
 from evalcore.models import (
     Method,
@@ -326,6 +326,40 @@ def test_what_a_checklist_says_of_every_shot():
     assert len(regions) == len(set(regions))
 
 
+def test_ranks_are_among_the_methods_that_the_study_judges_in_the_story():
+    study = make_study()
+    units = study.units.filter(story__key="01", output_a__method__name="Cedar")
+    study.slots.filter(unit__in=units).delete()
+    units.delete()
+    score(study, "fid", [3, 2, 10], story=None, higher_is_better=False)
+    fid = scores(page(study))["fid"]
+    assert fid.is_of_method
+    assert (fid.ranked.rank, fid.ranked.n, fid.ranked.span) == ("2", 2, "2 – 3")
+
+
+def test_scores_are_compared_as_given(study):
+    score(study, "tiny", [3e-12, 1e-12, 2e-12])
+    assert scores(page(study))["tiny"].ranked.rank == "1"
+    assert scores(page(study, method="Birch"))["tiny"].ranked.rank == "3"
+
+
+def test_the_reason_of_a_metric_without_any_value_of_the_story_is_told(study):
+    run = score(study, "faces", [1, 2, 3], story="02")
+    for method in Method.objects.all():
+        MetricAbsence.objects.create(
+            run=run,
+            benchmark=study.benchmark,
+            method=method,
+            story=Story.objects.get(key="01"),
+            metric="faces",
+            reason="no face was found",
+        )
+    answer = page(study)
+    faces = scores(answer)["faces"]
+    assert (faces.ranked, faces.reason) == (None, "no face was found")
+    assert "no face was found" in text(answer)
+
+
 def test_scores_are_those_of_reports(study):
     for shot in (1, 2, 3):
         score(study, "sharpness", (0.1 * shot, 0.5, 0.2), shot=shot)
@@ -537,9 +571,25 @@ def test_it_costs_as_many_queries_however_much_there_is(
         assert page(large, client=client).status_code == 200
 
 
-def test_equal_means_share_their_ranks():
-    """0.1 + 0.2 and 0.3 differ in the last bit only."""
-    values = {"a": 0.1 + 0.2, "b": 0.3, "c": 1.0, "d": -1.0}
+def test_equal_means_of_people_share_their_ranks(study, monkeypatch):
+    """Of two people and of four 19/12, of which the last bits differ."""
+    by_two, by_four = (17 / 6, 1 / 3), (1, 7 / 2, 1 / 3, 3 / 2)
+    worths = {
+        name: {person: [(worth, 1)] for person, worth in enumerate(given)}
+        for name, given in (("Alder", by_two), ("Birch", by_four))
+    }
+    monkeypatch.setattr(
+        output_answers,
+        "_worths",
+        lambda study, _story: {one.pk: worths for one in study.asked},
+    )
+    for method in worths:
+        mean = page(study, method=method).context["shown"].means.first[0]
+        assert mean.ranked.rank == "1–2"
+
+
+def test_equal_values_share_their_ranks():
+    values = {"a": 0.3, "b": 0.3, "c": 1.0, "d": -1.0}
     assert [ranked(values, name).rank for name in "abcd"] == ["2–3", "2–3", "1", "4"]
     assert ranked(values, "d", higher_is_better=False).rank == "1"
     assert ranked(values, "e") is None

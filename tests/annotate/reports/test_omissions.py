@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotate.models import Report
 from annotate.reports import building, omissions
-from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore
+from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output
 from evalcore.scoring import metric_runs, score_rows
 from tests.factories import make_study
 from tests.people import alice, answer_everything
@@ -98,6 +98,24 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     assert "Metric shots_present" not in page
 
 
+def test_a_version_without_any_score_is_told_from_the_one_that_has_all(study):
+    run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
+    for output in Output.objects.all():
+        MetricAbsence.objects.create(
+            run=run,
+            benchmark=study.benchmark,
+            method=output.method,
+            story=output.story,
+            metric="sharpness",
+            metric_version="next",
+            reason="nothing was seen",
+        )
+    page = page_of(build(study))
+    told = "6 outputs of 6 left out, without a value: nothing was seen (6)."
+    assert f"Metric sharpness (next): {told}" in page
+    assert "Metric sharpness:" not in page
+
+
 @pytest.mark.twice
 def test_the_page_says_beforehand_what_a_report_would_lack(study):
     client = alice(study)
@@ -128,7 +146,7 @@ def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
 
 def test_the_command_says_it_too(study, tmp_path, capsys):
     half_done(study, "shots_present", "sharpness")
-    call_command("report", study.slug, out=tmp_path / "out", resamples=0)
+    call_command("report", "trial", out=tmp_path / "out", resamples=0, images="none")
     said = capsys.readouterr().err
     assert "lacks, wholly or partly, sharpness" in said
     assert "shots_present" not in said

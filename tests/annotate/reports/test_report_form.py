@@ -34,6 +34,8 @@ ASKED = {
     "coefficients": ["kendall"],
 }
 
+FAST = {"resamples": 0, "images": "none"}
+
 
 @pytest.fixture
 def study():
@@ -343,7 +345,7 @@ def test_the_command_refuses_files_by_their_lines(study, tmp_path):
     path.write_text("question,metric\ncharacter,sharpnes\n")
     out = tmp_path / "out"
     with pytest.raises(CommandError, match=r"meant.csv:2: metric: sharpnes") as caught:
-        call_command("report", study.slug, out=out, hypotheses=path, resamples=0)
+        call_command("report", study.slug, out=out, hypotheses=path, **FAST)
     assert caught.value.returncode == 2
     with pytest.raises(CommandError, match=r"gone.csv: expected a file"):
         call_command("report", study.slug, out=out, hypotheses=tmp_path / "gone.csv")
@@ -355,9 +357,9 @@ def test_the_command_refuses_files_by_their_lines(study, tmp_path):
 def test_files_that_an_older_report_was_given_leave_its_folder(study, tmp_path):
     path, out = tmp_path / "meant.csv", tmp_path / "out"
     path.write_text("question,metric\ncharacter,sharpness\n")
-    call_command("report", study.slug, out=out, hypotheses=path, resamples=0)
+    call_command("report", study.slug, out=out, hypotheses=path, **FAST)
     assert [kept.name for kept in (out / "inputs").iterdir()] == ["hypotheses.csv"]
-    call_command("report", study.slug, out=out, resamples=0)
+    call_command("report", study.slug, out=out, **FAST)
     assert list((out / "inputs").iterdir()) == []
 
 
