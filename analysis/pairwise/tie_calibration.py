@@ -60,7 +60,7 @@ def repeated_folds(story: Counts) -> Counts:
     return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
 
 
-def right_with_ties(human: Array, scores: Array, epsilon: float | Array) -> Mask:
+def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
     """Tell which pairs the metric predicts, ties up to epsilon included.
 
     Examples
@@ -100,10 +100,12 @@ def predicted_pairs(
     if epsilon != "heldout":
         best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
         return right_with_ties(human, scores, best).astype(float), best
-    thresholds = held_out_epsilons(human, scores, folds)
-    right = np.zeros(len(human))
+    thresholds, size = held_out_epsilons(human, scores, folds), np.abs(scores)
+    told_apart = np.zeros(len(human), int)
     for own, fold in zip(thresholds, folds, strict=True):
-        right += right_with_ties(human, scores, own[fold])
+        told_apart += size > own[fold]
+    ordered = told_apart * (np.sign(scores) == human)
+    right = np.where(human == 0, len(folds) - told_apart, ordered)
     return right / len(folds), float(np.median(thresholds))
 
 
@@ -155,15 +157,20 @@ def _best_epsilons(
 ) -> Array:
     """Return the first candidate with the most right pairs in or outside each fold.
 
-    The differences are sorted once. Where a candidate occurs on the other side only,
-    the sum is that of the one before, which comes first. A pair which the metric ties
-    at 0 is never right where people do not tie: it never counts against a threshold.
+    Raising a threshold gains nothing but pairs that people tie: only their differences
+    are looked at, and 0. Where one occurs on the other side only, the sum is no more
+    than that of the one before, which comes first.
     """
-    candidates, place = np.unique(np.append(0.0, np.abs(scores)), return_inverse=True)
-    gains, U, F = _gains(human, scores), len(candidates), folds.max(initial=0) + 1
+    gains = _gains(human, scores)
+    moved = np.flatnonzero(gains)
+    gains, size = gains[moved], np.abs(scores[moved])
+    candidates = np.unique(np.append(0.0, size[gains > 0]))
+    # Each counts from the first candidate that reaches it, or never.
+    place = np.searchsorted(candidates, size)
+    U, F = len(candidates) + 1, folds.max(initial=0) + 1
     best = []
     for fold in folds:
-        own = np.bincount(fold * U + place[1:], gains, minlength=F * U).reshape(F, U)
+        own = np.bincount(fold[moved] * U + place, gains, F * U).reshape(F, U)[:, :-1]
         if outside:
             own = own.sum(axis=0) - own
         best.append(candidates[own.cumsum(axis=1).argmax(axis=1)])
