@@ -6,6 +6,7 @@ from playwright.sync_api import expect
 
 from annotate.models import Report, StudyMember, User
 from annotate.reports import building
+from evalcore.models import Method
 from evalcore.scoring import metric_runs
 from tests.browser.accessibility import violations
 from tests.browser.hands import Finger, Mouse
@@ -47,6 +48,20 @@ def log_in(page, live_server, study):
     page.keyboard.press("Enter")
     page.wait_for_url("**/studies/")
     page.goto(live_server.url + reverse("report-list", args=[study.slug]))
+
+
+@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+def test_a_long_name_stands_beside_its_box(chromium, live_server, study, hand):
+    long = "Cedar with a name of more than forty letters"
+    Method.objects.filter(name="Cedar").update(name=long)
+    with hand.page(chromium) as page:
+        log_in(page, live_server, study)
+        label = page.locator("label", has_text=long)
+        box, name = (label.locator(part).bounding_box() for part in ("input", "span"))
+        assert name["x"] >= box["x"] + box["width"]
+        assert name["y"] <= box["y"] + box["height"]
+        hand.press(label)
+        expect(label.locator("input")).to_be_checked()
 
 
 @pytest.mark.page_errors("422 .*/reports/new/")
