@@ -432,6 +432,17 @@ def test_a_leaderboard_speaks_of_others_than_the_only_annotator(people, drawn):
     assert set(found.tables["leaderboard"]["drawn"]) == {drawn}
 
 
+@pytest.mark.parametrize(
+    ("people", "drawn"), [(3, "stories+annotators"), (1, "stories")]
+)
+def test_a_leaderboard_of_ratings_does_too(people, drawn):
+    ratings, _, scores = study()
+    kept = ratings["annotator"].isin(sorted(ratings["annotator"].unique())[:people])
+    options = AlignOptions(resamples=99, resample="stories+annotators")
+    found = align(ratings=ratings[kept], scores=scores, options=options).tables
+    assert set(found["rating_leaderboard"]["drawn"]) == {drawn}
+
+
 def test_both_bad_is_told_apart():
     _, choices, scores = study()
     choices.loc[:4, "choice"] = "both_bad"

@@ -1,6 +1,7 @@
 """The page of one output: who sees it, and that it says what the database holds."""
 
 import html
+import itertools
 import re
 
 import pandas as pd
@@ -345,18 +346,23 @@ def test_scores_are_compared_as_given(study):
 
 def test_the_reason_of_a_metric_without_any_value_of_the_story_is_told(study):
     run = score(study, "faces", [1, 2, 3], story="02")
-    for method in Method.objects.all():
+    for method, version in itertools.product(Method.objects.all(), ("", "next")):
         MetricAbsence.objects.create(
             run=run,
             benchmark=study.benchmark,
             method=method,
             story=Story.objects.get(key="01"),
             metric="faces",
-            reason="no face was found",
+            metric_version=version,
+            reason=f"no face was found{version}",
         )
     answer = page(study)
-    faces = scores(answer)["faces"]
-    assert (faces.ranked, faces.reason) == (None, "no face was found")
+    # As reports call the only version that they have, and the other by its version.
+    found = {name: (one.ranked, one.reason) for name, one in scores(answer).items()}
+    assert found == {
+        "faces": (None, "no face was found"),
+        "faces (next)": (None, "no face was foundnext"),
+    }
     assert "no face was found" in text(answer)
 
 
