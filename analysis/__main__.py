@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.commands.dates import report_date
-from analysis.commands.defaults import drawn
+from analysis.commands.defaults import drawn, title
 from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
@@ -88,11 +88,12 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
             options.command, majority=getattr(options, "majority", False)
         ),
     )
+    with_metrics = getattr(options, "scores", None) is not None
     images = "" if options.images == "none" else options.images
     return write_report(
         analysis,
         out=options.out,
-        title=options.title,
+        title=options.title or title(options.command, with_metrics=with_metrics),
         run=run,
         images=images,
         story_link=story_link,
@@ -104,6 +105,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.commands.given_tables import (
         declared_metrics,
         known_composites,
+        needed_scores,
         turned,
     )
     from analysis.reading.chosen_tables import chosen_tables
@@ -111,11 +113,17 @@ def _align(options: argparse.Namespace) -> "Analysis":
     from analysis.reading.twins import read_twins
 
     tables = _tables(options, "ratings", "choices", "rankings")
-    scores = turned(_table(options, "scores", options.scores), options.lower_is_better)
+    scores = _tables(options, "scores")["scores"]
+    if scores is not None:
+        scores = turned(scores, options.lower_is_better)
+    needed_scores(
+        scores,
+        {"--lower-is-better": options.lower_is_better, "--twins": options.twins},
+    )
     covered = chosen_tables({**tables, "scores": scores}, _options(options))
     tags = None if options.stories is None else read_stories(options.stories)
     twins = None
-    if options.twins is not None:
+    if options.twins is not None and scores is not None:
         twins = read_twins(options.twins, set(scores["metric"].astype(str)))
     composites: tuple[Composite, ...] = ()
     if options.composites is not None:
@@ -158,6 +166,7 @@ def _leaderboard(options: argparse.Namespace) -> "Analysis":
         ties=options.ties,
         majority=options.majority,
         side=options.side,
+        prior=options.prior,
         options=_options(options),
     )
 

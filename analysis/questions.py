@@ -26,11 +26,14 @@ from analysis.reliability.matrices import (
     rating_reliability,
 )
 
+SCORED = ("metric", "story", "method", "score")
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
 
 
-def kept_scores(scores: pd.DataFrame, excluded: tuple[str, ...]) -> ScoreTable:
-    """Return the scores of the methods that stay, averaged over shots."""
+def kept_scores(scores: pd.DataFrame | None, excluded: tuple[str, ...]) -> ScoreTable:
+    """Return the scores of the methods that stay, averaged over shots; perhaps none."""
+    if scores is None:
+        return ScoreTable(pd.DataFrame(columns=[*SCORED]), {})
     rows = without_methods(kept_rows(scores, SCORE_KEYS), excluded, ("method",))
     return score_table(rows)
 

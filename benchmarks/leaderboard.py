@@ -25,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from analysis.rankings.leaderboard import leaderboard, side_effect
 
 METHODS, STORIES, ANNOTATORS = 20, 400, 50
-LIMIT = 2.0  # seconds, for 1,000,000 votes and 1,000 resamples
+LIMIT = 2.0  # seconds, for 1,000,000 votes
 REPEATS = 3
 INSTALL = "arena-rank: skipped; benchmarks/analysis.py --peers installs it"
 PEER = """
@@ -109,7 +109,7 @@ def main() -> None:
     parser.add_argument("--peer", help="an interpreter that has arena-rank")
     options = parser.parse_args()
     rows = votes(options.votes)
-    label = f"{METHODS} methods, {options.votes} votes, 1000 clustered bootstraps"
+    label = f"{METHODS} methods, {options.votes} votes, with intervals"
     own = seconds(lambda: leaderboard(rows, criterion="q"))
     print(f"leaderboard, {label:<60} {own:8.2f} s (limit {LIMIT} s)")
     for parts in (("stories",), ("annotators",), ("units",)):
@@ -125,7 +125,7 @@ def main() -> None:
         return
     theirs, *ratings = peer_seconds(options.peer, rows, 100)
     print(f"{'arena-rank, 100 multinomial bootstraps':<80} {theirs:8.2f} s")
-    board, _ = leaderboard(rows, criterion="q", resamples=0)
+    board = leaderboard(rows, criterion="q", parts=()).rows
     mine = np.array([row.rating for row in sorted(board, key=lambda row: row.method)])
     print(f"largest difference of ratings {np.abs(mine - ratings).max():.4f}")
     print(f"ratio {theirs / own:.1f}")

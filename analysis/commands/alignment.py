@@ -22,7 +22,7 @@ from analysis.questions import (
 )
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
-from analysis.rankings.composite_weights import Composite
+from analysis.rankings.composite_weights import Composite, by_name
 from analysis.reading.cells import cell_frame
 from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.kept_answers import (
@@ -61,6 +61,7 @@ from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
     add_hypotheses,
+    add_method_verdicts,
     add_pairs_further,
     add_people,
     add_ranking_agreement,
@@ -83,7 +84,7 @@ def align(
     ratings: pd.DataFrame | None = None,
     choices: pd.DataFrame | None = None,
     rankings: pd.DataFrame | None = None,
-    scores: pd.DataFrame,
+    scores: pd.DataFrame | None = None,
     options: AlignOptions,
     tags: pd.DataFrame | None = None,
     composites: Sequence[Composite] = (),
@@ -91,14 +92,14 @@ def align(
     twins: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
-    """Compare every metric with people.
+    """Report what people say of methods, and compare every metric with people.
 
     Parameters
     ----------
     ratings, choices, rankings
         What people say, with the columns of `analysis.tables`; at least one.
     scores
-        What metrics say.
+        What metrics say; None: a report of people alone.
     options
         The options of the command line.
     tags
@@ -119,9 +120,9 @@ def align(
     Returns
     -------
     Analysis
-        Tables method_means, correlations, metric_comparisons (with ratings),
-        leaderboard, win_rates (with choices), ranking_leaderboard (with rankings),
-        pairwise_accuracy and agreement.
+        Tables method_means (with ratings), leaderboard, win_rates (with choices),
+        ranking_leaderboard (with rankings), agreement, and with scores correlations,
+        metric_comparisons and pairwise_accuracy.
 
     Raises
     ------
@@ -143,7 +144,6 @@ def align(
     judged = {"ratings": ratings, "choices": choices, "rankings": rankings}
     judged = chosen_tables({**judged, "scores": scores}, options, found.notes)
     scored = judged.pop("scores")
-    assert scored is not None  # every metric asked for has a row
     note_exclusions([*judged.values(), scored], options, found.notes)
     people = kept_people(**judged, options=options, notes=found.notes)
     table = kept_scores(scored, options.exclude_methods)
@@ -154,12 +154,14 @@ def align(
     found.notes.extend(table.notes)
     add_sanity(twins, table, found)
     hypotheses = covered(hypotheses, composites, options)
-    known = with_counterparts(composites, hypotheses, found)
+    known = by_name(composites)
+    if table.metrics:
+        known = with_counterparts(known, hypotheses, found)
     add_composites(people, table, known, tags, found)
     table = composite_scores(table, known, tags, found.notes)
     asked = composite_answers(people, known, tags, found.notes)
     questions = _questions(asked, people.choices, table, found, progress)
-    if not any(question.is_compared for question in questions):
+    if table.metrics and not any(question.is_compared for question in questions):
         raise OptionError("scores: no metric has a score of an output that was judged")
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
@@ -169,6 +171,7 @@ def align(
     add_hypotheses(hypotheses, table, found)
     add_clusters(found)
     add_verdicts(found)
+    add_method_verdicts(found)
     if tags is not None:
         check_shared_names(
             judged, {"stories": tags}, OF_STORIES, found.notes, both=False
@@ -218,6 +221,7 @@ def leaderboard(
     ties: str = "half",
     majority: bool = False,
     side: bool = False,
+    prior: float = 0.0,
     options: AlignOptions,
 ) -> Analysis:
     """Rank methods by side-by-side answers, or by orders of several outputs.
@@ -233,6 +237,8 @@ def leaderboard(
         rankings there is none.
     side
         Adjust for the side on which outputs stood, where `left_method` tells.
+    prior
+        Of choices: the weight of a prior, in answers a method.
     options
         The options of the command line. `resample` may name stories, annotators
         and units; the default is stories and annotators, or stories with
@@ -246,6 +252,7 @@ def leaderboard(
     if choices is None and rankings is None:
         raise OptionError("--choices, --rankings: expected one of them, or both")
     asked = {"majority": majority, "side": side, "ties": ties != boards.TIES[0]}
+    asked["prior"] = prior > 0
     for option, given in asked.items():
         if given and choices is None:
             raise OptionError(f"--{option}: expected --choices beside it")
@@ -260,11 +267,18 @@ def leaderboard(
     parts = resample_parts(options.resample, default=default, allowed=allowed)
     if people.choices is not None:
         add_leaderboard(
-            people.choices, found, parts, ties=ties, by_majority=majority, side=side
+            people.choices,
+            found,
+            parts,
+            ties=ties,
+            by_majority=majority,
+            side=side,
+            prior=prior,
         )
         add_sides(people.choices, found, ties)
     if people.rankings is not None:
         add_ranking_leaderboard(people.rankings, found, parts)
+    add_method_verdicts(found)
     return found.finished()
 
 

@@ -166,6 +166,17 @@ def counts(text: str) -> tuple[int, ...]:
     return tuple(count(part.strip()) for part in text.split(","))
 
 
+def weight(text: str) -> float:
+    """Read a number of answers, 0 or more."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r}: expected a number, 0 or more")
+    return value
+
+
 def share(text: str) -> float:
     """Parse a number between 0 and 1."""
     try:

@@ -9,6 +9,8 @@ DOES = {
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
 }
+# What the first of them does without metrics.
+OF_PEOPLE = "what people say of methods"
 RESAMPLE_DEFAULTS = {
     "align": "stories+methods",
     "agreement": "units",
@@ -30,6 +32,14 @@ def drawn(command: str, *, majority: bool = False) -> str:
     return "stories" if majority else RESAMPLE_DEFAULTS[command]
 
 
-def title(command: str) -> str:
-    """Return the heading of a report that was given none."""
+def title(command: str, *, with_metrics: bool = True) -> str:
+    """Return the heading of a report that was given none.
+
+    Examples
+    --------
+    >>> title("align", with_metrics=False)
+    'Report: what people say of methods'
+    """
+    if command == "align" and not with_metrics:
+        return f"Report: {OF_PEOPLE}"
     return f"Report: {DOES[command]}"

@@ -88,6 +88,13 @@ def turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame
     return scores.assign(higher_is_better=given & ~turned)
 
 
+def needed_scores(scores: pd.DataFrame | None, given: Mapping[str, object]) -> None:
+    """Refuse options about scores where there are none."""
+    for option, value in given.items():
+        if scores is None and value:
+            raise OptionError(f"{option}: expected --scores beside it")
+
+
 def known_composites(
     given: Mapping[str, object] | Path,
     tables: Mapping[str, pd.DataFrame | None],

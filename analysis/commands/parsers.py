@@ -15,6 +15,7 @@ from analysis.commands.arguments import (
     scale,
     share,
     split_names,
+    weight,
 )
 from analysis.commands.defaults import DOES
 
@@ -48,7 +49,9 @@ def _add_align(commands: Commands) -> None:
     )
     for kind in ("--ratings", "--choices", "--rankings"):
         command.add_argument(kind, type=Path, help=TABLE)
-    command.add_argument("--scores", type=Path, required=True, help=TABLE)
+    command.add_argument(
+        "--scores", type=Path, help=f"without it a report of people alone; {TABLE}"
+    )
     _add_wide(command)
     command.add_argument(
         "--lower-is-better",
@@ -122,6 +125,14 @@ def _add_leaderboard(commands: Commands) -> None:
     )
     command.add_argument(
         "--majority", action="store_true", help="count the majority of each story"
+    )
+    command.add_argument(
+        "--prior",
+        type=weight,
+        default=0.0,
+        metavar="ANSWERS",
+        help="weight of a prior, in answers a method; default 0, and 1 where there "
+        "are no finite ratings without one",
     )
     command.add_argument(
         "--side",
@@ -225,6 +236,6 @@ def _command(
     add_resampling(command)
     add_figures(command)
     command.add_argument(
-        "--title", default=f"Report: {does}", help="heading of the report"
+        "--title", help=f"heading of the report; default Report: {does}"
     )
     return command

@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import pandas as pd
 
 from analysis.commands import alignment, planning
-from analysis.commands.given_tables import turned
+from analysis.commands.given_tables import needed_scores, turned
 from analysis.notebook.calls import Call, Options, is_path, keywords, names
 from analysis.notebook.further_tables import (
     Composites,
@@ -30,7 +30,7 @@ def align(
     ratings: Table | None = None,
     choices: Table | None = None,
     rankings: Table | None = None,
-    scores: Table,
+    scores: Table | None = None,
     stories: Table | None = None,
     hypotheses: Hypotheses | None = None,
     composites: Composites | None = None,
@@ -38,7 +38,7 @@ def align(
     lower_is_better: Sequence[str] | str = (),
     **options: Unpack[Options],
 ) -> Report:
-    """Compare every metric with people.
+    """Report what people say of methods, and compare every metric with people.
 
     Every table is a DataFrame, or the path of a file (``docs/inputs.md``); its
     columns are those of ``docs/tables.md``. Frames are checked as files are and stay
@@ -49,7 +49,8 @@ def align(
     ratings, choices, rankings
         What people say; one of them, or several.
     scores
-        What metrics say: columns story, method, metric, score.
+        What metrics say: columns story, method, metric, score. Without them the report
+        is of people alone.
     stories
         Tags of stories, which split the tables: column story, and one column a tag.
     hypotheses
@@ -132,7 +133,11 @@ def align(
             options,
         )
         answers = call.tables("ratings", "choices", "rankings")
-        scored = turned(call.required("scores"), names(lower_is_better))
+        scored = call.tables("scores")["scores"]
+        if scored is not None:
+            scored = turned(scored, names(lower_is_better))
+        given = {"--lower-is-better": lower_is_better, "--twins": twins is not None}
+        needed_scores(scored, given)
         covered = chosen_tables({**answers, "scores": scored}, call.options)
         tags = tag_rows(stories)
         made = composite_parts(composites, covered, tags)
@@ -141,7 +146,7 @@ def align(
             scores=scored,
             tags=tags,
             composites=made,
-            twins=twin_rows(twins, scored),
+            twins=None if scored is None else twin_rows(twins, scored),
             hypotheses=hypothesis_rows(hypotheses, covered, made),
             options=call.options,
             progress=silent,
@@ -184,6 +189,7 @@ def leaderboard(
     ties: str = "half",
     majority: bool = False,
     side: bool = False,
+    prior: float = 0.0,
     **options: Unpack[Options],
 ) -> Report:
     """Rank methods by side-by-side answers, or by orders of several outputs.
@@ -198,6 +204,8 @@ def leaderboard(
         Count the majority of each story's annotators instead of single votes.
     side
         Adjust for the side on which outputs stood (column left_method).
+    prior
+        Of choices: the weight of a prior, in answers a method (``docs/tables.md``).
     **options
         As of `align`.
 
@@ -208,13 +216,14 @@ def leaderboard(
     """
     with keywords():
         tables = {"choices": choices, "rankings": rankings}
-        how = {"ties": ties, "majority": majority, "side": side}
+        how = {"ties": ties, "majority": majority, "side": side, "prior": prior}
         call = Call("leaderboard", tables, how, options)
         found = alignment.leaderboard(
             **call.tables(*tables),
             ties=ties,
             majority=majority,
             side=side,
+            prior=prior,
             options=call.options,
         )
         return Report(found, call)

@@ -151,15 +151,20 @@ class Report:
             return write_report(
                 self._found,
                 out=folder,
-                title=title or defaults.title(self._command),
+                title=title or self._title,
                 run=self._run,
                 images=IMAGES[images],
                 story_link=story_link,
             )
 
+    @property
+    def _title(self) -> str:
+        with_metrics = "verdicts" in self._found.tables
+        return defaults.title(self._command, with_metrics=with_metrics)
+
     def __repr__(self) -> str:
         with language(self._options["language"]):
-            title = say(defaults.title(self._command))
+            title = say(self._title)
         return "\n".join([title, *self._sentences(), f"Tables: {', '.join(self)}"])
 
     def _repr_html_(self) -> str:
@@ -167,7 +172,7 @@ class Report:
         template = static_figures.templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
-                title=say(defaults.title(self._command)),
+                title=say(self._title),
                 sentences=self._sentences(),
                 grids=[] if verdicts is None else verdict_grids(verdicts),
                 tables=list(self),

@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import divided
-from analysis.results import NAN, Array, Counts, Mask, TableRow
-from analysis.sentences import sentence
+from analysis.inference.crossed_clusters import NOTHING, crossed_covariance
+from analysis.inference.differences import with_holm
+from analysis.inference.shares import share_intervals
+from analysis.results import NAN, ONE, Array, Counts, Estimate, Mask, TableRow
+from analysis.sentences import chained, sentence
 
 PARTS = ("stories", "annotators")
 
@@ -33,9 +34,7 @@ def position_bias(
     choices: pd.DataFrame,
     *,
     parts: tuple[str, ...] = PARTS,
-    resamples: int,
-    confidence: float,
-    seed: int,
+    confidence: float = 0.95,
 ) -> list[TableRow]:
     r"""Test whether the left output wins more often than the right one.
 
@@ -45,9 +44,10 @@ def position_bias(
         Kept rows with methods in alphabetical order, and `left_method`. Rows in which
         it is empty, or no method of the pair, say nothing of sides.
     parts
-        Clusters to draw: stories, annotators, or both.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
+        What other answers are thought of: of other stories, annotators, or both; none:
+        no intervals.
+    confidence
+        Coverage of the intervals.
 
     Returns
     -------
@@ -58,8 +58,9 @@ def position_bias(
     Notes
     -----
     `p_value` is the exact two-sided binomial test of 1/2, which takes answers as
-    independent; the interval draws whole stories and annotators. Answers "both bad"
-    are neither wins nor ties.
+    independent; intervals are Wilson's, of as many independent answers as have the
+    variance of these by stories and annotators. Answers "both bad" are neither wins nor
+    ties.
 
     Where the better method stands on the left more often, left wins without any
     bias. `adjusted` is free of that: inside each pair of methods the answers with
@@ -67,37 +68,75 @@ def position_bias(
     :math:`n_1` and :math:`n_2` decided answers of the two orders, an answer of the
     first weighs :math:`n_2/(n_1 + n_2)`; a pair that was shown in one order only
     weighs nothing. Both shares of a pair then have the same weight, whose total is
-    that of Cochran, Mantel and Haenszel. The weights are kept in resamples.
+    that of Cochran, Mantel and Haenszel.
     """
     rows: list[TableRow] = []
     for criterion, answers in choices.groupby("criterion", sort=True):
         known = _with_sides(answers)
         sides = _sides(known)
         n, left = int(sides.decided.sum()), int(sides.left.sum())
-        heavy = sides.decided & (sides.weight > 0)
-        rng = stream(seed, "position", str(criterion))
-        drawn = _drawn(sides, parts, resamples, rng)
-        low, high, why = interval(drawn[0], confidence)
-        adjusted_low, adjusted_high, _ = interval(drawn[1], confidence)
-        total = float((sides.weight * sides.decided).sum())
+        plain = _share(sides, np.ones(len(sides.left)), parts, confidence)
+        adjusted = _share(sides, sides.weight, parts, confidence)
         rows.append(
             {
                 "question": str(criterion),
-                "value": left / n if n else NAN,
-                "low": low if n else NAN,
-                "high": high if n else NAN,
+                **plain.columns(),
                 "n": n,
-                "reason": _reason(answers, known, n) or why,
+                "reason": _reason(answers, known, n) or plain.reason,
                 "left_wins": left,
                 "right_wins": n - left,
                 "ties": int((known["choice"] == "tie").sum()),
                 "p_value": float(binomtest(left, n).pvalue) if n else NAN,
-                "adjusted": float(sides.weight @ sides.left) / total if total else NAN,
-                "adjusted_low": adjusted_low if total else NAN,
-                "adjusted_high": adjusted_high if total else NAN,
-                "n_adjusted": int(heavy.sum()),
+                "adjusted": adjusted.value,
+                "adjusted_low": adjusted.low,
+                "adjusted_high": adjusted.high,
+                "n_adjusted": int((sides.decided & (sides.weight > 0)).sum()),
             }
         )
+    return rows
+
+
+def sides_of_annotators(
+    choices: pd.DataFrame, *, confidence: float | None = 0.95
+) -> list[TableRow]:
+    """Test for each annotator whether the left output wins more often.
+
+    Parameters
+    ----------
+    choices
+        As of `position_bias`.
+    confidence
+        Coverage of the intervals; None: no intervals.
+
+    Returns
+    -------
+    list of Row
+        One a criterion and annotator who chose a side, rows of ``annotator_sides``:
+        share of left, exact interval (Clopper and Pearson) and exact two-sided binomial
+        test of 1/2; `p_adjusted` is Holm's over the annotators of the criterion.
+    """
+    rows: list[TableRow] = []
+    for criterion, answers in choices.groupby("criterion", sort=True):
+        known = _with_sides(answers)
+        sides = _sides(known)
+        names = known["annotator"].astype(str).to_numpy()[sides.decided]
+        found = pd.Series(sides.left[sides.decided]).groupby(names, sort=True)
+        own: list[TableRow] = []
+        for name, left in found:
+            test = binomtest(int(left.sum()), len(left))
+            low, high = test.proportion_ci(confidence) if confidence else (NAN, NAN)
+            own.append(
+                {
+                    "question": str(criterion),
+                    "annotator": str(name),
+                    "value": float(left.mean()),
+                    "low": float(low),
+                    "high": float(high),
+                    "n": len(left),
+                    "p_value": float(test.pvalue),
+                }
+            )
+        rows += with_holm(own)
     return rows
 
 
@@ -141,27 +180,35 @@ def _sides(known: pd.DataFrame) -> _SideAnswers:
     )
 
 
-def _drawn(
-    sides: _SideAnswers,
-    parts: tuple[str, ...],
-    resamples: int,
-    rng: np.random.Generator,
-) -> tuple[Array, Array]:
-    """Return resampled shares of left, plain and adjusted, each (B,)."""
-    S, A = (int(x.max(initial=-1)) + 1 for x in (sides.story, sides.annotator))
-    sizes = {"stories": S, "annotators": A}
-    if not resamples or all(sizes[part] < 2 for part in parts):
-        return np.empty(0), np.empty(0)
-    stories, annotators = (
-        cluster_counts(sizes[part], resamples, rng).astype(float)
+def _share(
+    sides: _SideAnswers, weight: Array, parts: tuple[str, ...], confidence: float
+) -> Estimate:
+    """Return the share of left among decided answers by weight, with its interval."""
+    weight = weight * sides.decided
+    total = float(weight.sum())
+    if not total:
+        return Estimate(NAN)
+    value = float(weight @ sides.left) / total
+    kept = weight > 0
+    added = (weight * (sides.left - value) / total)[kept]
+    kinds = [
+        (codes[kept], int(codes.max()) + 1)
+        for part, codes in (("stories", sides.story), ("annotators", sides.annotator))
         if part in parts
-        else np.ones((resamples, sizes[part]))
-        for part in PARTS
+    ]
+    if not parts:
+        return Estimate(value)
+    covariance = crossed_covariance(
+        added[:, None], np.arange(len(added)), kinds, rank=1
     )
-    cell = sides.story * A + sides.annotator
-    sums = []
-    for weight in (np.ones(len(cell)), sides.weight):
-        for what in (sides.left, sides.decided):
-            table = np.bincount(cell, weight * what, minlength=S * A).reshape(S, A)
-            sums.append(((stories @ table) * annotators).sum(axis=1))
-    return divided(sums[0], sums[1]), divided(sums[2], sums[3])
+    if covariance is None:
+        only = chained("{first} and {second}", [ONE[part] for part in parts])
+        return Estimate(value, reason=sentence("only {only} to draw from", only=only))
+    errors = covariance.of(np.eye(1))
+    if not 0 < value < 1 or errors.variance[0] < NOTHING:
+        return Estimate(value, reason=sentence("all answers choose one side"))
+    # Clusters never make answers count for more than independent ones would.
+    most = float(weight.sum() ** 2 / (weight**2).sum())
+    n = np.minimum(value * (1 - value) / errors.variance, most)
+    low, high = share_intervals(np.array([value]), n, errors.quantiles(confidence))
+    return Estimate(value, float(low[0]), float(high[0]))

@@ -1,6 +1,6 @@
 """Strengths of methods by maximum likelihood: Bradley-Terry, Davidson, the side.
 
-Many tables of counts, as a bootstrap makes them, are fitted at once.
+Many tables of counts are fitted at once.
 """
 
 from dataclasses import dataclass, replace
@@ -148,6 +148,61 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
     return Fit(theta, parameters[:, M], parameters[:, M + 1], converged)
 
 
+def influence(fit: Fit, counts: Array, ties: str = "half") -> tuple[Array, Array]:
+    r"""Return what one more answer of each kind would add to the parameters.
+
+    Parameters
+    ----------
+    fit
+        The fit of one table.
+    counts
+        That table, shape (1, planes, M, M).
+    ties
+        As given to `fit_model`.
+
+    Returns
+    -------
+    influence
+        Shape (planes * M * M, M + 2): by cell of the table, to first order; of
+        strengths, log nu and side. 0 in parameters that are not fitted.
+    covariance
+        Shape (M + 2, M + 2): of the parameters, if answers were independent draws from
+        the model.
+
+    Notes
+    -----
+    The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
+    and :math:`s` the gradient of the log likelihood of the answer. Summed over all
+    answers it is 0 at the maximum.
+    """
+    data = _statistics(counts, ties)
+    parameters = np.column_stack([fit.theta, fit.log_nu, fit.side])
+    _, information = _derivatives(parameters, data)
+    inverse = np.linalg.inv(information[0])
+    planes, M = counts.shape[1], counts.shape[-1]
+    gradient = np.zeros((planes, M, M, M + 2))
+    nu = np.exp(fit.log_nu[0]) if data.some_ties[0] else 0.0
+    gap = fit.theta[0][:, None] - fit.theta[0]
+    # Who stands in the row: on the left, on the right, or nobody knows.
+    sides = {WINS: 0, TIED: 0, WINS_ON_LEFT: 1, WINS_ON_RIGHT: -1, TIED_LEFT_FIRST: 1}
+    i, j = np.indices((M, M))
+    for plane in range(planes):
+        side = sides[plane]
+        half = np.exp((gap + side * fit.side[0]) / 2)
+        mass = half + 1 / half + nu
+        is_tie = plane in (TIED, TIED_LEFT_FIRST)
+        rest = (0.5 if is_tie else 1.0) - (half + nu / 2) / mass
+        gradient[plane, i, j, i] += rest
+        gradient[plane, i, j, j] -= rest
+        gradient[plane, ..., M] = is_tie - nu / mass
+        gradient[plane, ..., M + 1] = side * rest
+    gradient[..., ~data.free[0]] = 0
+    found = gradient.reshape(-1, M + 2) @ inverse
+    found[:, :M] -= found[:, :M].mean(axis=1, keepdims=True)
+    inverse[:M, :M] -= 1 / M
+    return found, inverse
+
+
 def _solved(information: Array, gradient: Array) -> Array:
     """Return each table's Newton step; nan where its information is singular.
 
@@ -180,6 +235,19 @@ def without_side(counts: Array) -> Array:
         ],
         axis=-3,
     )
+
+
+def with_average_method(counts: Array, weight: float) -> Array:
+    """Add a method that won and lost half of `weight` answers against each other one.
+
+    Its strength is fitted like theirs, and comes out near their average. What is added
+    has no side.
+    """
+    planes, M, _ = counts.shape
+    found = np.zeros((planes, M + 1, M + 1))
+    found[:, :M, :M] = counts
+    found[WINS, :M, M] = found[WINS, M, :M] = weight / 2
+    return found
 
 
 def side_is_known(counts: Array) -> bool:
@@ -223,8 +291,9 @@ def _side_is_known(data: _Statistics) -> Mask:
     _, information = _derivatives(np.zeros(data.observed.shape), plain)
     M = data.observed.shape[1] - 2
     own, with_methods = information[:, M + 1, M + 1], information[:, :M, M + 1]
-    with np.errstate(invalid="ignore"):
-        explained = np.linalg.solve(information[:, :M, :M], with_methods[:, :, None])
+    # Methods that never met leave directions without information.
+    inverse = np.linalg.pinv(information[:, :M, :M], rcond=LEAST_KNOWN, hermitian=True)
+    explained = inverse @ with_methods[:, :, None]
     rest = own - (with_methods * explained[:, :, 0]).sum(axis=1)
     return np.asarray((own > 0) & (rest > LEAST_KNOWN * own))
 

@@ -1,14 +1,12 @@
-"""Side-by-side answers as codes, their tables of counts, and resamples of these."""
+"""Side-by-side answers as codes, and their tables of counts."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
-from analysis.inference.resampling import cluster_counts, stream
+from analysis.inference.crossed_clusters import Cluster
 from analysis.rankings.bradley_terry import (
     TIED,
     TIED_LEFT_FIRST,
@@ -20,34 +18,7 @@ from analysis.reading.choices import OUTCOMES, majority
 from analysis.results import Array, Counts, Mask
 
 PARTS = ("stories", "annotators", "units")
-# Numbers held at once while resampling: resamples x (clusters or cells of a table).
-CHUNK = 4_000_000
-# Whole numbers up to here are exact in single precision.
-EXACT = 2**24
 TIE = OUTCOMES.index("tie")
-
-
-class CountedAnswers(Protocol):
-    """Answers of one criterion whose table of counts is all that matters.
-
-    Attributes
-    ----------
-    cell
-        Shape (n,): what each answer says, as an index into the flat table.
-    clusters
-        Part to the cluster of each answer, shape (n,), and the number of clusters.
-    shape, size
-        Of a table of counts.
-    """
-
-    @property
-    def cell(self) -> Counts: ...  # noqa: D102
-    @property
-    def clusters(self) -> dict[str, tuple[Counts, int]]: ...  # noqa: D102
-    @property
-    def shape(self) -> tuple[int, ...]: ...  # noqa: D102
-    @property
-    def size(self) -> int: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -95,6 +66,27 @@ class CriterionVotes:
             part: (codes[kept], n) for part, (codes, n) in self.clusters.items()
         }
         return CriterionVotes(self.methods, self.planes, self.cell[kept], clusters)
+
+    def among(self, members: Sequence[int]) -> "CriterionVotes":
+        """Return the answers about some methods, which met no others.
+
+        Clusters without such an answer are no clusters of theirs.
+        """
+        M = len(self.methods)
+        place = np.full(M, -1)
+        place[np.asarray(members)] = np.arange(len(members))
+        plane, winner, loser = np.unravel_index(self.cell, self.shape)
+        kept = place[winner] >= 0
+        cell = np.ravel_multi_index(
+            (plane[kept], place[winner[kept]], place[loser[kept]]),
+            (self.planes, len(members), len(members)),
+        )
+        clusters = {}
+        for part, (codes, _n) in self.clusters.items():
+            found, own = np.unique(codes[kept], return_inverse=True)
+            clusters[part] = own, len(found)
+        methods = tuple(self.methods[k] for k in members)
+        return CriterionVotes(methods, self.planes, cell, clusters)
 
 
 def coded(column: pd.Series) -> tuple[Counts, list[str]]:
@@ -207,103 +199,9 @@ def _recoded(column: pd.Series, known: tuple[str, ...]) -> Counts:
     return np.array([*(place.get(name, -1) for name in names), -1])[codes]
 
 
-def resampled_counts(
-    votes: CountedAnswers,
-    parts: tuple[str, ...],
-    *,
-    resamples: int,
-    seed: int,
-    name: str,
-) -> Iterator[Array]:
-    """Yield tables of counts of cluster resamples, shape (b, *votes.shape).
-
-    Parameters
-    ----------
-    votes
-        The answers.
-    parts
-        Clusters to draw, of `PARTS`. An answer counts as often as the product of the
-        counts of its clusters; units lie inside stories.
-    resamples, seed, name
-        Number of resamples, of which there are none where each part has one cluster;
-        seed and name of the random streams, one a part.
-
-    Notes
-    -----
-    Answers are never weighted one by one: those of an outer cluster (the part with
-    fewer of them) are summed over their inner clusters as a sparse product, and these
-    sums, weighted by the outer cluster, are added. All sums are whole numbers, exact
-    in any order.
-    """
-    if not any(votes.clusters[part][1] > 1 for part in parts):
-        return
-    draws = _Draws(votes, parts, seed, name)
-    step = max(1, CHUNK // max(votes.size, draws.largest))
-    table = _nested_table(votes, draws)
-    most = np.bincount(votes.cell).max(initial=0)
-    for start in range(0, resamples, step):
-        inner, outer = draws.next(min(step, resamples - start))
-        exact = most * inner.max() * outer.max() < EXACT
-        kind = np.float32 if exact else np.float64
-        found = _weighted_sums(table.astype(kind), inner.astype(kind), outer, votes)
-        yield found.T.reshape(-1, *votes.shape).astype(float)
-
-
-class _Draws:
-    """Draws clusters: of an inner part and of an outer one, which may be a single."""
-
-    def __init__(
-        self, votes: CountedAnswers, parts: tuple[str, ...], seed: int, name: str
-    ) -> None:
-        none = (np.zeros(len(votes.cell), int), 1)
-        self._parts = {part: votes.clusters[part] for part in sorted(parts)}
-        self._rng = {part: stream(seed, name, part) for part in parts}
-        inside = "units" if "units" in parts else "stories"
-        pair = [
-            self._parts.get(inside, none),
-            self._parts.get("annotators", none),
-        ]
-        pair.sort(key=lambda cluster: -cluster[1])
-        self.inner, self.outer = pair
-        self._swapped = pair[0] is self._parts.get("annotators")
-        self._inside = inside
-        self.largest = max(self.inner[1], self.outer[1])
-
-    def next(self, resamples: int) -> tuple[Array, Array]:
-        """Return weights of the inner and outer clusters, (clusters, resamples)."""
-        drawn = {
-            part: cluster_counts(n, resamples, self._rng[part]).T
-            for part, (_, n) in self._parts.items()
-        }
-        one = np.ones((1, resamples), int)
-        inside = drawn.get(self._inside, one)
-        if "units" in drawn and "stories" in drawn:
-            units, n = self._parts["units"]
-            story_of = np.zeros(n, int)
-            story_of[units] = self._parts["stories"][0]
-            inside = inside * drawn["stories"][story_of]
-        people = drawn.get("annotators", one)
-        pair = (people, inside) if self._swapped else (inside, people)
-        return np.ascontiguousarray(pair[0], float), np.asarray(pair[1], float)
-
-
-def _nested_table(votes: CountedAnswers, draws: _Draws) -> sparse.csr_array:
-    """Count answers by outer cluster and cell (rows) and inner cluster (columns)."""
-    (inner, n_inner), (outer, n_outer) = draws.inner, draws.outer
-    rows = outer.astype(np.int64) * votes.size + votes.cell
-    return sparse.coo_array(
-        (np.ones(len(rows), np.float32), (rows, inner)),
-        shape=(n_outer * votes.size, n_inner),
-    ).tocsr()
-
-
-def _weighted_sums(
-    table: sparse.csr_array, inner: Array, outer: Array, votes: CountedAnswers
-) -> Array:
-    """Return counts by cell and resample, shape (cells, b)."""
-    total = np.zeros((votes.size, inner.shape[1]), inner.dtype)
-    for k, weight in enumerate(outer.astype(inner.dtype)):
-        block = table[k * votes.size : (k + 1) * votes.size]
-        used = np.flatnonzero(np.diff(block.indptr))
-        total[used] += (block[used] @ inner) * weight
-    return total
+def kinds_drawn(clusters: dict[str, Cluster], parts: Iterable[str]) -> list[Cluster]:
+    """Return the clusters to draw: units lie inside stories."""
+    wanted = set(parts)
+    if "stories" in wanted:
+        wanted -= {"units"}
+    return [clusters[part] for part in sorted(wanted)]

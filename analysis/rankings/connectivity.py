@@ -3,12 +3,33 @@
 import numpy as np
 from scipy import sparse
 
-from analysis.results import Array, Mask
+from analysis.printing import counted
+from analysis.results import Array, Counts, Mask
 from analysis.sentences import chained, sentence
 
 
-def who_stands_apart(beats: Array, methods: tuple[str, ...], never: str) -> str:
-    """Say which methods stand apart from the others; empty where none does.
+def separate_parts(answers: Array) -> list[Counts]:
+    """Return the methods of each part that answers join, the largest part first.
+
+    Parameters
+    ----------
+    answers
+        Shape (M, M): how often two methods met, in either triangle.
+
+    Examples
+    --------
+    >>> [part.tolist() for part in separate_parts(np.array([[0, 0], [0, 0]]))]
+    [[0], [1]]
+    """
+    n, part = sparse.csgraph.connected_components(
+        sparse.csr_array(answers), directed=False
+    )
+    found = [np.flatnonzero(part == k) for k in range(n)]
+    return sorted(found, key=lambda own: (-len(own), own[0]))
+
+
+def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
+    """Say which methods never lost to the others; empty where wins join all.
 
     Parameters
     ----------
@@ -16,42 +37,50 @@ def who_stands_apart(beats: Array, methods: tuple[str, ...], never: str) -> str:
         Shape (M, M): how often the method of the row beat that of the column.
     methods
         M names.
-    never
-        What methods without any path between them never were, in words.
 
     Examples
     --------
-    >>> who_stands_apart(np.array([[0, 2.0], [0, 0]]), ("uno", "sora"), "never met")
+    >>> who_stands_apart(np.array([[0, 2.0], [0, 0]]), ("uno", "sora"))
     'uno never lost to the others'
     """
-    if len(methods) < 2:
-        return sentence("there is one method only")
-    graph = sparse.csr_array(beats)
-    n, label = sparse.csgraph.connected_components(graph, connection="strong")
-    if n == 1:
+    unbeaten = _unbeaten(beats)
+    if len(unbeaten) == 1 and len(unbeaten[0]) == len(methods):
         return ""
-    loose, island = sparse.csgraph.connected_components(graph, directed=False)
-    if loose > 1:
-        groups = [
-            [m for m, g in zip(methods, island, strict=True) if g == k]
-            for k in range(loose)
-        ]
-        told = [sentence("{names}", names=each) for each in groups]
-        return sentence(
-            "these groups of methods {never}: {groups}",
-            never=never,
-            groups=chained("{first}; {second}", told),
-        )
+    told = [
+        sentence("{names} never lost to the others", names=[methods[k] for k in own])
+        for own in unbeaten
+    ]
+    return chained("{first} and {second}", told)
+
+
+def _unbeaten(beats: Array) -> list[Counts]:
+    """Return the groups of methods that no method outside the group beat."""
     linked = beats > 0
-    unbeaten = [
-        [*np.array(methods, object)[label == k]]
+    n, label = sparse.csgraph.connected_components(
+        sparse.csr_array(beats), connection="strong"
+    )
+    return [
+        np.flatnonzero(label == k)
         for k in range(n)
         if not linked[label != k][:, label == k].any()
     ]
-    told = [
-        sentence("{names} never lost to the others", names=names) for names in unbeaten
-    ]
-    return chained("{first} and {second}", told)
+
+
+def never_beaten(beats: Array, n: Counts) -> list[str]:
+    """Say of each single method that it never lost, or never won, in its n answers."""
+    M = len(beats)
+    lost, won = (beats > 0).any(axis=0), (beats > 0).any(axis=1)
+    told = [""] * M
+    for i in range(M):
+        if n[i] and not lost[i]:
+            told[i] = sentence(
+                "never lost in {answers}", answers=counted(n[i], "answer")
+            )
+        elif n[i] and not won[i]:
+            told[i] = sentence(
+                "never won in {answers}", answers=counted(n[i], "answer")
+            )
+    return told
 
 
 def strongly_connected(beats: Array) -> Mask:

@@ -1,18 +1,20 @@
-"""Log strengths on the Elo scale, with their intervals and places."""
+"""Log strengths on the Elo scale, with their intervals, and pairs of them compared."""
 
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from analysis.inference.resampling import interval
-from analysis.rankings.rank_intervals import rank_intervals, ranks
-from analysis.results import NAN, ONE, Array
-from analysis.sentences import chained, sentence
+from analysis.inference.crossed_clusters import CrossedCovariance
+from analysis.rankings.compared_methods import method_gaps
+from analysis.rankings.rank_intervals import ranks
+from analysis.results import NAN, Array, TableRow
 
 ELO_SCALE = 400 / np.log(10)
 ELO_MEAN = 1000.0
 # Ratings on the Elo scale that differ by less are equal up to rounding.
 SAME_RATING = 1e-6
+Row = TypeVar("Row", bound="RankedMethod")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +24,7 @@ class RankedRating:
     Attributes
     ----------
     rating, low, high
-        On the Elo scale, mean 1000; NaN when the maximum does not exist.
+        On the Elo scale, mean 1000; NaN without a rating.
     rank, rank_low, rank_high
         1 is best; equal ratings share the better rank. NaN without a rating.
     """
@@ -33,6 +35,45 @@ class RankedRating:
     rank: float = NAN
     rank_low: float = NAN
     rank_high: float = NAN
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankedMethod(RankedRating):
+    """A method and where it stands.
+
+    Attributes
+    ----------
+    method
+        Its name.
+    part
+        Methods of different parts were never compared: each part has ratings and ranks
+        of its own.
+    reason
+        What is said of a method that never lost, or never won.
+    """
+
+    method: str
+    part: int = 1
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Standings(Generic[Row]):
+    """The methods of one criterion, every two of them compared, and remarks.
+
+    Attributes
+    ----------
+    rows
+        Part by part, best first, equal ones by name.
+    comparisons
+        Rows of ``method_comparisons``; none without intervals.
+    notes
+        What ratings rest on, or why there are none.
+    """
+
+    rows: list[Row]
+    comparisons: list[TableRow]
+    notes: list[str]
 
 
 def elo(theta: Array) -> Array:
@@ -47,57 +88,62 @@ def elo(theta: Array) -> Array:
     return np.asarray(ELO_MEAN + ELO_SCALE * centred)
 
 
-def places(ratings: Array, drawn: Array, confidence: float) -> list[RankedRating]:
-    """Rank methods by their ratings, 1 being best; equal ones share the better rank.
+def places(
+    theta: Array, covariance: CrossedCovariance | None, confidence: float
+) -> list[RankedRating]:
+    """Rate and rank methods.
 
     Parameters
     ----------
-    ratings
-        Shape (M,).
-    drawn
-        Shape (B, M): those of the resamples, NaN where there is no maximum.
+    theta
+        Shape (M,): log strengths.
+    covariance
+        Theirs; None leaves intervals empty.
     confidence
-        Coverage of the intervals.
+        Coverage of the intervals. Ranks are those of
+        `analysis.rankings.compared_methods.MethodGaps.settled_ranks`.
     """
+    M, ratings = len(theta), elo(theta)
     rank = ranks(ratings, tolerance=SAME_RATING)
-    best, worst = rank_intervals(ratings, drawn, confidence, tolerance=SAME_RATING)
-    found = []
-    for i, rating in enumerate(ratings):
-        low, high, _ = interval(drawn[:, i], confidence)
-        found.append(
-            RankedRating(
-                rating=float(rating),
-                low=low,
-                high=high,
-                rank=float(rank[i]),
-                rank_low=float(best[i]),
-                rank_high=float(worst[i]),
-            )
-        )
-    return found
-
-
-def interval_notes(
-    drawn: Array, resamples: int, parts: tuple[str, ...], why: str
-) -> list[str]:
-    """Say why ratings have no intervals, or how many resamples these do without.
-
-    `why` says of the latter what happens there.
-    """
-    if not resamples:
-        return []
-    if not len(drawn):
-        only = chained("{first} and {second}", [ONE[part] for part in parts])
-        return [sentence("no intervals: only {only} to draw from.", only=only)]
-    lost = int(np.isnan(drawn[:, 0]).sum())
-    if not lost:
-        return []
+    low, high, best, worst = np.full((4, M), NAN)
+    if covariance is not None:
+        errors = covariance.of(np.eye(M) - 1 / M)
+        low, high = errors.intervals(theta - theta.mean(), confidence)
+        gaps = method_gaps(theta, covariance, confidence)
+        best, worst = gaps.settled_ranks(confidence)
     return [
-        sentence(
-            "{n} of {resamples} resamples left out for want of finite "
-            "ratings, since {why} there.",
-            n=lost,
-            resamples=resamples,
-            why=why,
+        RankedRating(
+            rating=float(ratings[i]),
+            low=float(ELO_MEAN + ELO_SCALE * low[i]),
+            high=float(ELO_MEAN + ELO_SCALE * high[i]),
+            rank=float(rank[i]),
+            rank_low=float(best[i]),
+            rank_high=float(worst[i]),
         )
+        for i in range(M)
     ]
+
+
+def comparisons(
+    theta: Array,
+    covariance: CrossedCovariance | None,
+    methods: tuple[str, ...],
+    confidence: float,
+) -> list[TableRow]:
+    """Compare every two methods in points; nothing without a covariance.
+
+    Parameters
+    ----------
+    theta, covariance, confidence
+        As of `places`.
+    methods
+        M names.
+
+    Returns
+    -------
+    list of TableRow
+        As of `analysis.rankings.compared_methods.MethodGaps.rows`.
+    """
+    if covariance is None:
+        return []
+    return method_gaps(theta, covariance, confidence).rows(methods, ELO_SCALE)

@@ -5,36 +5,46 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling import bootstrap_p, interval
+from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
 from analysis.rankings.bradley_terry import (
     TIES,
     WINS_ON_LEFT,
     Fit,
     fit_model,
+    influence,
     side_is_known,
+    with_average_method,
     without_side,
 )
 from analysis.rankings.choice_counts import (
     PARTS,
     CriterionVotes,
     choice_votes,
-    resampled_counts,
+    kinds_drawn,
 )
 from analysis.rankings.connectivity import (
     bounded_ties,
-    strongly_connected,
+    never_beaten,
+    separate_parts,
     who_stands_apart,
 )
 from analysis.rankings.elo import (
     ELO_MEAN,
     ELO_SCALE,
+    RankedMethod,
     RankedRating,
-    elo,
-    interval_notes,
+    Standings,
+    comparisons,
     places,
 )
-from analysis.results import NAN, Array, Counts, TableRow
-from analysis.sentences import chained, sentence
+from analysis.rankings.leaderboard_notes import (
+    WEAK,
+    no_intervals,
+    prior_note,
+    rated_apart,
+)
+from analysis.results import NAN, Array, TableRow
+from analysis.sentences import sentence
 
 __all__ = [
     "ELO_MEAN",
@@ -49,28 +59,13 @@ __all__ = [
 MAJORITY_HAS_NO_SIDE = sentence(
     "a majority joins answers of both sides; single votes have one each"
 )
-UNBOUNDED_TIES = sentence(
-    "no chain of answers from a method back to itself holds more wins than ties"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeaderboardRow(RankedRating):
+class LeaderboardRow(RankedMethod):
     """One method of a leaderboard; `n_comparisons` answers of it enter the fit."""
 
-    method: str
     n_comparisons: int
-
-
-@dataclass(frozen=True)
-class _Ask:
-    """What is asked for: the arguments of `leaderboard`."""
-
-    criterion: str
-    ties: str
-    parts: tuple[str, ...]
-    resamples: int
-    seed: int
 
 
 def leaderboard(
@@ -80,11 +75,10 @@ def leaderboard(
     ties: str = "half",
     by_majority: bool = False,
     side: bool = False,
+    prior: float = 0.0,
     parts: tuple[str, ...] = ("stories", "annotators"),
-    resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
-) -> tuple[list[LeaderboardRow], list[str]]:
+) -> Standings[LeaderboardRow]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
     Parameters
@@ -92,7 +86,7 @@ def leaderboard(
     choices
         Kept rows of the criterion, in any order. ``both_bad`` counts as a tie.
     criterion
-        Named in the random stream.
+        Its name in the rows of comparisons.
     ties
         ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"``: a
         tie model with one parameter.
@@ -103,62 +97,74 @@ def leaderboard(
         Adjust for the side on which outputs stood, as `left_method` says; see
         `side_effect`. Where the effect cannot be estimated a remark says why, and
         ratings are not adjusted. Answers with an unknown side count without it.
+    prior
+        The weight of a prior, in answers a method; see Notes.
     parts
-        Clusters to draw, of `PARTS`; units are pairs of outputs of one story.
-        Methods are not drawn: a resample without one cannot rank it.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of LeaderboardRow
-        Best first, equal ones by name.
-    list of str
-        Remarks: why there is no rating, how many resamples had none.
+        What other answers are thought of: of other stories, annotators, or units
+        (pairs of outputs of one story), or two of these; none: no intervals.
+    confidence
+        Coverage of the intervals.
 
     Notes
     -----
-    Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`,
-    without a prior. Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
+    Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
+    Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
     :math:`\pi = e^\theta`. Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
 
-    The maximum exists where from every method a chain of wins (or ties that
-    count) leads to every other (Ford 1957); otherwise ratings are empty and a
-    remark says who stands apart. Davidson's also needs such a chain from a method
-    back to itself with more wins than ties, where there are both: without one, a
-    remark says that ties have no finite parameter. Resamples without a maximum are
-    left out.
+    Methods that no chain of answers joins are rated apart, part by part. Inside a part
+    the maximum exists where from every method a chain of wins (or ties that count)
+    leads to every other (Ford 1957); Davidson's also needs such a chain from a method
+    back to itself with more wins than ties, where there are both. Where it does not
+    exist, a weak prior makes one, and a remark says so: as if each method had met one
+    more, of a strength that is fitted like the others, and had won half an answer and
+    lost half of one. With `prior` that is done in any case, with so many answers.
 
-    Ratings have percentile intervals. Those of ranks come from the differences
-    between methods, see `analysis.rankings.rank_intervals.rank_intervals`.
+    Intervals and tests of differences rest on what each answer adds to the fit, summed
+    over stories and over annotators (`analysis.inference.crossed_clusters`); with a
+    prior no error is less than that of independent answers. Ranks hold together for all
+    methods, see `analysis.rankings.compared_methods`.
 
     References
     ----------
     Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
     """
-    ask = _Ask(criterion, ties, parts, resamples, seed)
-    notes = []
-    board = None
-    if side:
-        why = MAJORITY_HAS_NO_SIDE
-        if not by_majority:
-            board = _sided_board(choices, ask)
-            why = board.why
-        if why:
-            notes.append(
-                sentence("ratings are not adjusted for the side: {why}.", why=why)
-            )
-    if board is None or board.point is None:
-        board = _plain_board(choices, ask, by_majority=by_majority)
-    if board.point is None:
-        rows = [
-            LeaderboardRow(method=method, n_comparisons=int(n))
-            for method, n in zip(board.votes.methods, board.n, strict=True)
+    ask = _Ask(ties, parts, prior)
+    sided = None
+    notes: list[str] = []
+    if side and by_majority:
+        notes.append(_not_adjusted(MAJORITY_HAS_NO_SIDE))
+    elif side:
+        sided = _votes(choices, ask, side=True)
+    votes = _votes(choices, ask, by_majority=by_majority)
+    if len(votes.methods) < 2:
+        notes.append(sentence("no ratings, since there is one method only."))
+    wins, tied = without_side(votes.counts())
+    groups = separate_parts(wins + tied)
+    never = (
+        sentence("have no answer but ties between them")
+        if ties == "drop"
+        else sentence("were never compared")
+    )
+    notes += rated_apart(votes.methods, groups, never)
+    rows: list[LeaderboardRow] = []
+    compared: list[TableRow] = []
+    for part, members in enumerate(groups, start=1):
+        board = None
+        if sided is not None:
+            board = _fitted(sided.among(members), ask)
+            if board.why:
+                notes.append(_not_adjusted(board.why))
+        if board is None or board.why:
+            board = _fitted(votes.among(members), ask)
+        notes += board.notes
+        rows += board.rows(part, confidence)
+        compared += [
+            {"question": criterion, "source": "choices", "part": part, **row}
+            for row in board.comparisons(confidence)
         ]
-        return rows, [sentence("{text}.", text=board.why)]
-    why = _why_not_in_resamples(ties, sided=board.votes.planes == 5)
-    notes += interval_notes(board.ratings, resamples, parts, why)
-    return _standings(board, board.point, confidence), notes
+    if parts and rows and all(np.isnan(row.low) for row in rows):
+        notes.append(no_intervals(votes.clusters, parts))
+    return Standings(rows, compared, notes)
 
 
 def side_effect(
@@ -167,15 +173,13 @@ def side_effect(
     criterion: str,
     ties: str = "half",
     parts: tuple[str, ...] = ("stories", "annotators"),
-    resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
 ) -> list[TableRow]:
     r"""Estimate how much standing on the left helps an output.
 
     Parameters
     ----------
-    choices, criterion, ties, parts, resamples, confidence, seed
+    choices, criterion, ties, parts, confidence
         As given to `leaderboard`. `left_method` names the output on the left; answers
         without it inform the strengths only.
 
@@ -184,7 +188,7 @@ def side_effect(
     list of TableRow
         One row of ``side_effect``: value is the log odds for the left output
         between equal methods, above 0 in favour of the left; elo the same in points;
-        n the answers with a known side; p_value for "no effect", from the resamples.
+        n the answers with a known side; p_value for "no effect".
 
     Notes
     -----
@@ -192,147 +196,174 @@ def side_effect(
     estimated together with the strengths, so that strong methods that stand on the
     left more often are not mistaken for an effect of the side.
     """
-    board = _sided_board(choices, _Ask(criterion, ties, parts, resamples, seed))
+    ask = _Ask(ties, parts, 0.0)
+    board = _fitted(_votes(choices, ask, side=True), ask)
     row: TableRow = dict.fromkeys(("value", "low", "high", "elo", "p_value"), NAN)
-    if board.point is not None:
-        value = float(board.point.side[0])
-        low, high, reason = interval(board.sides, confidence)
-        row |= {"value": value, "low": low, "high": high, "elo": value * ELO_SCALE}
-        row |= {"p_value": bootstrap_p(board.sides), "reason": reason}
-    else:
-        row["reason"] = board.why
-    n = int(board.votes.counts()[WINS_ON_LEFT:].sum())
-    row |= {"question": criterion, "n": n}
+    row |= {"question": criterion, "reason": board.why}
+    row["n"] = int(board.votes.counts()[WINS_ON_LEFT:].sum())
+    if board.why:
+        return [row]
+    value = np.array([board.side])
+    row |= {"value": board.side, "elo": board.side * ELO_SCALE}
+    if board.of_side is not None:
+        errors = board.of_side.of(np.eye(1))
+        (low,), (high,) = errors.intervals(value, confidence)
+        row |= {"low": float(low), "high": float(high)}
+        row["p_value"] = float(errors.p_values(value)[0])
     return [row]
 
 
 @dataclass(frozen=True)
+class _Ask:
+    """How ties count, what is drawn, and the weight of the prior."""
+
+    ties: str
+    parts: tuple[str, ...]
+    prior: float
+
+
+@dataclass(frozen=True)
 class _Board:
-    """A fit and those of its resamples, or why there is none.
+    """What is known of the methods of one part.
 
     Attributes
     ----------
-    votes, n
-        The answers, and the number of those of each method.
-    point
-        The fit of all answers.
-    ratings, sides
-        Shape (B, M) and (B,): of the resamples, NaN where there is no maximum.
+    votes
+        The answers.
+    theta
+        Shape (M,): log strengths; NaN where there are none.
+    side
+        Log odds for the left output.
+    of_theta, of_side
+        Their covariances; None where nothing can be drawn.
+    notes
+        What the fit rests on.
     why
-        Why there is no fit.
+        Why there is none.
     """
 
     votes: CriterionVotes
-    n: Counts
-    point: Fit | None
-    ratings: Array
-    sides: Array
+    theta: Array
+    side: float = NAN
+    of_theta: CrossedCovariance | None = None
+    of_side: CrossedCovariance | None = None
+    notes: tuple[str, ...] = ()
     why: str = ""
 
+    def rows(self, part: int, confidence: float) -> list[LeaderboardRow]:
+        """Return the methods, best first."""
+        methods, M = self.votes.methods, len(self.votes.methods)
+        wins, tied = without_side(self.votes.counts())
+        n = (wins + wins.T + tied + tied.T).sum(axis=1).astype(int)
+        standings = [RankedRating()] * M
+        if M > 1 and not self.why:
+            standings = places(self.theta, self.of_theta, confidence)
+        reasons = never_beaten(wins + tied + tied.T, n)
+        rows = [
+            LeaderboardRow(
+                method=methods[i],
+                n_comparisons=int(n[i]),
+                part=part,
+                reason=reasons[i],
+                **vars(standings[i]),
+            )
+            for i in range(M)
+        ]
+        return sorted(rows, key=lambda row: (row.rank, row.method))
 
-def _plain_board(choices: pd.DataFrame, ask: _Ask, *, by_majority: bool) -> _Board:
-    """Fit the answers without their sides."""
-    votes = choice_votes(choices, by_majority=by_majority, side=False)
-    return _fitted(votes, ask)
+    def comparisons(self, confidence: float) -> list[TableRow]:
+        """Compare every two methods."""
+        return comparisons(self.theta, self.of_theta, self.votes.methods, confidence)
 
 
-def _sided_board(choices: pd.DataFrame, ask: _Ask) -> _Board:
-    """Fit the answers with their sides."""
-    if "left_method" not in choices:
+def _votes(
+    choices: pd.DataFrame, ask: _Ask, *, by_majority: bool = False, side: bool = False
+) -> CriterionVotes:
+    if side and "left_method" not in choices:
         choices = choices.assign(left_method=None)
-    return _fitted(choice_votes(choices, by_majority=False, side=True), ask)
+    votes = choice_votes(choices, by_majority=by_majority, side=side)
+    return votes.without_ties() if ask.ties == "drop" else votes
 
 
 def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
-    M = len(votes.methods)
-    if ask.ties == "drop":
-        votes = votes.without_ties()
-    counts = votes.counts()
-    plain = without_side(counts).sum(axis=0)
-    n = (plain.sum(axis=0) + plain.sum(axis=1)).astype(int)
-    none = _Board(votes, n, None, np.empty((0, M)), np.empty(0))
-    never = (
-        sentence("have no answer but ties between them")
-        if ask.ties == "drop"
-        else sentence("were never compared")
-    )
+    """Fit methods that answers join; those of a side effect may come in parts."""
+    M, counts = len(votes.methods), votes.counts()
+    none = _Board(votes, np.full(M, NAN))
+    if M < 2:
+        return none
+    why = _why_no_side(counts) if votes.planes == 5 else ""
+    if why:
+        return replace(none, why=why)
     wins, tied = without_side(counts)
-    apart = who_stands_apart(wins + tied + tied.T, votes.methods, never)
-    if apart:
-        return replace(none, why=sentence("no ratings, since {apart}", apart=apart))
-    if votes.planes == 5:
-        if not counts[WINS_ON_LEFT:].any():
-            return replace(
-                none, why=sentence("no answer says which output stood on the left")
-            )
-        if not side_is_known(counts):
-            return replace(
-                none,
-                why=sentence(
-                    "the side cannot be told from the methods, since too few "
-                    "pairs were shown in both orders"
-                ),
-            )
+    lacking = who_stands_apart(wins + tied + tied.T, votes.methods)
     if ask.ties == "davidson" and not bounded_ties(wins[None], tied[None])[0]:
-        return replace(
-            none,
-            why=sentence(
-                "no ratings, since ties have no finite parameter: {why}",
-                why=UNBOUNDED_TIES,
-            ),
+        lacking = lacking or sentence(
+            "no chain of answers from a method back to itself holds more wins than ties"
         )
-    point = fit_model(counts[None], ties=ask.ties)
-    if not point.converged[0]:
-        why = sentence("no ratings, since their maximum was not found")
+    weight = ask.prior or (WEAK if lacking else 0.0)
+    table = with_average_method(counts, weight)[None] if weight else counts[None]
+    fit = fit_model(table, ties=ask.ties)
+    if not fit.converged[0]:
+        why = sentence("their maximum was not found")
         if votes.planes == 5:
             why = sentence(
                 "one side wins so regularly that its effect has no finite value"
             )
         return replace(none, why=why)
-    ratings, sides = _resampled(votes, point, ask)
-    return replace(none, point=point, ratings=ratings, sides=sides)
+    notes = [prior_note(weight, lacking)] if weight else []
+    return _with_errors(votes, fit, table, ask, tuple(notes), on_prior=weight > 0)
 
 
-def _resampled(votes: CriterionVotes, point: Fit, ask: _Ask) -> tuple[Array, Array]:
-    """Return ratings (B, M) and side effects (B,) of the resamples."""
-    M = len(votes.methods)
-    ratings, sides = [np.empty((0, M))], [np.empty(0)]
-    for counts in resampled_counts(
-        votes,
-        ask.parts,
-        resamples=ask.resamples,
-        seed=ask.seed,
-        name=f"bt {ask.criterion}",
-    ):
-        wins, tied = without_side(counts).transpose(1, 0, 2, 3)
-        defined = strongly_connected(wins + tied + tied.transpose(0, 2, 1))
-        found = fit_model(counts[defined], ties=ask.ties, start=point)
-        defined[defined] = found.converged
-        rating, side = np.full((len(counts), M), np.nan), np.full(len(counts), np.nan)
-        rating[defined] = elo(found.theta[found.converged])
-        side[defined] = found.side[found.converged]
-        ratings.append(rating)
-        sides.append(side)
-    return np.concatenate(ratings), np.concatenate(sides)
+def _with_errors(
+    votes: CriterionVotes,
+    fit: Fit,
+    table: Array,
+    ask: _Ask,
+    notes: tuple[str, ...],
+    *,
+    on_prior: bool,
+) -> _Board:
+    """Add how far strengths and side would move with other answers."""
+    M, N = len(votes.methods), table.shape[-1]
+    theta, side = fit.theta[0, :M], float(fit.side[0])
+    board = _Board(votes, theta - theta.mean(), side, notes=notes)
+    if not ask.parts:
+        return board
+    adds, covariance = influence(fit, table, ask.ties)
+    adds = adds.reshape(votes.planes, N, N, N + 2)[:, :M, :M].reshape(votes.size, -1)
+    kinds = kinds_drawn(votes.clusters, ask.parts)
+    return replace(
+        board,
+        of_theta=crossed_covariance(
+            adds[:, :M],
+            votes.cell,
+            kinds,
+            rank=M - 1,
+            model=covariance[:M, :M],
+            is_least=on_prior,
+        ),
+        of_side=crossed_covariance(
+            adds[:, N + 1 :],
+            votes.cell,
+            kinds,
+            rank=1,
+            model=covariance[N + 1 :, N + 1 :],
+            is_least=on_prior,
+        ),
+    )
 
 
-def _why_not_in_resamples(ties: str, *, sided: bool) -> str:
-    """Say why a resample may have no maximum, by what is fitted."""
-    reasons = [sentence("some methods never lose to the others")]
-    if ties == "davidson":
-        reasons.append(UNBOUNDED_TIES)
-    if sided:
-        reasons.append(sentence("the side cannot be told from the methods"))
-        reasons.append(
-            sentence("one side wins so regularly that its effect has no finite value")
+def _why_no_side(counts: Array) -> str:
+    """Say why the side has no effect that could be estimated."""
+    if not counts[WINS_ON_LEFT:].any():
+        return sentence("no answer says which output stood on the left")
+    if not side_is_known(counts):
+        return sentence(
+            "the side cannot be told from the methods, since too few pairs were shown "
+            "in both orders"
         )
-    return chained("{first}, or {second}", reasons)
+    return ""
 
 
-def _standings(board: _Board, point: Fit, confidence: float) -> list[LeaderboardRow]:
-    found = places(elo(point.theta)[0], board.ratings, confidence)
-    rows = [
-        LeaderboardRow(method=method, n_comparisons=int(n), **vars(place))
-        for method, place, n in zip(board.votes.methods, found, board.n, strict=True)
-    ]
-    return sorted(rows, key=lambda row: (row.rank, row.method))
+def _not_adjusted(why: str) -> str:
+    return sentence("ratings are not adjusted for the side: {why}.", why=why)

@@ -1,6 +1,6 @@
 """Worths of methods by maximum likelihood from orders of some of them: Plackett-Luce.
 
-Many tables of counts, as a bootstrap makes them, are fitted at once.
+Many tables of counts are fitted at once.
 """
 
 from collections import defaultdict
@@ -61,6 +61,18 @@ class ChoiceSets:
         """Return how often each method stood before each other one, (B, M, M)."""
         M = self.n_methods
         return np.asarray((self._before @ counts.T).T).reshape(-1, M, M)
+
+    def with_average_method(
+        self, counts: Array, weight: float
+    ) -> tuple["ChoiceSets", Array]:
+        """Add a method that stood before and after each other one in half of `weight`.
+
+        Return the sets, whose first cells are those of before, and their counts.
+        """
+        M = self.n_methods
+        pairs = np.column_stack([np.arange(M), np.full(M, M)])
+        sets = ChoiceSets(M + 1, (*self.members, pairs))
+        return sets, np.append(counts, np.full(pairs.size, weight / 2))
 
     @cached_property
     def _before(self) -> sparse.csr_array:
@@ -237,10 +249,42 @@ def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
     Notes
     -----
     Answers of one story or annotator are not independent, so that intervals from this
-    matrix are too narrow: leaderboards use the cluster bootstrap.
+    matrix are too narrow: leaderboards sum what answers add (`influence`).
     """
     _, information = _derivatives(theta, sets, np.asarray(counts, float))
     return np.asarray(np.linalg.inv(information) - 1 / sets.n_methods)
+
+
+def influence(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
+    r"""Return what one more choice of each kind would add to the log worths.
+
+    Parameters
+    ----------
+    sets, counts
+        As given to `fit`, B = 1.
+    theta
+        What it returned.
+
+    Returns
+    -------
+    array of shape (cells, M)
+        To first order. Summed over all choices it is 0 at the maximum.
+
+    Notes
+    -----
+    The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
+    and :math:`s` the gradient of the log likelihood of the choice. Answers of one
+    story or annotator are not independent: `analysis.inference.crossed_clusters`.
+    """
+    inverse = covariance(sets, counts, theta)[0]
+    worth = np.exp(theta[0] - theta[0].max())
+    found = []
+    for members in sets.members:
+        p = worth[members]
+        p /= p.sum(axis=1, keepdims=True)
+        expected = (p[:, :, None] * inverse[members]).sum(axis=1, keepdims=True)
+        found.append((inverse[members] - expected).reshape(-1, sets.n_methods))
+    return np.concatenate(found)
 
 
 def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, Array]:

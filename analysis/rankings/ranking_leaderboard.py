@@ -1,42 +1,49 @@
 """Ranking methods by orders of several outputs: Plackett-Luce."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from analysis.rankings.choice_counts import resampled_counts
-from analysis.rankings.connectivity import strongly_connected, who_stands_apart
+from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
+from analysis.rankings.choice_counts import kinds_drawn
+from analysis.rankings.connectivity import (
+    never_beaten,
+    separate_parts,
+    who_stands_apart,
+)
 from analysis.rankings.elo import (
     ELO_MEAN,
     ELO_SCALE,
-    RankedRating,
-    elo,
-    interval_notes,
+    RankedMethod,
+    Standings,
+    comparisons,
     places,
 )
-from analysis.rankings.plackett_luce import fit
+from analysis.rankings.leaderboard_notes import (
+    WEAK,
+    no_intervals,
+    prior_note,
+    rated_apart,
+)
+from analysis.rankings.plackett_luce import covariance, fit, influence
 from analysis.rankings.stages import Stages, ranking_stages
-from analysis.results import Array
+from analysis.results import Array, TableRow
 from analysis.sentences import sentence
 
 
 @dataclass(frozen=True, kw_only=True)
-class RankingLeaderboardRow(RankedRating):
+class RankingLeaderboardRow(RankedMethod):
     """One method of a leaderboard of rankings.
 
     Attributes
     ----------
-    method
-        Its name.
     log_worth
         The rating as a natural logarithm of the worth, mean 0.
     n_rankings, n_stories
         Answers in which it is ranked beside others, and stories of these.
     """
 
-    method: str
     log_worth: float
     n_rankings: int
     n_stories: int
@@ -47,10 +54,8 @@ def ranking_leaderboard(
     *,
     criterion: str,
     parts: tuple[str, ...] = ("stories", "annotators"),
-    resamples: int = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
-) -> tuple[list[RankingLeaderboardRow], list[str]]:
+) -> Standings[RankingLeaderboardRow]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
     Parameters
@@ -59,20 +64,13 @@ def ranking_leaderboard(
         Kept rows of the criterion (`analysis.tables.RANKING_COLUMNS`), in any order.
         Orders are strict. Those of a method alone say nothing and are left out.
     criterion
-        Named in the random stream.
+        Its name in the rows of comparisons.
     parts
-        Clusters to draw, of `analysis.rankings.choice_counts.PARTS`; units are sets of
-        outputs of one story. Methods are not drawn: a resample without one cannot rank
-        it.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of RankingLeaderboardRow
-        Best first, equal ones by name.
-    list of str
-        Remarks: why there is no rating, how many resamples had none.
+        What other answers are thought of, of
+        `analysis.rankings.choice_counts.PARTS`; units are sets of outputs of one story;
+        none: no intervals.
+    confidence
+        Coverage of the intervals.
 
     Raises
     ------
@@ -81,15 +79,14 @@ def ranking_leaderboard(
 
     Notes
     -----
-    Plackett-Luce: see `analysis.rankings.plackett_luce.fit`, without a prior. Rating
+    Plackett-Luce: see `analysis.rankings.plackett_luce.fit`. Rating
     :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`, as in the leaderboard of pairs,
-    which orders of two methods agree with.
-
-    The maximum exists where from every method a chain of others, each ranked below the
-    one before in some answer, leads to every other (Hunter 2004, assumption 1 and
-    section 5); otherwise ratings are empty and a remark says who stands apart.
-    Resamples without a maximum are left out. Ratings have percentile intervals, ranks
-    those of `analysis.rankings.rank_intervals.rank_intervals`.
+    which orders of two methods agree with. So do parts that were never ranked together,
+    and the weak prior where no maximum exists: see
+    `analysis.rankings.leaderboard.leaderboard`. It exists where from every method a
+    chain of others, each ranked below the one before in some answer, leads to every
+    other (Hunter 2004, assumption 1 and section 5). Intervals and ranks are made as
+    there.
 
     References
     ----------
@@ -97,49 +94,88 @@ def ranking_leaderboard(
     """
     stages = ranking_stages(rankings)
     if not stages.methods:
-        return [], [sentence("no ratings, since no answer ranks two methods.")]
-    counts = stages.counts()[None]
-    beats = stages.sets.beats(counts)[0]
-    without = _rows(stages, [RankedRating()] * len(stages.methods))
-    apart = who_stands_apart(
-        beats, stages.methods, sentence("were never ranked together")
-    )
-    if apart:
-        return without, [sentence("no ratings, since {apart}.", apart=apart)]
-    (theta,), (converged,) = fit(stages.sets, counts)
+        notes = [sentence("no ratings, since no answer ranks two methods.")]
+        return Standings([], [], notes)
+    groups = separate_parts(_beats(stages))
+    notes = rated_apart(stages.methods, groups, sentence("were never ranked together"))
+    rows: list[RankingLeaderboardRow] = []
+    compared: list[TableRow] = []
+    for part, members in enumerate(groups, start=1):
+        own = stages
+        if len(groups) > 1:
+            names = [stages.methods[k] for k in members]
+            own = ranking_stages(rankings[rankings["method"].isin(names)])
+        board = _fitted(own, parts)
+        notes += [board.note] if board.note else []
+        rows += board.rows(part, confidence)
+        compared += [
+            {"question": criterion, "source": "rankings", "part": part, **row}
+            for row in board.comparisons(confidence)
+        ]
+    if parts and all(np.isnan(row.low) for row in rows):
+        notes.append(no_intervals(stages.clusters, parts))
+    return Standings(rows, compared, notes)
+
+
+@dataclass(frozen=True)
+class _Board:
+    """Methods of one part, their log worths (M,) and the covariance of these."""
+
+    stages: Stages
+    theta: Array
+    covariance: CrossedCovariance | None
+    note: str
+
+    def rows(self, part: int, confidence: float) -> list[RankingLeaderboardRow]:
+        """Return the methods, best first."""
+        stages = self.stages
+        standings = places(self.theta, self.covariance, confidence)
+        reasons = never_beaten(_beats(stages), stages.n_rankings)
+        rows = [
+            RankingLeaderboardRow(
+                method=method,
+                part=part,
+                reason=reasons[i],
+                log_worth=float((standings[i].rating - ELO_MEAN) / ELO_SCALE),
+                n_rankings=int(stages.n_rankings[i]),
+                n_stories=int(stages.n_stories[i]),
+                **vars(standings[i]),
+            )
+            for i, method in enumerate(stages.methods)
+        ]
+        return sorted(rows, key=lambda row: (row.rank, row.method))
+
+    def comparisons(self, confidence: float) -> list[TableRow]:
+        """Compare every two methods."""
+        methods = self.stages.methods
+        return comparisons(self.theta, self.covariance, methods, confidence)
+
+
+def _fitted(stages: Stages, parts: tuple[str, ...]) -> _Board:
+    M = len(stages.methods)
+    lacking = who_stands_apart(_beats(stages), stages.methods)
+    sets, counts = stages.sets, stages.counts()
+    if lacking:
+        sets, counts = sets.with_average_method(counts, WEAK)
+    theta, (converged,) = fit(sets, counts[None])
     if not converged:
-        return without, [sentence("no ratings, since their maximum was not found.")]
-    draws = resampled_counts(
-        stages, parts, resamples=resamples, seed=seed, name=f"pl {criterion}"
-    )
-    drawn = _resampled(stages, theta, draws)
-    found = places(elo(theta), drawn, confidence)
-    rows = sorted(_rows(stages, found), key=lambda row: (row.rank, row.method))
-    why = sentence("some methods are never ranked below the others")
-    return rows, interval_notes(drawn, resamples, parts, why)
-
-
-def _rows(stages: Stages, found: list[RankedRating]) -> list[RankingLeaderboardRow]:
-    return [
-        RankingLeaderboardRow(
-            method=method,
-            log_worth=float((place.rating - ELO_MEAN) / ELO_SCALE),
-            n_rankings=int(stages.n_rankings[i]),
-            n_stories=int(stages.n_stories[i]),
-            **vars(place),
+        why = sentence("no ratings, since their maximum was not found.")
+        return _Board(stages, np.full(M, np.nan), None, why)
+    covered = None
+    if parts:
+        covered = crossed_covariance(
+            influence(sets, counts[None], theta)[: stages.size, :M],
+            stages.cell,
+            kinds_drawn(stages.clusters, parts),
+            rank=M - 1,
+            model=covariance(sets, counts[None], theta)[0, :M, :M],
+            is_least=bool(lacking),
         )
-        for i, (method, place) in enumerate(zip(stages.methods, found, strict=True))
-    ]
+    note = prior_note(WEAK, lacking) if lacking else ""
+    worth = theta[0, :M] - theta[0, :M].mean()
+    return _Board(stages, worth, covered, note)
 
 
-def _resampled(stages: Stages, theta: Array, draws: Iterator[Array]) -> Array:
-    """Return ratings (B, M) of the resamples, NaN where there is no maximum."""
-    ratings = [np.empty((0, len(stages.methods)))]
-    for counts in draws:
-        rating = np.full((len(counts), len(theta)), np.nan)
-        defined = strongly_connected(stages.sets.beats(counts))
-        found, converged = fit(stages.sets, counts[defined], start=theta)
-        defined[defined] = converged
-        rating[defined] = elo(found[converged])
-        ratings.append(rating)
-    return np.concatenate(ratings)
+def _beats(stages: Stages) -> Array:
+    """Return how often each method stood before each other one, (M, M)."""
+    return stages.sets.beats(stages.counts()[None])[0]

@@ -1,18 +1,18 @@
 """Leaderboards from ratings: plain means, standardised means, a mixed model."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy import sparse
 from scipy.stats import t
 
-from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import divided
+from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
 from analysis.printing import counted
-from analysis.rankings.choice_counts import coded
+from analysis.rankings.choice_counts import coded, kinds_drawn
+from analysis.rankings.compared_methods import method_gaps
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
-from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.rankings.rank_intervals import ranks
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import chained, sentence
@@ -20,11 +20,6 @@ from analysis.tables import MEAN_OF_RATERS
 
 # Means that differ by less are equal up to rounding, as for people's means elsewhere.
 SAME = 1e-9
-# Numbers held at once while resampling: resamples x cells.
-CHUNK = 4_000_000
-# A table of which a smaller share is filled is kept sparse.
-LEAST_FULL = 0.1
-DesignMatrix = Array | sparse.csr_array
 
 
 @dataclass(frozen=True)
@@ -56,29 +51,15 @@ class _Answers:
         """The cell (story, method) of each rating."""
         return self.story * len(self.methods) + self.method
 
-    @property
-    def n_cells(self) -> int:
-        """Stories times methods."""
-        return self.n_stories * len(self.methods)
-
-    def summed(self, values: Array, groups: Counts, n_groups: int) -> DesignMatrix:
-        """Return sums by group and annotator; as a full table unless most are empty."""
-        shape = (n_groups, self.n_annotators)
-        found = sparse.coo_array((values, (groups, self.annotator)), shape=shape)
-        full = found.nnz > LEAST_FULL * n_groups * self.n_annotators
-        return found.toarray() if full else found.tocsr()
-
 
 def rating_leaderboard(
     ratings: pd.DataFrame,
     by_annotator: pd.DataFrame,
     *,
     question: str,
-    parts: tuple[str, ...] = ("stories",),
-    resamples: int = 1000,
+    parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
-    seed: int = 0,
-) -> tuple[list[TableRow], list[str]]:
+) -> tuple[list[TableRow], list[TableRow], list[str]]:
     r"""Rank methods by their ratings in three ways, side by side.
 
     Parameters
@@ -89,9 +70,10 @@ def rating_leaderboard(
     question
         The dimension.
     parts
-        Clusters to draw: stories, annotators or units (outputs), or two of them.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals but the mixed model's), coverage, seed.
+        What other ratings are thought of: of other stories, annotators or units
+        (outputs), or two of them; none: no intervals but the mixed model's.
+    confidence
+        Coverage of the intervals.
 
     Returns
     -------
@@ -101,30 +83,31 @@ def rating_leaderboard(
         - ``mean``: mean of the method's cells, each the mean of its annotators;
         - ``standardised``: the same of ratings from which the annotator's mean was
           taken and which were divided by their standard deviation (n - 1), so that
-          strict and lavish raters count alike; anew in every resample;
+          strict and lavish raters count alike;
         - ``mixed``: estimated marginal mean of `mixed_model.fit_mixed` with its t
           interval, which holds for other annotators and stories.
 
         Ranks: 1 is best, equal values share the better one; their intervals are those
-        of `rank_intervals.rank_intervals`. ``reason`` says what is missing, and why.
+        of `compared_methods.MethodGaps.settled_ranks`. ``reason`` says what is missing,
+        and why.
+    list of TableRow
+        Rows of ``method_comparisons``: every two methods by their means.
     list of str
         Remarks: which annotators are left out of standardising.
 
     Notes
     -----
     Where annotators judged different methods, standardising takes away true differences
-    between these; the mixed model does not.
+    between these; the mixed model does not. What ratings are standardised by is taken
+    as known: in intervals it does not vary.
     """
     answers = _answers(by_annotator)
-    once = np.ones((answers.n_stories, 1)), np.ones((answers.n_annotators, 1))
-    plain, standard = _Means(answers, by_cell=False).of(*once)
-    plain_drawn, standard_drawn = _resampled(
-        answers, parts, resamples, stream(seed, "standings", question)
-    )
+    plain = _Means(answers, answers.rating)
+    standard = _Means(answers, _standardised(answers))
     reasons, notes = [], []
     are_mean_raters = are_means(ratings)
     if are_mean_raters:
-        standard, standard_drawn = np.full_like(standard, np.nan), standard_drawn[:0]
+        standard = _Means(answers, np.full(len(answers.rating), np.nan))
         reasons.append(
             sentence(
                 "annotators are not known ({mean} of raters only)", mean=MEAN_OF_RATERS
@@ -132,7 +115,7 @@ def rating_leaderboard(
         )
     else:
         notes += _constant_note(answers)
-        if not np.isfinite(standard).any():
+        if not np.isfinite(standard.value).any():
             reasons.append(sentence("no annotator gave two different ratings"))
     model = _mixed(answers, known=not are_mean_raters)
     if model.reason and not are_mean_raters:
@@ -140,8 +123,8 @@ def rating_leaderboard(
     margin = t.ppf((1 + confidence) / 2, model.freedom) * model.errors
     n = ratings.groupby("method").size()
     columns = {
-        **_columns("mean", plain[0], plain_drawn, confidence),
-        **_columns("standardised", standard[0], standard_drawn, confidence),
+        **_columns("mean", plain, parts, confidence),
+        **_columns("standardised", standard, parts, confidence),
         "mixed": model.means,
         "mixed_low": model.means - margin,
         "mixed_high": model.means + margin,
@@ -158,15 +141,24 @@ def rating_leaderboard(
         for i, method in enumerate(answers.methods)
     ]
     order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
-    return [rows[i] for i in order], notes
+    about: TableRow = {"question": question, "source": "ratings", "part": 1}
+    compared = [about | row for row in plain.comparisons(parts, confidence)]
+    return [rows[i] for i in order], compared, notes
 
 
 def _columns(
-    name: str, values: Array, drawn: Array, confidence: float
+    name: str, means: "_Means", parts: tuple[str, ...], confidence: float
 ) -> dict[str, Array]:
-    bounds = [interval(column, confidence)[:2] for column in drawn.T]
-    low, high = np.array(bounds).reshape(-1, 2).T
-    best, worst = rank_intervals(values, drawn, confidence, tolerance=SAME)
+    values, M = means.value, len(means.value)
+    low, high, best, worst = np.full((4, M), np.nan)
+    covariance = means.covariance(parts)
+    if covariance is not None:
+        # Stories that are rated high move means together, which says nothing of how
+        # far a mean moves alone.
+        alone = replace(covariance, rank=1)
+        low, high = alone.of(np.eye(M)).intervals(values, confidence)
+        gaps = method_gaps(values, covariance, confidence)
+        best, worst = gaps.settled_ranks(confidence)
     return {
         name: values,
         f"{name}_low": low,
@@ -221,96 +213,77 @@ def _constant_note(answers: _Answers) -> list[str]:
 
 
 class _Means:
-    """Method means of weighted answers, plain and standardised.
+    """Means of the methods: each the mean of its cells, each that of its ratings.
 
     Parameters
     ----------
     answers
         The answers.
-    by_cell
-        Whether cells have weights of their own, beside those of their stories.
+    values
+        Shape (n,): theirs, NaN where one has none.
     """
 
-    def __init__(self, answers: _Answers, *, by_cell: bool) -> None:
-        self._answers = answers
-        cell, n_cells = answers.cell, answers.n_cells
-        # Ratings about their mean: squares do not lose digits.
-        self._centre = answers.rating.mean()
-        value = answers.rating - self._centre
-        ones = np.ones(len(value))
-        self._ones = answers.summed(ones, cell, n_cells)
-        self._value = answers.summed(value, cell, n_cells)
-        # What an annotator's mean and spread need, by cell or summed over a story.
-        group = (cell, n_cells) if by_cell else (answers.story, answers.n_stories)
-        self._own = [answers.summed(x, *group).T for x in (ones, value, value**2)]
+    def __init__(self, answers: _Answers, values: Array) -> None:
+        kept = np.isfinite(values)
+        self._answers, self._kept, self._values = answers, kept, values[kept]
+        cell, self._method = answers.cell[kept], answers.method[kept]
+        cells, self._cell = np.unique(cell, return_inverse=True)
+        size = np.bincount(self._cell)
+        self._of_cell = np.bincount(self._cell, self._values) / size
+        M = len(answers.methods)
+        n_cells = np.bincount(cells % M, minlength=M)
+        total = np.bincount(cells % M, self._of_cell, minlength=M)
+        self.value = np.divide(total, n_cells, np.full(M, np.nan), where=n_cells > 0)
+        self._share = 1 / (size[self._cell] * n_cells[self._method])
 
-    def of(self, weights: Array, people: Array) -> tuple[Array, Array]:
-        """Return plain and standardised means of the methods, each (b, M).
+    def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
+        """Return their covariance where clusters are drawn; None if nothing is.
 
-        Parameters
-        ----------
-        weights
-            Shape (cells, b), or (stories, b) unless `by_cell`.
-        people
-            Shape (A, b): weights of annotators.
+        Where these keep the stories, ratings scatter around the means of their cells,
+        else around those of their methods.
         """
-        n, total, squares = (table @ weights for table in self._own)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            mean = total / n
-            variance = (squares - n * mean**2) / (n - 1)
-            spread = np.sqrt(np.maximum(variance, 0))
-            varies = (n > 1) & (spread > SAME)
-            own = np.where(varies, people / spread, 0.0)
-            shift = np.where(varies, own * mean, 0.0)
-            used = self._ones @ np.where(varies, people, 0.0)
-            plain = (self._value @ people) / (self._ones @ people)
-            standard = (self._value @ own - self._ones @ shift) / used
-        answers = self._answers
-        first = _over_stories(answers, plain, weights) + self._centre
-        return first, _over_stories(answers, standard, weights)
+        if not parts or not np.isfinite(self.value).all():
+            return None
+        kept, answers, M = self._kept, self._answers, len(self.value)
+        clusters = {
+            "stories": (answers.story[kept], answers.n_stories),
+            "annotators": (answers.annotator[kept], answers.n_annotators),
+            "units": (self._cell, len(self._of_cell)),
+        }
+        around = self.value[self._method]
+        if {*parts} == {"annotators"}:
+            around = self._of_cell[self._cell]
+        n = np.arange(len(self._values))
+        added = sparse.csr_array(
+            (self._share * (self._values - around), (n, self._method)),
+            shape=(len(n), M),
+        )
+        kinds = kinds_drawn(clusters, parts)
+        differences = np.eye(M) - 1 / M
+        return crossed_covariance(
+            added, n, kinds, rank=max(M - 1, 1), model=differences
+        )
+
+    def comparisons(self, parts: tuple[str, ...], confidence: float) -> list[TableRow]:
+        """Compare every two methods."""
+        covariance = self.covariance(parts)
+        if covariance is None:
+            return []
+        gaps = method_gaps(self.value, covariance, confidence)
+        return gaps.rows(self._answers.methods)
 
 
-def _resampled(
-    answers: _Answers, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
-) -> tuple[Array, Array]:
-    """Return plain and standardised means of the resamples, each (B, M)."""
-    M, S, A = len(answers.methods), answers.n_stories, answers.n_annotators
-    by_cell = "units" in parts
-    means = _Means(answers, by_cell=by_cell)
-    cells = np.unique(answers.cell)
-    sizes = {"stories": S, "annotators": A, "units": len(cells)}
-    if not any(sizes[part] > 1 for part in parts):
-        resamples = 0
-    plain, standard = [np.empty((0, M))], [np.empty((0, M))]
-    step = max(1, CHUNK // answers.n_cells)
-    for start in range(0, resamples, step):
-        b = min(step, resamples - start)
-        stories, people = np.ones((S, b)), np.ones((A, b))
-        if "stories" in parts:
-            stories = cluster_counts(S, b, rng).T.astype(float)
-        if "annotators" in parts:
-            people = cluster_counts(A, b, rng).T.astype(float)
-        weights = stories
-        if by_cell:
-            weights = np.repeat(stories, M, axis=0)
-            weights[cells] *= cluster_counts(len(cells), b, rng).T
-        found = means.of(weights, people)
-        plain.append(found[0])
-        standard.append(found[1])
-    return np.concatenate(plain), np.concatenate(standard)
+def _standardised(answers: _Answers) -> Array:
+    """Take the annotator's mean from each rating, and divide by their spread.
 
-
-def _over_stories(answers: _Answers, values: Array, weights: Array) -> Array:
-    """Average cells (S * M, b) over the stories of each method: (b, M)."""
-    M, b = len(answers.methods), values.shape[1]
-    values = values.reshape(answers.n_stories, M, b)
-    known = np.isfinite(values)
-    if not known.all():
-        values = np.where(known, values, 0.0)
-    if weights.shape[0] == answers.n_stories:
-        weights = weights[:, None, :]
-    else:
-        weights = weights.reshape(values.shape)
-    total = np.einsum("smb,smb->mb", known, np.broadcast_to(weights, values.shape))
-    weighted = np.einsum("smb,smb->mb", values, np.broadcast_to(weights, values.shape))
-    return divided(weighted, total).T
+    NaN of annotators who always gave the same.
+    """
+    who, value, A = answers.annotator, answers.rating, answers.n_annotators
+    value = value - value.mean()
+    n = np.bincount(who, minlength=A)
+    mean = np.bincount(who, value, minlength=A) / n
+    away = value - mean[who]
+    squares = np.bincount(who, away**2, minlength=A)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(squares / (n - 1))
+        return np.where(spread[who] > SAME, away / spread[who], np.nan)

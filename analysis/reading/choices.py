@@ -75,38 +75,3 @@ def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_arr
     shape = (len(annotators), len(pairs) * len(OUTCOMES))
     votes = sparse.coo_array((np.ones(len(choices)), (who, column)), shape=shape)
     return pairs, votes.tocsr()
-
-
-def win_rates(choices: pd.DataFrame) -> pd.DataFrame:
-    """Count wins and ties of every pair of methods, by votes and by majority.
-
-    Parameters
-    ----------
-    choices
-        Kept rows, methods in alphabetical order.
-
-    Returns
-    -------
-    DataFrame
-        The columns of ``win_rates.csv``. Answers "both bad" are in neither the
-        wins nor the ties of votes; a story without a majority is a tie.
-    """
-    rows = []
-    for criterion, answers in choices.groupby("criterion", sort=True):
-        pairs, votes = annotator_votes(answers)
-        total = np.asarray(votes.sum(axis=0), float).reshape(len(pairs), len(OUTCOMES))
-        winner = majority(total)
-        counts = pairs[["method_a", "method_b"]].assign(
-            wins_a=total[:, 0],
-            ties=total[:, 2],
-            wins_b=total[:, 1],
-            majority_wins_a=winner == 1,
-            majority_ties=winner == 0,
-            majority_wins_b=winner == -1,
-            n_stories=1,
-        )
-        summed = counts.groupby(["method_a", "method_b"], as_index=False).sum()
-        rows.append(summed.assign(criterion=criterion))
-    table = pd.concat(rows, ignore_index=True)
-    keys = ["criterion", "method_a", "method_b"]
-    return table.astype(dict.fromkeys(table.columns.difference(keys), int))

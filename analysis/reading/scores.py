@@ -215,7 +215,7 @@ def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
     kept
         Shape (...): what all of them have scores of.
     """
-    flat = covered.reshape(len(covered), -1)
+    flat = covered.reshape(len(covered), math.prod(covered.shape[1:]))
     made = np.array([metric in table.composites for metric in table.metrics], bool)
     counts = np.where(made, 0, flat.sum(axis=1))
     metrics = (counts > 0) & (counts >= LEAST_SHARE * counts.max(initial=0))

@@ -13,7 +13,7 @@ from itertools import chain
 
 import pandas as pd
 
-from analysis.report.claims_methods import leader_claims, rated_claims
+from analysis.report.claims_methods import preferred_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
     flip_limits,
@@ -72,11 +72,14 @@ class Said:
         and how it reads.
     warnings
         What metrics are shown not to see of outputs made worse on purpose.
+    methods
+        What is said of methods: which one people prefer, question by question.
     sections
         What else the data show or do not, by the keys of `analysis.report.sections`.
     """
 
     verdicts: tuple[tuple[ClaimText, ...], ...]
+    methods: tuple[ClaimText, ...]
     warnings: tuple[str, ...]
     sections: Mapping[str, tuple[ClaimText, ...]]
 
@@ -96,6 +99,7 @@ class Said:
         return (
             *chain.from_iterable(self.verdicts),
             *warnings,
+            *self.methods,
             *chain.from_iterable(self.sections.values()),
         )
 
@@ -108,18 +112,22 @@ def both(tables: ResultTables, confidence: float) -> Said:
     verdicts: tuple[tuple[ClaimText, ...], ...] = ()
     if "verdicts" in tables:
         verdicts = tuple(map(tuple, question_claims(tables["verdicts"])))
+    methods: tuple[ClaimText, ...] = ()
+    if "method_verdicts" in tables:
+        compared = tables.get("method_comparisons")
+        found = preferred_claims(tables["method_verdicts"], compared, confidence)
+        methods = tuple(found)
     warnings: tuple[str, ...] = ()
     if "sanity" in tables:
         warnings = tuple(twin_claims(tables["sanity"]))
     sections: dict[str, tuple[ClaimText, ...]] = dict.fromkeys(SECTIONS, ())
-    for key, found in (*_claims(tables, confidence), *_limits(tables)):
-        sections[key] += tuple(found)
-    return Said(verdicts, warnings, sections)
+    for key, more in (*_claims(tables, confidence), *_limits(tables)):
+        sections[key] += tuple(more)
+    return Said(verdicts, methods, warnings, sections)
 
 
 def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:
     sides = partial(side_claims, confidence=confidence)
-    rankings = partial(leader_claims, n="n_rankings", noun="ranking")
     yield "planning", _not_shown(_few_methods(tables))
     yield "planning", _not_shown(_few_stories(tables))
     # A table, its section, what is said of it, and tables that are looked at beside it.
@@ -130,9 +138,6 @@ def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:
         ("human_pairs", "metrics", human_pair_claims, "verdicts"),
         ("calibration", "metrics", calibration_claims),
         ("agreement", "people", _people),
-        ("leaderboard", "methods", leader_claims),
-        ("ranking_leaderboard", "methods", rankings),
-        ("rating_leaderboard", "methods", rated_claims),
         ("position_bias", "people", sides, "side_effect"),
         ("disagreement", "disagreement", disagreement_claims, "verdicts"),
         ("strata_differences", "disagreement", stratum_claims),
@@ -202,9 +207,9 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
     if 1 < most < FEW_STORIES:
         yield say(
-            "Only {stories}: intervals of means, ranks and agreement, which resample "
-            "them, are too narrow with so few, so what stands clear of its limit by "
-            "little is open.",
+            "Only {stories}: intervals of means and agreement, which resample them, "
+            "are too narrow with so few, so what stands clear of its limit by little "
+            "is open.",
             stories=counted(most, "story"),
         )
 

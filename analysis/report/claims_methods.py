@@ -1,123 +1,170 @@
-"""What can be claimed of methods: which stands first, and whether that is settled."""
+"""What can be claimed of methods: which one people prefer to which others.
 
-import math
+Sentences word rows of ``method_verdicts`` and decide nothing; the rules are in
+`analysis.rankings.method_verdicts`.
+"""
+
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
-from analysis.report.language import counted, listed, say
-from analysis.report.wording import ClaimText, drawn_units, first_row, number
+from analysis.rankings.method_verdicts import PREFERRED, not_told_apart
+from analysis.report.language import counted, listed, say, texts
+from analysis.report.wording import (
+    ClaimText,
+    drawn_units,
+    interval,
+    number,
+    p_text,
+    per_cent,
+    records,
+)
+
+# More methods, or pairs, than this are counted instead of named.
+MOST_NAMED = 3
+AHEAD = texts(
+    {
+        "choices": "{method} is preferred to all {n} others",
+        "rankings": "{method} is ranked above all {n} others",
+        "ratings": "{method} is rated above all {n} others",
+    }
+)
+AHEAD_OF_ONE = texts(
+    {
+        "choices": "{method} is preferred to the other one",
+        "rankings": "{method} is ranked above the other one",
+        "ratings": "{method} is rated above the other one",
+    }
+)
+VALUES = texts(
+    {
+        "win_rate": "it wins {value} of its comparisons, ties being half",
+        "mean": "its mean is {value}",
+        "rating": "its rating is {value}",
+    }
+)
+NOUNS = {"win_rate": "answer", "mean": "rating", "rating": "ranking"}
 
 
-def rated_claims(board: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say whose mean rating is highest, and whether its rank is settled."""
-    for question, rows in board.groupby("question", sort=True):
-        known = rows.dropna(subset=["mean"])
-        if len(known) < 2:
-            continue
-        first = first_row(known.sort_values(["mean_rank", "method"]))
-        leading = sorted(known.loc[known["mean_rank"] == 1, "method"])
-        mean = number(first["mean"])
-        if len(leading) > 1:
-            text = say(
-                "{question}: {methods} share the highest mean rating, {mean}.",
-                question=question,
-                methods=listed(leading),
-                mean=mean,
-            )
-            yield False, text
-            continue
-        if not math.isnan(first["mean_low"]):
-            mean += f" [{number(first['mean_low'])}, {number(first['mean_high'])}]"
-        text = say(
-            "{question}: {method} has the highest mean rating, {mean}",
-            question=question,
-            method=first["method"],
-            mean=mean,
-        )
-        low, high = first["mean_rank_low"], first["mean_rank_high"]
-        yield _settled(text, low, high, first["drawn"]) or (
-            False,
-            say(
-                "{first}, but its rank may be {low} to {high}.",
-                first=text,
-                low=f"{low:.0f}",
-                high=f"{high:.0f}",
-            ),
-        )
-
-
-def _settled(text: str, low: Any, high: Any, drawn: str) -> ClaimText | None:
-    """Say that a rank has no interval, or that it is the first; else nothing.
-
-    `drawn` are the clusters that its interval draws.
-    """
-    if pd.isna(low) or pd.isna(high):
-        return False, say("{first}, but its rank has no interval.", first=text)
-    if low == high == 1:
-        return True, say(
-            "{first}, and is shown to be ahead of every other method, for other "
-            "{units}.",
-            first=text,
-            units=drawn_units(drawn.split("+")),
-        )
-    return None
-
-
-def leader_claims(
-    board: pd.DataFrame, n: str = "n_comparisons", noun: str = "comparison"
+def preferred_claims(
+    verdicts: pd.DataFrame, comparisons: pd.DataFrame | None, confidence: float
 ) -> Iterator[ClaimText]:
-    """Say who stands first; column `n` counts a method's answers, `noun` names one."""
-    unsettled = []
-    for criterion, rows in board.groupby("criterion", sort=True):
-        rows = rows.dropna(subset=["rating"])
-        if rows.empty:
-            continue
-        first = first_row(rows.sort_values(["rank", "method"]))
-        leading = sorted(rows.loc[rows["rank"] == 1, "method"])
-        if len(leading) > 1:
-            yield (
-                False,
-                say(
-                    "{question}: no method stands first alone; {methods} share the "
-                    "first place with a rating of {rating}.",
-                    question=criterion,
-                    methods=listed(leading),
-                    rating=_rating(first),
-                ),
-            )
-            continue
-        values = {
-            "question": criterion,
-            "method": first["method"],
-            "rating": _rating(first),
-            "answers": counted(first[n], noun),
-        }
-        text = say(
-            "{question}: {method} stands first with a rating of {rating} from "
-            "{answers}",
-            **values,
+    """Say of each question which method people prefer, and what is not told apart."""
+    parts = verdicts.groupby(["question", "source"])["part"].nunique()
+    for row in records(verdicts):
+        untold: list[tuple[str, str]] = []
+        if comparisons is not None:
+            untold = [*not_told_apart(comparisons, row, confidence)]
+        question = row["question"]
+        if parts[question, row["source"]] > 1:
+            question = say("{question} (part {n})", question=question, n=row["part"])
+        text = say("{question}: {text}.", question=question, text=_text(row, untold))
+        yield row["verdict"] == PREFERRED, text
+
+
+def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
+    if row["reason"] == "shared":
+        head = say("no method stands first alone")
+        clauses = [head, *_told_apart(row)]
+    elif row["verdict"] == PREFERRED:
+        clauses = [_evidence(row, _ahead(row)), *_others(row, untold)]
+    else:
+        clauses = [_evidence(row, _open(row, untold)), *_told_apart(row)]
+    return listed(clauses, "; ")
+
+
+def _ahead(row: Mapping[str, Any]) -> str:
+    """Say that a method is shown to be ahead of all others."""
+    n = row["n_methods"] - 1
+    template = AHEAD_OF_ONE if n == 1 else AHEAD
+    return say(template[row["source"]], method=row["method"], n=n)
+
+
+def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
+    """Say that the first place is open, and between whom."""
+    first = row["method"]
+    if row["reason"] == "untested":
+        return say("{method} stands first, which no test could show", method=first)
+    others = [b if a == first else a for a, b in untold if first in (a, b)]
+    if len(others) <= MOST_NAMED:
+        names = listed(others)
+    else:
+        names = say(
+            "{n} of the {total} others", n=len(others), total=row["n_methods"] - 1
         )
-        low, high = first["rank_low"], first["rank_high"]
-        if settled := _settled(text, low, high, first["drawn"]):
-            yield settled
-        else:
-            ranks = {"low": f"{low:.0f}", "high": f"{high:.0f}"}
-            unsettled.append(
-                say(
-                    "{question} ({method} {rating}, rank {low} to {high}, {answers})",
-                    **values,
-                    **ranks,
-                )
-            )
-    if unsettled:
-        names = listed(unsettled)
-        yield False, say("The first place is not settled in {names}.", names=names)
+    return say(
+        "the first place is open: {method} stands there, and is not told apart from "
+        "{others}",
+        method=first,
+        others=names,
+    )
 
 
-def _rating(row: Mapping[str, Any]) -> str:
-    text = f"{row['rating']:.0f}"
-    if not math.isnan(row["low"]):
+def _evidence(row: Mapping[str, Any], head: str) -> str:
+    """Add the value of the first method, the test, and of what it speaks."""
+    if row["statistic"] == "win_rate":
+        value = per_cent(row["value"], row["low"], row["high"])
+    elif row["statistic"] == "rating":
+        value = _points(row)
+    else:
+        value = f"{number(row['value'])}{interval(row)}"
+    told = say(VALUES[row["statistic"]], value=value)
+    if not pd.isna(row["n"]):
+        answers = counted(row["n"], NOUNS[row["statistic"]])
+        told = say("{first} ({second})", first=told, second=answers)
+    if row["verdict"] == PREFERRED:
+        told = say("{first}, {second}", first=told, second=_tested(row))
+    return say("{head}: {evidence}", head=head, evidence=told)
+
+
+def _tested(row: Mapping[str, Any]) -> str:
+    """Return the largest p-value, and of which other answers the tests speak."""
+    p_value = p_text(float(row["p_adjusted"]))
+    return say(
+        "{p} adjusted over {pairs}, for other {units}",
+        p=p_value,
+        pairs=counted(row["n_pairs"], "pair of methods"),
+        units=drawn_units(str(row["drawn"]).split("+")),
+    )
+
+
+def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
+    """Say which of the other methods are not told apart."""
+    others = row["n_methods"] - 1
+    if others < 2:
+        return []
+    if not untold:
+        return [say("the others are told apart, too")]
+    if len(untold) <= MOST_NAMED:
+        pairs = listed(
+            [say("{first} and {second}", first=a, second=b) for a, b in untold], ", "
+        )
+        return [say("not told apart are {pairs}", pairs=pairs)]
+    return [
+        say(
+            "of the {total} pairs of the others {n} are not told apart",
+            total=others * (others - 1) // 2,
+            n=len(untold),
+        )
+    ]
+
+
+def _told_apart(row: Mapping[str, Any]) -> list[str]:
+    """Say of how many pairs the order is shown."""
+    if row["n_pairs"] < 2:
+        return []
+    return [
+        say(
+            "of {pairs} {n} are told apart",
+            pairs=counted(row["n_pairs"], "pair of methods"),
+            n=row["n_apart"],
+        )
+    ]
+
+
+def _points(row: Mapping[str, Any]) -> str:
+    text = f"{row['value']:.0f}"
+    if not pd.isna(row["low"]):
         text += f" [{row['low']:.0f}, {row['high']:.0f}]"
     return text.replace("-", "\N{MINUS SIGN}")

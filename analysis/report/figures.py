@@ -23,6 +23,7 @@ from analysis.report import (
     plots_profiles,
     plots_scatter,
     plots_variance,
+    plots_wins,
 )
 from analysis.report.figure_parts import Figure
 from analysis.report.sections import SECTIONS
@@ -64,8 +65,8 @@ DRAWN: Drawings = (
     (plots_methods.rank_dots, "rating_leaderboard"),
     (plots_methods.standing_dots, "rating_leaderboard"),
     (plots_methods.ladders, "leaderboard"),
-    (plots_methods.wins, "win_rates"),
-    (plots_methods.rated_wins, "story_wins"),
+    (plots_wins.wins, "win_rates"),
+    (plots_wins.rated_wins, "story_wins"),
     (plots_methods.ranking_ladders, "ranking_leaderboard"),
     (plots_planning.strata_dots, "strata"),
     (plots_planning.subset_dots, "subset"),

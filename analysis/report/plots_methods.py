@@ -1,33 +1,21 @@
-"""Figures of methods: means, rankings and wins."""
+"""Figures of methods: means and rankings."""
 
-import numpy as np
 import pandas as pd
 
 from analysis.report.figure_parts import (
     MOST_ROWS,
-    PALETTE,
     Figure,
     Panel,
-    Trace,
     best_first,
     figure_of,
     right_axis,
     said,
-    short,
-    values,
     vertical,
 )
 from analysis.report.language import headed, listed, say, texts
-from analysis.report.panels import dot_panel, heat_panel, stacked_panel
-from analysis.report.wording import per_cent
+from analysis.report.panels import dot_panel
 
 SECTION = "methods"
-# With more pairs than this a matrix is drawn in place of bars.
-MOST_BARS = 21
-# In larger matrices no number has room.
-MOST_NUMBERS = 16
-# From never to always; in grey it is as plain.
-WINS = ((0, "#f1f3f2"), (0.5, "#a6cbe3"), (1, "#0b4a86"))
 MEASURES = texts(
     {
         "mean": "mean of cells",
@@ -222,131 +210,6 @@ def _rank_texts(rows: pd.DataFrame) -> list[str]:
         text = f"{low}" if known and low == high else f"{low}–{high}"
         texts.append(text if known else "")
     return texts
-
-
-def wins(rates: pd.DataFrame) -> list[Figure]:
-    """Draw wins, ties and losses by single votes: bars of few pairs, else a matrix."""
-    few = bool((rates.groupby("criterion").size() <= MOST_BARS).all())
-    drawn = []
-    for criterion, rows in rates.groupby("criterion", sort=True):
-        votes = int(rows[["wins_a", "ties", "wins_b"]].to_numpy().sum())
-        share = rows["ties"].sum() / max(1, votes)
-        told = say(
-            "{question}: {share} of {n} votes are ties",
-            question=criterion,
-            share=per_cent(share),
-            n=votes,
-        )
-        name = str(criterion)
-        panel = _win_bars(name, rows) if few else _win_matrix(name, rows)[0]
-        drawn.append((panel, told))
-    caption = say(
-        "Single votes, a row for each pair of methods; the table has the majorities, "
-        "too."
-        if few
-        else "Per cent of votes that the method of the row wins against the method of "
-        "the column, a tie being half a win; darker is more. Methods in the order of "
-        "their wins."
-    )
-    return figure_of(
-        "wins",
-        SECTION,
-        say("Side by side"),
-        caption,
-        say("Wins, ties and losses."),
-        drawn,
-        26,
-    )
-
-
-def rated_wins(wins: pd.DataFrame) -> list[Figure]:
-    """Draw in how many stories one method is rated above another, for three or more."""
-    drawn = []
-    for question, rows in wins.groupby("question", sort=True):
-        panel, order = _win_matrix(str(question), rows)
-        if len(order) < 3:
-            continue
-        told = say("{question}: most wins {method}", question=question, method=order[0])
-        drawn.append((panel, told))
-    return figure_of(
-        "story-wins",
-        SECTION,
-        say("How often people rate one method above another"),
-        say(
-            "Per cent of stories in which the method of the row is rated above the "
-            "method of the column, equal means being half a win; darker is more. "
-            "Methods in the order of their wins."
-        ),
-        say("Matrix of wins."),
-        drawn,
-        26,
-    )
-
-
-def _win_bars(criterion: str, rows: pd.DataFrame) -> Panel:
-    parts = (
-        ("wins_a", PALETTE[0], say("first")),
-        ("ties", "#A0A0A0", say("tie")),
-        ("wins_b", PALETTE[1], say("second")),
-    )
-    total = rows[[name for name, _colour, _label in parts]].sum(axis=1)
-    bars = [
-        {
-            "name": label,
-            "x": values(100 * rows[name] / total),
-            "marker": {"color": colour},
-            "customdata": values(rows[name]),
-            "hovertemplate": say(
-                "{part}: {n} votes<extra></extra>", part=label, n="%{customdata}"
-            ),
-        }
-        for name, colour, label in parts
-    ]
-    panel = stacked_panel(criterion, [""] * len(rows), bars, say("per cent of votes"))
-    panel.layout["yaxis"]["ticktext"] = [
-        f"{short(a, 18)} / {short(b, 18)}"
-        for a, b in zip(rows["method_a"], rows["method_b"], strict=True)
-    ]
-    panel.layout["shapes"] = [vertical(50) | {"layer": "above"}]
-    return panel
-
-
-def _win_matrix(title: str, rows: pd.DataFrame) -> tuple[Panel, list[str]]:
-    """Return the matrix, and its methods in the order of their wins."""
-    methods = sorted({*rows["method_a"], *rows["method_b"]})
-    won, tied = (np.zeros((len(methods), len(methods))) for _ in range(2))
-    a, b = (pd.Index(methods).get_indexer(rows[f"method_{side}"]) for side in "ab")
-    np.add.at(won, (a, b), rows["wins_a"].to_numpy(float))
-    np.add.at(won, (b, a), rows["wins_b"].to_numpy(float))
-    np.add.at(tied, (a, b), rows["ties"].to_numpy(float))
-    tied = tied + tied.T
-    total = won + won.T + tied
-    share = np.full(total.shape, np.nan)
-    np.divide(100 * (won + tied / 2), total, out=share, where=total > 0)
-    score = np.nan_to_num(np.nanmean(share, axis=1))
-    order = np.argsort(-score, kind="stable")
-    names = [methods[i] for i in order]
-    cells: Trace = {
-        "z": [values(row) for row in share[np.ix_(order, order)]],
-        "zmin": 0,
-        "zmax": 100,
-        "colorscale": WINS,
-        "text": [
-            [f"{won[i, j]:.0f} / {tied[i, j]:.0f} / {won[j, i]:.0f}" for j in order]
-            for i in order
-        ],
-        "texttemplate": "%{z:.0f}" if len(names) <= MOST_NUMBERS else "",
-        "hovertemplate": say(
-            "{row} · {column}: {share} %<br>won / tied / lost: {counts}<extra></extra>",
-            row="%{y}",
-            column="%{x}",
-            share="%{z:.0f}",
-            counts="%{text}",
-        ),
-    }
-    panel = heat_panel(title, 170 + 19 * len(names), names, names, cells)
-    panel.layout["xaxis"]["tickangle"] = -60
-    return panel, names
 
 
 def composite_dots(composites: pd.DataFrame) -> list[Figure]:

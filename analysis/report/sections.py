@@ -18,6 +18,8 @@ SECTIONS = texts(
         "planning": "Is it enough data?",
     }
 )
+# Figures of methods, those first that say most at a glance.
+OPENING = ("wins", "means", "ranking-ladder", "ladder")
 # Of more sentences on metrics the first screen has one a question.
 MOST_VERDICTS = 6
 
@@ -62,6 +64,15 @@ def sections_of(
         for key, heading in SECTIONS.items()
     ]
     return [one for one in found if one.sentences or one.figures]
+
+
+def opening_figure(drawn: Sequence[Figure]) -> Figure | None:
+    """Return the figure that opens a report of people alone: what they say of methods.
+
+    Nothing where none of them is drawn.
+    """
+    found = {figure.key: figure for figure in drawn}
+    return next((found[key] for key in OPENING if key in found), None)
 
 
 def first_of_each(

@@ -25,7 +25,7 @@ from analysis.report import (
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
 from analysis.report.language import current, language, listed, retold, say
-from analysis.report.sections import first_of_each, sections_of
+from analysis.report.sections import first_of_each, opening_figure, sections_of
 from analysis.report.story_links import check_story_link
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.titles import Titles, apart, titled
@@ -306,6 +306,11 @@ def _as_html(
     if "verdicts" in shown:
         grids = verdict_grids(shown["verdicts"])
     first, further = first_of_each(said.verdicts)
+    sections = dict(said.sections)
+    opening = opening_figure(drawn) if said.methods and not grids else None
+    if grids or not said.methods:
+        sections["methods"] = (*said.methods, *sections.get("methods", ()))
+    below = [figure for figure in drawn if figure is not opening]
     page = (
         static_figures.templates()
         .get_template("report.html")
@@ -314,13 +319,15 @@ def _as_html(
             run=values,
             verdicts=first,
             further=further,
+            methods_said=() if grids else said.methods,
+            opening=opening,
             warnings=said.warnings,
             grids=grids,
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
             clusters={k: drawn_units(v) for k, v in analysis.resampled.items()},
-            sections=sections_of(said.sections, drawn),
+            sections=sections_of(sections, below),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
             asked=checklist.answers(
@@ -331,7 +338,7 @@ def _as_html(
                 sum(one.weight for one in grids) + sum(one.weight for one in drawn),
             ),
             computed=_computed(analysis),
-            methods=METHODS[current()],
+            computed_how=METHODS[current()],
             images_note=images_note,
             story_link=story_link,
             version=VERSION,

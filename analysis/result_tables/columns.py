@@ -8,6 +8,8 @@ _COLUMNS = {
     "verdicts": "question metric role source level statistic value low high n n_groups "
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
+    "method_verdicts": "question source part method statistic value low high n "
+    "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
     "sanity": "metric twin value low high n n_stories n_missed n_alike n_unknown "
     "verdict",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
@@ -27,12 +29,17 @@ _COLUMNS = {
     "accuracy_comparisons": "question source statistic metric_a metric_b difference "
     "low high n p_value p_adjusted test reason",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
-    "n_comparisons drawn",
+    "n_comparisons drawn part reason",
+    "method_comparisons": "question source part method_a method_b difference low high "
+    "p_value p_adjusted drawn",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
-    "majority_ties majority_wins_b n_stories",
+    "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
+    "n_effective majority_rate_a majority_low majority_high drawn",
+    "method_win_rates": "criterion method rate low high p_value p_adjusted "
+    "n_effective n_opponents n_votes drawn",
     "story_wins": "question method_a method_b wins_a ties wins_b n_stories",
     "ranking_leaderboard": "criterion method rating low high rank rank_low "
-    "rank_high log_worth n_rankings n_stories drawn",
+    "rank_high log_worth n_rankings n_stories drawn part reason",
     "clusters": f"question metric {ESTIMATE} level coefficient cluster "
     "not_worse_than_best",
     "williams": "question metric_a metric_b level r_a r_b r_ab n value p_value "
@@ -61,6 +68,7 @@ _COLUMNS = {
     "side_effect": f"question {ESTIMATE} elo p_value",
     "position_bias": f"question {ESTIMATE} left_wins right_wins ties p_value "
     "adjusted adjusted_low adjusted_high n_adjusted",
+    "annotator_sides": "question annotator value low high n p_value p_adjusted",
     "labels": "label method n in_text in_video in_both recall recall_low "
     "recall_high precision precision_low precision_high reason",
     "distributions": "question method rating n share",

@@ -1,8 +1,8 @@
 """The leaderboards of methods, and for what other stories and people they hold."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -10,10 +10,10 @@ import pandas as pd
 from analysis.options import supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
-from analysis.rankings.elo import RankedRating
+from analysis.rankings.elo import Standings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.rating_rankings import rating_leaderboard
-from analysis.reading.choices import win_rates
+from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.result_tables.contract import TableCollector
 
 # Clusters, and which column of the answers tells them apart.
@@ -28,12 +28,20 @@ def add_leaderboard(
     ties: str,
     by_majority: bool,
     side: bool = False,
+    prior: float = 0.0,
 ) -> None:
-    """Add ratings of the methods and win rates of their pairs."""
-    board = partial(boards.leaderboard, ties=ties, by_majority=by_majority, side=side)
+    """Add ratings of the methods, and win rates of them and of their pairs."""
+    board = partial(
+        boards.leaderboard, ties=ties, by_majority=by_majority, side=side, prior=prior
+    )
     _add_standings("leaderboard", choices, board, found, parts)
-    for record in win_rates(choices).to_dict("records"):
-        found.add("win_rates", {str(k): v for k, v in record.items()})
+    drawn = parts if found.options.resamples else ()
+    asked = {"parts": drawn, "confidence": found.options.confidence}
+    for criterion, rows in choices.groupby("criterion", sort=True):
+        of_pairs, of_methods = win_rates(rows, **asked), method_win_rates(rows, **asked)
+        for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):
+            about = {"criterion": str(criterion), "drawn": _drawn(rows, drawn)}
+            found.extend(table, [about | rate for rate in rates], parts)
 
 
 def add_ranking_leaderboard(
@@ -47,43 +55,52 @@ def add_ranking_leaderboard(
 def _add_standings(
     table: str,
     answers: pd.DataFrame,
-    board: Callable[..., tuple[Iterable[RankedRating], list[str]]],
+    board: Callable[..., Standings[Any]],
     found: TableCollector,
     parts: tuple[str, ...],
 ) -> None:
+    options = found.options
     for criterion, rows in answers.groupby("criterion", sort=True):
         name = str(criterion)
-        standings, notes = board(
-            rows, criterion=name, parts=parts, **found.options.sampling
+        standings = board(
+            rows,
+            criterion=name,
+            parts=parts if options.resamples else (),
+            confidence=options.confidence,
         )
-        found.notes.extend(notes, name)
+        found.notes.extend(standings.notes, name)
         drawn = _drawn(rows, parts)
-        standing = (
+        placed = (
             {
                 "criterion": name,
                 **vars(row),
                 "drawn": drawn if np.isfinite(row.rank_low) else "",
             }
-            for row in standings
+            for row in standings.rows
         )
-        found.extend(table, standing, parts)
+        found.extend(table, placed, parts)
+        compared = [row | {"drawn": drawn} for row in standings.comparisons]
+        found.extend("method_comparisons", compared, parts)
 
 
 def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> None:
     """Add means of the methods in three ways, with ranks."""
     assert question.by_annotator is not None
-    parts = supported_parts(found.options.resample, "stories", tuple(CLUSTERS))
-    rows, notes = rating_leaderboard(
+    options = found.options
+    parts = supported_parts(options.resample, "stories+annotators", tuple(CLUSTERS))
+    rows, compared, notes = rating_leaderboard(
         question.answers,
         question.by_annotator,
         question=question.name,
-        parts=parts,
-        **found.options.sampling,
+        parts=parts if options.resamples else (),
+        confidence=options.confidence,
     )
     drawn = _drawn(question.answers, parts)
     for row in rows:
         row["drawn"] = drawn if np.isfinite(cast("float", row["mean_rank_low"])) else ""
     found.extend("rating_leaderboard", rows, parts)
+    compared = [row | {"drawn": drawn} for row in compared]
+    found.extend("method_comparisons", compared, parts)
     found.notes.extend(notes, question.name)
 
 

@@ -4,7 +4,7 @@ Each function here passes what is known of a question to one analysis, and its r
 the tables.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -23,7 +23,7 @@ from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.mcnemar import mcnemar_tests
-from analysis.pairwise.position_bias import position_bias
+from analysis.pairwise.position_bias import position_bias, sides_of_annotators
 from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy, spa_differences
 from analysis.pairwise.tie_calibration import LEVELS as ACCURACY_LEVELS
 from analysis.pairwise.tie_calibration import level_accuracy
@@ -36,12 +36,12 @@ from analysis.questions import QuestionData
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
-    by_name,
     leaves,
     rank_composite,
 )
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
+from analysis.rankings.method_verdicts import method_verdict_rows
 from analysis.rankings.story_wins import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
@@ -129,13 +129,18 @@ def add_sides(choices: pd.DataFrame, found: TableCollector, ties: str = "half") 
     """Add whether the side mattered; `ties` count as in the leaderboard beside it."""
     if "left_method" not in choices:
         return
-    options, drawn = found.options, found.options.sampling
+    options = found.options
     allowed = ("stories", "annotators")
     parts = supported_parts(options.resample, "stories+annotators", allowed)
+    drawn, confidence = parts if options.resamples else (), options.confidence
     for criterion, rows in choices.groupby("criterion", sort=True):
-        found.extend("position_bias", position_bias(rows, parts=parts, **drawn), parts)
+        name = str(criterion)
+        bias = position_bias(rows, parts=drawn, confidence=confidence)
+        found.extend("position_bias", bias, parts)
+        exact = sides_of_annotators(rows, confidence=confidence if drawn else None)
+        found.extend("annotator_sides", exact)
         effect = side_effect(
-            rows, criterion=str(criterion), ties=ties, parts=parts, **drawn
+            rows, criterion=name, ties=ties, parts=drawn, confidence=confidence
         )
         found.extend("side_effect", effect, parts)
 
@@ -247,8 +252,14 @@ def add_verdicts(found: TableCollector) -> None:
     found.extend("verdicts", verdict_rows(found.frames()))
 
 
+def add_method_verdicts(found: TableCollector) -> None:
+    """Add which method people prefer, from the tables there are."""
+    rows = method_verdict_rows(found.frames(), found.options.confidence)
+    found.extend("method_verdicts", rows)
+
+
 def with_counterparts(
-    composites: Sequence[Composite],
+    composites: Mapping[str, Composite],
     hypotheses: pd.DataFrame | None,
     found: TableCollector,
 ) -> dict[str, Composite]:
@@ -257,8 +268,8 @@ def with_counterparts(
     This is made of the metrics that were declared for the questions, at the same tags
     and with the same weights, where each question has exactly one.
     """
-    known = by_name(composites)
-    for name, composite in [*known.items()]:
+    known = dict(composites)
+    for name, composite in composites.items():
         parts = leaves(known, name) if composite.over == "questions" else {}
         own: dict[str, float] = {}
         without = []
@@ -292,9 +303,10 @@ def add_composites(
     found: TableCollector,
 ) -> None:
     """Add the composites of each method, and the average of its ranks by metrics."""
-    sides = {
-        "metrics": table.cells.rename(columns={"metric": "part", "score": "value"})
-    }
+    sides: dict[str, pd.DataFrame] = {}
+    if table.metrics:
+        names = {"metric": "part", "score": "value"}
+        sides["metrics"] = table.cells.rename(columns=names)
     if people.ratings is not None:
         sides["questions"] = _as_parts(people.ratings)
     lower = frozenset(m for m in table.metrics if not table.higher_is_better[m])

@@ -110,17 +110,15 @@ def _align(
 ) -> Found:
     from analysis.commands.alignment import align
 
-    if data.scores is None:
-        raise ReportError(
-            "No metric has a score for this study's outputs: compute or import some."
-        )
     tables = {**data.answers, "scores": data.scores}
-    twins = study_tables.twins_frame(
-        data.study,
-        data.scores,
-        excluded=options.exclude_methods,
-        as_of=data.moment,
-    )
+    twins = None
+    if data.scores is not None:
+        twins = study_tables.twins_frame(
+            data.study,
+            data.scores,
+            excluded=options.exclude_methods,
+            as_of=data.moment,
+        )
     declared = declarations(data.study, files, tables, data.tags, options)
     analysis = align(
         **tables,
@@ -134,7 +132,8 @@ def _align(
     hashes = dict(declared.hashes)
     if twins is not None:
         hashes["scores of twins"] = _hash(twins)
-    return Found(analysis, (*tables,), hashes, declared.notes)
+    read = tuple(name for name, table in tables.items() if table is not None)
+    return Found(analysis, read, hashes, declared.notes)
 
 
 def _power(data: StudyData, options: AlignOptions, target: float) -> Found:

@@ -31,7 +31,8 @@ class Arena:
     """The size of a study of choices: `raters` of the annotators answer each pair.
 
     Standard deviations, on the logistic scale: of the strengths of methods, and of what
-    a story and an annotator's taste add to them; `tie` makes ties more frequent.
+    a story and an annotator's taste add to them; `tie` makes ties more frequent. Where
+    votes are `uneven` the k-th annotator gives them as often as 1/k.
     """
 
     stories: int = 40
@@ -42,18 +43,25 @@ class Arena:
     story: float = 0.7
     taste: float = 0.5
     tie: float = 0.4
+    uneven: bool = False
 
 
 def scenarios() -> Iterator[Scenario]:
     default = STORIES_ANNOTATORS
     yield scenario(Arena(), "half", default)
-    yield scenario(Arena(stories=20, annotators=8), "half", default)
     yield scenario(Arena(), "half", UNITS)
     yield scenario(Arena(), "davidson", default)
+    for annotators in (3, 5, 8, 20):
+        for name, differ in (("none", 0.0), ("middling", 0.4), ("strong", 0.8)):
+            arena = Arena(20, 5, annotators, story=differ, taste=differ)
+            yield scenario(arena, "half", default, f", differ: {name}")
+    for annotators in (8, 20):
+        arena = Arena(20, 5, annotators, story=0.4, taste=0.4, uneven=True)
+        yield scenario(arena, "half", default, ", uneven votes")
 
 
-def scenario(arena: Arena, ties: str, resample: Parts) -> Scenario:
-    size = f"{arena.stories} stories, {arena.annotators} annotators"
+def scenario(arena: Arena, ties: str, resample: Parts, more: str = "") -> Scenario:
+    size = f"{arena.stories} stories, {arena.annotators} annotators{more}"
     study = functools.partial(arena_study, arena, ties, resample)
     return Scenario("leaderboard", size, STORIES_ANNOTATORS, resample, study)
 
@@ -95,7 +103,10 @@ def simulated_choices(
         + rng.normal(size=(1, arena.annotators, M)) * arena.taste
     )
     pairs = np.array(list(itertools.combinations(range(M), 2)))
-    order = rng.random((arena.stories, len(pairs), arena.annotators)).argsort(axis=2)
+    turn = rng.exponential(size=(arena.stories, len(pairs), arena.annotators))
+    if arena.uneven:
+        turn *= np.arange(1, arena.annotators + 1)
+    order = turn.argsort(axis=2)
     s, p, r = np.indices((arena.stories, len(pairs), arena.raters)).reshape(3, -1)
     who = order[s, p, r]
     i, j = pairs[p].T
@@ -119,13 +130,17 @@ def arena_study(
     """Draw a study, and the ratings of its methods on the scale of Elo."""
     number = world_of(study)
     rows = simulated_choices(arena, strengths(arena, number), generator(10, study))
-    board, _ = leaderboard(
-        rows, criterion=CRITERION, ties=ties, parts=parts, **sampling
+    board = leaderboard(
+        rows,
+        criterion=CRITERION,
+        ties=ties,
+        parts=parts,
+        confidence=sampling["confidence"],
     )
     names = np.char.mod("m%02d", range(arena.methods))
     truth = dict(zip(names, arena_truth(arena, number, ties), strict=True))
     name = "bradley-terry" if ties == "half" else ties
     return [
         Interval(name, "method", r.rating, r.low, r.high, float(truth[r.method]))
-        for r in board
+        for r in board.rows
     ]

@@ -43,9 +43,14 @@ COLUMNS = {
     "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
-    "n_comparisons drawn",
+    "n_comparisons drawn part reason",
+    "method_verdicts": "question source part method statistic value low high n "
+    "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
-    "majority_ties majority_wins_b n_stories",
+    "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
+    "n_effective majority_rate_a majority_low majority_high drawn",
+    "method_win_rates": "criterion method rate low high p_value p_adjusted "
+    "n_effective n_opponents n_votes drawn",
     "run": "key value",
 }
 
@@ -408,7 +413,14 @@ def test_win_rates_are_counted(aligned):
         assert row[["wins_a", "ties", "wins_b"]].tolist() == counts
         found = [v for (_, *key), v in majority.items() if tuple(key) == pair]
         counts = [found.count(1), found.count(0), found.count(-1), len(found)]
-        assert row.iloc[6:].tolist() == counts
+        names = [f"majority_{name}" for name in ("wins_a", "ties", "wins_b")]
+        assert row[[*names, "n_stories"]].tolist() == counts
+        votes_won = row["wins_a"] + row["ties"] / 2
+        assert row["rate_a"] == pytest.approx(
+            votes_won / row[["wins_a", "ties", "wins_b"]].sum()
+        )
+        stories_won = counts[0] + counts[1] / 2
+        assert row["majority_rate_a"] == pytest.approx(stories_won / counts[3])
 
 
 def strengths(votes, ties):
@@ -480,7 +492,7 @@ def test_leaderboards_of_rankings_are_maximum_likelihood(run):
     found -= found.mean()
     assert " ".join(table) == (
         "criterion method rating low high rank rank_low rank_high log_worth n_rankings "
-        "n_stories drawn"
+        "n_stories drawn part reason"
     )
     assert len(table) == len(METHODS)
     for row in table.itertuples():

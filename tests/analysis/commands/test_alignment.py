@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from analysis.commands.alignment import agreement, align, leaderboard
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
+from analysis.rankings.composite_weights import equally
 from analysis.rankings.leaderboard import side_effect
 from analysis.result_tables.columns import COLUMNS
 
@@ -59,7 +60,7 @@ def test_it_works():
     found = run(*study())
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
     judged = {"stability", "judges", "strata", "strata_differences"}
-    without_sides = {"position_bias", "side_effect"}
+    without_sides = {"position_bias", "side_effect", "annotator_sides"}
     without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
     undeclared = {"hypotheses", "sanity"}
     assert set(found.tables) == (
@@ -496,7 +497,8 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
     for name, frame in usual.tables.items():
         bounds = frame.filter(regex="low$").drop(columns="mixed_low", errors="ignore")
         known = bounds.notna().any(axis=None)
-        copied = name in ("clusters", "verdicts")  # from the tables before them
+        # From the tables before them.
+        copied = name in ("clusters", "verdicts", "method_verdicts")
         assert (name in usual.resampled) == known or copied, name
     asked = AlignOptions(resamples=25, resample="annotators")
     drawn = run(ratings, choices, scores, asked).resampled
@@ -599,10 +601,10 @@ def test_the_side_is_worth_what_the_leaderboard_takes_away(ties):
     found = leaderboard(
         choices=choices, ties=ties, side=True, options=AlignOptions(resamples=0)
     )
-    (row,) = side_effect(choices, criterion="q", ties=ties, resamples=0)
+    (row,) = side_effect(choices, criterion="q", ties=ties, parts=())
     assert found.tables["side_effect"]["value"].item() == pytest.approx(row["value"])
     others = {
-        t: side_effect(choices, criterion="q", ties=t, resamples=0)[0]["value"]
+        t: side_effect(choices, criterion="q", ties=t, parts=())[0]["value"]
         for t in ("half", "drop", "davidson")
     }
     assert others["half"] < min(others["drop"], others["davidson"]) - 0.1
@@ -650,6 +652,78 @@ def ranked(n_stories=12, seed=0, k=3):
             rows.append((f"{s:02d}", METHODS[method], criterion, who, rank_))
     names = ["story", "method", "criterion", "annotator", "rank"]
     return pd.DataFrame(rows, columns=names)
+
+
+PEOPLE_ALONE = {"agreement", "annotator_pairs", "method_verdicts", "method_comparisons"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "tables"),
+    [
+        (
+            "ratings",
+            {"method_means", "rating_leaderboard", "story_wins", "variance", "labels"},
+        ),
+        ("choices", {"leaderboard", "win_rates", "method_win_rates", "annotators"}),
+        ("rankings", {"ranking_leaderboard"}),
+    ],
+)
+def test_people_alone_have_a_report(kind, tables):
+    ratings, choices, scores = study()
+    answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]
+    alone = align(**{kind: answers}, options=FAST)
+    assert {*alone.tables} >= (tables - {"labels"}) | PEOPLE_ALONE
+    assert not {"correlations", "pairwise_accuracy", "verdicts"} & {*alone.tables}
+    # Metrics change nothing of what people say.
+    beside = align(**{kind: answers}, scores=scores, options=FAST)
+    assert {*beside.tables} > {*alone.tables} - {"disagreement"}
+    for name, frame in alone.tables.items():
+        pd.testing.assert_frame_equal(frame, beside.tables[name])
+
+
+def test_people_alone_may_have_composites_and_tags():
+    ratings, _, _ = study()
+    question = ratings["dimension"].iloc[0]
+    made = (equally("whole", [question], over="questions"),)
+    tags = pd.DataFrame({"story": sorted(ratings["story"].unique())})
+    tags["style"] = ["a", "b"] * (len(tags) // 2) + ["a"] * (len(tags) % 2)
+    declared = pd.DataFrame({"question": [question], "metric": ["clip"]})
+    found = align(
+        ratings=ratings, tags=tags, composites=made, hypotheses=declared, options=FAST
+    )
+    assert set(found.tables["composites"]["composite"]) == {"whole"}
+    assert set(found.tables["strata"]["stratum"]) == {"a", "b"}
+    assert f"{question}: metric clip was declared for it, and has no score." in (
+        found.notes
+    )
+
+
+@pytest.mark.parametrize("kind", ["ratings", "choices", "rankings"])
+def test_a_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
+    ratings, choices, _ = study()
+    answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]
+    found = align(**{kind: answers}, options=AlignOptions(resamples=25)).tables
+    name, rank = {
+        "ratings": ("rating_leaderboard", "mean_rank"),
+        "choices": ("leaderboard", "rank"),
+        "rankings": ("ranking_leaderboard", "rank"),
+    }[kind]
+    board = found[name].rename(columns={"criterion": "question"})
+    for verdict in found["method_verdicts"].to_dict("records"):
+        own = board[board["question"] == verdict["question"]].set_index("method")
+        first = own.loc[verdict["method"]]
+        assert first[rank] == 1
+        alone = len(own) - first[f"{rank}_high"]
+        assert verdict["n_better"] == alone
+        assert (verdict["verdict"] == "preferred") == (alone == len(own) - 1)
+        pairs = found["method_comparisons"]
+        pairs = pairs[pairs["question"] == verdict["question"]]
+        assert verdict["n_pairs"] == len(pairs) == len(own) * (len(own) - 1) / 2
+        assert verdict["n_apart"] == (pairs["p_adjusted"] <= 0.05).sum()
+        with_first = pairs[
+            (pairs[["method_a", "method_b"]] == verdict["method"]).any(axis=1)
+        ]
+        assert verdict["p_adjusted"] == with_first["p_adjusted"].max()
 
 
 def test_rankings_beside_metrics():
@@ -714,9 +788,20 @@ def test_how_alike_people_rank():
 
 def test_both_kinds_of_leaderboards():
     found = leaderboard(choices=study()[1], rankings=ranked(), options=FAST)
-    assert set(found.tables) == {"leaderboard", "win_rates", "ranking_leaderboard"}
+    assert set(found.tables) == {
+        "leaderboard",
+        "win_rates",
+        "method_win_rates",
+        "ranking_leaderboard",
+        "method_comparisons",
+        "method_verdicts",
+    }
     only = leaderboard(rankings=ranked(), options=FAST)
-    assert set(only.tables) == {"ranking_leaderboard"}
+    assert set(only.tables) == {
+        "ranking_leaderboard",
+        "method_comparisons",
+        "method_verdicts",
+    }
     pd.testing.assert_frame_equal(
         only.tables["ranking_leaderboard"], found.tables["ranking_leaderboard"]
     )

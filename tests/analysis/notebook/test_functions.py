@@ -271,7 +271,10 @@ def test_a_subset_may_be_names_of_stories():
         ({"scale": (4, 0)}, "scale: (4, 0): expected the lowest and the highest"),
         ({"scale": 4}, "scale: 4: expected the lowest and the highest rating, as in"),
         ({"scale": (0, 1.5)}, "scale: (0, 1.5): expected the lowest and the highest"),
-        ({"scores": None}, "scores: expected a frame or a file, not None"),
+        (
+            {"scores": None, "lower_is_better": "x"},
+            "lower_is_better: expected scores beside it",
+        ),
         ({"ratings": None}, "ratings, choices, rankings: expected one of them"),
     ],
 )

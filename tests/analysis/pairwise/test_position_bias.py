@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from statsmodels.stats.proportion import proportion_confint
 
-from analysis.pairwise.position_bias import position_bias
+from analysis.pairwise.position_bias import position_bias, sides_of_annotators
 from analysis.reading.choices import ordered_choices
 from analysis.result_tables.columns import COLUMNS
 
@@ -17,7 +18,7 @@ ANSWERS = [
     "choice",
     "left_method",
 ]
-OPTIONS = {"resamples": 500, "confidence": 0.95, "seed": 0}
+OPTIONS = {"confidence": 0.95}
 
 
 def answers(n, choice, left, pair=("x", "y"), start=0):
@@ -110,8 +111,25 @@ def test_dependent_answers_widen_the_interval():
     rows["annotator"] = ["Ann"] * 25 + ["Bob"] * 25
     both = position_bias(rows, **OPTIONS)[0]
     stories = position_bias(rows, parts=("stories",), **OPTIONS)[0]
-    assert (both["low"], both["high"]) == (0.0, 1.0)
+    assert both["low"] < 0.05 < 0.95 < both["high"]
+    # In every story one of each: that says nothing of other stories.
     assert np.isnan([stories["low"], stories["high"]]).all()
+
+
+def test_each_annotator_has_an_exact_test():
+    """Intervals and p-values of statsmodels and scipy."""
+    rows = pd.concat([answers(9, "a", "x"), answers(1, "b", "x", start=9)])
+    rows["annotator"] = "Ann"
+    even = pd.concat([answers(4, "a", "x"), answers(4, "b", "x", start=4)])
+    even["annotator"] = "Bob"
+    tied = answers(3, "tie", "x").assign(annotator="Eve")
+    ann, bob = sides_of_annotators(pd.concat([rows, even, tied]), confidence=0.95)
+    assert (ann["annotator"], ann["value"], ann["n"]) == ("Ann", 0.9, 10)
+    low, high = proportion_confint(9, 10, method="beta")
+    assert (ann["low"], ann["high"]) == pytest.approx((low, high))
+    assert ann["p_value"] == pytest.approx(2 * 11 / 1024)
+    assert ann["p_adjusted"] == pytest.approx(4 * 11 / 1024)
+    assert (bob["annotator"], bob["value"], bob["p_value"]) == ("Bob", 0.5, 1)
 
 
 def test_a_left_half_of_guesses_is_found_in_its_interval():
@@ -139,7 +157,7 @@ def test_what_has_no_side_says_so():
 
 def test_criteria_and_no_resamples():
     rows = pd.concat([answers(4, "a", "x"), answers(4, "a", "x").assign(criterion="p")])
-    found = position_bias(rows, **{**OPTIONS, "resamples": 0})
+    found = position_bias(rows, **OPTIONS, parts=())
     assert [row["question"] for row in found] == ["p", "q"]
     assert np.isnan(found[0]["low"])
     one = rows.assign(story="s", annotator="Ann").iloc[:1]

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
 from scipy.sparse.csgraph import connected_components
+from scipy.stats import t as t_quantile
+from statsmodels.stats.multitest import multipletests
 
-from analysis.inference.resampling import cluster_counts, stream
 from analysis.rankings.bradley_terry import fit_model
-from analysis.rankings.choice_counts import choice_votes, resampled_counts
+from analysis.rankings.choice_counts import choice_votes
 from analysis.rankings.connectivity import bounded_ties, strongly_connected
 from analysis.rankings.leaderboard import (
     ELO_SCALE,
@@ -26,8 +27,9 @@ from analysis.result_tables.columns import COLUMNS
 
 
 def board(choices, **options):
-    options = {"criterion": "quality", "resamples": 0, **options}
-    return leaderboard(choices, **options)
+    options = {"criterion": "quality", "parts": (), **options}
+    found = leaderboard(choices, **options)
+    return found.rows, found.notes
 
 
 def simulated(n_stories=40, raters=3, seed=0, tie=0.4):
@@ -121,6 +123,12 @@ def test_ties_are_bounded_where_no_direction_of_davidsons_model_leads_on(seed):
     assert fit_model(counts, ties="davidson").converged == [abs(found.fun) < 1e-6]
 
 
+AVERAGE = (
+    "; they rest on a weak prior: as if each method had won half an answer more, and "
+    "lost half of one, against an average one."
+)
+
+
 def never_lost(wins=25, ties=11):
     """Answers of one pair, of which one method wins many and the other none."""
     choices = ["a"] * wins + ["tie"] * ties
@@ -131,34 +139,18 @@ def never_lost(wins=25, ties=11):
 
 @pytest.mark.parametrize("answers", [never_lost(), never_lost(1143, 358)])
 @pytest.mark.parametrize("options", [{}, {"by_majority": True}])
-def test_ties_without_a_finite_parameter_leave_no_ratings(answers, options):
-    standings, notes = board(answers, ties="davidson", resamples=50, **options)
-    assert all(np.isnan(row.rating) for row in standings)
+def test_ties_without_a_finite_parameter_rest_on_a_weak_prior(answers, options):
+    standings, notes = board(answers, ties="davidson", parts=("stories",), **options)
+    assert [row.rank for row in standings] == [1, 2]
+    assert standings[0].low > 1000 > standings[1].high
     assert notes == [
-        "no ratings, since ties have no finite parameter: no chain of answers from a "
-        "method back to itself holds more wins than ties."
+        "no finite ratings fit best, since no chain of answers from a method back to "
+        f"itself holds more wins than ties{AVERAGE}"
     ]
     # Half a win for a tie has a maximum.
-    standings, _ = board(answers, ties="half", **options)
+    standings, notes = board(answers, ties="half", **options)
+    assert notes == []
     assert all(np.isfinite(row.rating) for row in standings)
-
-
-def test_a_resample_whose_ties_have_no_finite_parameter_has_no_ratings():
-    # One answer in 37 makes the difference: a resample is without it in 37% of cases.
-    answers = pd.concat([never_lost(), never_lost(1, 0).assign(choice="b", story="t")])
-    standings, notes = board(
-        answers, ties="davidson", parts=("stories",), resamples=400, seed=1
-    )
-    gap = standings[0].rating - standings[1].rating
-    # The two pairs of odds, of a win and of a loss against a tie, are those observed.
-    assert gap == pytest.approx(ELO_SCALE * np.log(25))
-    lost = int(notes[0].split(" of ")[0])
-    assert 110 < lost < 185
-    assert notes[0].endswith(
-        "since some methods never lose to the others, or no chain of answers from a "
-        "method back to itself holds more wins than ties there."
-    )
-    assert standings[0].high < 2000
 
 
 def test_two_methods_have_the_logit_of_the_win_rate():
@@ -183,9 +175,7 @@ def test_two_methods_have_the_logit_of_the_win_rate():
 @pytest.mark.parametrize("by_majority", [False, True])
 def test_true_order_is_found_with_intervals_around_the_ratings(ties, by_majority):
     parts = ("stories",) if by_majority else ("stories", "annotators")
-    standings, _ = board(
-        simulated(), ties=ties, by_majority=by_majority, parts=parts, resamples=200
-    )
+    standings, _ = board(simulated(), ties=ties, by_majority=by_majority, parts=parts)
     assert [row.method for row in standings] == list("abcde")
     for row in standings:
         assert row.low < row.rating < row.high
@@ -203,60 +193,125 @@ def test_ties_widen_davidson_against_half_wins():
     assert spread["half"] < spread["drop"]
 
 
-def test_an_unbeaten_method_has_no_rating_and_is_named():
+def test_an_unbeaten_method_leads_and_the_others_are_ranked():
     choices = simulated()
     choices = choices[(choices["method_a"] != "a") | (choices["choice"] == "a")]
-    standings, notes = board(choices)
-    assert all(np.isnan(row.rating) and np.isnan(row.rank) for row in standings)
-    assert notes == ["no ratings, since a never lost to the others."]
+    standings, notes = board(choices, parts=("stories", "annotators"))
+    assert notes == [
+        f"no finite ratings fit best, since a never lost to the others{AVERAGE}"
+    ]
+    first, *others = standings
+    n = int((choices["method_a"] == "a").sum())
+    assert (first.method, first.rank) == ("a", 1)
+    assert (first.rank_low, first.rank_high) == (1, 1)
+    assert first.reason == f"never lost in {n} answers"
+    # Ratings of the others keep their distances: the prior is weak.
+    without = choices[choices["method_a"] != "a"]
+    apart = np.diff([row.rating for row in others])
+    expected = np.diff([row.rating for row in board(without)[0]])
+    np.testing.assert_allclose(apart, expected, atol=3)
+    assert {row.reason for row in others} == {""}
 
 
-def test_islands_are_named():
+def test_who_never_won_is_told():
+    choices = simulated()
+    choices = choices[(choices["method_b"] != "e") | (choices["choice"] == "a")]
+    standings, _ = board(choices)
+    assert standings[-1].method == "e"
+    assert standings[-1].reason.startswith("never won in ")
+
+
+def test_a_prior_is_what_so_many_answers_against_one_more_method_are():
+    """Bradley-Terry with a sixth method, in half of its answers ahead of each other."""
+    choices = simulated(n_stories=4)
+    prior, notes = board(choices, prior=2.0)
+    assert notes == [
+        "ratings rest on a prior: as if each method had won and lost half of 2 answers "
+        "more, against an average one."
+    ]
+    rows = [("s", m, "zz", "quality", "r", choice) for m in "abcde" for choice in "ab"]
+    more = pd.concat([choices, pd.DataFrame(rows, columns=choices.columns)])
+    with_one = {row.method: row.rating for row in board(more)[0]}
+    del with_one["zz"]
+    centre = np.mean([*with_one.values()]) - 1000
+    assert {row.method: row.rating for row in prior} == pytest.approx(
+        {name: rating - centre for name, rating in with_one.items()}
+    )
+    assert all(row.n_comparisons == 48 for row in prior)
+
+
+def islands():
     choices = simulated()
     left = choices["method_a"].isin(["a", "b"]) & choices["method_b"].isin(["a", "b"])
     right = choices["method_a"].isin(["c", "d"]) & choices["method_b"].isin(["c", "d"])
-    _, notes = board(choices[left | right])
-    assert notes == [
-        "no ratings, since these groups of methods were never compared: a, b; c, d."
+    return choices[left | right]
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_islands_are_named_and_ranked_apart(ties):
+    choices = islands()
+    found = leaderboard(choices, criterion="quality", ties=ties)
+    never = (
+        "have no answer but ties between them"
+        if ties == "drop"
+        else "were never compared"
+    )
+    assert found.notes == [
+        f"these groups of methods {never}, and each has ratings and ranks of its own: "
+        "a, b; c, d."
+    ]
+    placed = [(row.method, row.part, row.rank) for row in found.rows]
+    assert placed == [("a", 1, 1), ("b", 1, 2), ("c", 2, 1), ("d", 2, 2)]
+    # Each part is as it is alone.
+    for part, names in ((1, "ab"), (2, "cd")):
+        own = choices[choices["method_a"].isin(list(names))]
+        alone = leaderboard(own, criterion="quality", ties=ties)
+        here = [row for row in found.rows if row.part == part]
+        for row, there in zip(here, alone.rows, strict=True):
+            assert (row.rating, row.low, row.high) == pytest.approx(
+                (there.rating, there.low, there.high)
+            )
+    assert [(row["part"], row["method_a"]) for row in found.comparisons] == [
+        (1, "a"),
+        (2, "c"),
     ]
 
 
-def test_islands_are_named_where_ties_are_dropped():
-    choices = simulated()
-    left = choices["method_a"].isin(["a", "b"]) & choices["method_b"].isin(["a", "b"])
-    right = choices["method_a"].isin(["c", "d"]) & choices["method_b"].isin(["c", "d"])
-    _, notes = board(choices[left | right], ties="drop")
-    assert notes == [
-        "no ratings, since these groups of methods have no answer but ties between "
-        "them: a, b; c, d."
+def test_one_vote_and_nothing_but_ties():
+    choices = simulated().iloc[:1].assign(choice="a")
+    standings, notes = board(choices, parts=("stories", "annotators"))
+    assert [(row.method, row.rank) for row in standings] == [("a", 1), ("b", 2)]
+    assert [row.reason for row in standings] == [
+        "never lost in 1 answer",
+        "never won in 1 answer",
     ]
+    assert notes[1:] == ["no intervals: only one story and one annotator to draw from."]
+    for ties in ("half", "davidson"):
+        standings, notes = board(
+            simulated().assign(choice="tie"), ties=ties, parts=("stories",)
+        )
+        assert {row.rating for row in standings} == {1000.0}
+        assert all(np.isnan(row.low) for row in standings)
+        assert {(row.rank_low, row.rank_high) for row in standings} == {(1, 5)}
+        assert notes == ["no intervals: all answers say the same."]
 
 
 def test_one_story_of_one_annotator_has_ratings_without_intervals():
     choices = simulated().assign(story="s", annotator="x")
     parts = ("stories", "annotators")
-    standings, notes = board(choices, parts=parts, resamples=20)
+    standings, notes = board(choices, parts=parts)
     assert all(np.isfinite(row.rating) and np.isnan(row.low) for row in standings)
     assert notes == ["no intervals: only one story and one annotator to draw from."]
-    _, notes = board(choices, parts=parts, resamples=0)
+    _, notes = board(choices)
     assert notes == []
 
 
-def test_resamples_without_a_maximum_are_counted():
-    choices = simulated(n_stories=3, raters=1, tie=0.0)
-    standings, notes = board(choices, parts=("stories",), resamples=100)
-    assert np.isfinite(standings[0].rating)
-    assert notes[0].endswith(
-        "of 100 resamples left out for want of finite ratings, since some methods "
-        "never lose to the others there."
-    )
-
-
-def test_methods_with_ties_only_were_compared():
-    choices = simulated().assign(choice="tie")
-    _, notes = board(choices, ties="drop")
+def test_methods_that_only_tied_are_parts_of_their_own_where_ties_are_dropped():
+    standings, notes = board(simulated().assign(choice="tie"), ties="drop")
+    assert all(np.isnan(row.rating) for row in standings)
+    assert [row.part for row in standings] == [1, 2, 3, 4, 5]
     assert notes[0].startswith(
-        "no ratings, since these groups of methods have no answer but ties between them"
+        "these groups of methods have no answer but ties between them"
     )
 
 
@@ -265,7 +320,7 @@ def test_two_runs_agree_and_row_order_does_not_matter():
     keys = ["story", "method_a", "method_b", "annotator"]
     shuffled = choices.sample(frac=1, random_state=3).sort_values(keys)
     ordered = choices.sort_values(keys)
-    options = {"resamples": 50, "seed": 4}
+    options = {"parts": ("stories", "annotators")}
     assert board(ordered, **options) == board(shuffled, **options)
 
 
@@ -340,7 +395,7 @@ def test_the_side_effect_is_the_intercept_of_statsmodels_logit():
     assert found.side[0] == pytest.approx(reference.params.iloc[3], abs=1e-8)
     theta = found.theta[0] - found.theta[0, 3]
     np.testing.assert_allclose(theta[:3], reference.params[:3], atol=1e-8)
-    (row,) = side_effect(votes, criterion="q", resamples=0)
+    (row,) = side_effect(votes, criterion="q", parts=())
     assert set(row) == set(COLUMNS["side_effect"])
     assert row["value"] == found.side[0]
     assert row["elo"] == pytest.approx(400 * row["value"] / np.log(10))
@@ -359,7 +414,7 @@ def test_half_ties_are_a_weighted_logit():
         family=sm.families.Binomial(),
         freq_weights=weight,
     ).fit()
-    (row,) = side_effect(votes, criterion="q", resamples=0)
+    (row,) = side_effect(votes, criterion="q", parts=())
     assert row["value"] == pytest.approx(reference.params.iloc[3], abs=1e-8)
 
 
@@ -388,15 +443,11 @@ def test_davidson_with_sides_is_the_maximum_that_a_general_optimiser_finds():
 
 @pytest.mark.parametrize("ties", TIES)
 def test_a_side_effect_is_found_and_its_absence_too(ties):
-    (row,) = side_effect(
-        sided_votes(0.5, tie=0.3), criterion="q", ties=ties, resamples=300
-    )
+    (row,) = side_effect(sided_votes(0.5, tie=0.3), criterion="q", ties=ties)
     assert row["low"] < row["value"] < row["high"]
     assert row["low"] > 0.2
     assert row["p_value"] < 0.01
-    (row,) = side_effect(
-        sided_votes(0.0, tie=0.3), criterion="q", ties=ties, resamples=300
-    )
+    (row,) = side_effect(sided_votes(0.0, tie=0.3), criterion="q", ties=ties)
     assert row["low"] < 0 < row["high"]
     assert row["p_value"] > 0.05
 
@@ -430,7 +481,7 @@ def test_a_board_is_adjusted_for_the_side():
     ],
 )
 def test_a_side_effect_that_is_undefined_has_a_reason(change, why):
-    (row,) = side_effect(change(sided_votes(0.0)), criterion="q", resamples=20)
+    (row,) = side_effect(change(sided_votes(0.0)), criterion="q")
     assert np.isnan(row["value"])
     assert np.isnan(row["p_value"])
     assert why in row["reason"]
@@ -438,19 +489,6 @@ def test_a_side_effect_that_is_undefined_has_a_reason(change, why):
     assert np.isfinite(standings[0].rating)
     assert notes[0].startswith("ratings are not adjusted for the side: ")
     assert why in notes[0]
-
-
-def test_what_a_resample_lacks_is_told_by_what_is_fitted():
-    answers = pd.concat([never_lost(12, 0), never_lost(3, 0).assign(choice="b")])
-    answers = answers.assign(
-        story=[f"s{i}" for i in range(15)], left_method=[*"xy" * 7, "x"]
-    )
-    _, (note,) = board(answers, side=True, parts=("stories",), resamples=200)
-    assert note.endswith(
-        "since some methods never lose to the others, or the side cannot be told from "
-        "the methods, or one side wins so regularly that its effect has no finite "
-        "value there."
-    )
 
 
 def test_a_majority_has_no_side():
@@ -463,35 +501,9 @@ def test_which_method_is_named_first_is_no_side():
     turned = votes.rename(columns={"method_a": "method_b", "method_b": "method_a"})
     turned["choice"] = votes["choice"].replace({"a": "b", "b": "a"})
     (one,), (two,) = (
-        side_effect(rows, criterion="q", ties="davidson", resamples=20)
-        for rows in (votes, turned)
+        side_effect(rows, criterion="q", ties="davidson") for rows in (votes, turned)
     )
     assert one == pytest.approx(two, nan_ok=True)
-
-
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ("stories",),
-        ("annotators",),
-        ("units",),
-        ("stories", "annotators"),
-        ("annotators", "units"),
-        ("stories", "units"),
-    ],
-)
-@pytest.mark.parametrize("side", [False, True])
-def test_resampled_counts_are_those_of_weighted_answers(parts, side):
-    rows = with_sides(simulated(n_stories=6), known=0.8)
-    votes = choice_votes(rows, by_majority=False, side=side)
-    (found,) = resampled_counts(votes, parts, resamples=7, seed=3, name="x")
-    weight = np.ones((7, len(rows)))
-    for part in parts:
-        codes, n = votes.clusters[part]
-        drawn = cluster_counts(n, 7, stream(3, "x", part))
-        weight *= drawn[:, codes]
-    expected = [np.bincount(votes.cell, w, votes.size) for w in weight]
-    np.testing.assert_array_equal(found, np.reshape(expected, found.shape))
 
 
 def test_rows_may_come_in_any_order_and_as_categories():
@@ -499,7 +511,7 @@ def test_rows_may_come_in_any_order_and_as_categories():
     mixed = choices.sample(frac=1, random_state=1).astype(
         {"story": "category", "method_a": "category"}
     )
-    options = {"resamples": 30, "side": True}
+    options = {"parts": ("stories", "annotators"), "side": True}
     assert board(choices, **options) == board(mixed, **options)
 
 
@@ -526,7 +538,7 @@ def test_a_majority_is_the_same_whichever_method_is_named_first():
 
 
 def test_one_method_or_one_story():
-    standings, notes = board(simulated(n_stories=1), resamples=20, parts=("stories",))
+    standings, notes = board(simulated(n_stories=1), parts=("stories",))
     assert np.isnan(standings[0].low)
     assert np.isnan(standings[0].rank_low)
     one = simulated().assign(method_b="a", method_a="a")
@@ -545,17 +557,103 @@ def test_resamples_have_ratings_where_wins_lead_from_all_to_all(seed):
         assert strong == (parts == 1)
 
 
-def test_resamples_in_which_the_side_says_all_are_counted_as_undefined():
-    """A study so small that some resamples cannot tell strengths from the side."""
-    answers = """
-        0,A,B,p,tie,B  0,A,B,q,tie,A  0,A,C,q,a,A  0,B,C,q,b,B  1,A,B,p,a,A
-        1,A,B,q,a,B    1,A,C,p,b,A    1,A,C,q,a,A  1,B,C,p,b,B  1,B,C,q,a,B
-        2,A,B,p,a,A    2,A,B,q,a,A    2,A,C,p,tie,A 2,B,C,q,b,C
-    """
-    names = ["story", "method_a", "method_b", "annotator", "choice", "left_method"]
-    rows = [dict(zip(names, row.split(","), strict=True)) for row in answers.split()]
-    choices = pd.DataFrame(rows).assign(criterion="c")
-    (row,) = side_effect(choices, criterion="c", resamples=10)
-    assert row["value"] == pytest.approx(0.66261317623)
-    assert np.isnan(row["low"])
-    assert "undefined in 6 of 10 resamples" in row["reason"]
+def clustered(votes, groups, columns=(0, 1, 2)):
+    """Covariance of a logit by statsmodels; G / (G - 1) corrects each kind."""
+    model = sm.Logit(votes["choice"] == "a", design(votes, list(columns)))
+    return model.fit(
+        disp=0,
+        cov_type="cluster",
+        cov_kwds={"groups": groups, "use_correction": False},
+    ).cov_params()
+
+
+def test_errors_by_one_kind_of_clusters_are_those_of_statsmodels():
+    """Of two methods nothing is shared with other estimates: the plain sandwich."""
+    votes = sided_votes(0.0, n=600)
+    votes = votes[
+        votes["method_a"].isin(["w", "x"]) & votes["method_b"].isin(["w", "x"])
+    ]
+    y = np.where(
+        votes["method_a"] == "w", votes["choice"] == "a", votes["choice"] == "b"
+    )
+    people = pd.factorize(votes["annotator"])[0]
+    reference = sm.Logit(y, np.ones(len(y))).fit(
+        disp=0,
+        cov_type="cluster",
+        cov_kwds={"groups": people, "use_correction": False},
+    )
+    error = reference.bse[0] * np.sqrt(7 / 6)
+    found = leaderboard(votes, criterion="q", parts=("annotators",))
+    (row,) = found.comparisons
+    assert row["difference"] == pytest.approx(reference.params[0] * ELO_SCALE)
+    half = t_quantile.ppf(0.975, 6) * error * ELO_SCALE
+    assert row["high"] - row["difference"] == pytest.approx(half)
+    p_value = 2 * t_quantile.sf(abs(reference.params[0]) / error, 6)
+    assert row["p_value"] == row["p_adjusted"] == pytest.approx(p_value)
+
+
+def test_errors_of_the_side_are_those_of_statsmodels():
+    votes = sided_votes(0.4)
+    people = pd.factorize(votes["annotator"])[0]
+    covariance = clustered(votes, people, (0, 1, 2, 3))
+    error = np.sqrt(covariance.iloc[3, 3] * 7 / 6)
+    (row,) = side_effect(votes, criterion="q", parts=("annotators",))
+    half = t_quantile.ppf(0.975, 6) * error
+    assert row["high"] - row["value"] == pytest.approx(half)
+    assert row["value"] - row["low"] == pytest.approx(half)
+
+
+@pytest.mark.parametrize(
+    ("parts", "n"), [(("stories",), 40), (("annotators",), 3), (("units",), 400)]
+)
+def test_errors_move_to_the_factor_by_which_clusters_widen_all(parts, n):
+    """By hand: (d v + 4 f v0) / (d + 4), with f over all strengths by information."""
+    choices = simulated(n_stories=40, raters=3, tie=0.0)
+    names = list("abcde")
+    x = np.zeros((len(choices), 5))
+    rows = np.arange(len(choices))
+    x[rows, choices["method_a"].map(names.index)] += 1
+    x[rows, choices["method_b"].map(names.index)] -= 1
+    model = sm.Logit(choices["choice"] == "a", x[:, :4])
+    fit = model.fit(disp=0)
+    part = {"stories": ["story"], "annotators": ["annotator"]}.get(
+        parts[0], ["story", "method_a", "method_b"]
+    )
+    groups = choices.groupby(part).ngroup().to_numpy()
+
+    def sandwich(codes):
+        kwds = {"groups": codes, "use_correction": False}
+        found = model.fit(disp=0, cov_type="cluster", cov_kwds=kwds).cov_params()
+        size = codes.max() + 1
+        return np.asarray(found) * size / (size - 1)
+
+    own, single = sandwich(groups), sandwich(rows)
+    bread = np.linalg.inv(np.asarray(fit.cov_params()))
+    factor = np.trace(bread @ own) / np.trace(bread @ single)
+    d = n - 1
+    variance = (d * own[0, 0] + 4 * factor * single[0, 0]) / (d + 4)
+    freedom = min(d + 4, 4 * d)
+    found = leaderboard(choices, criterion="q", parts=parts)
+    row = next(
+        r for r in found.comparisons if (r["method_a"], r["method_b"]) == ("a", "e")
+    )
+    half = t_quantile.ppf(0.975, freedom) * np.sqrt(variance) * ELO_SCALE
+    assert row["high"] - row["difference"] == pytest.approx(half, rel=1e-6)
+
+
+def test_ranks_hold_together_and_say_what_comparisons_say():
+    found = leaderboard(simulated(n_stories=12), criterion="q")
+    p = [row["p_value"] for row in found.comparisons]
+    np.testing.assert_allclose(
+        [row["p_adjusted"] for row in found.comparisons],
+        multipletests(p, method="holm")[1],
+    )
+    apart = {
+        (row["method_a"], row["method_b"])[:: 1 if row["difference"] > 0 else -1]
+        for row in found.comparisons
+        if row["p_adjusted"] <= 0.05
+    }
+    assert 0 < len(apart) < 10
+    for row in found.rows:
+        assert row.rank_low == 1 + sum(b == row.method for _, b in apart)
+        assert row.rank_high == 5 - sum(a == row.method for a, _ in apart)

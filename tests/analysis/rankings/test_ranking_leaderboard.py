@@ -6,10 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.inference.resampling import cluster_counts, stream
 from analysis.problems import InputError
 from analysis.rankings import plackett_luce
-from analysis.rankings.choice_counts import PARTS, resampled_counts
+from analysis.rankings.choice_counts import PARTS
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.plackett_luce import choice_sets, fit
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
@@ -33,14 +32,17 @@ def simulated(n=240, k=4, seed=0, n_stories=30, annotators=8):
     return pd.DataFrame(rows, columns=names)
 
 
+BOTH = ("stories", "annotators")
+
+
 def board(rankings, **options):
-    return ranking_leaderboard(
-        rankings, **{"criterion": "quality", "resamples": 0, **options}
-    )
+    options = {"criterion": "quality", "parts": (), **options}
+    found = ranking_leaderboard(rankings, **options)
+    return found.rows, found.notes
 
 
 def test_true_order_is_found_with_intervals_around_the_ratings():
-    standings, notes = board(simulated(900), resamples=200)
+    standings, notes = board(simulated(900), parts=BOTH)
     assert notes == []
     assert [row.method for row in standings] == list("abcdef")
     assert np.mean([row.rating for row in standings]) == pytest.approx(1000)
@@ -58,51 +60,49 @@ def test_true_order_is_found_with_intervals_around_the_ratings():
 def test_rankings_of_two_have_the_board_of_their_choices(seed):
     rankings = simulated(k=2, seed=seed)
     mine, notes = board(rankings)
-    other, told = leaderboard(
-        implied_choices(rankings), criterion="quality", resamples=0
-    )
-    assert notes == told
-    for row, there in zip(mine, other, strict=True):
+    choices = implied_choices(rankings)
+    other = leaderboard(choices, criterion="quality", parts=())
+    assert notes == other.notes
+    for row, there in zip(mine, other.rows, strict=True):
         assert (row.method, row.n_rankings) == (there.method, there.n_comparisons)
         assert row.rating == pytest.approx(there.rating, abs=1e-6, nan_ok=True)
         assert row.rank == pytest.approx(there.rank, nan_ok=True)
 
 
-def test_rankings_of_two_have_the_intervals_of_their_choices(monkeypatch):
-    """Drawn from the same stream, resamples are the same."""
-
-    def drawn(*args, name, **options):
-        return resampled_counts(*args, name=name.replace("pl", "bt"), **options)
-
-    monkeypatch.setattr("analysis.rankings.ranking_leaderboard.resampled_counts", drawn)
+@pytest.mark.parametrize(
+    "parts", [("stories",), ("annotators",), ("units",), BOTH, ("annotators", "units")]
+)
+def test_rankings_of_two_have_the_intervals_of_their_choices(parts):
     rankings = simulated(600, k=2)
-    mine, notes = board(rankings, resamples=200)
-    other, told = leaderboard(
-        implied_choices(rankings), criterion="quality", resamples=200
-    )
-    assert notes == told
-    for row, there in zip(mine, other, strict=True):
+    mine = ranking_leaderboard(rankings, criterion="quality", parts=parts)
+    other = leaderboard(implied_choices(rankings), criterion="quality", parts=parts)
+    assert mine.notes == other.notes
+    for row, there in zip(mine.rows, other.rows, strict=True):
         bounds = (row.low, row.high, row.rank_low, row.rank_high)
         assert bounds == pytest.approx(
             (there.low, there.high, there.rank_low, there.rank_high), abs=1e-6
         )
+    for row, there in zip(mine.comparisons, other.comparisons, strict=True):
+        assert row == pytest.approx({**there, "source": "rankings"}, abs=1e-6)
 
 
-@pytest.mark.parametrize("parts", [("stories",), ("annotators", "stories"), ("units",)])
-def test_resamples_draw_whole_answers(parts):
-    """Every resample is a fit of the rows of the drawn clusters, copied out."""
-    rankings = simulated(60, n_stories=6, annotators=3)
-    stages = ranking_stages(rankings)
-    name = "pl quality"
-    (counts,) = resampled_counts(stages, parts, resamples=3, seed=0, name=name)
-    weights = {
-        part: cluster_counts(stages.clusters[part][1], 3, stream(0, name, part))
-        for part in parts
-    }
-    for b in range(3):
-        w = np.prod([weights[p][b][stages.clusters[p][0]] for p in parts], axis=0)
-        expected = np.bincount(stages.cell, weights=w, minlength=stages.size)
-        np.testing.assert_array_equal(counts[b], expected)
+def test_intervals_are_those_of_resampled_answers():
+    """With many clusters the bootstrap of whole stories comes to the same."""
+    rankings = simulated(800, n_stories=80)
+    mine, _ = board(rankings, parts=("stories",))
+    rng = np.random.default_rng(0)
+    by_story = dict(list(rankings.groupby("story")))
+    drawn = []
+    for _ in range(100):
+        names = rng.choice(list(by_story), len(by_story))
+        rows = [by_story[name].assign(story=f"{k}") for k, name in enumerate(names)]
+        again = pd.concat(rows, ignore_index=True)
+        again["slot"] = again["story"] + " " + again["slot"].astype(str)
+        drawn.append({row.method: row.rating for row in board(again)[0]})
+    spread = pd.DataFrame(drawn).std()
+    for row in mine:
+        error = (row.high - row.low) / 2 / 1.96
+        assert error == pytest.approx(spread[row.method], rel=0.25)
 
 
 def test_units_are_sets_of_outputs_of_a_story():
@@ -129,14 +129,14 @@ def test_stages_are_the_orders():
 def test_the_order_of_rows_does_not_matter_and_two_runs_agree():
     rankings = simulated()
     mixed = rankings.sample(frac=1, random_state=1)
-    options = {"resamples": 50, "seed": 3}
+    options = {"parts": BOTH}
     assert board(rankings, **options) == board(mixed, **options)
 
 
 def test_without_slots_an_annotator_has_one_answer_a_story():
     rankings = simulated(120, n_stories=120)
     without = rankings.drop(columns="slot")
-    assert board(rankings, resamples=20) == board(without, resamples=20)
+    assert board(rankings, parts=BOTH) == board(without, parts=BOTH)
 
 
 def test_a_method_that_is_left_out_leaves_the_order_of_the_others():
@@ -145,31 +145,59 @@ def test_a_method_that_is_left_out_leaves_the_order_of_the_others():
     again = fewer.assign(
         rank=fewer.groupby("slot")["rank"].rank(method="first").astype(int)
     )
-    standings, notes = board(fewer, resamples=20)
-    assert (standings, notes) == board(again, resamples=20)
+    standings, notes = board(fewer, parts=BOTH)
+    assert (standings, notes) == board(again, parts=BOTH)
     assert {row.method for row in standings} == set("abcde")
 
 
-def test_an_unbeaten_method_has_no_rating_and_is_named():
+def test_an_unbeaten_method_leads_and_the_others_are_ranked():
     rankings = simulated()
     always = rankings.groupby("slot")["method"].transform(lambda m: "a" in set(m))
     first = rankings["method"] == "a"
     rankings.loc[first, "rank"] = 0  # before all others
-    standings, notes = board(rankings[always])
-    assert all(
-        np.isnan([row.rating, row.rank, row.log_worth]).all() for row in standings
+    standings, notes = board(rankings[always], parts=BOTH)
+    assert notes == [
+        "no finite ratings fit best, since a never lost to the others; they rest on a "
+        "weak prior: as if each method had won half an answer more, and lost half of "
+        "one, against an average one."
+    ]
+    first, *others = standings
+    assert (first.method, first.rank_low, first.rank_high) == ("a", 1, 1)
+    assert first.reason == f"never lost in {first.n_rankings} answers"
+    rest = rankings[always & (rankings["method"] != "a")]
+    expected = [row.rating for row in board(rest)[0]]
+    np.testing.assert_allclose(
+        np.diff([row.rating for row in others]), np.diff(expected), atol=6
     )
-    assert notes == ["no ratings, since a never lost to the others."]
 
 
-def test_islands_are_named():
+def test_the_prior_is_that_of_pairs():
+    rankings = simulated(60, k=2)
+    wins = rankings[rankings["method"] == "a"]["slot"]
+    rankings.loc[rankings["slot"].isin(wins), "rank"] = np.where(
+        rankings.loc[rankings["slot"].isin(wins), "method"] == "a", 1, 2
+    )
+    mine = ranking_leaderboard(rankings, criterion="quality", parts=BOTH)
+    other = leaderboard(implied_choices(rankings), criterion="quality", parts=BOTH)
+    assert mine.notes == other.notes
+    for row, there in zip(mine.rows, other.rows, strict=True):
+        assert (row.method, row.reason) == (there.method, there.reason)
+        assert (row.rating, row.low, row.high) == pytest.approx(
+            (there.rating, there.low, there.high), abs=1e-5
+        )
+
+
+def test_islands_are_named_and_ranked_apart():
     rankings = simulated(k=2)
     sets = rankings.groupby("slot")["method"].transform(lambda m: "".join(sorted(m)))
-    _, notes = board(rankings[sets.isin(["ab", "cd", "ce", "de"])])
+    standings, notes = board(rankings[sets.isin(["ab", "cd", "ce", "de"])], parts=BOTH)
     assert notes == [
-        "no ratings, since these groups of methods were never ranked together: "
-        "a, b; c, d, e."
+        "these groups of methods were never ranked together, and each has ratings and "
+        "ranks of its own: c, d, e; a, b."
     ]
+    placed = [(row.part, row.method, row.rank) for row in standings]
+    assert placed == [(1, "c", 1), (1, "d", 2), (1, "e", 3), (2, "a", 1), (2, "b", 2)]
+    assert all(row.low < row.rating < row.high for row in standings)
 
 
 def test_worths_that_are_not_found_are_not_told(monkeypatch):
@@ -186,19 +214,9 @@ def test_rankings_of_one_method_only():
 
 
 def test_one_story_of_one_annotator_has_ratings_without_intervals():
-    standings, notes = board(simulated().assign(story="s", annotator="x"), resamples=20)
+    standings, notes = board(simulated().assign(story="s", annotator="x"), parts=BOTH)
     assert all(np.isfinite(row.rating) and np.isnan(row.low) for row in standings)
     assert notes == ["no intervals: only one story and one annotator to draw from."]
-
-
-def test_resamples_without_a_maximum_are_counted():
-    rankings = simulated(14, n_stories=5, seed=5)
-    standings, notes = board(rankings, resamples=100)
-    assert np.isfinite(standings[0].rating)
-    assert notes[0].endswith(
-        "of 100 resamples left out for want of finite ratings, since some methods are "
-        "never ranked below the others there."
-    )
 
 
 @pytest.mark.parametrize(

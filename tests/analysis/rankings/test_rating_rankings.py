@@ -8,9 +8,9 @@ import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import t, zscore
+from scipy.stats import t, ttest_rel, zscore
+from statsmodels.stats.multitest import multipletests
 
-from analysis.inference.resampling import cluster_counts, stream
 from analysis.rankings.mixed_model import LARGEST_BLOCK, fit_mixed
 from analysis.rankings.rating_rankings import (
     rating_leaderboard,
@@ -36,9 +36,12 @@ def simulated(n_stories=12, n_methods=4, n_annotators=5, share=0.8, seed=0):
     return kept_rows(keys, RATING_KEYS)
 
 
+BOTH = ("stories", "annotators")
+
+
 def board(ratings, **options):
-    options = {"question": "d", "resamples": 0, **options}
-    rows, notes = rating_leaderboard(ratings, annotator_cells(ratings), **options)
+    options = {"question": "d", "parts": (), **options}
+    rows, _, notes = rating_leaderboard(ratings, annotator_cells(ratings), **options)
     return pd.DataFrame(rows).set_index("method"), notes
 
 
@@ -168,54 +171,67 @@ def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     assert (found["reason"] == "").all()
 
 
-@pytest.mark.parametrize(
-    "parts", [("stories",), ("annotators",), ("units",), ("stories", "annotators")]
-)
-def test_resamples_are_boards_of_the_drawn_answers(parts):
-    ratings = simulated(n_stories=5, n_annotators=3)
-    found, _ = board(ratings, parts=parts, resamples=8, seed=5)
-    rng = stream(5, "standings", "d")
+@pytest.mark.parametrize("parts", [("stories",), ("units",), ("annotators",)])
+def test_errors_are_those_of_resampled_clusters(parts):
+    """Bootstrap of whole stories, outputs or annotators, means made anew in each."""
+    ratings = simulated(n_stories=30, n_annotators=25, share=0.4)
+    found, _ = board(ratings, parts=parts)
+    rng = np.random.default_rng(0)
     cells = annotator_cells(ratings)
-    method, story, annotator = (
-        pd.factorize(cells[k], sort=True)[0] for k in ("method", "story", "annotator")
+    column = {"stories": "story", "annotators": "annotator"}.get(parts[0])
+    if column is None:
+        column = "output"
+        cells[column] = cells["story"] + " " + cells["method"]
+    groups = dict(list(cells.groupby(column)))
+    draws = []
+    for _ in range(120):
+        drawn = rng.choice(list(groups), len(groups))
+        rows = pd.concat(groups[name].assign(copy=k) for k, name in enumerate(drawn))
+        # A story or output that is drawn twice is two; an annotator weighs twice.
+        key = ["story", "method"] + (["copy"] if column != "annotator" else [])
+        means = rows.groupby(key)["rating"].mean()
+        draws.append(means.groupby("method").mean())
+    spread = pd.DataFrame(draws).std().sort_index()
+    mine = found.sort_index()
+    n = {"story": 30, "annotator": 25, "output": 120}[column]
+    error = (mine["mean_high"] - mine["mean_low"]) / 2 / t.ppf(0.975, n - 1)
+    np.testing.assert_allclose(error / spread, 1, atol=0.25)
+
+
+def test_methods_are_compared_by_paired_differences():
+    """With all cells filled and stories drawn: the paired t test of scipy."""
+    ratings = simulated(n_stories=30, n_methods=2, share=1.1)
+    _, compared, _ = rating_leaderboard(
+        ratings, annotator_cells(ratings), question="d", parts=("stories",)
     )
-    unit = pd.factorize(story * 4 + method, sort=True)[0]
-    clusters = {"stories": story, "annotators": annotator, "units": unit}
-    drawn = {
-        p: cluster_counts(clusters[p].max() + 1, 8, rng)
-        for p in ("stories", "annotators", "units")
-        if p in parts
+    cells = human_cells(annotator_cells(ratings)).pivot(
+        index="story", columns="method", values="human"
+    )
+    expected = ttest_rel(cells["0"], cells["1"])
+    (row,) = compared
+    assert (row["method_a"], row["method_b"]) == ("0", "1")
+    assert row["difference"] == pytest.approx((cells["0"] - cells["1"]).mean())
+    assert row["p_value"] == pytest.approx(expected.pvalue)
+    bounds = expected.confidence_interval()
+    assert (row["low"], row["high"]) == pytest.approx((bounds.low, bounds.high))
+
+
+def test_ranks_say_what_comparisons_say():
+    ratings = simulated(n_stories=20, n_methods=5)
+    rows, compared, _ = rating_leaderboard(
+        ratings, annotator_cells(ratings), question="d"
+    )
+    p = multipletests([row["p_value"] for row in compared], method="holm")[1]
+    np.testing.assert_allclose([row["p_adjusted"] for row in compared], p)
+    apart = {
+        (row["method_a"], row["method_b"])[:: 1 if row["difference"] > 0 else -1]
+        for row in compared
+        if row["p_adjusted"] <= 0.05
     }
-    plain, standard = [], []
-    for b in range(8):
-        times = {p: d[b][clusters[p]] for p, d in drawn.items()}
-        of_cell = times.get("stories", times.get("units", np.ones(len(cells), int)))
-        person = times.get("annotators", np.ones(len(cells), int))
-        means, scaled = {}, {}
-        rows = cells.assign(w=of_cell, p=person)
-        for _, own in rows.groupby("annotator"):
-            full = np.repeat(own["rating"], own["w"])
-            rows.loc[own.index, "z"] = (own["rating"] - full.mean()) / full.std(ddof=1)
-        for values, name in ((means, "rating"), (scaled, "z")):
-            for m, own in rows[rows["p"] > 0].groupby("method"):
-                own = own.dropna(subset=[name])
-                both = own.groupby("story").apply(
-                    lambda g, n=name: pd.Series(
-                        {"v": np.average(g[n], weights=g["p"]), "w": g["w"].iloc[0]}
-                    )
-                )
-                values[m] = (
-                    np.average(both["v"], weights=both["w"])
-                    if both["w"].sum()
-                    else np.nan
-                )
-        plain.append(means)
-        standard.append(scaled)
-    for name, draws in (("mean", plain), ("standardised", standard)):
-        low, high = pd.DataFrame(draws).quantile([0.025, 0.975]).to_numpy()
-        mine = found.sort_index()
-        np.testing.assert_allclose(mine[f"{name}_low"], low, atol=1e-9)
-        np.testing.assert_allclose(mine[f"{name}_high"], high, atol=1e-9)
+    assert 0 < len(apart) < 10
+    for row in rows:
+        assert row["mean_rank_low"] == 1 + sum(b == row["method"] for _, b in apart)
+        assert row["mean_rank_high"] == 5 - sum(a == row["method"] for a, _ in apart)
 
 
 def test_a_strict_rater_of_good_methods_moves_standardised_ranks():
@@ -264,7 +280,7 @@ def test_constant_annotators_are_left_out_with_a_remark():
     ],
 )
 def test_what_is_undefined_has_a_reason(change, reason):
-    found, _ = board(change(simulated()), resamples=20)
+    found, _ = board(change(simulated()), parts=("stories",))
     assert found["mixed"].isna().all()
     assert found["mixed_rank"].isna().all()
     assert found["reason"].str.contains(reason).all()
@@ -292,11 +308,9 @@ def test_order_of_rows_and_names_do_not_matter(random):
     order = list(range(len(ratings)))
     random.shuffle(order)
     mixed = ratings.iloc[order]
-    one = rating_leaderboard(
-        ratings, annotator_cells(ratings), question="d", resamples=20
-    )
+    one = rating_leaderboard(ratings, annotator_cells(ratings), question="d")
     shuffled = annotator_cells(ratings).sample(frac=1, random_state=order[0])
-    two = rating_leaderboard(mixed, shuffled, question="d", resamples=20)
+    two = rating_leaderboard(mixed, shuffled, question="d")
     assert pd.DataFrame(one[0]).equals(pd.DataFrame(two[0]))
 
 
@@ -304,7 +318,7 @@ def test_order_of_rows_and_names_do_not_matter(random):
 def test_the_board_of_dsg_has_its_methods_in_order(shared):
     ratings = pd.read_csv(shared / "data/dsg/ratings.csv", dtype={"story": str})
     ratings = kept_rows(ratings, RATING_KEYS)
-    found, _ = board(ratings, question=ratings["dimension"].iloc[0], resamples=100)
+    found, _ = board(ratings, question=ratings["dimension"].iloc[0], parts=BOTH)
     expected = (
         ratings.groupby(["method", "story"])["rating"].mean().groupby("method").mean()
     )

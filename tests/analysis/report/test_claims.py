@@ -34,65 +34,6 @@ def correlations(*changes):
 NOISE = {"metric": "noise", "value": 0.1, "low": -0.2, "high": 0.4}
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "is_shown", "said"),
-    [
-        (
-            1,
-            1,
-            True,
-            ", and is shown to be ahead of every other method, for other stories.",
-        ),
-        (pd.NA, pd.NA, False, ", but its rank has no interval."),
-    ],
-)
-def test_the_first_of_a_leaderboard(low, high, is_shown, said):
-    board = pd.DataFrame(
-        {
-            "criterion": ["q", "q"],
-            "method": ["B", "A"],
-            "rating": [900.0, 1100.0],
-            "low": [800.0, 1000.0],
-            "high": [1000.0, 1200.0],
-            "rank": [2, 1],
-            "rank_low": pd.array([low, low], dtype="Int64"),
-            "rank_high": pd.array([high, high], dtype="Int64"),
-            "n_comparisons": 64,
-            "drawn": "stories",
-        }
-    )
-    card = sentences if is_shown else limits
-    text = card({"leaderboard": board})[0]
-    start = "q: A stands first with a rating of 1100 [1000, 1200] from 64 comparisons"
-    assert text.startswith(start + said)
-
-
-def board(low, high):
-    return pd.DataFrame(
-        {
-            "criterion": ["q", "q"],
-            "method": ["B", "A"],
-            "rating": [900.0, 1100.0],
-            "low": [800.0, 1000.0],
-            "high": [1000.0, 1200.0],
-            "rank": [2, 1],
-            "rank_low": low,
-            "rank_high": high,
-            "n_comparisons": 64,
-            "drawn": "stories+annotators",
-        }
-    )
-
-
-def test_first_places_that_are_not_settled_are_told_in_one_sentence():
-    both = pd.concat([board(1, 3), board(1, 2).assign(criterion="r")])
-    assert sentences({"leaderboard": both}) == ()
-    assert limits({"leaderboard": both})[0] == (
-        "The first place is not settled in q (A 1100 [1000, 1200], rank 1 to 3, 64 "
-        "comparisons), r (A 1100 [1000, 1200], rank 1 to 2, 64 comparisons)."
-    )
-
-
 def test_many_questions_on_which_people_agree_are_one_sentence():
     table = pd.concat(
         [agreement(question=f"q{i}", value=0.4 + i / 100) for i in range(5)]
@@ -123,27 +64,6 @@ def agreement(**changes):
         "reason": "",
     }
     return pd.DataFrame([row | changes])
-
-
-def test_who_shares_the_first_place_does_not_stand_first():
-    board = pd.DataFrame(
-        {
-            "criterion": "q",
-            "method": list("BAC"),
-            "rating": [1010.0, 1010.0, 980.0],
-            "low": 900.0,
-            "high": 1100.0,
-            "rank": [1, 1, 3],
-            "rank_low": 1,
-            "rank_high": 1,
-            "n_comparisons": 9,
-        }
-    )
-    assert sentences({"leaderboard": board}) == ()
-    assert limits({"leaderboard": board})[0] == (
-        "q: no method stands first alone; A, B share the first place with a rating of "
-        "1010 [900, 1100]."
-    )
 
 
 def test_people_who_agree():
@@ -282,6 +202,7 @@ def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():
     [
         ("method_means", 6, True),
         ("win_rates", 19, True),
+        ("ranking_leaderboard", 5, True),
         ("method_means", 20, False),
         ("method_means", 1, False),
         ("method_means", None, False),
@@ -294,28 +215,13 @@ def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
     assert (
         found
         == [
-            f"Only {n} stories: intervals of means, ranks and agreement, which "
-            "resample them, are too narrow with so few, so what stands clear of its "
-            "limit by little is open."
+            f"Only {n} stories: intervals of means and agreement, which resample "
+            "them, are too narrow with so few, so what stands clear of its limit by "
+            "little is open."
         ]
         * told
     )
     assert not limits({name: table.assign(low=float("nan"))})[0].startswith("Only")
-
-
-def test_the_first_of_rankings():
-    rows = board(1, 1).rename(columns={"n_comparisons": "n_rankings"})
-    rows = rows.assign(n_stories=40)
-    assert sentences({"ranking_leaderboard": rows})[0] == (
-        "q: A stands first with a rating of 1100 [1000, 1200] from 64 rankings, and is "
-        "shown to be ahead of every other method, for other stories and annotators."
-    )
-
-
-def test_rankings_over_few_stories():
-    rows = board(1, 1).rename(columns={"n_comparisons": "n_rankings"})
-    told = limits({"ranking_leaderboard": rows.assign(n_stories=5)})
-    assert any(text.startswith("Only 5 stories") for text in told)
 
 
 def test_how_alike_people_rank():

@@ -499,20 +499,16 @@ def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
 
 
 def wins(methods, votes=(5, 2, 3)):
-    return pd.DataFrame(
+    """Single votes, and no interval; majorities say the same."""
+    names = ("wins_a", "ties", "wins_b")
+    rows = pd.DataFrame(
         [("q", a, b, *votes) for i, a in enumerate(methods) for b in methods[i + 1 :]],
-        columns=["criterion", "method_a", "method_b", "wins_a", "ties", "wins_b"],
+        columns=["criterion", "method_a", "method_b", *names],
     )
-
-
-def test_bars_of_wins_are_wins_ties_and_losses():
-    plot = drawn(figures(win_rates=wins("AB"))["wins"])
-    assert [(trace["name"], trace["x"]) for trace in plot["data"]] == [
-        ("first", [50.0]),
-        ("tie", [20.0]),
-        ("second", [30.0]),
-    ]
-    assert plot["layout"]["legend"]["traceorder"] == "normal"
+    majorities = {f"majority_{name}": rows[name] for name in names}
+    bounds = dict.fromkeys(("low", "high", "majority_low", "majority_high"), NAN)
+    rate = {"rate_a": 0.6, "majority_rate_a": 0.6}
+    return rows.assign(**majorities, **bounds, **rate)
 
 
 def test_many_pairs_are_a_matrix_of_wins():

@@ -1,0 +1,48 @@
+"""Shares with intervals that stay inside 0 and 1, of effective numbers of answers."""
+
+import numpy as np
+
+from analysis.inference.crossed_clusters import two_sided
+from analysis.results import Array
+
+
+def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, Array]:
+    """Return the bounds of shares.
+
+    Parameters
+    ----------
+    shares
+        Between 0 and 1.
+    n
+        As how many independent answers those behind each share count.
+    quantiles
+        Of the standard normal, or of Student's t where n is estimated.
+
+    Notes
+    -----
+    Wilson (1927, JASA 22). A share that is 0 or 1 has an interval with a width, too.
+
+    Examples
+    --------
+    >>> low, high = share_intervals(np.array([1.0]), np.array([16.0]), np.array([1.96]))
+    >>> round(float(low[0]), 3), float(high[0])
+    (0.806, 1.0)
+    """
+    z = quantiles**2 / n
+    middle = shares + z / 2
+    far = np.sqrt(z * (shares * (1 - shares) + z / 4))
+    low, high = (middle - far) / (1 + z), (middle + far) / (1 + z)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:
+    """Test that each share is a half; where its interval ends at 1/2 is where p does.
+
+    Parameters
+    ----------
+    shares, n
+        As of `share_intervals`.
+    freedom
+        Of Student's t.
+    """
+    return two_sided((shares - 0.5) * 2 * np.sqrt(n), freedom)

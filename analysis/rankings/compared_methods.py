@@ -1,0 +1,96 @@
+"""Every two methods compared by what is known of each, and what ranks that allows."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.inference.crossed_clusters import CrossedCovariance
+from analysis.inference.significance import holm
+from analysis.results import Array, Counts, TableRow
+
+
+@dataclass(frozen=True)
+class MethodGaps:
+    """The differences of every two of M methods.
+
+    Attributes
+    ----------
+    n_methods
+        M.
+    first, second
+        Shape (K,): both methods of each pair, K = M (M - 1) / 2.
+    value, low, high
+        Shape (K,): the first less the second, and its interval.
+    p_value, p_adjusted
+        Shape (K,): two-sided, for no difference; Holm over all pairs. NaN where nothing
+        varies.
+    """
+
+    n_methods: int
+    first: Counts
+    second: Counts
+    value: Array
+    low: Array
+    high: Array
+    p_value: Array
+    p_adjusted: Array
+
+    def settled_ranks(self, confidence: float) -> tuple[Array, Array]:
+        """Return the best and the worst rank that each method may have, 1 being best.
+
+        Notes
+        -----
+        A method ranks before another one for sure where `p_adjusted` of the two is at
+        most 1 - confidence. One plus the methods that are surely better, to the
+        methods that are not surely worse: these ranks hold together for all methods
+        (Mogstad, Romano, Shaikh and Wilhelm 2024, Review of Economic Studies 91,
+        section 3), and say of two methods what their comparison says.
+        """
+        apart = self.p_adjusted <= 1 - confidence
+        worse = np.where(self.value < 0, self.first, self.second)[apart]
+        better = np.where(self.value < 0, self.second, self.first)[apart]
+        best = 1.0 + np.bincount(worse, minlength=self.n_methods)
+        worst = self.n_methods - np.bincount(better, minlength=self.n_methods)
+        return best, worst.astype(float)
+
+    def rows(self, methods: tuple[str, ...], scale: float = 1.0) -> list[TableRow]:
+        """Return a row a pair: `method_a`, `method_b`, `difference` in units of scale.
+
+        Beside it its interval, `p_value` and `p_adjusted`.
+        """
+        return [
+            {
+                "method_a": methods[self.first[k]],
+                "method_b": methods[self.second[k]],
+                "difference": float(self.value[k] * scale),
+                "low": float(self.low[k] * scale),
+                "high": float(self.high[k] * scale),
+                "p_value": float(self.p_value[k]),
+                "p_adjusted": float(self.p_adjusted[k]),
+            }
+            for k in range(len(self.value))
+        ]
+
+
+def method_gaps(
+    values: Array, covariance: CrossedCovariance, confidence: float
+) -> MethodGaps:
+    """Compare every two methods.
+
+    Parameters
+    ----------
+    values
+        Shape (M,): more is better.
+    covariance
+        Theirs.
+    confidence
+        Coverage of the intervals.
+    """
+    M = len(values)
+    first, second = np.triu_indices(M, 1)
+    unit = np.eye(M)
+    value = values[first] - values[second]
+    errors = covariance.of(unit[first] - unit[second])
+    low, high = errors.intervals(value, confidence)
+    p_value = errors.p_values(value)
+    return MethodGaps(M, first, second, value, low, high, p_value, holm(p_value))

@@ -1,0 +1,131 @@
+"""What may be claimed of methods: which one people prefer, and whether it is shown.
+
+One rule for every kind of answer: a method is preferred to another one where the test
+of their difference (``method_comparisons``), adjusted over all pairs of methods, shows
+it.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+from analysis.results import NAN, TableRow
+
+PREFERRED, OPEN = "preferred", "open"
+# Of each kind of answers: its leaderboard, and there the question, what methods are
+# ranked by, their rank, and how many answers each rests on.
+BOARDS = {
+    "ratings": ("rating_leaderboard", "question", "mean", "mean_rank", "n_ratings"),
+    "choices": ("leaderboard", "criterion", "rating", "rank", "n_comparisons"),
+    "rankings": ("ranking_leaderboard", "criterion", "rating", "rank", "n_rankings"),
+}
+ResultTables = Mapping[str, pd.DataFrame]
+
+
+def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
+    """Say of each question which method stands first, and ahead of how many others.
+
+    Parameters
+    ----------
+    tables
+        The leaderboards of a report, and with them ``method_comparisons`` and
+        ``method_win_rates``.
+    confidence
+        Of the intervals; a difference is shown where its adjusted p-value is at most
+        1 - confidence.
+
+    Returns
+    -------
+    list of TableRow
+        Rows of ``method_verdicts``, one a question, kind of answers and part of methods
+        that were compared with one another.
+
+    Notes
+    -----
+    `statistic` is ``win_rate`` of choices, the mean over the methods that it met;
+    ``mean`` of ratings; ``rating`` of rankings. `p_adjusted` is the largest of those
+    that compare it with the others. `verdict` is ``preferred`` where all of them are
+    small enough, else ``open``, with the `reason`: ``shared`` (no method stands first
+    alone), ``untested`` or ``not_apart``.
+    """
+    rows: list[TableRow] = []
+    for source, (name, *columns) in BOARDS.items():
+        board = tables.get(name)
+        if board is None:
+            continue
+        question, by, rank, n = columns
+        known = board.rename(
+            columns={question: "question", by: "value", rank: "rank", n: "n"}
+        )
+        known = known.rename(columns={f"{by}_low": "low", f"{by}_high": "high"})
+        if "part" not in known:
+            known = known.assign(part=1)
+        for (asked, part), own in known.groupby(["question", "part"], sort=True):
+            if len(own) > 1 and own["value"].notna().all():
+                about = {"question": str(asked), "source": source, "part": part}
+                rows.append(about | _verdict(about, own, tables, confidence))
+    return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _verdict(
+    about: TableRow, board: pd.DataFrame, tables: ResultTables, confidence: float
+) -> TableRow:
+    """Judge the methods of one part of one leaderboard."""
+    leading = board[board["rank"] == 1]
+    first = str(leading["method"].iloc[0])
+    pairs = _pairs(about, tables.get("method_comparisons"))
+    apart = pairs["p_adjusted"] <= 1 - confidence
+    with_first = (pairs["method_a"] == first) | (pairs["method_b"] == first)
+    row: TableRow = {
+        "method": first,
+        **_value(str(about["source"]), leading, tables.get("method_win_rates")),
+        "n_methods": len(board),
+        "n_better": int((apart & with_first).sum()),
+        "n_pairs": len(pairs),
+        "n_apart": int(apart.sum()),
+        "p_adjusted": float(pairs.loc[with_first, "p_adjusted"].max(skipna=False))
+        if len(pairs)
+        else NAN,
+        "drawn": str(board["drawn"].iloc[0]),
+        "verdict": OPEN,
+    }
+    if len(leading) > 1:
+        return row | {"method": "", "n_better": 0, "reason": "shared"}
+    if not len(pairs):
+        return row | {"reason": "untested"}
+    if row["n_better"] == len(board) - 1:
+        return row | {"verdict": PREFERRED, "reason": ""}
+    return row | {"reason": "not_apart"}
+
+
+def _pairs(
+    about: Mapping[str, object], comparisons: pd.DataFrame | None
+) -> pd.DataFrame:
+    """Return the comparisons of the methods of one part."""
+    if comparisons is None:
+        return pd.DataFrame(columns=["method_a", "method_b", "p_adjusted"])
+    asked = [comparisons[key] == about[key] for key in ("question", "source", "part")]
+    return comparisons[asked[0] & asked[1] & asked[2]]
+
+
+def _value(source: str, leading: pd.DataFrame, rates: pd.DataFrame | None) -> TableRow:
+    """Return the value of the first method, and on how many answers it rests."""
+    row = leading.iloc[0]
+    statistic = {"ratings": "mean", "rankings": "rating"}.get(source, "win_rate")
+    value, low, high, n = (row.get(key, NAN) for key in ("value", "low", "high", "n"))
+    if source == "choices" and rates is not None:
+        asked = (rates["criterion"] == row["question"]) & (
+            rates["method"] == row["method"]
+        )
+        own = rates[asked].iloc[0]
+        value, low, high, n = (own[key] for key in ("rate", "low", "high", "n_votes"))
+    return {"statistic": statistic, "value": value, "low": low, "high": high, "n": n}
+
+
+def not_told_apart(
+    comparisons: pd.DataFrame, about: Mapping[str, object], confidence: float
+) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of a row of verdicts whose order is not shown."""
+    for row in _pairs(about, comparisons).to_dict("records"):
+        if not row["p_adjusted"] <= 1 - confidence:
+            yield str(row["method_a"]), str(row["method_b"])

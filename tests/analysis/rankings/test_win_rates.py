@@ -1,0 +1,311 @@
+"""Win rates of pairs and of methods, against counts, StoryBench and resamples."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.rankings.win_rates import method_win_rates, win_rates
+from analysis.reading.choices import ordered_choices
+
+COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+BOTH = ("stories", "annotators")
+
+
+def rows_of(choices, story="s", a="x", b="y"):
+    rows = [(story, a, b, "q", f"r{i}", choice) for i, choice in enumerate(choices)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def independent(n, share, ties=0, a="x", b="y"):
+    """Answers of n stories and as many annotators."""
+    outcome = np.array(["a"] * round(share * n) + ["tie"] * ties)
+    outcome = np.append(outcome, ["b"] * (n - len(outcome)))
+    rows = [(f"s{i}", a, b, "q", f"r{i}", x) for i, x in enumerate(outcome)]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def simulated(n_stories=30, raters=3, people=12, story=0.6, taste=0.6, seed=0):
+    rng = np.random.default_rng(seed)
+    strength = np.array([0.8, 0.2, -0.2, -0.8])
+    of_story = rng.normal(0, story, (n_stories, 4))
+    of_person = rng.normal(0, taste, (people, 4))
+    first, second = np.triu_indices(4, 1)
+    s, pair, rater = np.indices((n_stories, 6, raters)).reshape(3, -1)
+    # Raters of a unit are different people.
+    who = (rng.integers(people, size=(n_stories, 6))[s, pair] + rater) % people
+    worth = strength + of_story[s] + of_person[who]
+    rows = np.arange(len(s))
+    gap = worth[rows, first[pair]] - worth[rows, second[pair]]
+    gap += rng.logistic(size=len(s))
+    names = np.array(list("abcd"))
+    return pd.DataFrame(
+        {
+            "story": np.char.mod("s%04d", s),
+            "method_a": names[first[pair]],
+            "method_b": names[second[pair]],
+            "criterion": "q",
+            "annotator": np.char.mod("r%04d", who),
+            "choice": np.where(abs(gap) < 0.3, "tie", np.where(gap > 0, "a", "b")),
+        }
+    )
+
+
+def frame(choices, **options):
+    keys = ["method_a", "method_b"]
+    return pd.DataFrame(win_rates(choices, **options)).set_index(keys)
+
+
+def test_wins_are_counted_by_votes_and_by_majority():
+    table = win_rates(
+        pd.concat(
+            [
+                rows_of(["a", "a", "b"], "s1"),
+                rows_of(["a", "b", "tie"], "s2"),
+                rows_of(["both_bad", "both_bad", "b"], "s3"),
+                rows_of(["tie", "tie", "b"], "s4"),
+            ]
+        ),
+        parts=(),
+    )
+    (row,) = table
+    counts = {
+        "method_a": "x",
+        "method_b": "y",
+        "wins_a": 3,
+        "ties": 3,
+        "wins_b": 4,
+        "majority_wins_a": 1,
+        "majority_ties": 3,
+        "majority_wins_b": 0,
+        "n_stories": 4,
+    }
+    assert {name: row[name] for name in counts} == counts
+    # Answers "both bad" are no votes.
+    assert row["rate_a"] == pytest.approx((3 + 1.5) / 10)
+    assert row["majority_rate_a"] == pytest.approx((1 + 1.5) / 4)
+    assert np.isnan([row["low"], row["p_value"], row["majority_low"]]).all()
+
+
+def test_independent_answers_have_wilsons_interval():
+    """Of one pair, each answer of another person and story, by statsmodels."""
+    (row,) = win_rates(independent(400, 0.6), parts=("units",))
+    low, high = proportion_confint(240, 400, method="wilson")
+    # Student's quantile of 399 degrees of freedom, and n - 1.
+    assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.001)
+    assert row["n_effective"] == pytest.approx(399)
+    assert row["p_value"] == pytest.approx(binomtest(240, 400).pvalue, rel=0.2)
+
+
+def test_ties_tell_more_than_coins():
+    (row,) = win_rates(independent(400, 0.3, ties=160), parts=("units",))
+    assert row["rate_a"] == pytest.approx(0.5)
+    # 240 answers that are decided vary, in 400.
+    assert row["n_effective"] == pytest.approx(400 / 0.6, rel=0.01)
+
+
+def test_all_wins_and_all_ties_have_intervals_with_a_width():
+    pairs = [
+        independent(40, 1.0),
+        independent(40, 0.0, ties=40, a="x", b="z"),
+        independent(40, 0.5, a="y", b="z"),
+    ]
+    table = frame(pd.concat(pairs), parts=BOTH)
+    won, tied = table.loc["x", "y"], table.loc["x", "z"]
+    assert won["rate_a"] == won["high"] == 1
+    assert 0.85 < won["low"] < 0.95
+    assert won["p_value"] < 0.001
+    assert tied["low"] < 0.4 < 0.6 < tied["high"]
+    assert tied["p_value"] == 1
+
+
+def test_one_story_and_one_annotator_have_no_interval():
+    (row,) = win_rates(rows_of(["a"]), parts=BOTH)
+    assert row["rate_a"] == 1
+    assert np.isnan([row["low"], row["high"], row["p_value"], row["p_adjusted"]]).all()
+    (row,) = win_rates(rows_of(["a", "a", "b"]), parts=BOTH)
+    assert row["low"] < 2 / 3 < row["high"]
+    assert np.isnan(row["majority_low"])
+
+
+def test_answers_that_hang_together_count_for_fewer():
+    alone = independent(300, 0.6)
+    told = frame(alone, parts=("stories",))["n_effective"].iloc[0]
+    # The same answers, three times each: nothing more is known.
+    thrice = pd.concat([alone.assign(annotator=f"r{i}") for i in range(3)])
+    again = frame(thrice, parts=("stories",))["n_effective"].iloc[0]
+    assert again == pytest.approx(told, rel=0.01)
+    assert frame(thrice, parts=("units",))["n_effective"].iloc[0] < 1.01 * told
+
+
+@pytest.mark.parametrize("parts", [("stories",), ("annotators",)])
+def test_errors_are_those_of_resampled_clusters(parts):
+    choices = simulated(n_stories=60, people=40)
+    column = {"stories": "story", "annotators": "annotator"}[parts[0]]
+    rng = np.random.default_rng(1)
+    own = dict(list(choices.groupby(column)))
+    drawn, of_methods = [], []
+    for _ in range(120):
+        rows = pd.concat([own[name] for name in rng.choice(list(own), len(own))])
+        drawn.append(frame(rows, parts=())["rate_a"])
+        rates = pd.DataFrame(method_win_rates(rows, parts=()))
+        of_methods.append(rates.set_index("method")["rate"])
+    table = frame(choices, parts=parts)
+    spread = pd.DataFrame(drawn).std()
+    error = np.sqrt(table["rate_a"] * (1 - table["rate_a"]) / table["n_effective"])
+    assert (error / spread).median() == pytest.approx(1, abs=0.15)
+    rates = pd.DataFrame(method_win_rates(choices, parts=parts)).set_index("method")
+    error = np.sqrt(rates["rate"] * (1 - rates["rate"]) / rates["n_effective"])
+    assert (error / pd.DataFrame(of_methods).std()).median() == pytest.approx(
+        1, abs=0.15
+    )
+
+
+def test_intervals_hold_for_other_stories_and_annotators():
+    """Of 60 studies of four raters, 360 intervals; 5 in 100 may miss."""
+    truth = frame(simulated(4000, raters=1, people=4000, seed=99), parts=())["rate_a"]
+    held = []
+    for seed in range(60):
+        table = frame(simulated(20, people=4, seed=seed), parts=BOTH)
+        held += [*((table["low"] <= truth) & (truth <= table["high"]))]
+    assert 0.91 < np.mean(held) < 0.99
+
+
+def test_methods_average_over_the_methods_they_met():
+    choices = pd.concat(
+        [
+            independent(10, 0.8, a="x", b="y"),
+            independent(200, 0.5, a="x", b="z"),
+            independent(20, 0.25, a="y", b="z"),
+        ]
+    )
+    rows = method_win_rates(choices, parts=BOTH)
+    found = pd.DataFrame(rows).set_index("method")
+    assert [row["method"] for row in rows] == ["x", "z", "y"]
+    assert found["rate"].to_dict() == pytest.approx(
+        {"x": 0.65, "y": (0.2 + 0.25) / 2, "z": (0.5 + 0.75) / 2}
+    )
+    assert found["n_opponents"].to_dict() == {"x": 2, "y": 2, "z": 2}
+    assert found["n_votes"].to_dict() == {"x": 210, "y": 30, "z": 220}
+    assert (found["low"] < found["rate"]).all()
+    assert (found["rate"] < found["high"]).all()
+
+
+def test_p_values_are_adjusted_over_all_pairs():
+    table = frame(simulated(), parts=BOTH)
+    expected = multipletests(table["p_value"], method="holm")[1]
+    np.testing.assert_allclose(table["p_adjusted"], expected)
+    inside = (table["low"] <= 0.5) & (table["high"] >= 0.5)
+    np.testing.assert_array_equal(inside, table["p_value"] > 0.05)
+
+
+@given(st.integers(1, 1000))
+def test_weights_are_numbers_of_answers(seed):
+    rng = np.random.default_rng(seed)
+    choices = simulated(5, people=4, seed=seed)
+    weight = rng.integers(1, 4, len(choices))
+    several = choices.loc[choices.index.repeat(weight)]
+    weighed = frame(choices.assign(weight=weight.astype(float)), parts=())
+    np.testing.assert_allclose(weighed["rate_a"], frame(several, parts=())["rate_a"])
+    rates = (
+        pd.DataFrame(method_win_rates(rows, parts=())).set_index("method")["rate"]
+        for rows in (choices.assign(weight=weight.astype(float)), several)
+    )
+    one, two = rates
+    pd.testing.assert_series_equal(one.sort_index(), two.sort_index())
+
+
+def test_uneven_weights_count_for_fewer_answers():
+    choices = independent(400, 0.6)
+    choices = choices.sample(frac=1, random_state=0).reset_index(drop=True)
+    even = frame(choices.assign(weight=3.0), parts=("units",))
+    plain = frame(choices, parts=("units",))
+    pd.testing.assert_frame_equal(even, plain)
+    uneven = choices.assign(weight=np.where(np.arange(400) % 2, 1.9, 0.1))
+    table = frame(uneven, parts=("units",))
+    # Kish: (sum w)^2 / sum w^2 = 400 / 1.81.
+    assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81, rel=0.05)
+
+
+# StoryBench, table 3 (people) and table 5 (metrics) on story continuation of Oops-CSV:
+# whether a metric prefers the model with more wins. Three pairs in their order there
+# (ZS against Cont-ST, Gen-ST against Cont-ST, ZS against Cont-MT); the fourth model has
+# no automatic scores. "=" marks a tie of people.
+SIGNS = {
+    "standard": {
+        "fid": "++- ++= +++ +++ +++",
+        "fvd": "++- ++= +++ +++ +++",
+        "sim": "++- ++= +++ +++ +++",
+        "vtm": "--+ --= --- --- ---",
+        "pqa": "-++ -+= -+- -+- -+-",
+    },
+    # With CLIP and InternVideo, FVD prefers the zero-shot model (its section E.2).
+    "clip_internvideo": {
+        "fid": "++- ++= +++ +++ +++",
+        "fvd": "-++ -+= -+- -+- -+-",
+        "sim": "++- ++= +++ +++ +++",
+        "vtm": "--+ --= --- --- ---",
+        "pqa": "-++ -+= -+- -+- -+-",
+    },
+}
+CRITERIA = (
+    "visual_quality",
+    "text_adherence",
+    "entity_consistency",
+    "background_consistency",
+    "action_realism",
+)
+LOWER = ("fid", "fvd")
+
+
+def storybench_votes(folder):
+    """One answer a per cent: 100 people a pair and criterion, as the table has them."""
+    table = pd.read_csv(folder / "storybench_oops_story_continuation_human.csv")
+    answer = np.repeat(
+        np.tile(["a", "tie", "b"], len(table)),
+        table[["left_wins_pct", "tie_pct", "right_wins_pct"]].to_numpy(int).reshape(-1),
+    )
+    total = table[["left_wins_pct", "tie_pct", "right_wins_pct"]].sum(axis=1)
+    assert (total == 100).all()
+    rows = table.loc[table.index.repeat(100), ["left", "right", "criterion"]]
+    rows = rows.rename(columns={"left": "method_a", "right": "method_b"})
+    people = np.tile([f"r{i:02d}" for i in range(100)], len(table))
+    return ordered_choices(
+        rows.assign(story="s", annotator=people, choice=answer).reset_index(drop=True)
+    )
+
+
+@pytest.mark.shared
+@pytest.mark.parametrize("features", sorted(SIGNS))
+def test_storybench_signs(shared, features):
+    votes = storybench_votes(shared / "published")
+    rates = pd.concat(
+        pd.DataFrame(win_rates(own, parts=())).assign(criterion=criterion)
+        for criterion, own in votes.groupby("criterion")
+    )
+    auto = pd.read_csv(shared / "published/storybench_automatic_metrics.csv")
+    here = (auto["task"] == "story_continuation") & (auto["dataset"] == "Oops-CSV")
+    auto = auto[here & (auto["features"] == features)].set_index("model")
+    pairs = [
+        ("Phenaki-Cont-ST", "Phenaki-Gen-ZS"),
+        ("Phenaki-Cont-ST", "Phenaki-Gen-ST"),
+        ("Phenaki-Cont-MT", "Phenaki-Gen-ZS"),
+    ]
+    rates = rates.set_index(["criterion", "method_a", "method_b"])
+    assert len(rates) == 20
+    for metric, signs in SIGNS[features].items():
+        found = []
+        for criterion in CRITERIA:
+            word = ""
+            for a, b in pairs:
+                row = rates.loc[criterion, a, b]
+                people = np.sign(row["wins_a"] - row["wins_b"])
+                sign = -1 if metric in LOWER else 1
+                scores = sign * np.sign(auto.loc[a, metric] - auto.loc[b, metric])
+                word += "=" if people == 0 else "+" if scores == people else "-"
+            found.append(word)
+        assert " ".join(found) == signs, metric

@@ -1,0 +1,182 @@
+"""What sentences say of methods, from rows of ``method_verdicts``."""
+
+import pandas as pd
+import pytest
+
+from analysis.report.claims_methods import preferred_claims
+from tests.analysis.report.saying import limits, sentences
+
+NAN = float("nan")
+OTHERS = "BCDEF"
+
+
+def verdict(**changes):
+    row = {
+        "question": "q",
+        "source": "choices",
+        "part": 1,
+        "method": "A",
+        "statistic": "win_rate",
+        "value": 0.7,
+        "low": 0.66,
+        "high": 0.73,
+        "n": 600,
+        "n_methods": 4,
+        "n_better": 3,
+        "n_pairs": 6,
+        "n_apart": 6,
+        "p_adjusted": 0.03,
+        "drawn": "stories+annotators",
+        "verdict": "preferred",
+        "reason": "",
+    }
+    return row | changes
+
+
+def comparisons(*pairs, methods="ABCD", **changes):
+    """All pairs; those named are not told apart."""
+    rows = [
+        {
+            "question": "q",
+            "source": "choices",
+            "part": 1,
+            "method_a": a,
+            "method_b": b,
+            "p_adjusted": 0.2 if a + b in pairs else 0.01,
+        }
+        | changes
+        for i, a in enumerate(methods)
+        for b in methods[i + 1 :]
+    ]
+    return pd.DataFrame(rows)
+
+
+def told(row, pairs=None):
+    (claim,) = preferred_claims(pd.DataFrame([row]), pairs, 0.95)
+    return claim
+
+
+def test_a_method_is_preferred_to_all_others():
+    shown, text = told(verdict(), comparisons())
+    assert shown
+    assert text == (
+        "q: A is preferred to all 3 others: it wins 70 % [66, 73] of its comparisons, "
+        "ties being half (600 answers), p = 0.03 adjusted over 6 pairs of methods, for "
+        "other stories and annotators; the others are told apart, too."
+    )
+
+
+@pytest.mark.parametrize(
+    ("pairs", "n_apart", "ending"),
+    [
+        (["CD"], 5, "; not told apart are C and D."),
+        (["BC", "CD"], 4, "; not told apart are B and C, C and D."),
+    ],
+)
+def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
+    row = verdict(n_apart=n_apart)
+    assert told(row, comparisons(*pairs))[1].endswith(ending)
+
+
+def test_many_others_that_are_not_told_apart_are_counted():
+    row = verdict(n_methods=6, n_better=5, n_pairs=15, n_apart=11)
+    pairs = comparisons("BC", "CD", "DE", "EF", methods="ABCDEF")
+    text = told(row, pairs)[1]
+    assert "A is preferred to all 5 others" in text
+    assert text.endswith("; of the 10 pairs of the others 4 are not told apart.")
+
+
+@pytest.mark.parametrize(
+    ("pairs", "whom"),
+    [(["AB"], "B"), (["AB", "AD"], "B, D"), (["AB", "AC", "CD"], "B, C")],
+)
+def test_an_open_first_place_names_the_rivals(pairs, whom):
+    row = verdict(verdict="open", reason="not_apart", n_apart=6 - len(pairs))
+    shown, text = told(row, comparisons(*pairs))
+    assert not shown
+    assert text == (
+        "q: the first place is open: A stands there, and is not told apart from "
+        f"{whom}: it wins 70 % [66, 73] of its comparisons, ties being half (600 "
+        f"answers); of 6 pairs of methods {6 - len(pairs)} are told apart."
+    )
+
+
+def test_many_rivals_are_counted():
+    row = verdict(verdict="open", reason="not_apart", n_methods=6, n_pairs=15)
+    pairs = [f"A{b}" for b in OTHERS[:4]]
+    text = told(row, comparisons(*pairs, methods="ABCDEF"))[1]
+    assert "not told apart from 4 of the 5 others:" in text
+
+
+def test_two_methods():
+    row = verdict(n_methods=2, n_better=1, n_pairs=1, n_apart=1, drawn="stories")
+    assert told(row, comparisons(methods="AB"))[1] == (
+        "q: A is preferred to the other one: it wins 70 % [66, 73] of its comparisons, "
+        "ties being half (600 answers), p = 0.03 adjusted over 1 pair of methods, for "
+        "other stories."
+    )
+    row |= {"verdict": "open", "reason": "not_apart", "n_apart": 0}
+    text = told(row, comparisons("AB", methods="AB"))[1]
+    assert text.endswith("(600 answers).")
+
+
+def test_nobody_stands_first_alone():
+    row = verdict(verdict="open", reason="shared", method="", n_better=0, n_apart=4)
+    shown, text = told(row, comparisons("AB", "CD"))
+    assert not shown
+    assert text == (
+        "q: no method stands first alone; of 6 pairs of methods 4 are told apart."
+    )
+
+
+def test_without_a_test_nothing_is_shown():
+    row = verdict(verdict="open", reason="untested", n_pairs=0, low=NAN, high=NAN)
+    shown, text = told(row)
+    assert not shown
+    assert text == (
+        "q: A stands first, which no test could show: it wins 70 % of its comparisons, "
+        "ties being half (600 answers)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "statistic", "value", "text"),
+    [
+        ("ratings", "mean", 3.25, "A is rated above all 3 others: its mean is 3.25 "),
+        (
+            "rankings",
+            "rating",
+            1103.4,
+            "A is ranked above all 3 others: its rating is 1103 ",
+        ),
+    ],
+)
+def test_other_kinds_of_answers(source, statistic, value, text):
+    row = verdict(
+        source=source, statistic=statistic, value=value, low=value - 1, high=value + 1
+    )
+    assert text in told(row, comparisons(source=source))[1]
+
+
+def test_means_of_raters_have_no_number_of_ratings():
+    row = verdict(source="ratings", statistic="mean", value=3.0, low=2, high=4, n=NAN)
+    assert "its mean is 3.00 [2.00, 4.00], p = 0.03" in told(row)[1]
+
+
+def test_parts_are_told_apart_by_their_number():
+    rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
+    pairs = pd.concat([comparisons(), comparisons("YZ", methods="XYZ", part=2)])
+    one, two = (text for _, text in preferred_claims(rows, pairs, 0.95))
+    assert one.startswith("q (part 1): A is preferred")
+    assert one.endswith("the others are told apart, too.")
+    assert two.startswith("q (part 2): X is preferred")
+    assert two.endswith("not told apart are Y and Z.")
+
+
+def test_what_is_shown_is_a_claim_and_the_rest_a_limit():
+    rows = pd.DataFrame(
+        [verdict(), verdict(question="r", verdict="open", reason="untested", n_pairs=0)]
+    )
+    tables = {"method_verdicts": rows, "method_comparisons": comparisons()}
+    assert [text[:4] for text in sentences(tables)] == ["q: A"]
+    assert [text[:4] for text in limits(tables)][:1] == ["r: A"]

@@ -1,0 +1,120 @@
+"""Bars of wins: what they are made of, how they are named, and their intervals."""
+
+import pandas as pd
+import pytest
+
+from analysis.report.plots_wins import wins
+
+PAIRS = (("A", "B"), ("A", "C"), ("B", "C"))
+
+
+def rates(questions=("q",), pairs=PAIRS, **changes):
+    row = {
+        "wins_a": 50,
+        "ties": 20,
+        "wins_b": 30,
+        "majority_wins_a": 6,
+        "majority_ties": 1,
+        "majority_wins_b": 3,
+        "rate_a": 0.6,
+        "low": 0.5,
+        "high": 0.69,
+        "majority_rate_a": 0.65,
+        "majority_low": 0.4,
+        "majority_high": 0.84,
+    } | changes
+    return pd.DataFrame(
+        [
+            {"criterion": question, "method_a": a, "method_b": b, **row}
+            for question in questions
+            for a, b in pairs
+        ]
+    )
+
+
+def bars(panel):
+    """The parts of the bars by their names, and the interval."""
+    *parts, interval = [t for t in panel.data if t["type"] == "bar" or "error_x" in t]
+    return {part["name"]: part for part in parts}, interval
+
+
+def test_several_questions_have_a_panel_a_pair_as_storybench_prints_them():
+    (figure,) = wins(rates(("look", "plot")))
+    assert [panel.title for panel in figure.panels] == [
+        "A against B",
+        "A against C",
+        "B against C",
+    ]
+    parts, interval = bars(figure.panels[0])
+    # The legend names the methods.
+    assert [*parts] == ["A", "tie", "B"]
+    assert figure.panels[0].layout["showlegend"]
+    assert figure.panels[0].layout["yaxis"]["ticktext"] == ["look", "plot"]
+    # Majorities of both questions, then votes; in per cent, with numbers on them.
+    assert parts["A"]["x"] == [60.0, 60.0, 50.0, 50.0]
+    assert parts["B"]["x"] == [30.0, 30.0, 30.0, 30.0]
+    assert parts["A"]["text"] == ["60", "60", "50", "50"]
+    assert parts["tie"]["customdata"] == [1, 1, 20, 20]
+    # Each pair of bars stands at its question, majorities above.
+    assert parts["A"]["y"] == pytest.approx([-0.21, 0.79, 0.2, 1.2])
+    assert parts["A"]["marker"]["opacity"] == [1, 1, 0.7, 0.7]
+    assert interval["x"] == [65.0, 65.0, 60.0, 60.0]
+    assert interval["error_x"]["array"] == pytest.approx([19, 19, 9, 9])
+    assert interval["error_x"]["arrayminus"] == pytest.approx([25, 25, 10, 10])
+
+
+def test_a_method_has_one_colour_in_all_panels():
+    (figure,) = wins(rates(("look", "plot")))
+    colours = {}
+    for panel in figure.panels:
+        for name, part in bars(panel)[0].items():
+            colours.setdefault(name, set()).add(part["marker"]["color"])
+    assert all(len(found) == 1 for found in colours.values())
+    assert len({*map(tuple, colours.values())}) == 4
+
+
+def test_one_question_has_all_pairs_with_names_at_both_ends():
+    (figure,) = wins(rates())
+    (panel,) = figure.panels
+    assert panel.layout["yaxis"]["ticktext"] == ["A", "A", "B"]
+    assert panel.layout["yaxis2"]["ticktext"] == ["B", "C", "C"]
+    assert [*bars(panel)[0]] == ["left one wins", "tie", "right one wins"]
+    assert "20 % of 300 votes are ties" in figure.alt
+
+
+def test_where_each_story_has_one_vote_there_is_one_bar():
+    same = {"majority_wins_a": 50, "majority_ties": 20, "majority_wins_b": 30}
+    (figure,) = wins(rates(("look", "plot"), **same))
+    parts, interval = bars(figure.panels[0])
+    assert parts["A"]["x"] == [50.0, 50.0]
+    assert len(interval["x"]) == 2
+    assert "majority" not in figure.caption
+
+
+def test_without_intervals_there_is_no_line():
+    none = dict.fromkeys(("low", "high", "majority_low", "majority_high"), float("nan"))
+    (figure,) = wins(rates(**none))
+    assert not any("error_x" in trace for trace in figure.panels[0].data)
+    assert "interval" not in figure.caption
+
+
+def test_a_small_part_has_no_number():
+    (figure,) = wins(rates(wins_a=94, ties=5, wins_b=1))
+    parts, _ = bars(figure.panels[0])
+    assert parts["left one wins"]["text"][3:] == ["94"] * 3
+    assert parts["tie"]["text"][3:] == [""] * 3
+
+
+def test_many_pairs_of_one_question_make_all_questions_matrices():
+    names = "ABCDEFGH"
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    table = pd.concat([rates(pairs=pairs), rates(("r",))])
+    (figure,) = wins(table)
+    assert [panel.data[0]["type"] for panel in figure.panels] == ["heatmap", "heatmap"]
+
+
+def test_many_pairs_of_several_questions_stand_below_one_another():
+    names = "ABCDEF"
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    (figure,) = wins(rates(("look", "plot"), pairs=pairs))
+    assert [panel.title for panel in figure.panels] == ["look", "plot"]
