@@ -106,7 +106,6 @@ def _align(options: argparse.Namespace) -> "Analysis":
         declared_metrics,
         known_composites,
         needed_scores,
-        turned,
     )
     from analysis.reading.chosen_tables import chosen_tables
     from analysis.reading.story_tags import read_stories
@@ -114,12 +113,9 @@ def _align(options: argparse.Namespace) -> "Analysis":
 
     tables = _tables(options, "ratings", "choices", "rankings")
     scores = _tables(options, "scores")["scores"]
-    if scores is not None:
-        scores = turned(scores, options.lower_is_better)
-    needed_scores(
-        scores,
-        {"--lower-is-better": options.lower_is_better, "--twins": options.twins},
-    )
+    given = ("lower_is_better", "higher_is_better", "twins")
+    asked = {f"--{name.replace('_', '-')}": getattr(options, name) for name in given}
+    needed_scores(scores, asked)
     covered = chosen_tables({**tables, "scores": scores}, _options(options))
     tags = None if options.stories is None else read_stories(options.stories)
     twins = None
@@ -239,6 +235,8 @@ def _tables(
 def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame":
     """Read a table of ratings, choices, rankings or scores; remark what it lacks."""
     from analysis.commands.given_tables import (
+        DIRECTIONS,
+        directed,
         isolated_remarks,
         read_table,
         remarks_on,
@@ -247,6 +245,10 @@ def _table(options: argparse.Namespace, kind: str, path: Path) -> "pd.DataFrame"
     table = read_table(kind, path, vars(options))
     alone = isolated_remarks(table, kind, vars(options))
     options.remarks += remarks_on(table, kind) + alone
+    if kind == "scores":
+        ways = [getattr(options, name, ()) for name in DIRECTIONS]
+        table, remarks = directed(table, *ways)
+        options.remarks += remarks
     for remark in alone:
         print(remark, file=sys.stderr)
     return table

@@ -17,12 +17,15 @@ from analysis.reading import inputs
 from analysis.reading.chosen_tables import COLUMNS
 from analysis.reading.frames import Table
 from analysis.reading.isolated_values import isolated_ratings
+from analysis.reading.metric_names import higher_by_name
 from analysis.reading.wide_tables import left_out_columns
 from analysis.sentences import sentence
 
 # What the reader of each table takes of the options.
 WIDE = ("wide", "method_column", "story_column")
 READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
+# Keywords that say which direction is better.
+DIRECTIONS = ("lower_is_better", "higher_is_better")
 READERS: Mapping[str, Callable[..., pd.DataFrame]] = {
     "ratings": inputs.read_ratings,
     "choices": inputs.read_choices,
@@ -75,17 +78,45 @@ def isolated_remarks(
     return list(isolated_ratings(table))
 
 
-def turned(scores: pd.DataFrame, lower_is_better: Sequence[str]) -> pd.DataFrame:
-    """Mark metrics whose direction the table cannot tell, as in a wide one."""
-    unknown = sorted(set(lower_is_better) - set(scores["metric"]))
-    if unknown:
-        known = ", ".join(sorted(scores["metric"].unique()))
-        raise OptionError(
-            f"--lower-is-better: {unknown[0]!r}: expected some of {known}"
-        )
-    turned = scores["metric"].isin(list(lower_is_better))
+def directed(
+    scores: pd.DataFrame, lower: Sequence[str] = (), higher: Sequence[str] = ()
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return scores with the direction of every metric, and a remark on those guessed.
+
+    Parameters
+    ----------
+    scores
+        From `read_table`. Where it has no column ``higher_is_better``, names of metrics
+        tell (`analysis.reading.metric_names`); a wide table never has one.
+    lower, higher
+        Metrics of which lower, or higher, is better, whatever the table says.
+    """
+    metrics = {str(name) for name in scores["metric"].unique()}
+    for option, names in (("lower", lower), ("higher", higher)):
+        _check_directed(f"--{option}-is-better", names, metrics)
+    for name in sorted({*lower} & {*higher}):
+        raise OptionError(f"--higher-is-better: {name!r}: expected lower or higher")
+    named: set[str] = set()
+    if "higher_is_better" not in scores:
+        told = {name: higher_by_name(name) for name in metrics - {*lower, *higher}}
+        named = {name for name, better in told.items() if better is False}
     given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
-    return scores.assign(higher_is_better=given & ~turned)
+    down = scores["metric"].isin([*lower, *named])
+    up = scores["metric"].isin([*higher])
+    if not named | {*lower} | {*higher}:
+        return scores, []
+    remark = sentence(
+        "Lower is taken to be better for {metrics}, by the name alone. A column "
+        "higher_is_better says otherwise, and so does --higher-is-better of align.",
+        metrics=sorted(named),
+    )
+    return scores.assign(higher_is_better=(given & ~down) | up), [remark] * bool(named)
+
+
+def _check_directed(option: str, names: Sequence[str], metrics: set[str]) -> None:
+    for name in sorted({*names} - metrics):
+        known = ", ".join(sorted(metrics))
+        raise OptionError(f"{option}: {name!r}: expected some of {known}")
 
 
 def needed_scores(scores: pd.DataFrame | None, given: Mapping[str, object]) -> None:

@@ -60,6 +60,13 @@ def _add_align(commands: Commands) -> None:
         metavar='"A,B"',
         help="metrics whose direction the table does not tell",
     )
+    command.add_argument(
+        "--higher-is-better",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="metrics whose name would say otherwise, such as fid",
+    )
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
     command.add_argument(
         "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"

@@ -82,13 +82,14 @@ class Call:
         self,
         command: str,
         tables: Mapping[str, Any],
-        further: Mapping[str, object],
+        further: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> None:
         _check_keywords(command, options)
         self.command = command
         self.remarks: list[str] = []
         self.given = {name: v for name, v in tables.items() if v is not None}
+        self._further = further
         self._keywords = {**further, **options}
         self._wide = {name: options.get(name, WIDE[name]) for name in WIDE}
         chosen = {name: v for name, v in options.items() if name not in WIDE}
@@ -106,6 +107,8 @@ class Call:
     ) -> pd.DataFrame | None:
         """Read one table, which the call knows by another name than its kind."""
         from analysis.commands.given_tables import (
+            DIRECTIONS,
+            directed,
             isolated_remarks,
             read_table,
             remarks_on,
@@ -117,6 +120,10 @@ class Call:
             found = read_table(kind, table, self._wide | vars(self.options))
         self.remarks += remarks_on(found, kind)
         self.remarks += isolated_remarks(found, kind, vars(self.options))
+        if kind == "scores":
+            ways = [names(self._further.get(name, ())) for name in DIRECTIONS]
+            found, remarks = directed(found, *ways)
+            self.remarks += remarks
         return found
 
     def required(self, kind: str, name: str = "") -> pd.DataFrame:

@@ -8,8 +8,8 @@ from typing import Any, Unpack
 import pandas as pd
 
 from analysis.commands import alignment, planning
-from analysis.commands.given_tables import needed_scores, turned
-from analysis.notebook.calls import Call, Options, is_path, keywords, names
+from analysis.commands.given_tables import needed_scores
+from analysis.notebook.calls import Call, Options, is_path, keywords
 from analysis.notebook.further_tables import (
     Composites,
     Hypotheses,
@@ -36,6 +36,7 @@ def align(
     composites: Composites | None = None,
     twins: Table | None = None,
     lower_is_better: Sequence[str] | str = (),
+    higher_is_better: Sequence[str] | str = (),
     **options: Unpack[Options],
 ) -> Report:
     """Report what people say of methods, and compare every metric with people.
@@ -62,8 +63,9 @@ def align(
     twins
         Scores of outputs that were made worse on purpose: columns story, method, twin
         (how), metric, score.
-    lower_is_better
-        Metrics whose direction the table does not tell.
+    lower_is_better, higher_is_better
+        Metrics whose direction the table does not tell. Of others without a column
+        ``higher_is_better`` the name tells (``docs/inputs.md``), else higher is better.
 
     Other Parameters
     ----------------
@@ -117,6 +119,8 @@ def align(
     0.912870929175
     """
     with keywords():
+        ways = {"lower_is_better": lower_is_better}
+        ways["higher_is_better"] = higher_is_better
         call = Call(
             "align",
             {
@@ -129,15 +133,17 @@ def align(
                 "twins": twins,
                 "hypotheses": hypotheses,
             },
-            {"lower_is_better": lower_is_better} if lower_is_better else {},
+            {name: value for name, value in ways.items() if value},
             options,
         )
         answers = call.tables("ratings", "choices", "rankings")
         scored = call.tables("scores")["scores"]
-        if scored is not None:
-            scored = turned(scored, names(lower_is_better))
-        given = {"--lower-is-better": lower_is_better, "--twins": twins is not None}
-        needed_scores(scored, given)
+        asked = {
+            "--lower-is-better": lower_is_better,
+            "--higher-is-better": higher_is_better,
+            "--twins": twins is not None,
+        }
+        needed_scores(scored, asked)
         covered = chosen_tables({**answers, "scores": scored}, call.options)
         tags = tag_rows(stories)
         made = composite_parts(composites, covered, tags)

@@ -42,6 +42,7 @@ from analysis.rankings.composite_weights import (
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
 from analysis.rankings.method_verdicts import method_verdict_rows
+from analysis.rankings.nested_metrics import counted_once, counted_twice
 from analysis.rankings.story_wins import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
@@ -312,9 +313,13 @@ def add_composites(
     lower = frozenset(m for m in table.metrics if not table.higher_is_better[m])
     for over, cells in sides.items():
         own = {n: each for n, each in known.items() if each.over == over}
-        if over == "metrics" and len(table.metrics) > 1:
-            ranks = rank_composite(table.metrics)
-            own = {ranks.name: ranks, **own}
+        for name, remark in counted_twice(own.values()):
+            found.notes.add(remark, name)
+        ranks = rank_composite(table.metrics)
+        if over == "metrics" and len(table.metrics) > 1 and ranks.name not in own:
+            once, remarks = counted_once(table.metrics)
+            own = {ranks.name: rank_composite(once), **own}
+            found.notes.extend(remarks, ranks.name)
         cells = part_cells(cells, own, tags)
         turned = lower if over == "metrics" else frozenset()
         rows = composites(cells, own, lower_is_better=turned, **found.options.sampling)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
+from analysis.reading.metric_names import higher_by_name, known_name
 from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import (
@@ -83,7 +84,7 @@ def import_scores(
         Overwrite values and directions that differ; otherwise they are problems.
     lower_is_better
         Metrics whose direction the table does not tell. Of others it is the stored one,
-        or that of the metric of this name here, or higher.
+        or what the name tells (`analysis.reading.metric_names`), or higher.
     metric_version
         Version of all metrics where the table has none.
     earlier
@@ -329,8 +330,8 @@ def _direction(
 ) -> bool | None:
     """Return whether higher is better, by what says so first; None: nothing does.
 
-    That is the option, the row, what is stored, and the metric that has this name here,
-    in whatever case.
+    That is the option, the row, what is stored, and the name, by which reports of files
+    tell directions as well.
     """
     if row["metric"] in lower_is_better:
         return False
@@ -339,7 +340,6 @@ def _direction(
     before = stored.get(key_of(row)[:3])
     if before is not None:
         return before
-    ours = row["metric"].lower()
-    return (
-        registry.load(ours).info.higher_is_better if ours in registry.METRICS else None
-    )
+    by_name = higher_by_name(row["metric"])
+    is_ours = known_name(row["metric"]) in registry.METRICS
+    return True if by_name is None and is_ours else by_name

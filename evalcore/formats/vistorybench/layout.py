@@ -33,7 +33,6 @@ METRICS = {
     ("diversity", "inception_score"): "inception_score",
 }
 PLACES = {metric: place for place, metric in METRICS.items()}
-LOWER_IS_BETTER = frozenset({"copy_paste"})
 # How far a value scatters is no score of its own; it stays beside the value.
 NO_SCORES = frozenset({("diversity", "inception_score_std")})
 METADATA, MANIFEST, SUMMARY = "metadata.json", "manifest.json", "summary.json"

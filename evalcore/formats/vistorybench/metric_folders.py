@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
+from analysis.reading.metric_names import higher_by_name
 from evalcore.formats.folder_layouts import MOST_SHOTS
 from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import (
@@ -22,7 +23,6 @@ from evalcore.formats.vistorybench.layout import (
     FORM,
     ITEMS,
     JUDGED,
-    LOWER_IS_BETTER,
     NO_SCORES,
     PLACES,
     PROFILE,
@@ -92,7 +92,7 @@ class RunReader:
             "metric": metric,
             "version": f"{PROFILE} {self.run.timestamp}",
             "backend": FORM,
-            "higher_is_better": metric not in LOWER_IS_BETTER,
+            "higher_is_better": higher_by_name(metric) is not False,
         }
         said = plain | self.ours.get(folder, {}).get(key, {})
         return FoundScore(

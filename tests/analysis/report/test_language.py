@@ -243,9 +243,14 @@ def test_the_page_in_chinese_has_no_sentence_in_english(reports):
 
 def test_remarks_are_in_the_language_of_the_report(reports):
     there, here = (content(reports, name)["notes"] for name in LANGUAGES)
-    assert there == [f"Left out as asked: {LEFT_OUT}."]
-    assert here == [f"按要求排除：{LEFT_OUT}。"]
-    assert here[0] in page(reports, "zh-Hans")
+    assert [text.partition(" fid")[0] for text in there] == [
+        "Lower is taken to be better for",
+        f"Left out as asked: {LEFT_OUT}.",
+        "Lower is better for",
+    ]
+    assert here[0].startswith("fid 仅凭名称被视为越低越好。")
+    assert here[1] == f"按要求排除：{LEFT_OUT}。"
+    assert all(text in page(reports, "zh-Hans") for text in here)
     assert '<span lang="en">' not in page(reports, "zh-Hans")
 
 

@@ -103,14 +103,15 @@ def test_a_direction_can_be_corrected(tmp_path, benchmark):
 def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     tmp_path, benchmark, capsys
 ):
-    rows = "01,Alder,FID,5\n01,Alder,copy_paste,1\n01,Alder,occm,1\n01,Alder,lpips,1\n"
-    load(tmp_path, HEAD + rows)
+    names = ("FID", "Copy-Paste", "occm", "lpips", "KID\N{DOWNWARDS ARROW}")
+    load(tmp_path, HEAD + "".join(f"01,Alder,{name},1\n" for name in names))
     found = MetricScore.objects.values_list("metric", "higher_is_better")
     assert dict(found) == {
         "FID": False,
-        "copy_paste": False,
+        "Copy-Paste": False,
         "occm": True,
         "lpips": True,
+        "KID\N{DOWNWARDS ARROW}": False,
     }
     notes = capsys.readouterr().err.splitlines()
     assert [note.partition(": nothing says")[0] for note in notes] == ["note: lpips"]

@@ -4,8 +4,9 @@ What a metric does not declare is "higher is better, from 0 to 1"; a forgotten
 declaration would turn the sign of its correlations, or refuse its scores.
 """
 
+from analysis.reading import metric_names
 from evalcore.metrics import registry
-from evalcore.metrics.envision.dimensions import PARTS
+from evalcore.metrics.envision.dimensions import DIMENSIONS, PARTS
 
 LOWER_IS_BETTER = {"copy_paste", "fid", "fid_clip", "fvd", "fvd_internvideo"}
 COSINES = (
@@ -34,6 +35,18 @@ def test_directions():
     infos = {name: registry.load(name).info for name in registry.METRICS}
     lower = {name for name, info in infos.items() if not info.higher_is_better}
     assert lower == LOWER_IS_BETTER
+
+
+def test_tables_tell_directions_and_means_by_the_names_of_these_metrics():
+    assert metric_names.LOWER_IS_BETTER == LOWER_IS_BETTER
+    parts = {part for own in metric_names.MEANS.values() for part in own}
+    known = {*metric_names.MEANS, *parts, *metric_names.ALIASES.values()}
+    assert known - {*registry.METRICS} == {"pa_average"}
+    assert {
+        whole.removeprefix("envision_"): tuple(p.removeprefix("envision_") for p in own)
+        for whole, own in metric_names.MEANS.items()
+        if whole.startswith("envision_")
+    } == {**DIMENSIONS, "overall": tuple(DIMENSIONS)}
 
 
 def test_ranges():

@@ -1,0 +1,100 @@
+"""What the name of a published metric tells: which direction is better, what is in it.
+
+Importing this loads neither numpy nor pandas: `evalcore` reads directions here as well.
+"""
+
+import re
+from collections.abc import Collection
+
+# Other names of the same metrics, as programs and tables of their papers have them.
+ALIASES = {
+    "copy_paste_rate": "copy_paste",
+    "copy_paste_score": "copy_paste",
+    "pa_avg": "pa_average",
+    "pa_character_interaction": "pa_interaction",
+    "pa_individual_action": "pa_action",
+    "pa_shot": "pa_camera",
+}
+# As `evalcore.metrics` declares them, which its tests compare.
+LOWER_IS_BETTER = frozenset({"copy_paste", "fid", "fid_clip", "fvd", "fvd_internvideo"})
+# Metrics that are means of others: ViStoryBench, appendix H; DOVER; Envision, 3.3.
+MEANS = {
+    "pa_average": ("pa_scene", "pa_camera", "pa_interaction", "pa_action"),
+    "pqa": ("pqa_aesthetic", "pqa_technical"),
+    "envision_overall": (
+        "envision_consistency",
+        "envision_physicality",
+        "envision_aesthetic",
+    ),
+    "envision_consistency": (
+        "envision_semantic",
+        "envision_factual",
+        "envision_spatial_temporal",
+    ),
+    "envision_physicality": (
+        "envision_basic_properties",
+        "envision_dynamics",
+        "envision_physical_reliability",
+    ),
+    "envision_aesthetic": (
+        "envision_expressiveness",
+        "envision_artistic_quality",
+        "envision_authenticity",
+    ),
+}
+UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
+
+
+def known_name(metric: str) -> str:
+    """Return a metric's name as it is known here, without case, signs and profile.
+
+    Examples
+    --------
+    >>> [known_name(one) for one in ("Copy-Paste \u2193", "FID (CLIP)", "pa_shot")]
+    ['copy_paste', 'fid_clip', 'pa_camera']
+    >>> known_name("1-FID"), known_name("-FID"), known_name("csd_self@vsb-paper")
+    ('1_fid', '_fid', 'csd_self')
+    """
+    plain = metric.partition("@")[0].strip().casefold()
+    name = re.sub(r"[\W_]+", "_", plain).removesuffix("_")
+    return ALIASES.get(name, name)
+
+
+def higher_by_name(metric: str) -> bool | None:
+    """Say whether higher is better by the arrow in a name, or by the name; else None.
+
+    Examples
+    --------
+    >>> [higher_by_name(one) for one in ("LPIPS\u2193", "OCCM\u2191", "FID", "OCCM")]
+    [False, True, False, None]
+    """
+    if (UP in metric) != (DOWN in metric):
+        return UP in metric
+    return False if known_name(metric) in LOWER_IS_BETTER else None
+
+
+def contained(metric: str, metrics: Collection[str]) -> tuple[list[str], bool]:
+    """Return which of these metrics are in a known mean, and whether they are all.
+
+    Parameters
+    ----------
+    metric
+        A name; what is no known mean contains nothing.
+    metrics
+        Names. A part that is missing may be there in its own parts.
+
+    Examples
+    --------
+    >>> contained("PA average", ["PA scene", "pa_shot", "occm"])
+    (['PA scene', 'pa_shot'], False)
+    """
+    known: dict[str, list[str]] = {}
+    for one in metrics:
+        known.setdefault(known_name(one), []).append(one)
+    found: list[str] = []
+    is_whole = True
+    for part in MEANS.get(known_name(metric), ()):
+        inner, is_inner_whole = contained(part, metrics)
+        found += [*known.get(part, ()), *inner]
+        is_whole = is_whole and (part in known or is_inner_whole)
+    return found, is_whole and bool(found)

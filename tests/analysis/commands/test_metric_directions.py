@@ -1,0 +1,128 @@
+"""Wide tables of published numbers: directions by name, and means counted once."""
+
+import pandas as pd
+import pytest
+
+import analysis
+from analysis.__main__ import main
+
+# ViStoryBench's Lite table, appendix E.2, and its user study, appendix G.
+TWELVE = [
+    "csd_cross",
+    "csd_self",
+    "cids_cross",
+    "cids_self",
+    "pa_scene",
+    "pa_shot",
+    "pa_character_interaction",
+    "pa_individual_action",
+    "occm",
+    "inception_score",
+    "aesthetic",
+    "copy_paste",
+]
+BY_NAME = "Lower is taken to be better for copy_paste, by the name alone."
+
+
+@pytest.fixture
+def aligned(shared, tmp_path, capsys):
+    """Report the published tables; return those of the report, and its remarks."""
+    folder = shared / "published"
+
+    def run(*extra, scores=folder / "vistorybench_lite_metrics.csv"):
+        people = folder / "vistorybench_user_study.csv"
+        given = ["--ratings", people, "--scores", scores, "--wide", *extra]
+        common = ["--resamples", "0", "--images", "none", "--out", tmp_path / "out"]
+        status = main(["align", *map(str, [*given, *common])])
+        if status:
+            return capsys.readouterr().err
+        page = (tmp_path / "out/report.json").read_text("utf-8")
+        return (lambda name: pd.read_csv(tmp_path / f"out/tables/{name}.csv")), page
+
+    return run
+
+
+def ranks(tables, name="average rank"):
+    own = tables("composites").query("composite == @name").set_index("method")
+    assert set(own["n_parts"]) == {int(own["n_parts"].iloc[0])}
+    return own["value"], int(own["n_parts"].iloc[0])
+
+
+@pytest.mark.shared
+def test_vistorybenchs_leaderboard_turns_copy_paste_and_counts_parts_once(
+    aligned, shared
+):
+    """Ranked by pandas from the same table: twelve metrics, copy_paste turned."""
+    tables, page = aligned()
+    lite = pd.read_csv(shared / "published/vistorybench_lite_metrics.csv")
+    lite = lite.set_index("method")[TWELVE]
+    lite["copy_paste"] *= -1
+    expected = lite.rank(ascending=False).mean(axis=1)
+    value, n_parts = ranks(tables)
+    assert n_parts == 12
+    assert value.to_dict() == pytest.approx(expected.to_dict())
+    assert BY_NAME in page
+    assert "average rank: pa_average contains pa_scene, pa_shot, " in page
+    # The table of docs/inputs.md.
+    places = tables("composites").set_index("method")["rank"]
+    shown = ["Gemini-2.5", "Sora2 (img ref)", "StoryDiffusion (text only)"]
+    assert places[shown].tolist() == [1, 3, 13]
+
+
+@pytest.mark.shared
+def test_higher_is_better_and_declared_ranks_have_it_as_asked(aligned, tmp_path):
+    parts = tmp_path / "all.yaml"
+    asked = ", ".join([*TWELVE, "pa_average"])
+    parts.write_text(
+        f"composites: {{all: {{over: metrics, kind: ranks, weights: [{asked}]}}}}"
+    )
+    tables, page = aligned("--higher-is-better", "copy_paste", "--composites", parts)
+    value, n_parts = ranks(tables, "all")
+    assert n_parts == 13
+    places = value.rank().astype(int)
+    shown = ["Gemini-2.5", "Sora2 (img ref)", "StoryDiffusion (text only)"]
+    assert places[shown].tolist() == [1, 9, 20]
+    assert ranks(tables)[1] == 12
+    assert "all: counts pa_average and also what it contains: pa_scene" in page
+    assert BY_NAME not in page
+
+
+@pytest.mark.shared
+def test_a_direction_asked_for_twice_or_of_no_metric_is_refused(aligned):
+    both = aligned("--higher-is-better", "occm", "--lower-is-better", "occm")
+    assert both == "--higher-is-better: 'occm': expected lower or higher\n"
+    assert aligned("--higher-is-better", "ocm").startswith(
+        "--higher-is-better: 'ocm': expected some of aesthetic, "
+    )
+
+
+CELLS = pd.DataFrame({"story": [*"aaabbb"], "method": [*"xyzxyz"]})
+RATED = CELLS.assign(dimension="look", annotator="Ann", rating=[1, 2, 3, 2, 3, 4])
+FID = CELLS.assign(metric="FID", score=[9.0, 6, 3, 8, 5, 4])
+
+
+@pytest.mark.parametrize(
+    ("scores", "options", "sign", "n_remarks"),
+    [
+        (FID, {}, 1, 1),
+        (FID, {"lower_is_better": "FID"}, 1, 0),
+        (FID, {"higher_is_better": "FID"}, -1, 0),
+        (FID.assign(higher_is_better=True), {}, -1, 0),
+        (FID.assign(higher_is_better=False), {}, 1, 0),
+        (FID.assign(higher_is_better=False), {"higher_is_better": ["FID"]}, -1, 0),
+        (FID.assign(metric="nearness"), {}, -1, 0),
+    ],
+)
+def test_what_is_said_goes_before_the_name(scores, options, sign, n_remarks):
+    report = analysis.align(ratings=RATED, scores=scores, resamples=0, **options)
+    kendall = report["correlations"].query(
+        "level == 'story' & coefficient == 'kendall'"
+    )
+    assert kendall["value"].tolist() == [sign]
+    assert sum("by the name alone" in note for note in report.notes) == n_remarks
+
+
+def test_a_subset_turns_the_same_metrics_by_name():
+    more = [FID.assign(story=FID["story"] + str(i)) for i in range(3)]
+    found = analysis.subset(scores=pd.concat(more), subset=["a0", "b0"], resamples=0)
+    assert any("by the name alone" in note for note in found.notes)
