@@ -67,9 +67,9 @@ def renumbered(codes: Counts | Array) -> Counts:
     return np.unique(codes, return_inverse=True)[1]
 
 
-def summed(columns: Array, clusters: Counts) -> Array:
-    """Sum columns, shape (c, N), over clusters: shape (c, clusters)."""
-    return np.stack([np.bincount(clusters, column) for column in columns])
+def summed(columns: Array, clusters: Counts, n: int = 0) -> Array:
+    """Sum columns, shape (c, N), over clusters, at least n: shape (c, clusters)."""
+    return np.stack([np.bincount(clusters, column, n) for column in columns])
 
 
 def mean_measure(

@@ -1,10 +1,11 @@
 """Each annotator against the others: correlation, severity, shares."""
 
+from collections.abc import Iterator, Mapping
 from typing import Unpack
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
+from scipy import sparse, stats
 
 from analysis.inference.scaling import divided
 from analysis.options import Sampling
@@ -23,6 +24,13 @@ from analysis.reliability.icc import (
     correlate_tables,
     correlate_weighted,
 )
+from analysis.reliability.like_chance import (
+    ALONE,
+    Answers,
+    Evidence,
+    pooled,
+    with_verdicts,
+)
 from analysis.reliability.matrices import (
     Reliability,
     choice_reliability,
@@ -31,8 +39,9 @@ from analysis.reliability.matrices import (
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence
 
-ALONE = sentence("nobody else answered the same units")
 ONE_VALUE = sentence("the own ratings are all the same")
+# What is held against chance of ratings, and of choices.
+SPEARMAN, ABOVE_CHANCE = "spearman_others", ("above_chance", "shuffled_agreement")
 NO_SIDE = sentence("no answer has a winner and a known left side")
 NO_MAJORITY = sentence("the others have no majority anywhere")
 ONE_REST = sentence("the others' means are all the same")
@@ -72,6 +81,8 @@ def rating_annotators(
           share of the commonest one. Near 0 and near 1 they tell of somebody who
           always gives the same answer.
 
+        Beside ``spearman_others`` stands a verdict (`like_chance.with_verdicts`), and
+        of several dimensions the mean of these correlations, with one of its own.
         None for ratings that are means over raters.
 
     Notes
@@ -81,11 +92,14 @@ def rating_annotators(
     their draws.
     """
     sheets: list[Sheet] = []
-    for name, rows in ratings.groupby("dimension", sort=True):
-        data = rating_reliability(rows)
+    evidence: dict[tuple[str, str], Evidence] = {}
+    keys = [key for key in ("story", "method", "shot", "round") if key in ratings]
+    places = _places(ratings, keys, keys[: 1 if part == "stories" else 2])
+    for name, rows in _by_question(ratings["dimension"]):
+        data = rating_reliability(ratings.iloc[rows])
         if not data.of_means:
-            sheets += _rating_sheets(str(name), data, part)
-    return sheet_rows(sheets, **sampling)
+            sheets += _rating_sheets(str(name), data, part, places[:, rows], evidence)
+    return _tested(sheets, evidence, (SPEARMAN,), sampling)
 
 
 def choice_annotators(
@@ -109,17 +123,65 @@ def choice_annotators(
         - ``majority_agreement``: share of equal answers where more than half of the
           others gave one answer; units without such a majority are left out;
         - ``exact_agreement``: share of the others' answers equal to the own;
+        - ``shuffled_agreement``: what that is on average where the own answers are
+          shuffled over their units, and ``above_chance``: how far the one is above
+          the other, as a share of 1 less the other, with a verdict
+          (`like_chance.with_verdicts`); both also of all criteria together;
         - ``tie_share``: answers without a winner (tie, both bad);
         - ``left_share``: how often the left side won, of the answers with a winner;
           only where the table has ``left_method``. 0.5 is no preference of a side.
     """
     sheets: list[Sheet] = []
-    for name, rows in choices.groupby("criterion", sort=True):
-        sheets += _choice_sheets(str(name), rows)
-    return sheet_rows(sheets, **sampling)
+    evidence: dict[tuple[str, str], Evidence] = {}
+    keys = ["story", "method_a", "method_b"]
+    places = _places(choices, [*keys, *choices.columns.intersection(["round"])], keys)
+    for name, rows in _by_question(choices["criterion"]):
+        here = choices.iloc[rows]
+        sheets += _choice_sheets(str(name), here, places[:, rows], evidence)
+    return _tested(sheets, evidence, ABOVE_CHANCE, sampling)
 
 
-def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
+def _tested(
+    sheets: list[Sheet],
+    evidence: Mapping[tuple[str, str], Evidence],
+    names: tuple[str, ...],
+    sampling: Sampling,
+) -> list[TableRow]:
+    """Return the rows of sheets, then of all questions together, with verdicts."""
+    further, joined = pooled(evidence, names)
+    return with_verdicts(
+        sheet_rows([*sheets, *further], **sampling),
+        {**evidence, **joined},
+        resamples=sampling["resamples"],
+        seed=sampling["seed"],
+    )
+
+
+def _by_question(names: pd.Series) -> Iterator[tuple[str, Counts]]:
+    """Yield each question, in order, with the places of its rows."""
+    for name, places in sorted(names.groupby(names).indices.items()):
+        yield str(name), np.asarray(places)
+
+
+def _places(rows: pd.DataFrame, units: list[str], clusters: list[str]) -> Counts:
+    """Return for each answer its unit and cluster, of all questions: shape (2, N)."""
+    codes = [rows.groupby(keys, sort=False).ngroup() for keys in (units, clusters)]
+    return np.stack(codes)
+
+
+def _standard_ranks(values: Array) -> Array:
+    """Return ranks with mean 0 and variance 1, shape (N, 1); 0 where all are equal."""
+    ranks = stats.rankdata(values) - (len(values) + 1) / 2
+    return (ranks / (ranks.std() or 1.0))[:, None] if len(ranks) else ranks[:, None]
+
+
+def _rating_sheets(
+    question: str,
+    data: Reliability,
+    part: str,
+    places: Counts,
+    evidence: dict[tuple[str, str], Evidence],
+) -> list[Sheet]:
     own = data.values[data.codes]
     others = data.per_unit[data.units] - 1
     shared = others > 0
@@ -139,15 +201,27 @@ def _rating_sheets(question: str, data: Reliability, part: str) -> list[Sheet]:
             _commonest(x, clusters),
         ]
         sheets.append(Sheet(question, data.names[a], len(rows), n, measures))
+        sides = _standard_ranks(x[here]), _standard_ranks(z[here])
+        if all(side.any() for side in sides):
+            unit, cluster = places[:, rows[here]]
+            asked = Answers(unit, cluster, *sides)
+            evidence[question, data.names[a]] = Evidence(SPEARMAN, (asked,))
     return sheets
 
 
-def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
+def _choice_sheets(
+    question: str,
+    choices: pd.DataFrame,
+    places: Counts,
+    evidence: dict[tuple[str, str], Evidence],
+) -> list[Sheet]:
     data = choice_reliability(choices)
     others = data.per_unit[data.units] - 1
     equal = _equal_share(data)
+    gave = np.eye(len(data.values))[data.codes]
     counts = data.counts.toarray()[data.units]
     counts[np.arange(len(counts)), data.codes] -= 1
+    shares = divided(counts, others[:, None])
     decided = counts.max(axis=1) * 2 > others
     agrees = counts.argmax(axis=1) == data.codes
     choice = choices["choice"].to_numpy(str)
@@ -160,7 +234,11 @@ def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
     sheets = []
     for a, rows in enumerate(_by_annotator(data)):
         clusters = renumbered(data.clusters["units"][data.units[rows], 0])
+        n = int(clusters.max()) + 1
         here = others[rows] > 0
+        unit, cluster = places[:, rows[here]]
+        asked = Answers(unit, cluster, gave[rows][here], shares[rows][here])
+        evidence[question, data.names[a]] = own = Evidence(ABOVE_CHANCE[0], (asked,))
         none = NO_MAJORITY if here.any() else ALONE
         measures = [
             mean_measure(
@@ -173,6 +251,7 @@ def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
             mean_measure(
                 "exact_agreement", equal[rows], clusters, used=here, reason=ALONE
             ),
+            own.measure(ABOVE_CHANCE, clusters[here], n),
             mean_measure("tie_share", ~won[rows], clusters),
         ]
         if left is not None:
@@ -181,7 +260,6 @@ def _choice_sheets(question: str, choices: pd.DataFrame) -> list[Sheet]:
                     "left_share", left[rows], clusters, used=sided[rows], reason=NO_SIDE
                 )
             )
-        n = int(clusters.max()) + 1
         sheets.append(Sheet(question, data.names[a], len(rows), n, measures))
     return sheets
 
@@ -251,6 +329,4 @@ def _correlations(x: Array, z: Array, clusters: Counts, n: int) -> AnnotatorMeas
             found = correlate_tables(np.asarray(into @ counts).reshape(*shape, -1))
         return [found["spearman"], found["kendall"]]
 
-    return AnnotatorMeasure(
-        ("spearman_others", "kendall_others"), compute, len(x), reason
-    )
+    return AnnotatorMeasure((SPEARMAN, "kendall_others"), compute, len(x), reason)

@@ -26,6 +26,7 @@ from analysis.report.claims_pairs import (
     side_claims,
     tie_limits,
 )
+from analysis.report.claims_people import chance_claims
 from analysis.report.claims_planning import (
     choice_claims,
     judge_claims,
@@ -138,6 +139,7 @@ def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:
         ("human_pairs", "metrics", human_pair_claims, "verdicts"),
         ("calibration", "metrics", calibration_claims),
         ("agreement", "people", _people),
+        ("annotators", "people", chance_claims, "without_marked"),
         ("position_bias", "people", sides, "side_effect"),
         ("disagreement", "disagreement", disagreement_claims, "verdicts"),
         ("strata_differences", "disagreement", stratum_claims),

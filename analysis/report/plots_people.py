@@ -51,6 +51,13 @@ OF_ANNOTATORS = texts(
         "most_frequent_share": "share of the commonest answer",
     }
 )
+# Who is marked as answering so, beside the name.
+LABELS = texts(
+    {
+        "like chance": "{annotator} (like chance)",
+        "below chance": "{annotator} (against the others)",
+    }
+)
 CENTRES = {"severity": 0.0, "left_share": 0.5}
 # With more questions than this a panel of annotators holds one question.
 FEW_QUESTIONS = 3
@@ -187,6 +194,7 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     known = annotators[
         annotators["value"].notna() & annotators["statistic"].isin(OF_ANNOTATORS)
     ]
+    known = known.assign(annotator=known["annotator"].replace(_labels(annotators)))
     drawn: list[tuple[Panel, str]] = []
     few = known["question"].nunique() <= FEW_QUESTIONS
     everybody = _annotators(known)
@@ -247,6 +255,17 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
         18,
         most_panels=MOST_PANELS,
     )
+
+
+def _labels(annotators: pd.DataFrame) -> dict[str, str]:
+    """Return what annotators are called who answer like chance on some question."""
+    if "verdict" not in annotators:
+        return {}
+    marked = annotators[annotators["verdict"].isin(LABELS)]
+    return {
+        str(name): say(LABELS[verdict], annotator=name)
+        for name, verdict in zip(marked["annotator"], marked["verdict"], strict=True)
+    }
 
 
 def _annotators(known: pd.DataFrame) -> list[str]:

@@ -35,6 +35,7 @@ TABLE_GROUPS = texts(
         "People among themselves": {
             "agreement": "How well people agree with one another",
             "annotators": "Annotators one by one",
+            "without_marked": "What changes without who answers like chance",
             "annotator_pairs": "How well each two annotators agree",
             "distributions": "How often each rating was given",
             "scale_consistency": "Whether the questions form one scale",

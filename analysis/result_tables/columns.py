@@ -72,7 +72,9 @@ _COLUMNS = {
     "labels": "label method n in_text in_video in_both recall recall_low "
     "recall_high precision precision_low precision_high reason",
     "distributions": "question method rating n share",
-    "annotators": f"question annotator statistic {ESTIMATE}",
+    "annotators": f"question annotator statistic {ESTIMATE} others p_value verdict",
+    "without_marked": "question left_out statistic method value value_all n_answers "
+    "reason",
     "annotator_pairs": f"question annotator_a annotator_b statistic {ESTIMATE}",
     "scale_consistency": "level statistic question value low high n n_items reason",
     "variance": "question component value share low high n reason",

@@ -62,6 +62,7 @@ from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import add_rating_leaderboard
+from analysis.result_tables.without_marked import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import sentence
 from analysis.strata.differences import difference_rows, score_difference_rows
@@ -189,6 +190,7 @@ def add_people(
     found.resample("scale_consistency", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
+    add_without_marked(people, found)
     left_out = found.options.exclude_methods
     ratings, choices = raw
     if ratings is not None:

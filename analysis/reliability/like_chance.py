@@ -1,0 +1,271 @@
+"""Who answers like chance: the own answers against the same answers shuffled."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import norm
+
+from analysis.inference.resampling import stream
+from analysis.inference.scaling import divided
+from analysis.reliability.annotator_statistics import (
+    AnnotatorMeasure,
+    Sheet,
+    renumbered,
+    summed,
+)
+from analysis.results import NAN, Array, Counts, TableRow
+from analysis.sentences import sentence
+
+ALL_QUESTIONS = "all questions"
+ABOVE, LIKE, BELOW = "above chance", "like chance", "below chance"
+OPEN = "cannot be told"
+# Verdicts on people whose answers tell nothing of what they saw, or the opposite.
+MARKED = (LIKE, BELOW)
+SIGNIFICANT = 0.05
+# Who is shown to agree with the others less than this part as well as these do.
+PART = 2 / 3
+# Of fewer answers nothing is told of a person.
+FEW_ANSWERS = 20
+# Of more units the normal distribution stands for the shuffles.
+MOST_SHUFFLED = 200
+ROUNDING = 1e-9
+ALONE = sentence("nobody else answered the same units")
+ONE_ANSWER = sentence("the own answers are all the same")
+
+
+@dataclass(frozen=True)
+class Answers:
+    """An annotator's answers on one question, to units that others answered as well.
+
+    Attributes
+    ----------
+    units, clusters
+        Shape (N,): what was answered, and what is drawn of it, with the same numbers
+        on all questions.
+    own, others
+        Shape (N, k): of each answer, and of the others' to the same unit. The sum of
+        their product is 1 where all agree.
+    """
+
+    units: Counts
+    clusters: Counts
+    own: Array
+    others: Array
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What tells whether an annotator answers like chance.
+
+    Attributes
+    ----------
+    statistic
+        Of which row of ``annotators`` the verdict is.
+    questions
+        The answers, question by question.
+    """
+
+    statistic: str
+    questions: tuple[Answers, ...]
+
+    @property
+    def n(self) -> int:
+        """The number of answers."""
+        return sum(len(one.units) for one in self.questions)
+
+    def measure(
+        self, names: tuple[str, ...], clusters: Counts, n: int
+    ) -> AnnotatorMeasure:
+        r"""Return agreement above that of shuffled answers, and the latter.
+
+        Parameters
+        ----------
+        names
+            Of the statistics; with one name only the first.
+        clusters, n
+            Shape (N,): the cluster of each answer, of so many.
+
+        Notes
+        -----
+        With :math:`T = \sum x_i z_i / N` of own and others' answers, and
+        :math:`E = \sum_q N_q \bar x_q \bar z_q / N`, its mean over all shuffles of the
+        own answers within questions: :math:`(T - E) / (1 - E)`, and E.
+        """
+        parts = []
+        start = 0
+        for one in self.questions:
+            here = clusters[start : start + len(one.units)]
+            start += len(one.units)
+            columns = [np.ones(len(here)), (one.own * one.others).sum(axis=1)]
+            parts.append(
+                summed(np.stack([*columns, *one.own.T, *one.others.T]), here, n)
+            )
+
+        def compute(counts: Array) -> list[Array]:
+            total = equal = expected = np.zeros(counts.shape[1])
+            for sums in parts:
+                size, agree, *means = sums @ counts
+                own, others = np.split(np.stack(means), 2)
+                total, equal = total + size, equal + agree
+                products = (own * others).sum(axis=0)
+                expected = expected + np.where(size > 0, divided(products, size), 0.0)
+            chance = divided(expected, total)
+            above = divided(divided(equal, total) - chance, 1 - chance)
+            return [above, chance][: len(names)]
+
+        varies = any(np.ptp(q.own, axis=0).any() for q in self.questions if len(q.own))
+        reason = "" if varies else ONE_ANSWER
+        return AnnotatorMeasure(names, compute, self.n, reason if self.n else ALONE)
+
+    def p_value(self, resamples: int, rng: np.random.Generator) -> float:
+        r"""Return how often shuffled answers agree as much with the others.
+
+        Notes
+        -----
+        All answers to a unit are shuffled together, among the units that were asked the
+        same questions, which keeps how often each is given: :math:`p = (1 + c) /
+        (1 + B)` with the c of B shuffles that agree at least as much (one-sided). Of
+        more than `MOST_SHUFFLED` units, p is that of a normal distribution with the
+        exact mean and variance over all shuffles, :math:`\operatorname{tr}(S_x S_z) /
+        (n - 1)` for the sums of squares and products of both (Hoeffding 1951, Annals of
+        Mathematical Statistics 22(4)).
+        """
+        own, others, groups = self._joined()
+        if len(own) < 2 or not resamples:
+            return NAN
+        observed = float((own * others).sum())
+        if len(own) > MOST_SHUFFLED:
+            mean, variance = _moments(own, others, groups)
+            z = (observed - mean) / np.sqrt(variance) if variance > 0 else 0.0
+            return float(norm.sf(z))
+        # Whole numbers stay apart: a shuffle within each group.
+        keys = groups + rng.random((resamples, len(own)))
+        drawn = np.einsum("bnk,nk->b", own[np.argsort(keys, axis=1)], others)
+        return float((1 + (drawn >= observed - ROUNDING).sum()) / (1 + resamples))
+
+    def _joined(self) -> tuple[Array, Array, Counts]:
+        """Return own and others' answers by unit, those asked the same together."""
+        units = np.unique(np.concatenate([q.units for q in self.questions]))
+        sides: list[list[Array]] = [[], []]
+        asked = np.zeros((len(units), len(self.questions)), bool)
+        for k, one in enumerate(self.questions):
+            place = np.searchsorted(units, one.units)
+            asked[place, k] = True
+            for side, values in zip(sides, (one.own, one.others), strict=True):
+                columns = np.zeros((len(units), values.shape[1]))
+                columns[place] = values
+                side.append(columns)
+        groups = np.unique(asked, axis=0, return_inverse=True)[1].ravel()
+        order = np.argsort(groups, kind="stable")
+        own, others = (np.concatenate(side, axis=1)[order] for side in sides)
+        return own, others, groups[order]
+
+
+def _moments(own: Array, others: Array, groups: Counts) -> tuple[float, float]:
+    mean = variance = 0.0
+    for group in np.unique(groups):
+        sides = own[groups == group], others[groups == group]
+        n = len(sides[0])
+        mean += n * float(sides[0].mean(axis=0) @ sides[1].mean(axis=0))
+        x, z = (side - side.mean(axis=0) for side in sides)
+        variance += float(((x.T @ x) * (z.T @ z)).sum()) / max(1, n - 1)
+    return mean, variance
+
+
+def pooled(
+    evidence: Mapping[tuple[str, str], Evidence], names: tuple[str, ...]
+) -> tuple[list[Sheet], dict[tuple[str, str], Evidence]]:
+    """Join the questions of each annotator who answered several.
+
+    Parameters
+    ----------
+    evidence
+        By question and annotator.
+    names
+        The statistics, as of `Evidence.measure`.
+
+    Returns
+    -------
+    list of Sheet, dict
+        One sheet an annotator, and the evidence, of the question `ALL_QUESTIONS`.
+    """
+    people: dict[str, list[Answers]] = {}
+    for (_question, annotator), one in evidence.items():
+        asked = [answers for answers in one.questions if len(answers.units)]
+        people.setdefault(annotator, []).extend(asked)
+    sheets, joined = [], {}
+    for annotator, questions in sorted(people.items()):
+        if len(questions) < 2:
+            continue
+        one = Evidence(names[0], tuple(questions))
+        clusters = renumbered(np.concatenate([q.clusters for q in questions]))
+        n = int(clusters.max()) + 1
+        measures = [one.measure(names, clusters, n)]
+        sheets.append(Sheet(ALL_QUESTIONS, annotator, one.n, n, measures))
+        joined[ALL_QUESTIONS, annotator] = one
+    return sheets, joined
+
+
+def with_verdicts(
+    rows: Iterable[TableRow],
+    evidence: Mapping[tuple[str, str], Evidence],
+    *,
+    resamples: int,
+    seed: int,
+) -> list[TableRow]:
+    """Return rows of ``annotators`` with who answers like chance.
+
+    Parameters
+    ----------
+    rows
+        Of all annotators.
+    evidence
+        By question and annotator.
+    resamples, seed
+        Number of shuffles (0 for no test), seed.
+
+    Returns
+    -------
+    list of Row
+        Beside the statistic that is tested stand `p_value`, `others`: the median of
+        this statistic over the other annotators, and `verdict`:
+
+        - ``above chance``: p is at most .05;
+        - ``below chance``: the interval lies below 0;
+        - ``like chance``: neither, and the interval lies below two thirds of `others`,
+          so that there were answers enough to see a person who agrees as these do;
+        - ``cannot be told``: all else, and of fewer than `FEW_ANSWERS` answers.
+    """
+    found = list(rows)
+    tested: dict[str, list[TableRow]] = {}
+    for row in found:
+        one = evidence.get((str(row["question"]), str(row["annotator"])))
+        if one and row["statistic"] == one.statistic and np.isfinite(_of(row, "value")):
+            tested.setdefault(str(row["question"]), []).append(row)
+    for question, here in tested.items():
+        values = np.array([_of(row, "value") for row in here])
+        enough = np.array([_of(row, "n") >= FEW_ANSWERS for row in here])
+        for i, row in enumerate(here):
+            keys = question, str(row["annotator"])
+            rng = stream(seed, "like chance", *keys)
+            p = evidence[keys].p_value(resamples, rng)
+            rest = values[enough & (np.arange(len(here)) != i)]
+            others = float(np.median(rest)) if len(rest) else NAN
+            row |= {"others": others, "p_value": p}
+            if np.isfinite(p):
+                told = _verdict(p, _of(row, "high"), others) if enough[i] else OPEN
+                row["verdict"] = told
+    return found
+
+
+def _verdict(p_value: float, high: float, others: float) -> str:
+    if p_value <= SIGNIFICANT:
+        return ABOVE
+    if high < 0:
+        return BELOW
+    return LIKE if high < PART * others else OPEN
+
+
+def _of(row: TableRow, name: str) -> float:
+    return float(str(row[name]))

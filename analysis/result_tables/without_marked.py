@@ -1,0 +1,91 @@
+"""What changes without the annotators who answer like chance; nobody is left out."""
+
+from collections.abc import Iterator, Mapping, Set
+
+import numpy as np
+import pandas as pd
+
+from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.rank_intervals import ranks
+from analysis.reading.cells import annotator_cells, human_cells
+from analysis.reading.kept_answers import KeptAnswers
+from analysis.reliability.agreement import agreement
+from analysis.reliability.annotators import ABOVE_CHANCE, SPEARMAN
+from analysis.reliability.like_chance import ALL_QUESTIONS, MARKED
+from analysis.reliability.matrices import choice_reliability, rating_reliability
+from analysis.result_tables.contract import TableCollector
+from analysis.results import NAN, TableRow
+
+SAME_MEAN = 1e-9
+ALPHA, RANK = {"ratings": "alpha_ordinal", "choices": "alpha_nominal"}, "rank"
+TESTED = {"ratings": SPEARMAN, "choices": ABOVE_CHANCE[0]}
+QUESTION = {"ratings": "dimension", "choices": "criterion"}
+
+
+def add_without_marked(people: KeptAnswers, found: TableCollector) -> None:
+    """Add alpha and the ranks of methods without whom ``annotators`` marks."""
+    for kind, answers in (("ratings", people.ratings), ("choices", people.choices)):
+        marked = _marked(found, TESTED[kind])
+        if answers is None or not marked:
+            continue
+        for name, rows in answers.groupby(QUESTION[kind], sort=True):
+            names = marked.get(str(name), set()) | marked.get(ALL_QUESTIONS, set())
+            names &= set(rows["annotator"].astype(str))
+            if names:
+                found.extend("without_marked", _rows(kind, str(name), rows, names))
+
+
+def _marked(found: TableCollector, statistic: str) -> dict[str, set[str]]:
+    """Return who is marked, by question."""
+    marked: dict[str, set[str]] = {}
+    for row in found.rows.get("annotators", ()):
+        if row["statistic"] == statistic and row.get("verdict") in MARKED:
+            marked.setdefault(str(row["question"]), set()).add(str(row["annotator"]))
+    return marked
+
+
+def _rows(
+    kind: str, question: str, rows: pd.DataFrame, names: Set[str]
+) -> Iterator[TableRow]:
+    rest = rows[~rows["annotator"].astype(str).isin(names)]
+    left = {
+        "question": question,
+        "left_out": ", ".join(sorted(names)),
+        "n_answers": len(rest),
+    }
+    without, why = _alpha(kind, question, rest)
+    of_all, _why = _alpha(kind, question, rows)
+    values = {"value": without, "value_all": of_all, "reason": why}
+    yield {**left, "statistic": ALPHA[kind], "method": "", **values}
+    standing = _standing(kind, question, rest)
+    for method, rank in _standing(kind, question, rows).items():
+        values = {"value": standing.get(method, NAN), "value_all": rank, "reason": ""}
+        yield {**left, "statistic": RANK, "method": method, **values}
+
+
+def _alpha(kind: str, question: str, rows: pd.DataFrame) -> tuple[float, str]:
+    if rows.empty:
+        return NAN, ""
+    layout = rating_reliability if kind == "ratings" else choice_reliability
+    (one,) = agreement(
+        layout(rows),
+        (ALPHA[kind],),
+        parts=("units",),
+        resamples=0,
+        confidence=0.95,
+        seed=0,
+        question=question,
+    )
+    return one.estimate.value, one.estimate.reason
+
+
+def _standing(kind: str, question: str, rows: pd.DataFrame) -> Mapping[str, float]:
+    """Return the rank of each method: by mean rating, or by Bradley-Terry."""
+    if rows.empty:
+        return {}
+    if kind == "choices":
+        board = leaderboard(rows, criterion=question, parts=()).rows
+        return {row.method: row.rank for row in sorted(board, key=lambda r: r.method)}
+    means = human_cells(annotator_cells(rows)).groupby("method")["human"].mean()
+    places = ranks(means.to_numpy(float), tolerance=SAME_MEAN)
+    return dict(zip(map(str, means.index), np.asarray(places).tolist(), strict=True))
