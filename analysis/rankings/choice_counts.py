@@ -1,6 +1,6 @@
 """Side-by-side answers as codes, and their tables of counts."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,21 +67,21 @@ class CriterionVotes:
         }
         return CriterionVotes(self.methods, self.planes, self.cell[kept], clusters)
 
-    def among(self, members: Sequence[int]) -> "CriterionVotes":
+    def among(self, members: Counts) -> "CriterionVotes":
         """Return the answers about some methods, which met no others.
 
         Clusters without such an answer are no clusters of theirs.
         """
         M = len(self.methods)
         place = np.full(M, -1)
-        place[np.asarray(members)] = np.arange(len(members))
+        place[members] = np.arange(len(members))
         plane, winner, loser = np.unravel_index(self.cell, self.shape)
         kept = place[winner] >= 0
         cell = np.ravel_multi_index(
             (plane[kept], place[winner[kept]], place[loser[kept]]),
             (self.planes, len(members), len(members)),
         )
-        clusters = {}
+        clusters: dict[str, Cluster] = {}
         for part, (codes, _n) in self.clusters.items():
             found, own = np.unique(codes[kept], return_inverse=True)
             clusters[part] = own, len(found)

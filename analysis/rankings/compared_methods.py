@@ -49,9 +49,10 @@ class MethodGaps:
         apart = self.p_adjusted <= 1 - confidence
         worse = np.where(self.value < 0, self.first, self.second)[apart]
         better = np.where(self.value < 0, self.second, self.first)[apart]
-        best = 1.0 + np.bincount(worse, minlength=self.n_methods)
-        worst = self.n_methods - np.bincount(better, minlength=self.n_methods)
-        return best, worst.astype(float)
+        M = self.n_methods
+        best = 1 + np.bincount(worse, minlength=M)
+        worst = M - np.bincount(better, minlength=M)
+        return np.asarray(best, float), np.asarray(worst, float)
 
     def rows(self, methods: tuple[str, ...], scale: float = 1.0) -> list[TableRow]:
         """Return a row a pair: `method_a`, `method_b`, `difference` in units of scale.

@@ -178,4 +178,4 @@ def _fitted(stages: Stages, parts: tuple[str, ...]) -> _Board:
 
 def _beats(stages: Stages) -> Array:
     """Return how often each method stood before each other one, (M, M)."""
-    return stages.sets.beats(stages.counts()[None])[0]
+    return np.asarray(stages.sets.beats(stages.counts()[None])[0])

@@ -55,7 +55,8 @@ class PairVotes:
 
     def total(self, values: Array) -> Array:
         """Add up values of answers, pair by pair."""
-        return np.bincount(self.pair, values, minlength=len(self.first))
+        found = np.bincount(self.pair, values, minlength=len(self.first))
+        return np.asarray(found, float)
 
     def rates(self) -> Array:
         """Return how much of its answers the first method of each pair won, (P,)."""

@@ -41,6 +41,7 @@ def answers(
     run: Mapping[str, str],
     drawn: Sequence[str],
     by_error: Sequence[str] = (),
+    by_answers: Sequence[str] = (),
 ) -> list[ChecklistAnswer]:
     """Return what a reviewer asks and what this report answers, in a fixed order.
 
@@ -56,6 +57,8 @@ def answers(
         What was resampled, in words.
     by_error
         Tables whose intervals are by a standard error instead.
+    by_answers
+        Units over which others sum what answers add, with their tables.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def answers(
         *agreement_of_people(tables),
         *_coefficients(tables),
         *_pairs(tables),
-        *_uncertainty(tables, drawn, by_error, run),
+        *_uncertainty(tables, drawn, by_error, by_answers, run),
         *_tests(tables),
         *_board(tables),
         *_other(tables, run),
@@ -173,6 +176,7 @@ def _uncertainty(
     tables: ResultTables,
     drawn: Sequence[str],
     by_error: Sequence[str],
+    by_answers: Sequence[str],
     run: Mapping[str, str],
 ) -> Iterator[ChecklistAnswer]:
     parts = []
@@ -191,6 +195,13 @@ def _uncertainty(
                 "By a standard error for what the columns drawn and test name: "
                 "{tables}.",
                 tables=listed(by_error),
+            )
+        )
+    if by_answers:
+        parts.append(
+            say(
+                "By what each answer adds, summed over whole {units}.",
+                units=listed(by_answers, "; "),
             )
         )
     if _has_intervals(tables, "best_subset"):

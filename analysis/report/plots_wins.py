@@ -193,13 +193,13 @@ def _stacked(rows: pd.DataFrame) -> pd.DataFrame:
 def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
     """Draw one part of all bars, with its number where there is room."""
     share = 100 * bars[name] / bars[list(PARTS)].sum(axis=1)
-    paler = bars["of_majorities"].any() & ~bars["of_majorities"]
+    paler = ~bars["of_majorities"] if bars["of_majorities"].any() else []
     return {
         "name": label,
         "x": values(share),
         "y": values(bars["place"]),
         "width": values(bars["width"]),
-        "marker": {"color": colour, "opacity": [PALER if p else 1 for p in paler]},
+        "marker": {"color": colour, "opacity": [PALER if p else 1 for p in paler] or 1},
         "text": [f"{x:.0f}" if x >= LEAST_TOLD else "" for x in share],
         "textposition": "inside",
         "insidetextanchor": "middle",

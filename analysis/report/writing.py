@@ -43,6 +43,17 @@ BY_ERROR = (
     "accuracy_comparisons",
     "pairwise_accuracy",
 )
+# Tables whose intervals sum what each answer adds over whole clusters.
+BY_ANSWERS = (
+    "leaderboard",
+    "method_comparisons",
+    "method_win_rates",
+    "position_bias",
+    "ranking_leaderboard",
+    "rating_leaderboard",
+    "side_effect",
+    "win_rates",
+)
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 # How it was computed, whole, in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
@@ -331,7 +342,12 @@ def _as_html(
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
             asked=checklist.answers(
-                shown, analysis.notes, values, units, _by_error(analysis)
+                shown,
+                analysis.notes,
+                values,
+                units,
+                _by_error(analysis),
+                _by_answers(analysis),
             ),
             tables=listed_tables(
                 {**analysis.tables, "run": run},
@@ -365,6 +381,7 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         found[key] = _values(tables, table, column)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
     found["by_error"] = _by_error(analysis)
+    found["by_answers"] = _by_answers(analysis)
     found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
     return found
 
@@ -375,18 +392,39 @@ def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[
 
 def _drawn(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
-    tables: dict[str, list[str]] = {}
+    tables: dict[str, tuple[str, ...]] = {}
     levels = _values(analysis.tables, "correlations", "level")
     for table, parts in sorted(analysis.resampled.items()):
         name = table
+        if table in BY_ANSWERS:
+            continue
         if table in BY_ERROR and "annotators" not in parts:
             if table != "correlations" or "method" not in levels:
                 continue
             name = say("correlations of method means")
-        tables.setdefault(drawn_units(parts), []).append(name)
+        tables[name] = parts
+    return _with_units(tables)
+
+
+def _by_answers(analysis: Analysis) -> list[str]:
+    """Return what answers are summed over, with the tables it stands behind."""
+    return _with_units(
+        {
+            table: parts
+            for table, parts in sorted(analysis.resampled.items())
+            if table in BY_ANSWERS
+        }
+    )
+
+
+def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Name tables by the units that they share."""
+    found: dict[str, list[str]] = {}
+    for name, parts in tables.items():
+        found.setdefault(drawn_units(parts), []).append(name)
     return [
         say("{units} for {tables}", units=units, tables=listed(names))
-        for units, names in tables.items()
+        for units, names in found.items()
     ]
 
 

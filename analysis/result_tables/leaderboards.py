@@ -36,9 +36,10 @@ def add_leaderboard(
     )
     _add_standings("leaderboard", choices, board, found, parts)
     drawn = parts if found.options.resamples else ()
-    asked = {"parts": drawn, "confidence": found.options.confidence}
+    level = found.options.confidence
     for criterion, rows in choices.groupby("criterion", sort=True):
-        of_pairs, of_methods = win_rates(rows, **asked), method_win_rates(rows, **asked)
+        of_pairs = win_rates(rows, parts=drawn, confidence=level)
+        of_methods = method_win_rates(rows, parts=drawn, confidence=level)
         for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):
             about = {"criterion": str(criterion), "drawn": _drawn(rows, drawn)}
             found.extend(table, [about | rate for rate in rates], parts)

@@ -4,6 +4,7 @@ import ast
 import re
 from pathlib import Path
 
+from analysis.commands.defaults import title
 from analysis.commands.parsers import parser
 from analysis.report.language import NOUNS
 
@@ -68,10 +69,10 @@ def said_in_templates() -> set[str]:
 def said() -> set[str]:
     """Return all templates: of code, of pages, of counted nouns, and of headings."""
     commands = next(one.choices for one in parser()._actions if one.choices)
-    titles = {one.get_default("title") for one in commands.values()}
+    titles = {title(name) for name in commands} | {title("align", with_metrics=False)}
     counted = {f"{{n}} {noun}" for noun in NOUNS}
     made = made_in_library() | said_in_code() | said_in_templates()
-    return made | counted | (titles - {None})
+    return made | counted | titles
 
 
 def unread() -> list[str]:

@@ -132,49 +132,19 @@ def test_sentences_about_metrics_stand_apart_from_the_others():
 
 
 def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
-    tables = {"leaderboard": board(1, 1), "agreement": agreement(low=-0.1)}
+    tables = {"agreement": agreement(low=-0.1)}
     said = both({**tables, "correlations": correlations({"level": "method"})}, 0.95)
     told = {key: len(texts) for key, texts in said.sections.items()}
     assert told == {
         "people": 1,
         "metrics": 0,
         "disagreement": 0,
-        "methods": 1,
+        "methods": 0,
         "planning": 1,
     }
     every = [text for own in said.sections.values() for _, text in own]
     assert sorted(every) == sorted((*said.shown, *said.not_shown))
-    assert [is_shown for is_shown, _ in said.sections["methods"]] == [True]
     assert [is_shown for is_shown, _ in said.sections["people"]] == [False]
-
-
-@pytest.mark.parametrize(
-    ("change", "is_shown", "said"),
-    [
-        ({}, True, "A has the highest mean rating, 3.50 [3.20, 3.80], and is shown"),
-        ({"mean_rank_high": [3, 2]}, False, "3.50 [3.20, 3.80], but its rank may be 1"),
-        ({"mean_rank_low": pd.NA}, False, "but its rank has no interval."),
-        ({"mean_rank": 1}, False, "q: A, B share the highest mean rating, 3.50."),
-        ({"mean": [NAN, 3.5]}, None, ""),
-    ],
-)
-def test_whose_mean_rating_is_highest(change, is_shown, said):
-    table = pd.DataFrame(
-        {
-            "question": "q",
-            "method": ["B", "A"],
-            "mean": [2.5, 3.5],
-            "mean_low": [2.1, 3.2],
-            "mean_high": [2.9, 3.8],
-            "mean_rank": [2, 1],
-            "mean_rank_low": [2, 1],
-            "mean_rank_high": [2, 1],
-            "drawn": "stories",
-        }
-    ).assign(**change)
-    told = both({"rating_leaderboard": table}, 0.95).sections["methods"]
-    assert [one[0] for one in told] == [is_shown] * (is_shown is not None)
-    assert all(said in text for _, text in told)
 
 
 @pytest.mark.parametrize(
