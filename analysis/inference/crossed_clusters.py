@@ -63,7 +63,8 @@ class Errors:
 
 def two_sided(t: Array, freedom: Array) -> Array:
     """Return p-values of Student's t, none of them 0."""
-    return np.maximum(2 * stdtr(freedom, -np.abs(t)), np.finfo(float).tiny)
+    tail = 2 * stdtr(freedom, -np.abs(t))
+    return np.asarray(np.maximum(tail, np.finfo(float).tiny))
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,8 @@ class CrossedCovariance:
         both, ones = _squared(contrasts, matrix), np.ones(len(contrasts))
         weights = np.eye(len(matrix))
         if self.model is not None:
-            weights = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
+            known = np.linalg.pinv(self.model, rcond=SINGULAR, hermitian=True)
+            weights = np.asarray(known, float)
         single = float((weights * matrix).sum())
         kinds = [
             ClusteredVariance(
@@ -265,7 +267,7 @@ def _summed(
     for start in range(0, n, step):
         sums = table[start : start + step] @ influence
         squares = sums.T @ sums
-        found += squares.toarray() if sparse.issparse(squares) else squares
+        found += squares.toarray() if isinstance(squares, sparse.sparray) else squares
     return found * (n / max(n - 1, 1))
 
 

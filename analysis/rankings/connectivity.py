@@ -55,7 +55,7 @@ def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
 
 def _unbeaten(beats: Array) -> list[Counts]:
     """Return the groups of methods that no method outside the group beat."""
-    linked = beats > 0
+    linked = np.asarray(beats > 0)
     n, label = sparse.csgraph.connected_components(
         sparse.csr_array(beats), connection="strong"
     )

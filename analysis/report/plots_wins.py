@@ -193,13 +193,15 @@ def _stacked(rows: pd.DataFrame) -> pd.DataFrame:
 def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
     """Draw one part of all bars, with its number where there is room."""
     share = 100 * bars[name] / bars[list(PARTS)].sum(axis=1)
-    paler = ~bars["of_majorities"] if bars["of_majorities"].any() else []
+    opacity: object = 1
+    if bars["of_majorities"].any():
+        opacity = [1 if above else PALER for above in bars["of_majorities"]]
     return {
         "name": label,
         "x": values(share),
         "y": values(bars["place"]),
         "width": values(bars["width"]),
-        "marker": {"color": colour, "opacity": [PALER if p else 1 for p in paler] or 1},
+        "marker": {"color": colour, "opacity": opacity},
         "text": [f"{x:.0f}" if x >= LEAST_TOLD else "" for x in share],
         "textposition": "inside",
         "insidetextanchor": "middle",
