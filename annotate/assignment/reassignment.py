@@ -13,6 +13,7 @@ from django.db.models import Max, QuerySet
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
+from annotate.assignment.sides import even_sides
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 
@@ -38,7 +39,7 @@ def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
     """Give the free slots of a planned study to these people; return those dealt.
 
     Total loads are evened out, nobody gets a unit twice or more than the cap, and what
-    nobody can take stays free.
+    nobody can take stays free. Slots of sessions that are not begun may change sides.
     """
     free = list(_free(study))
     if not free or not workers:
@@ -51,6 +52,7 @@ def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
     for (language, round_), slots in sorted(parts.items()):
         dealt += dealer.deal(slots, language, round_)
     Slot.objects.bulk_update(dealt, DEALT, batch_size=500)
+    even_sides(study, dealer.units)
     return dealt
 
 

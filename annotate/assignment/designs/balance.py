@@ -4,9 +4,10 @@ Pure: `measure` judges any plan, made by `annotate.assignment.designs.balanced`,
 by hand, or made elsewhere.
 """
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
 from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -59,9 +60,9 @@ class BalanceReport:
         Slots in which an annotator meets a unit again in the same round.
     stories_twice_in_session
         Slots in which an annotator meets a story again in the same session.
-    left_spread_unit, left_spread_pair, left_spread_annotator
-        Largest difference between left and right for a unit, for a pair of methods
-        and for an annotator; -1 unless units are pairs.
+    left_spread_unit, left_spread_pair
+        Largest difference between left and right for a unit and for a pair of methods;
+        -1 unless units are pairs.
     group_loads
         Of each group of annotators: its name, its smallest and its largest load.
     connected
@@ -81,6 +82,9 @@ class BalanceReport:
         Of the slots that directly follow a method within a session, the share that
         shows one other method, and the share of that method in all following slots;
         for the two methods where the former exceeds the latter most.
+    left_spread_method, left_spread_own_pair
+        Largest difference between how often an annotator sees a method left and right,
+        and between the same of a pair's first method; -1 unless units are pairs.
     """
 
     units: int
@@ -95,7 +99,6 @@ class BalanceReport:
     stories_twice_in_session: int
     left_spread_unit: int
     left_spread_pair: int
-    left_spread_annotator: int
     group_loads: tuple[tuple[str, int, int], ...] = ()
     connected: bool | None = None
     overlap: tuple[int, int] = (-1, -1)
@@ -104,6 +107,14 @@ class BalanceReport:
     position_spread: float = -1.0
     follow: float = -1.0
     follow_expected: float = -1.0
+    left_spread_method: int = -1
+    left_spread_own_pair: int = -1
+
+    @classmethod
+    def read(cls, stored: Mapping[str, Any]) -> "BalanceReport":
+        """Return a stored report, without what only older versions measured."""
+        known = {field.name for field in fields(cls)}
+        return cls(**{name: stored[name] for name in stored if name in known})
 
     def as_dict(self) -> dict[str, object]:
         """Return the numbers for storage."""
@@ -130,7 +141,13 @@ class BalanceReport:
             text.append(
                 "left minus right differs by at most "
                 f"{self.left_spread_unit} per unit, {self.left_spread_pair} per pair "
-                f"of methods, {self.left_spread_annotator} per annotator"
+                "of methods"
+            )
+        if self.left_spread_method >= 0:
+            text.append(
+                "left minus right of one method differs by at most "
+                f"{self.left_spread_method} for any annotator, of one pair of methods "
+                f"by at most {self.left_spread_own_pair}"
             )
         return text + self._overlap_lines() + self._order_lines()
 
@@ -218,9 +235,8 @@ def measure(
         stories_twice_in_session=_repeats(
             session[seen], layout.story[ordered[seen]], np.zeros(seen.sum(), np.int64)
         ),
-        left_spread_unit=_lean(unit, left) if layout.pairwise else -1,
-        left_spread_pair=_lean(kind, left) if layout.pairwise else -1,
-        left_spread_annotator=_lean(person, left) if layout.pairwise else -1,
+        left_spread_unit=_lean(unit, left) if layout.sided else -1,
+        left_spread_pair=_lean(kind, left) if layout.sided else -1,
         group_loads=_group_loads(groups, load),
         connected=connected,
         overlap=overlap,
@@ -229,6 +245,10 @@ def measure(
         position_spread=_position_spread(layout, ordered, session),
         follow=follow,
         follow_expected=expected,
+        left_spread_method=_method_lean(layout, person, kind, left),
+        left_spread_own_pair=_lean(person * len(layout.kinds) + kind, left)
+        if layout.sided
+        else -1,
     )
 
 
@@ -346,6 +366,14 @@ def _lean(group: Ints, left: Ints) -> int:
     """Return the largest difference between left and right in any group."""
     difference = np.bincount(group, weights=left)
     return int(np.abs(difference).max(initial=0))
+
+
+def _method_lean(layout: Layout, person: Ints, kind: Ints, left: Ints) -> int:
+    """Return the largest difference between left and right of a person's method."""
+    if not layout.sided:
+        return -1
+    spots = person[:, None] * len(layout.methods) + layout.ends[kind]
+    return _lean(spots.ravel(), np.c_[left, -left].ravel())
 
 
 def _limits(values: Ints) -> tuple[int, int]:

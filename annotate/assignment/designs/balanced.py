@@ -231,7 +231,7 @@ def _slots(
     unit, person = (np.tile(column, rounds) for column in table.slots())
     round_ = np.repeat(np.arange(1, rounds + 1), len(unit) // rounds)
     session = sessions(person, layout.story[unit], round_, session_size, rng)
-    left = balanced_sides(unit, layout.kind[unit], person, rng)
+    left = balanced_sides(layout, unit, person, rng)
     order = arrange(layout, person, unit, session, rng)
     person, unit = person[order], unit[order]
     return Assignments(

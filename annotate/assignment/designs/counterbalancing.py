@@ -1,28 +1,44 @@
 """Which method of a pair stands left. Pure."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from annotate.assignment.designs.planned_slots import Bools, Ints, ranks, runs
+from annotate.assignment.designs.planned_slots import Bools, Ints, Layout, ranks, runs
+from annotate.assignment.designs.side_trails import SideTrails
 
 
 def balanced_sides(
-    unit: Ints, kind: Ints, person: Ints, rng: np.random.Generator
+    layout: Layout, unit: Ints, person: Ints, rng: np.random.Generator
 ) -> Bools:
-    """Let sides alternate along trails that pass each unit, pair and annotator.
+    """Balance left and right for units and pairs of methods, and within each person.
+
+    `unit` and `person` are of each slot. Return whether the first method of the unit
+    stands left.
+    """
+    kind = layout.kind[unit]
+    cell = person * len(layout.kinds) + kind
+    left = _alternating(unit, kind, cell, rng)
+    if not layout.sided:
+        return left
+    free = np.ones(len(unit), dtype=bool)
+    return SideTrails(layout, unit, person, left, free, rng).even_out()
+
+
+def _alternating(unit: Ints, kind: Ints, cell: Ints, rng: np.random.Generator) -> Bools:
+    """Let sides alternate along trails that pass units, pairs and people's pairs.
 
     Slots of a unit are matched two by two, the odd ones out of a method pair are
     matched two by two as well, and each couple gets opposite sides. Coupling slots
-    also two by two within an annotator makes a graph whose vertices have at most two
-    edges of two kinds, that is paths and even cycles: it can be coloured alternately.
-
-    `unit`, `kind` and `person` are of each slot. Return whether the first method of the
-    unit stands left.
+    also two by two within a cell, what one annotator has of one pair of methods, makes
+    a graph whose vertices have at most two edges of two kinds, that is paths and even
+    cycles: it can be coloured alternately.
     """
     within = _couple(unit, rng)
     odd = np.flatnonzero(within < 0)
     met = _couple(kind[odd], rng)
     within[odd] = np.where(met >= 0, odd[met], -1)
-    partner = (within.tolist(), _couple(person, rng).tolist())
+    partner = (within.tolist(), _couple(cell, rng).tolist())
     side = (rng.random(len(unit)) < 0.5).tolist()
     done = bytearray(len(side))
     for start in range(len(side)):
@@ -52,42 +68,80 @@ def _couple(group: Ints, rng: np.random.Generator) -> Ints:
     return result
 
 
+@dataclass(frozen=True)
+class HeldSides:
+    """Slots whose sides stay: their units, people, and whether the first is left."""
+
+    unit: Ints
+    person: Ints
+    left: Bools
+
+
 def completed_sides(
+    layout: Layout,
     unit: Ints,
-    kind: Ints,
     person: Ints,
-    of_unit: Ints,
-    of_kind: Ints,
-    of_person: Ints,
+    held: HeldSides,
     rng: np.random.Generator,
 ) -> Bools:
     """Let the sides of new slots make up for those of held ones.
 
     Each unit gets as many slots on the left as balance it; where two numbers do equally
     well, the one that balances the pair of methods, after all units that leave no
-    choice. In a unit the left goes to those who had it least.
+    choice. Within these limits each person's methods stand left and right as equally
+    often as was found.
 
-    `unit` and `person` are of each new slot, `kind` of each unit; `of_unit`, `of_kind`
-    and `of_person` are left minus right in the held slots of each. Return whether the
-    first method of the unit stands left.
+    `unit` and `person` are of each new slot. Return whether the first method of the
+    unit stands left.
     """
-    slots = np.bincount(unit, minlength=len(kind))
+    left = _making_up(layout, unit, person, held, rng)
+    if not layout.sided:
+        return left
+    free = np.arange(len(held.unit) + len(unit)) >= len(held.unit)
+    trails = SideTrails(
+        layout,
+        np.r_[held.unit, unit],
+        np.r_[held.person, person],
+        np.r_[held.left, left],
+        free,
+        rng,
+    )
+    return trails.even_out()[free]
+
+
+def _making_up(
+    layout: Layout,
+    unit: Ints,
+    person: Ints,
+    held: HeldSides,
+    rng: np.random.Generator,
+) -> Bools:
+    """Balance units and pairs; in a unit the left goes to who had it least."""
+    kinds, kind = len(layout.kinds), layout.kind
+    lean = np.where(held.left, 1, -1)
+    of_unit, of_kind = (np.zeros(n, dtype=np.int64) for n in (len(layout), kinds))
+    np.add.at(of_unit, held.unit, lean)
+    np.add.at(of_kind, kind[held.unit], lean)
+    slots = np.bincount(unit, minlength=len(layout))
     low = np.clip((slots - of_unit) // 2, 0, slots)
     high = np.clip(-((of_unit - slots) // 2), 0, slots)
-    of_kind, of_person = of_kind.copy(), of_person.copy()
     np.add.at(of_kind, kind, 2 * low - slots)
     for free in rng.permutation(np.flatnonzero(high > low)):
         if of_kind[kind[free]] < 0:
             low[free] += 1
             of_kind[kind[free]] += 2
+    cells = np.r_[held.person, person] * kinds + kind[np.r_[held.unit, unit]]
+    _names, cell = np.unique(cells, return_inverse=True)
+    of_cell = np.bincount(cell[: len(lean)], lean, minlength=cell.max(initial=0) + 1)
+    cell = cell[len(lean) :]
     order = np.lexsort((rng.random(len(unit)), unit))
     result = np.zeros(len(unit), dtype=bool)
     starts, sizes = runs(unit[order])
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         own = order[start : start + size]
-        own = own[np.argsort(of_person[person[own]], kind="stable")]
+        own = own[np.argsort(of_cell[cell[own]], kind="stable")]
         lefts = low[unit[own[0]]]
         result[own[:lefts]] = True
-        of_person[person[own[:lefts]]] += 1
-        of_person[person[own[lefts:]]] -= 1
+        of_cell[cell[own[:lefts]]] += 1
+        of_cell[cell[own[lefts:]]] -= 1
     return result

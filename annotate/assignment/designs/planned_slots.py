@@ -105,6 +105,8 @@ class Layout:
         for i, kind in enumerate(self.kinds):
             self.shown[i, [place[method] for method in kind]] = True
         self.pairwise = any(len(kind) > 1 for kind in self.kinds)
+        # Three or more outputs have an order of their own (see `Slot.order`).
+        self.sided = all(len(kind) == 2 for kind in self.kinds)
         # The first and the last method of each kind: the same one unless it is a pair.
         self.ends: Ints = np.array(
             [(place[kind[0]], place[kind[-1]]) for kind in self.kinds], dtype=np.int64

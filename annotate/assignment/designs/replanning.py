@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from annotate.assignment.designs.counterbalancing import completed_sides
+from annotate.assignment.designs.counterbalancing import HeldSides, completed_sides
 from annotate.assignment.designs.filling import Filling
 from annotate.assignment.designs.ordering import arrange, sessions
 from annotate.assignment.designs.planned_slots import (
@@ -48,7 +48,8 @@ def replan(
         What is to be judged from now on, each with its redundancy.
     held
         Slots that were submitted or begun. Those of units that are no longer judged,
-        and those of another round than the first, count for loads only.
+        and those of another round than the first, count for loads only. What stands at
+        position 0 was skipped: nobody saw its sides.
     room
         How many new slots each person may get; None: as many as there are. The numbers
         of people in `held` are their places in this list.
@@ -114,7 +115,7 @@ def _slots(
     np.maximum.at(last[1], held.annotator, held.position)
     first_round = np.ones_like(unit)
     session = sessions(person, layout.story[unit], first_round, size, rng)
-    left = _sides(layout, held, unit, person, people, rng)
+    left = _sides(layout, held, unit, person, rng)
     order = arrange(layout, person, unit, session, rng)
     person = person[order]
     return Assignments(
@@ -132,17 +133,10 @@ def _sides(
     held: Assignments,
     unit: Ints,
     person: Ints,
-    people: int,
     rng: np.random.Generator,
 ) -> Bools:
     """Return the sides of new slots, which make up for those of held ones."""
     place = layout.places(held.unit)
-    known = place >= 0
-    lean = np.where(held.a_is_left[known], 1, -1)
-    of_unit = np.zeros(len(layout), dtype=np.int64)
-    of_kind = np.zeros(len(layout.kinds), dtype=np.int64)
-    of_person = np.zeros(people, dtype=np.int64)
-    np.add.at(of_unit, place[known], lean)
-    np.add.at(of_kind, layout.kind[place[known]], lean)
-    np.add.at(of_person, held.annotator[known], lean)
-    return completed_sides(unit, layout.kind, person, of_unit, of_kind, of_person, rng)
+    shown = (place >= 0) & (held.position > 0)
+    sides = HeldSides(place[shown], held.annotator[shown], held.a_is_left[shown])
+    return completed_sides(layout, unit, person, sides, rng)

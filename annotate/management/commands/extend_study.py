@@ -68,5 +68,5 @@ class Command(StudyCommand):
             self.stdout.write(f"{name}  +{slots}")
         balance: dict[str, Any] = result.balance
         if balance:
-            for line in BalanceReport(**balance).lines():
+            for line in BalanceReport.read(balance).lines():
                 self.stdout.write(line)

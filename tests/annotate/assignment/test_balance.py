@@ -9,7 +9,7 @@ from django.template.loader import render_to_string
 from annotate.assignment.designs.balance import BalanceReport
 from annotate.assignment.designs.balanced import LanguageGroup
 from tests.annotate.assignment.plans import plan
-from tests.annotate.assignment.test_balanced import likert
+from tests.annotate.assignment.test_balanced import likert, pairwise
 from tests.one_line import one_line
 
 NEW = (
@@ -21,6 +21,8 @@ NEW = (
     "position_spread",
     "follow",
     "follow_expected",
+    "left_spread_method",
+    "left_spread_own_pair",
 )
 
 
@@ -46,6 +48,18 @@ def test_new_values_are_shown(stored):
 
 def test_annotators_who_are_not_joined_are_pointed_out(stored):
     assert "do not join all" in shown(stored | {"connected": False})
+
+
+def test_sides_are_told_by_method():
+    groups = [LanguageGroup("", 7, 3)]
+    found = plan(pairwise(8, 10), groups=groups, session_size=7, seed=0).balance
+    page = shown(found.as_dict() | {"left_spread_own_pair": 3})
+    assert "at most: 1 per unit, 0 per pair of methods" in page
+    assert "any annotator, at most: 0 per method, 3 per pair of methods" in page
+    older = {key: value for key, value in found.as_dict().items() if key not in NEW}
+    page = shown(older | {"left_spread_annotator": 1})
+    assert "at most: 1 per unit, 0 per pair of methods" in page
+    assert "any annotator" not in page
 
 
 def test_an_older_report_shows_what_it_has(stored):

@@ -309,7 +309,7 @@ def test_an_older_stored_report_can_be_read():
         "left_spread_pair": -1,
         "left_spread_annotator": -1,
     }
-    lines = BalanceReport(**stored).lines()
+    lines = BalanceReport.read(stored).lines()
     assert len(lines) == 7
     assert not any("network" in line or "position" in line for line in lines)
 

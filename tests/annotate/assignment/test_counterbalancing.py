@@ -1,0 +1,208 @@
+"""Left and right within each person, counted by hand; and what must not give way."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from annotate.assignment.designs.balance import measure
+from annotate.assignment.designs.balanced import LanguageGroup
+from annotate.assignment.designs.replanning import replan
+from tests.annotate.assignment.plans import plan
+from tests.annotate.assignment.test_balanced import likert, pairwise
+
+
+def leans(units, rows):
+    """Return left minus right: of units, pairs, people's pairs and people's methods."""
+    methods = {unit.id: unit.methods for unit in units}
+    unit, pair, own_pair, own_method = (Counter() for _ in range(4))
+    for a in rows:
+        first, second = methods[a.unit]
+        step = 1 if a.a_is_left else -1
+        unit[a.unit] += step
+        pair[first, second] += step
+        own_pair[a.annotator, first, second] += step
+        own_method[a.annotator, first] += step
+        own_method[a.annotator, second] -= step
+    return unit, pair, own_pair, own_method
+
+
+def largest(lean):
+    return max(map(abs, lean.values()), default=0)
+
+
+def planned(methods, stories, people, redundancy, **how):
+    units = pairwise(methods, stories)
+    how = {"session_size": 7, "seed": 0} | how
+    made = plan(units, annotators=people, redundancy=redundancy, **how)
+    return units, made
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(
+    ("methods", "stories", "people", "redundancy", "most_of_own_pair"),
+    [
+        (8, 10, 6, 3, 1),
+        (23, 10, 12, 3, 1),
+        (12, 30, 20, 3, 1),
+        (3, 20, 5, 3, 1),
+        (3, 20, 4, 2, 1),
+        (4, 10, 6, 3, 1),
+        (8, 10, 6, 2, 1),
+        (8, 10, 7, 5, 1),
+        (8, 10, 6, 6, 1),
+        (8, 1, 6, 3, 1),
+        # Everybody sees every method equally often, and every pair's sum is fixed: a
+        # pair that somebody sees an even number of times has to give.
+        (8, 10, 7, 3, 2),
+        (8, 10, 7, 4, 2),
+        (8, 10, 6, 1, 2),
+    ],
+)
+def test_every_method_stands_left_and_right_equally_often_for_everybody(
+    methods, stories, people, redundancy, most_of_own_pair, seed
+):
+    units, made = planned(methods, stories, people, redundancy, seed=seed)
+    unit, pair, own_pair, own_method = leans(units, made.assignments)
+    assert largest(own_method) <= 1
+    assert largest(own_pair) <= most_of_own_pair
+    assert largest(unit) <= redundancy % 2
+    assert largest(pair) <= 1
+    assert made.balance.left_spread_method == largest(own_method)
+    assert made.balance.left_spread_own_pair == largest(own_pair)
+
+
+@pytest.mark.parametrize(("people", "redundancy", "rounds"), [(3, 3, 2), (3, 3, 3)])
+def test_rounds_count_together(people, redundancy, rounds):
+    units, made = planned(8, 10, people, redundancy, rounds=rounds)
+    _unit, _pair, own_pair, own_method = leans(units, made.assignments)
+    assert largest(own_method) <= 1
+    assert largest(own_pair) <= 1
+
+
+def test_a_design_that_rules_it_out_keeps_units_and_pairs():
+    """Three people see two pairs each: one would need both sides at once (see ADR)."""
+    units, made = planned(3, 1, 3, 2)
+    unit, pair, _own_pair, own_method = leans(units, made.assignments)
+    assert largest(own_method) == 2
+    assert largest(unit) == largest(pair) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(2, 7),
+    st.integers(1, 6),
+    st.lists(st.tuples(st.integers(1, 7), st.integers(1, 4)), min_size=1, max_size=2),
+    st.booleans(),
+    st.integers(0, 3),
+)
+def test_units_and_pairs_never_give_way(methods, stories, groups, gaps, seed):
+    units = pairwise(methods, stories)
+    if gaps:
+        units = units[:: 2 if len(units) > 2 else 1]
+    groups = [
+        LanguageGroup(name, people, min(people, redundancy))
+        for name, (people, redundancy) in zip("ab", groups, strict=False)
+    ]
+    for group in groups:
+        assume(len(units) * group.redundancy >= group.annotators)
+    made = plan(units, groups=groups, session_size=5, seed=seed)
+    unit, pair, own_pair, own_method = leans(units, made.assignments)
+    assert largest(unit) <= 1
+    assert largest(pair) <= 1
+    assert largest(own_pair) <= 2
+    seen = Counter((a.annotator, units_of(units)[a.unit]) for a in made.assignments)
+    for (person, methods_), count in seen.items():
+        if count % 2:
+            assert abs(own_pair[person, *methods_]) == 1
+    # Never more in thousands of designs; what stands above is what is guaranteed.
+    assert largest(own_method) <= 2
+
+
+def units_of(units):
+    return {unit.id: unit.methods for unit in units}
+
+
+@pytest.mark.parametrize(
+    ("design", "most"), [((8, 10, 6, 3), 4), ((8, 10, 7, 3), 4), ((12, 6, 8, 3), 5)]
+)
+def test_what_somebody_leaves_is_given_to_people_whom_its_sides_suit(design, most):
+    """Their unbegun slots make up for held ones; without regard it were 10 to 20."""
+    units, made = planned(*design)
+    wanted = [replace(unit, redundancy=design[3]) for unit in units]
+    held = [a for a in made.assignments if a.annotator > 0]
+    room = [0] + [None] * (design[2] - 1)
+    new = replan(wanted, held, room=room, session_size=7, seed=0)
+    unit, pair, _own_pair, own_method = leans(units, [*held, *new])
+    assert largest(unit) <= 1
+    assert largest(pair) <= 1
+    assert largest(own_method) <= most
+
+
+def test_new_slots_make_up_for_a_person_who_saw_one_side_only():
+    """Eve saw m0 on the left throughout the first half, and nobody else began."""
+    units, made = planned(4, 20, 4, 2)
+    held = [
+        a._replace(a_is_left=True)
+        for a in made.assignments
+        if a.annotator == 0 and a.position <= 30
+    ]
+    _unit, _pair, _own_pair, before = leans(units, held)
+    assert before[0, "m0"] > 8
+    wanted = [replace(unit, redundancy=2) for unit in units]
+    new = replan(wanted, held, room=[None] * 4, session_size=7, seed=0)
+    *_others, after = leans(units, [*held, *new])
+    assert abs(after[0, "m0"]) <= 2
+
+
+def test_what_was_skipped_showed_no_sides():
+    units = [replace(unit, redundancy=2) for unit in pairwise(2, 6)]
+    made = plan(units, annotators=2, redundancy=2, session_size=6, seed=0)
+    skipped = [
+        a._replace(a_is_left=True, session=0, position=0)
+        for a in made.assignments
+        if a.annotator == 0
+    ]
+    units = [replace(unit, redundancy=3) for unit in units]
+    new = replan(units, skipped, room=[0, None, None], session_size=6, seed=0)
+    assert len(new) == 12
+    unit, *_rest = leans(units, new)
+    assert largest(unit) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 30), st.integers(0, 1000))
+def test_the_measure_agrees_with_a_count_by_hand(slots, seed):
+    units, made = planned(4, 3, 3, 2)
+    dice = random.Random(seed)
+    rows = dice.sample(list(made.assignments), min(slots, len(made.assignments)))
+    rows = [a._replace(a_is_left=dice.random() < 0.5) for a in rows]
+    balance = measure(units, rows, annotators=3)
+    unit, pair, own_pair, own_method = leans(units, rows)
+    assert balance.left_spread_unit == largest(unit)
+    assert balance.left_spread_pair == largest(pair)
+    assert balance.left_spread_own_pair == largest(own_pair)
+    assert balance.left_spread_method == largest(own_method)
+
+
+def test_the_report_tells_it_by_method():
+    _units, made = planned(8, 10, 7, 3)
+    assert (
+        "left minus right of one method differs by at most 0 for any annotator, "
+        "of one pair of methods by at most 2" in made.balance.lines()
+    )
+
+
+def test_where_no_sides_are_shown_nothing_is_said_of_them():
+    alone = plan(likert(3, 4), annotators=3, redundancy=2, session_size=4, seed=0)
+    assert alone.balance.left_spread_method == -1
+    assert not any("left" in line for line in alone.balance.lines())
+
+
+def test_sides_are_the_same_for_the_same_seed():
+    once, again, other = (planned(8, 10, 7, 3, seed=seed)[1] for seed in (1, 1, 2))
+    assert list(once.assignments) == list(again.assignments)
+    assert list(once.assignments) != list(other.assignments)
