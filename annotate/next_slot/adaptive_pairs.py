@@ -14,6 +14,7 @@ from django.db.models import Count, F, Q, QuerySet
 from django.utils import timezone
 
 from annotate import event_log
+from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.models import Choice, Event, Purpose, Slot, Study
 from annotate.next_slot import adaptive
 from evalcore.models import Method
@@ -50,11 +51,12 @@ class MethodBoard:
         return left, right
 
 
-def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
+def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None:
     """Draw one of the free slots by what its pair would tell about the ranking.
 
-    None when nothing is free, or when the stop rule holds; then the study takes no
-    more than what is leased.
+    Of slots that are free of a unit, one is taken whose side evens out `sides`. None
+    when nothing is free, or when the stop rule holds; then the study takes no more than
+    what is leased.
     """
     board = _board(study)
     known = _posterior(study, board)
@@ -72,7 +74,9 @@ def choose(study: Study, free: QuerySet[Slot]) -> Slot | None:
         np.random.default_rng(),
         explore=asked["explore"],
     )
-    return None if chosen is None else _slot_of(board, own, chosen, left, right)
+    if chosen is None:
+        return None
+    return _slot_of(board, own, chosen, left, right, sides)
 
 
 def _board(study: Study) -> MethodBoard:
@@ -177,10 +181,17 @@ def _slot_of(
     chosen: adaptive.ChosenUnit,
     left: PairNumbers,
     right: PairNumbers,
+    sides: ShownSides,
 ) -> Slot:
-    """Draw one of the unit's free slots among those whose side keeps it balanced."""
+    """Draw one of the unit's free slots among those whose side keeps it balanced.
+
+    Of two sides that do, the one is taken that the annotator has seen less often.
+    """
     place = (*chosen.pair, chosen.story)
     kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
+    shown = tuple(board.methods[number] for number in chosen.pair)
+    least = min(sides.cost(shown, side) for side in kept)
+    kept = [side for side in kept if sides.cost(shown, side) == least]
     slots = [
         pk
         for pk, unit, side in own

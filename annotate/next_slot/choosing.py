@@ -255,7 +255,9 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     if annotator.study.adaptive:
         seen, _last = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
-        slot = adaptive_pairs.choose(annotator.study, new if new.exists() else free)
+        slot = adaptive_pairs.choose(
+            annotator.study, new if new.exists() else free, seen.sides
+        )
         return None if slot is None else NextStep(Next.WORK, slot)
     candidates = _candidates(annotator, free[:WINDOW])
     if not candidates:
@@ -294,7 +296,7 @@ def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     """Return what the annotator was given so far, and where that ends.
 
-    Checks are left out of the counts.
+    Checks count for sides alone.
     """
     number = max(MEMORY, leasing.shown_in_session(annotator.study))
     latest = leasing.latest_slots(annotator).values("pk")[:number]
@@ -309,8 +311,12 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     )
     seen = SeenSoFar()
     for _session, _position, purpose, state, story, left, *methods in rows:
-        if purpose == Purpose.REAL and state not in leasing.CLOSED:
+        if state in leasing.CLOSED:
+            continue
+        if purpose == Purpose.REAL:
             seen.add(Candidate(0, story, tuple(methods), 0, left))
+        else:
+            seen.sides.add(tuple(methods), left)
     place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
     return seen, place

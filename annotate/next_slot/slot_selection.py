@@ -2,7 +2,8 @@
 
 Annotators who arrive one by one have no plan. What a plan guarantees is kept by the
 order in which free slots are handed out: the annotator's methods stay even, no story
-comes twice in a session, sides stay even, and the least judged units come first. The
+comes twice in a session, the least judged units come first, and each method stands left
+and right about equally often. The
 limit that keeps units within two answers of each other is kept by whoever makes the
 list of candidates (see `annotate.next_slot.choosing`).
 """
@@ -10,6 +11,8 @@ list of candidates (see `annotate.next_slot.choosing`).
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+
+from annotate.assignment.designs.shown_sides import ShownSides
 
 
 @dataclass(frozen=True)
@@ -29,28 +32,27 @@ class SeenSoFar:
     """What an annotator has been given so far.
 
     `stories` are those of the session at hand. `methods` says how often each method
-    was met, in all sessions; one that was never met counts zero, named or not. `lean`
-    is how often the first method of a pair stood left, minus how often it stood right.
+    was met, in all sessions; one that was never met counts zero, named or not. `sides`
+    says on which side.
     """
 
     stories: set[Hashable] = field(default_factory=set)
     methods: Counter[Hashable] = field(default_factory=Counter)
-    lean: int = 0
+    sides: ShownSides = field(default_factory=ShownSides)
 
     def add(self, candidate: Candidate) -> None:
         """Count a slot that the annotator was given."""
         self.stories.add(candidate.story)
         self.methods.update(candidate.methods)
-        if candidate.a_is_left is not None and len(candidate.methods) == 2:
-            self.lean += 1 if candidate.a_is_left else -1
+        self.sides.add(candidate.methods, candidate.a_is_left)
 
 
 def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
     """Return the candidate that keeps the annotator's share most even.
 
     Stories of the session at hand come last; then later rounds, methods met often,
-    units judged often, and the side that stood left more often. Ties go to the earlier
-    candidate, so that a list in random order is drawn from at random.
+    units judged often, and methods on the side where they stood more often. Ties go to
+    the earlier candidate, so that a list in random order is drawn from at random.
     """
     return min(candidates, key=lambda c: _cost(c, seen), default=None)
 
@@ -69,8 +71,6 @@ def _cost(
     candidate: Candidate, seen: SeenSoFar
 ) -> tuple[bool, int, int, int, int, int]:
     met = [seen.methods[method] for method in candidate.methods]
-    left = 0
-    if candidate.a_is_left is not None and len(candidate.methods) == 2:
-        left = abs(seen.lean + (1 if candidate.a_is_left else -1))
+    side = seen.sides.cost(candidate.methods, candidate.a_is_left)
     again = candidate.story in seen.stories
-    return again, candidate.round, max(met), sum(met), candidate.level, left
+    return again, candidate.round, max(met), sum(met), candidate.level, side

@@ -11,6 +11,7 @@ from typing import cast
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotate import event_log
+from annotate.assignment.sides import sides_of
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
 from annotate.slots import leasing
 
@@ -90,7 +91,7 @@ def _lay(
     for kind in dice.sample(kinds, len(kinds)):
         found = list(CANDIDATES[kind](person, session, stories))
         if found:
-            unit, original = dice.choice(found)
+            unit, original, a_is_left = _choose(person, found, dice)
             slot = Slot.objects.create(
                 study_id=person.study_id,
                 unit=unit,
@@ -100,7 +101,7 @@ def _lay(
                 annotator=person,
                 session=session,
                 position=position,
-                a_is_left=_side(original, dice),
+                a_is_left=a_is_left,
                 turn=original.turn + 1 if original else 0,
             )
             event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=kind)
@@ -108,11 +109,25 @@ def _lay(
             return
 
 
-def _side(original: Slot | None, dice: random.Random) -> bool:
-    """Turn the sides of a repeated pair around; draw those of other checks."""
-    if original is not None and original.a_is_left is not None:
-        return not original.a_is_left
-    return dice.random() < 0.5
+def _choose(
+    person: Annotator, found: list[tuple[Unit, Slot | None]], dice: random.Random
+) -> tuple[Unit, Slot | None, bool]:
+    """Choose a check, and sides that even out what this person saw left and right.
+
+    The sides of a repeated pair are turned around.
+    """
+    sides = sides_of(person)
+    paths = person.study.output_paths("", "__method")
+    units = Unit.objects.filter(pk__in=[unit.pk for unit, _original in found])
+    methods = {pk: tuple(shown) for pk, *shown in units.values_list("pk", *paths)}
+    ways = [
+        (unit, original, left)
+        for unit, original in found
+        for left in (True, False)
+        if original is None or original.a_is_left != left
+    ]
+    dice.shuffle(ways)
+    return min(ways, key=lambda way: sides.cost(methods[way[0].pk], way[2]))
 
 
 def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySet[Unit]:

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 from django.db import transaction
@@ -10,6 +11,7 @@ from django.utils import timezone
 
 from annotate import event_log
 from annotate.answers.writing import current_answers
+from annotate.assignment.sides import sides_of
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
 from annotate.quality_rules.signals import is_right
@@ -77,7 +79,13 @@ def _begin(annotator: Annotator) -> None:
     first = own.count() + 1
     dice = random.Random(f"{person.study.seed} {person.pk} {first}")
     left = _units(person).exclude(pk__in=own.filter(round=round_).values("unit"))
+    sides = sides_of(person)
+    paths = person.study.output_paths("", "__method")
+    methods = {pk: tuple(shown) for pk, *shown in left.values_list("pk", *paths)}
     for position, unit in enumerate(left.order_by("pk"), start=first):
+        ways = dice.sample((True, False), 2)
+        a_is_left = min(ways, key=partial(sides.cost, methods[unit.pk]))
+        sides.add(methods[unit.pk], a_is_left)
         slot = Slot.objects.create(
             study_id=person.study_id,
             unit=unit,
@@ -86,7 +94,7 @@ def _begin(annotator: Annotator) -> None:
             annotator=person,
             session=0,
             position=position,
-            a_is_left=dice.random() < 0.5,
+            a_is_left=a_is_left,
         )
         event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=Purpose.TRAINING)
 

@@ -9,11 +9,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.next_slot import adaptive, adaptive_pairs, choosing
 from annotate.reports.study_tables import answer_rows
 from annotate.submission import late_answers
+from evalcore.models import Method
 from tests.counting import calls
 from tests.factories import make_benchmark, make_units
 from tests.working import (
@@ -146,7 +148,7 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
 
 def test_every_open_pair_keeps_its_part_of_the_exploration(study, monkeypatch):
     for _ in range(2):
-        work(join(study), judged(random.Random(5)), most=10)
+        work(join(study), judged(random.Random(5)), most=12)
     chances = []
     pick = adaptive.pick
 
@@ -166,7 +168,7 @@ def test_every_open_pair_keeps_its_part_of_the_exploration(study, monkeypatch):
 def test_a_stop_sends_everybody_home_with_a_code(client, study):
     first, second = join(study), join(study)
     slot = choosing.take_next(second).slot
-    work(first, judged(random.Random(5)), most=4)
+    work(first, judged(random.Random(5)), most=12)
     study.refresh_from_db()
     study.adaptive |= {"least": 0, "top": len(METHODS)}
     study.save()
@@ -206,6 +208,20 @@ def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
     assert max(map(abs, units.values())) <= 1
     assert max(map(abs, pairs.values())) <= 1
     assert problems(study) == []
+
+
+def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
+    """Nobody began: of each unit a left and a right slot keep it within one."""
+    free = choosing.free_slots(join(study))
+    order = list(Method.objects.order_by("name").values_list("pk", flat=True))
+    for a_is_left in (True, False):
+        sides = ShownSides()
+        for i, first in enumerate(order):
+            for second in order[i + 1 :]:
+                sides.add((first, second), not a_is_left, times=5)
+        for _ in range(8):
+            chosen = adaptive_pairs.choose(study, free, sides)
+            assert chosen.a_is_left == a_is_left
 
 
 def test_the_best_pairs_are_asked_about_more_often(study):
@@ -258,9 +274,9 @@ def test_a_choice_costs_few_queries_and_no_more_for_each_slot_of_many():
     def work(stories):
         study, free = free_slots_of_a_wide_study(stories)
         with CaptureQueriesContext(connection) as seen:
-            assert adaptive_pairs.choose(study, free) is not None
+            assert adaptive_pairs.choose(study, free, ShownSides()) is not None
         assert len(seen) <= 6
-        return calls(lambda: adaptive_pairs.choose(study, free))
+        return calls(lambda: adaptive_pairs.choose(study, free, ShownSides()))
 
     few, more, most = map(work, (4, 12, 20))
     # Twice as much if each slot looked at all of them.

@@ -2,9 +2,10 @@
 
 from collections import Counter
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 
 METHODS = st.integers(0, 4)
@@ -26,7 +27,6 @@ SEEN = st.builds(
     SeenSoFar,
     stories=st.sets(st.integers(0, 5)),
     methods=st.dictionaries(METHODS, st.integers(0, 5)).map(Counter),
-    lean=st.integers(-3, 3),
 )
 
 
@@ -56,13 +56,48 @@ def test_of_equal_methods_the_unit_judged_least():
     assert best([one(1, level=3), one(2, level=2)], SeenSoFar()).slot == 2
 
 
-def test_of_equal_pairs_the_side_that_was_shown_less():
+def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
+    """Where "a" stood left of "b", it is to stand right of "c", too."""
     seen = SeenSoFar()
     for slot in range(3):
         seen.add(one(slot, story=slot, methods=("a", "b")))
-    assert seen.lean == 3
-    pair = ("a", "b")
-    assert best([one(1, 9, pair), one(2, 9, pair, left=False)], seen).slot == 2
+    assert seen.sides.of_method == {"a": 3, "b": -3}
+    assert seen.sides.of_pair == {("a", "b"): 3}
+    for pair, slot in ((("a", "b"), 2), (("a", "c"), 2), (("b", "c"), 1)):
+        found = best([one(1, 9, pair), one(2, 9, pair, left=False)], seen)
+        assert found.slot == slot
+
+
+@given(
+    st.lists(st.tuples(METHODS, METHODS, st.booleans()), max_size=20),
+    METHODS,
+    METHODS,
+)
+def test_the_side_of_the_lower_cost_leaves_the_smaller_squares(shown, first, second):
+    assume(first != second)
+
+    def squares(sides):
+        own = sum(lean**2 for lean in sides.of_method.values())
+        return own + sum(lean**2 for lean in sides.of_pair.values()) / 2
+
+    def with_also(*more):
+        sides = ShownSides()
+        for a, b, left in (*shown, *more):
+            sides.add((a, b), left)
+        return sides
+
+    costs = {left: with_also().cost((first, second), left) for left in (True, False)}
+    after = {left: squares(with_also((first, second, left))) for left in (True, False)}
+    assert costs[True] - costs[False] == after[True] - after[False]
+
+
+def test_outputs_alone_and_imported_answers_have_no_sides():
+    sides = ShownSides()
+    sides.add(("a",), True)
+    sides.add(("a", "b"), None)
+    sides.add(("a", "b", "c"), True)
+    assert sides == ShownSides()
+    assert sides.cost(("a",), True) == sides.cost(("a", "b"), None) == 0
 
 
 @given(CANDIDATES, SEEN)

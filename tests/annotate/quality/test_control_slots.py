@@ -41,6 +41,15 @@ checks:
     - {story: "07", method: Birch, expected: {character: [0, 1]}}
     - {story: "08", method: Cedar, expected: {character: 2}}
 """
+PAIRWISE_GOLD = """
+session_size: 3
+checks:
+  per_session: 1
+  kinds: [gold]
+  gold:
+    - {story: "07", methods: [Alder, Birch], expected: {quality: Alder}}
+    - {story: "08", methods: [Alder, Cedar], expected: {quality: Cedar}}
+"""
 TWINS = """
 session_size: 3
 checks: {per_session: 1, kinds: [twin], degradations: [blurred, repeated_shot],
@@ -237,6 +246,42 @@ def test_repeated_pairs_stand_the_other_way_round(woods):
     assert len(repeats) >= 2
     for slot in repeats:
         assert slot.a_is_left != slot.repeat_of.a_is_left
+
+
+def test_what_is_repeated_evens_out_what_a_person_saw_left_and_right(woods):
+    """First methods stand left more often: a pair where not is not turned around."""
+    study = make_planned(
+        PAIRWISE + REPEATS, benchmark=woods, annotators=4, redundancy=4
+    )
+    for person in study.annotators.all():
+        own = person.slots.order_by("position")
+        own.update(a_is_left=True)
+        first = list(own.values_list("pk", flat=True)[:9])
+        person.slots.filter(pk__in=first[::2]).update(a_is_left=False)
+        work(join(study, person.name), always("left"), most=16)
+    repeats = study.slots.filter(purpose="repeat", state="submitted")
+    # Before the third session, few stories can be repeated.
+    later = repeats.filter(session__gte=3).values_list("a_is_left", flat=True)
+    assert len(later) >= 6
+    assert Counter(later)[True] <= 1, Counter(later)
+
+
+def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
+    study = make_planned(
+        PAIRWISE + PAIRWISE_GOLD,
+        benchmark=woods,
+        annotators=2,
+        redundancy=2,
+        stories=["01", "02", "03", "04", "05", "06"],
+    )
+    shown = set()
+    for person, left in zip(study.annotators.all(), (True, False), strict=True):
+        person.slots.update(a_is_left=left)
+        joined = join(study, person.name)
+        work(joined, always("left"), most=12)
+        gold = joined.slots.filter(purpose="gold", state="submitted")
+        shown |= {(left, slot.a_is_left) for slot in gold}
+    assert shown == {(True, False), (False, True)}
 
 
 def test_a_pairwise_twin_stands_beside_its_original(woods):

@@ -139,6 +139,17 @@ def test_sides_of_training_pairs_are_drawn():
     assert set(sides) == {True, False}
 
 
+def test_sides_of_training_count_with_those_of_the_plan():
+    """Whoever has a method on the left in the plan gets it on the right here."""
+    study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
+    for person in study.annotators.all():
+        person.slots.update(a_is_left=person.pk % 2 == 0)
+        training.begin(person)
+        sides = person.slots.filter(purpose="training")
+        shown = list(sides.order_by("position").values_list("a_is_left", flat=True))
+        assert shown[0] == (person.pk % 2 == 1)
+
+
 def test_answers_are_closed_once_the_feedback_is_there(browser, study):
     browser.start()
     first = browser.at
