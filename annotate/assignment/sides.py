@@ -4,10 +4,11 @@ What is dealt anew must make up for what stays in its unit, and can rarely do th
 keep its new holder even as well. Sessions to come are therefore balanced together.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotate.assignment.designs.planned_slots import Bools, DesignUnit, Layout
 from annotate.assignment.designs.shown_sides import ShownSides
@@ -37,43 +38,47 @@ def even_sides(study: Study, units: Mapping[int, Unit]) -> None:
     A browser fetches the rest of a session beforehand, sides and all, but not more.
     Call with the study's annotators locked.
     """
-    slots = list(
+    if study.outputs_at_once != 2:
+        return
+    rows = list(
         study.slots.filter(
             purpose=Purpose.REAL, annotator__isnull=False, unit__in=units
-        ).exclude(state__in=CLOSED)
+        )
+        .exclude(state__in=CLOSED)
+        .values_list("pk", "unit", "annotator", "a_is_left", "session")
     )
-    if not slots or study.outputs_at_once != 2:
+    if not rows:
         return
+    pks, unit, annotator, a_is_left, _session = zip(*rows, strict=True)
+    left = np.array([side is not False for side in a_is_left])
     layout = Layout([DesignUnit(pk, "", units[pk].methods) for pk in units])
-    left = SideTrails(
+    even = SideTrails(
         layout,
-        layout.places(np.array([slot.unit_id for slot in slots])),
-        np.unique([slot.annotator_id for slot in slots], return_inverse=True)[1],
-        np.array([slot.a_is_left is not False for slot in slots]),
-        _unseen(study, slots),
-        np.random.default_rng(study.seed + len(slots)),
+        layout.places(np.array(unit)),
+        np.unique(annotator, return_inverse=True)[1],
+        left,
+        _unseen(study, rows),
+        np.random.default_rng(study.seed + len(rows)),
     ).even_out()
-    turned = []
-    for slot, first in zip(slots, left.tolist(), strict=True):
-        if (slot.a_is_left is not False) != first:
-            slot.a_is_left = first
-            turned.append(slot)
-    Slot.objects.bulk_update(turned, ["a_is_left"], batch_size=500)
+    turned = np.flatnonzero(even != left).tolist()
+    Slot.objects.bulk_update(
+        [Slot(pk=pks[at], a_is_left=bool(even[at])) for at in turned],
+        ["a_is_left"],
+        batch_size=500,
+    )
 
 
-def _unseen(study: Study, slots: list[Slot]) -> Bools:
+def _unseen(study: Study, rows: Sequence[tuple[Any, ...]]) -> Bools:
     """Say which slots are of sessions that are not begun, and have no draft."""
     drafted = set(
         study.slots.filter(choices__isnull=False).values_list("pk", flat=True)
     )
-    begun = {
-        (slot.annotator_id, slot.session)
-        for slot in slots
-        if slot.state != Slot.State.OPEN or slot.started_at is not None
-    }
+    waiting = Q(state=Slot.State.OPEN, started_at__isnull=True)
+    begun = study.slots.filter(annotator__isnull=False).exclude(waiting)
+    seen = set(begun.values_list("annotator", "session"))
     return np.array(
         [
-            slot.pk not in drafted and (slot.annotator_id, slot.session) not in begun
-            for slot in slots
+            pk not in drafted and (annotator, session) not in seen
+            for pk, _unit, annotator, _left, session in rows
         ]
     )
