@@ -299,13 +299,9 @@ def print_boards(studies: int) -> None:
             inside, rank_inside, widths = [], [], []
             start = time.perf_counter()
             for number in range(studies):
-                rows, _ = ranking_leaderboard(
-                    board_study(k, answers, number),
-                    criterion="q",
-                    parts=parts,
-                    resamples=400,
-                )
-                for row in rows:
+                study = board_study(k, answers, number)
+                board = ranking_leaderboard(study, criterion="q", parts=parts)
+                for row in board.rows:
                     at = int(row.method)
                     inside.append(row.low <= true[at] <= row.high)
                     rank_inside.append(row.rank_low <= at + 1 <= row.rank_high)

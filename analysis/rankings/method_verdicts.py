@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from analysis.reliability.checklist_labels import BOXES
 from analysis.results import NAN, TableRow
 
 PREFERRED, OPEN = "preferred", "open"
@@ -46,7 +47,7 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
     ``mean`` of ratings; ``rating`` of rankings. `p_adjusted` is the largest of those
     that compare it with the others. `verdict` is ``preferred`` where all of them are
     small enough, else ``open``, with the `reason`: ``shared`` (no method stands first
-    alone), ``untested`` or ``not_apart``.
+    alone), ``untested`` or ``not_apart``. Boxes of a checklist are no such questions.
     """
     rows: list[TableRow] = []
     for source, (name, *columns) in BOARDS.items():
@@ -54,6 +55,7 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
         if board is None:
             continue
         question, by, rank, n = columns
+        board = board[~board[question].isin(_boxes(tables))]
         known = board.rename(
             columns={question: "question", by: "value", rank: "rank", n: "n"}
         )
@@ -65,6 +67,14 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
                 about = {"question": str(asked), "source": source, "part": part}
                 rows.append(about | _verdict(about, own, tables, confidence))
     return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _boxes(tables: ResultTables) -> list[str]:
+    """Return the boxes of a checklist, by which no method is better."""
+    labels = tables.get("labels")
+    if labels is None:
+        return []
+    return [f"{label}{box}" for label in labels["label"].unique() for box in BOXES]
 
 
 def _verdict(

@@ -10,7 +10,7 @@ from analysis.results import Array, Estimate, TableRow, undefined
 from analysis.sentences import chained, sentence
 
 ALL = "all labels"
-TEXT, VIDEO = "|text", "|video"
+BOXES = TEXT, VIDEO = "|text", "|video"
 KEYS = ("story", "method", "shot", "round", "annotator")
 
 

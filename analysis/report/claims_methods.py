@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.rankings.method_verdicts import PREFERRED, not_told_apart
+from analysis.reliability.checklist_labels import ALL
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     ClaimText,
@@ -61,6 +62,30 @@ def preferred_claims(
             question = say("{question} (part {n})", question=question, n=row["part"])
         text = say("{question}: {text}.", question=question, text=_text(row, untold))
         yield row["verdict"] == PREFERRED, text
+
+
+def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
+    """Say how much of what the text asks for each method shows, over all labels."""
+    known = labels[(labels["label"] == ALL) & labels["recall"].notna()]
+    if known.empty:
+        return
+    rows = records(known.sort_values(["recall", "method"], ascending=[False, True]))
+    told = rows if len(rows) <= MOST_NAMED else [rows[0], rows[-1]]
+    shares = listed(_shown_of(row) for row in told)
+    text = say(
+        "Of what the text asks for is shown: {shares}."
+        if len(told) == len(rows)
+        else "Of what the text asks for is shown, from most to least of {n} methods: "
+        "{shares}.",
+        shares=shares,
+        n=len(rows),
+    )
+    yield not pd.isna(rows[0]["recall_low"]), text
+
+
+def _shown_of(row: Mapping[str, Any]) -> str:
+    share = per_cent(row["recall"], row["recall_low"], row["recall_high"])
+    return say("{share} by {method}", share=share, method=row["method"])
 
 
 def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:

@@ -61,6 +61,7 @@ DRAWN: Drawings = (
     (plots_variance.variance_bars, "variance"),
     (plots_variance.reliability_curves, "reliability"),
     (plots_people.position_dots, "position_bias", "side_effect"),
+    (plots_methods.label_dots, "labels"),
     (plots_methods.mean_dots, "method_means"),
     (plots_methods.rank_dots, "rating_leaderboard"),
     (plots_methods.standing_dots, "rating_leaderboard"),

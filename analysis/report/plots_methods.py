@@ -2,6 +2,7 @@
 
 import pandas as pd
 
+from analysis.reliability.checklist_labels import ALL
 from analysis.report.figure_parts import (
     MOST_ROWS,
     Figure,
@@ -16,6 +17,7 @@ from analysis.report.language import headed, listed, say, texts
 from analysis.report.panels import dot_panel
 
 SECTION = "methods"
+KEPT = texts({"recall": "recall", "precision": "precision"})
 MEASURES = texts(
     {
         "mean": "mean of cells",
@@ -23,6 +25,45 @@ MEASURES = texts(
         "mixed": "mixed model",
     }
 )
+
+
+def label_dots(labels: pd.DataFrame) -> list[Figure]:
+    """Draw recall and precision of each method over all labels of a checklist."""
+    whole = labels[labels["label"] == ALL]
+    parts = [
+        whole[["method"]].assign(
+            kind=say(name),
+            value=100 * whole[column],
+            low=100 * whole[f"{column}_low"],
+            high=100 * whole[f"{column}_high"],
+        )
+        for column, name in KEPT.items()
+    ]
+    both = pd.concat(parts).dropna(subset=["value"])
+    if both.empty:
+        return []
+    order = list(best_first(parts[0], "value", "method")["method"])
+    panel = dot_panel(
+        say("all labels"),
+        both,
+        names="method",
+        groups="kind",
+        axis=say("per cent"),
+        order=order,
+        span=(0, 100),
+    )
+    return figure_of(
+        "labels",
+        SECTION,
+        say("What the text asks for, and what is shown"),
+        say(
+            "Recall: how much of what the text asks for is shown. Precision: how much "
+            "of what is shown was asked for. Of all labels together, most recall on "
+            "top; the table has each label."
+        ),
+        say("Recall and precision."),
+        [(panel, said(parts[0], "method"))],
+    )
 
 
 def mean_dots(means: pd.DataFrame) -> list[Figure]:

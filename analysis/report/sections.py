@@ -19,7 +19,7 @@ SECTIONS = texts(
     }
 )
 # Figures of methods, those first that say most at a glance.
-OPENING = ("wins", "means", "ranking-ladder", "ladder")
+OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
 # Of more sentences on metrics the first screen has one a question.
 MOST_VERDICTS = 6
 

@@ -14,12 +14,14 @@ import pandas as pd
 from analysis.options import Sampling
 from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from analysis.rankings.win_rates import method_win_rates, win_rates
 from benchmarks.coverage.scenarios import (
     STORIES_ANNOTATORS,
     UNITS,
     Interval,
     Parts,
     Scenario,
+    interval_in,
 )
 from benchmarks.coverage.studies import generator, world_of
 
@@ -124,23 +126,48 @@ def simulated_choices(
     )
 
 
+@functools.cache
+def rate_truth(arena: Arena, number: int) -> np.ndarray:
+    """Return how often methods win over endless stories and annotators: (M, M)."""
+    theta = strengths(arena, number)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
+    spread = np.sqrt(2 * (arena.story**2 + arena.taste**2))
+    gap = (theta[:, None] - theta[None, :])[..., None] + spread * nodes
+    win, _, tie = (chances(arena, gap) * (weights / weights.sum())).sum(axis=-1)
+    return np.asarray(win + tie / 2)
+
+
 def arena_study(
     arena: Arena, ties: str, parts: Parts, study: int, sampling: Sampling
 ) -> list[Interval]:
-    """Draw a study, and the ratings of its methods on the scale of Elo."""
-    number = world_of(study)
+    """Draw a study: ratings of its methods, their ranks, and how often they win."""
+    number, M = world_of(study), arena.methods
     rows = simulated_choices(arena, strengths(arena, number), generator(10, study))
-    board = leaderboard(
-        rows,
-        criterion=CRITERION,
-        ties=ties,
-        parts=parts,
-        confidence=sampling["confidence"],
-    )
-    names = np.char.mod("m%02d", range(arena.methods))
-    truth = dict(zip(names, arena_truth(arena, number, ties), strict=True))
+    how = {"parts": parts, "confidence": sampling["confidence"]}
+    board = leaderboard(rows, criterion=CRITERION, ties=ties, **how)
+    true = arena_truth(arena, number, ties)
+    place = {str(name): k for k, name in enumerate(np.char.mod("m%02d", range(M)))}
     name = "bradley-terry" if ties == "half" else ties
-    return [
-        Interval(name, "method", r.rating, r.low, r.high, float(truth[r.method]))
+    found = [
+        Interval(name, "method", r.rating, r.low, r.high, float(true[place[r.method]]))
         for r in board.rows
     ]
+    ranks = 1 + (true[None, :] > true[:, None]).sum(axis=1)
+    inside = all(
+        r.rank_low <= ranks[place[r.method]] <= r.rank_high for r in board.rows
+    )
+    width = np.mean([r.rank_high - r.rank_low for r in board.rows])
+    # One interval a study that holds where all ranks do; as wide as ranks are unsure.
+    found.append(
+        Interval("all ranks", "method", width, 0.0, width, 0.0 if inside else -1)
+    )
+    if ties == "half":
+        rates = rate_truth(arena, number)
+        for row in win_rates(rows, **how):
+            truth = float(rates[place[row["method_a"]], place[row["method_b"]]])
+            found.append(interval_in(row, "rate_a", "win rate", "pair", truth))
+        for row in method_win_rates(rows, **how):
+            k = place[row["method"]]
+            truth = float((rates[k].sum() - rates[k, k]) / (M - 1))
+            found.append(interval_in(row, "rate", "win rate", "method", truth))
+    return found

@@ -6,6 +6,7 @@ from functools import partial
 
 from analysis.options import Sampling
 from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.reading.cells import annotator_cells
 from benchmarks.cell_grids import QUESTION, rating_rows
 from benchmarks.coverage.scenarios import (
@@ -15,6 +16,7 @@ from benchmarks.coverage.scenarios import (
     Interval,
     Parts,
     Scenario,
+    interval_in,
     interval_of,
 )
 from benchmarks.coverage.studies import (
@@ -55,10 +57,25 @@ def means_study(
         endless = replace(here, biases=even_biases(design, ENDLESS_ANNOTATORS))
     truth = expected_rating(endless, here.methods[:, 0])
     rows = rating_rows(simulated_study(here, here.methods[None], design.stories, rng))
-    found = mean_ratings(
-        rows, annotator_cells(rows), dimension=QUESTION, parts=parts, **sampling
-    )
-    return [
+    cells = annotator_cells(rows)
+    found = mean_ratings(rows, cells, dimension=QUESTION, parts=parts, **sampling)
+    intervals = [
         interval_of(row.mean, "mean rating", "method", true)
         for row, true in zip(found, truth, strict=True)
     ]
+    named = {row.method: float(true) for row, true in zip(found, truth, strict=True)}
+    board, gaps, _ = rating_leaderboard(
+        rows,
+        cells,
+        question=QUESTION,
+        parts=parts,
+        confidence=sampling["confidence"],
+    )
+    for row in board:
+        bounds = [float(str(row[f"mean{end}"])) for end in ("", "_low", "_high")]
+        true = named[str(row["method"])]
+        intervals.append(Interval("leaderboard", "method", *bounds, true))
+    for row in gaps:
+        true = named[str(row["method_a"])] - named[str(row["method_b"])]
+        intervals.append(interval_in(row, "difference", "difference", "method", true))
+    return intervals

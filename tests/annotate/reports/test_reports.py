@@ -333,11 +333,33 @@ def test_a_report_without_answers_fails_with_the_reason():
         call_command("report", "trial", out="unused")
 
 
-def test_a_report_without_scores_fails_with_the_reason():
-    study = make_study()
-    answer_everything(study)
-    row = Report.objects.create(study=study)
-    assert "No metric has a score" in building.build_report(row.pk).error
+@pytest.mark.parametrize(
+    ("kind", "value", "heard"),
+    [
+        ("likert", 3, "no method stands first alone"),
+        ("choice", "a", "of its comparisons, ties being half"),
+        ("checklist", 1, "Of what the text asks for is shown: 100 %"),
+    ],
+)
+def test_a_study_without_any_metric_has_a_report_of_its_people(
+    tmp_path, kind, value, heard
+):
+    study = make_study(kind=kind)
+    answer_everything(study, value)
+    row = building.build_report(Report.objects.create(study=study).pk)
+    assert row.state == "done", row.error
+    page = rob(study).get(reverse("report-page", args=[study.slug, row.pk]))
+    text = page.content.decode()
+    assert "What do people say of the methods?" in text
+    assert heard in text
+    assert "Which metrics agree with people?" not in text
+    # The command of the page makes the same again.
+    call_command("report", "trial", out=tmp_path / "out", as_of=row.as_of_id)
+    tables = building.folder(row) / "tables"
+    for path in sorted(tables.glob("*.csv")):
+        if path.name != "run.csv":
+            again = tmp_path / "out/tables" / path.name
+            assert again.read_text() == path.read_text(), path.name
 
 
 @pytest.mark.parametrize("name", [p.name for p in report_urls if p.name != "api-table"])
