@@ -63,6 +63,9 @@ class AlignOptions:
         Tags of stories that split the tables; None: every tag there is.
     components
         Metrics whose weights are fitted to people's preferences; none named: all.
+    top
+        Whether so many of the best methods are told apart from all others; 0: not
+        asked.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -85,6 +88,7 @@ class AlignOptions:
     coefficients: tuple[str, ...] = COEFFICIENTS
     split_by: tuple[str, ...] | None = None
     components: tuple[str, ...] = ()
+    top: int = 0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -104,6 +108,8 @@ class AlignOptions:
             raise OptionError(
                 f"--confidence: {self.confidence}: expected a number between 0 and 1"
             )
+        if self.top < 0:
+            raise OptionError(f"--top: {self.top}: expected 0 or more")
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")

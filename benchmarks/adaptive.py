@@ -3,9 +3,11 @@
     python benchmarks/adaptive.py [--studies 200] [--processes 2] [--only TEXT]
 
 Simulated studies of 12 methods and 20 stories, three slots for every pair of methods in
-every story, answers by Davidson with one tie in seven among equals. Every study is run
-twice, with pairs drawn alike and with adaptive ones, until the stop rule for the best
-three holds or the slots are used up. Estimates are compared after a number of answers
+every story, twelve annotators, answers by Davidson with one tie in seven among equals.
+Every study is run twice, with pairs drawn alike and with adaptive ones, until the best
+three are told apart or the slots are used up: by one look at the posterior, by the
+rule of the answers alone, and by that with the test of a leaderboard, for other
+stories and annotators, as studies stop. Estimates are compared after a number of answers
 that is fixed beforehand. Seeds are fixed; `docs/adaptive.md` explains the outcome.
 """
 
@@ -24,10 +26,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.rankings.bradley_terry import fit_model
+from analysis.rankings.choice_weights import inverse_weights
+from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.top_methods import TopMethods, top_methods
 from annotate.next_slot.adaptive import (
     ChosenUnit,
     StopRule,
@@ -35,10 +41,9 @@ from annotate.next_slot.adaptive import (
     pick,
     posterior,
     separated,
-    weights,
 )
 
-METHODS, STORIES, REDUNDANCY, TOP = 12, 20, 3, 3
+METHODS, STORIES, REDUNDANCY, TOP, ANNOTATORS = 12, 20, 3, 3, 12
 PAIRS = METHODS * (METHODS - 1) // 2
 SLOTS = PAIRS * STORIES * REDUNDANCY
 TIE = 0.35
@@ -60,6 +65,7 @@ class World:
     sd: float = 1.0
     gap: tuple[float, float] | None = None
     of_story: float = 0.0
+    of_annotator: float = 0.0
 
 
 WORLDS = (
@@ -67,6 +73,10 @@ WORLDS = (
     World("any abilities"),
     World("third and fourth equal", gap=(0.0, 0.0)),
     World("a gap of .4 to .6, and stories differ (.5)", gap=(0.4, 0.6), of_story=0.5),
+    World(
+        "a gap of .4 to .6, and people differ (.5)", gap=(0.4, 0.6), of_annotator=0.5
+    ),
+    World("third and fourth equal, people differ (.5)", gap=(0, 0), of_annotator=0.5),
 )
 
 
@@ -76,6 +86,7 @@ class Study:
 
     plain: tuple[int, bool] | None = None
     stopped: tuple[int, bool] | None = None
+    told: tuple[int, bool] | None = None
     errors: dict[str, np.ndarray] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -102,6 +113,7 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
     outcome = chances(ability[:, None] + shift - shift.mean(axis=1, keepdims=True))
     order = rng.permutation(METHODS)  # Names tell nothing of abilities.
     outcome = outcome[:, order][:, :, order]
+    liking = rng.normal(size=(METHODS, ANNOTATORS)) * world.of_annotator
     rng = np.random.default_rng([8, number, adaptive])
     free = np.zeros((METHODS, METHODS, STORIES), int)
     free[np.triu_indices(METHODS, 1)] = REDUNDANCY
@@ -110,19 +122,25 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
     alike = shuffled(rng)
     study = Study()
     log: list[tuple[ChosenUnit, float]] = []
-    while len(log) < SLOTS and (study.stopped is None or len(log) < FIXED):
+    people: list[int] = []
+    while len(log) < SLOTS and (study.told is None or len(log) < FIXED):
         if len(log) % BATCH == 0:
             start = time.perf_counter()
             known = posterior(wins, ties)
             if adaptive:
                 gain = information(known, top=TOP)
             study.seconds += time.perf_counter() - start
-            look(study, known, order, len(log))
+            look(study, known, order, log, people)
         start = time.perf_counter()
         choice = pick(gain, free, rng) if adaptive else next(alike)
         study.seconds += time.perf_counter() - start
         i, j = choice.pair
-        win, tie, _ = outcome[:, i, j, choice.story]
+        who = int(rng.integers(ANNOTATORS))
+        win, tie, loss = outcome[:, i, j, choice.story]
+        if world.of_annotator:
+            more = np.exp((liking[i, who] - liking[j, who]) / 2)
+            mass = win * more + tie + loss / more
+            win, tie = win * more / mass, tie / mass
         luck = rng.random()
         score = 1.0 if luck < win else 0.5 if luck < win + tie else 0.0
         wins[i, j] += score == 1
@@ -130,6 +148,7 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
         ties[i, j] += score == 0.5
         free[i, j, choice.story] -= 1
         log.append((choice, score))
+        people.append(who)
         if len(log) == FIXED:
             study.errors = errors(log, wins, ties, outcome, ability, order)
     study.seconds /= len(log)
@@ -144,16 +163,47 @@ def shuffled(rng: np.random.Generator) -> Iterator[ChosenUnit]:
         yield ChosenUnit((int(i[pair]), int(j[pair])), story, 1 / left, 1 / left, left)
 
 
-def look(study: Study, known, order: np.ndarray, answers: int) -> None:
-    """Note where one look at .95, and the rule, hold for the first time."""
-    if study.stopped is not None or (known.comparisons < RULE.least).any():
+def look(
+    study: Study,
+    known,
+    order: np.ndarray,
+    log: list[tuple[ChosenUnit, float]],
+    people: list[int],
+) -> None:
+    """Note where one look at .95, the rule, and the tests hold for the first time."""
+    if study.told is not None or (known.comparisons < RULE.least).any():
         return
+    answers = len(log)
     right = set(order[known.top(TOP)]) == set(range(TOP))
     certainty = separated(known, TOP, draws=DRAWS)
     if study.plain is None and certainty >= RULE.confidence:
         study.plain = answers, right
-    if certainty >= RULE.threshold:
+    if certainty < RULE.threshold:
+        return
+    if study.stopped is None:
         study.stopped = answers, right
+    best = for_others(log, people)
+    if best.p_value <= RULE.error:
+        found = {order[int(name)] for name in best.methods}
+        study.told = answers, found == set(range(TOP))
+
+
+def for_others(log: list[tuple[ChosenUnit, float]], people: list[int]) -> TopMethods:
+    """Test the best three as a study does that is about to stop."""
+    first, second = np.array([choice.pair for choice, _ in log]).T
+    score = np.array([score for _, score in log])
+    choices = pd.DataFrame(
+        {
+            "story": [str(choice.story) for choice, _ in log],
+            "method_a": first.astype(str),
+            "method_b": second.astype(str),
+            "annotator": np.array(people).astype(str),
+            "choice": np.select([score == 1, score == 0], ["a", "b"], "tie"),
+        }
+    )
+    found = leaderboard(choices, criterion="q")
+    ranks = {row.method: row.rank for row in found.rows}
+    return top_methods(ranks, found.comparisons, TOP)
 
 
 def errors(
@@ -167,7 +217,7 @@ def errors(
     """Estimate minus truth of every method, the truly best first."""
     expected = (outcome[0] + outcome[1] / 2).mean(axis=2)
     truth = (expected.sum(axis=1) - 0.5) / (METHODS - 1)
-    weight = weights(
+    weight = inverse_weights(
         [choice.per_slot for choice, _ in log],
         [choice.available for choice, _ in log],
         SLOTS,
@@ -176,22 +226,43 @@ def errors(
     fit = fit_model(np.stack([wins, ties])[None], ties="davidson")
     abilities = np.where(fit.converged[0], fit.theta[0], np.nan)
     found = {
-        "win rate, raw": win_rates(log, np.ones(len(log))) - truth,
-        "win rate, weighted": win_rates(log, weight) - truth,
+        "share of wins, raw": share_of_wins(log, np.ones(len(log))) - truth,
+        "share of wins, weighted": share_of_wins(log, weight) - truth,
+        "win rate, unweighted": mean_rates(log, np.ones(len(log))) - truth,
+        "win rate": mean_rates(log, weight) - truth,
         "ability, posterior": posterior(wins, ties).mean - ability[order],
         "ability, Davidson": abilities - ability[order],
     }
     return {name: error[place] for name, error in found.items()}
 
 
-def win_rates(log: list[tuple[ChosenUnit, float]], weight: np.ndarray) -> np.ndarray:
-    pair = np.array([choice.pair for choice, _ in log])
+def share_of_wins(
+    log: list[tuple[ChosenUnit, float]], weight: np.ndarray
+) -> np.ndarray:
+    """Return how much of its answers each method won."""
+    won, of = won_of(log, weight)
+    return won.sum(axis=1) / of.sum(axis=1)
+
+
+def mean_rates(log: list[tuple[ChosenUnit, float]], weight: np.ndarray) -> np.ndarray:
+    """Return win rates as of `method_win_rates`: opponents count alike."""
+    won, of = won_of(log, weight)
+    rates = np.full(of.shape, np.nan)
+    np.divide(won, of, out=rates, where=of > 0)
+    return np.nanmean(rates, axis=1)
+
+
+def won_of(
+    log: list[tuple[ChosenUnit, float]], weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return what methods (rows) won against one another, and of how much."""
+    i, j = np.array([choice.pair for choice, _ in log]).T
     score = np.array([score for _, score in log])
-    won, of = np.zeros((2, METHODS))
-    for side, points in ((0, score), (1, 1 - score)):
-        np.add.at(won, pair[:, side], weight * points)
-        np.add.at(of, pair[:, side], weight)
-    return won / of
+    won, of = np.zeros((2, METHODS, METHODS))
+    for a, b, points in ((i, j, score), (j, i, 1 - score)):
+        np.add.at(won, (a, b), weight * points)
+        np.add.at(of, (a, b), weight)
+    return won, of
 
 
 def stops(found: list[Study], which: str) -> str:
@@ -223,7 +294,7 @@ def print_errors(found: list[Study]) -> None:
         rmse = np.sqrt(square.mean())
         error = square.std(ddof=1) / np.sqrt(len(square)) / 2 / rmse
         print(
-            f"    {name:20} bias: {', '.join(parts)}; RMSE {rmse:.4f} +- {error:.4f}"
+            f"    {name:24} bias: {', '.join(parts)}; RMSE {rmse:.4f} +- {error:.4f}"
             f"  n {len(table)}"
         )
 
@@ -251,6 +322,7 @@ def main() -> None:
                 )
                 print(f"    .95 at one look: {stops(found, 'plain')}")
                 print(f"    rule ({RULE.threshold:.4f}):   {stops(found, 'stopped')}")
+                print(f"    and the tests:   {stops(found, 'told')}")
                 print_errors(found)
                 sys.stdout.flush()
 

@@ -38,9 +38,21 @@ def add_resampling(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_top(parser: argparse.ArgumentParser) -> None:
+    """Add the question whether the best few methods are the best."""
+    parser.add_argument(
+        "--top",
+        type=count,
+        default=0,
+        metavar="K",
+        help="also tell whether the best K methods are told apart from all others",
+    )
+
+
 def add_alignment(parser: argparse.ArgumentParser) -> None:
     """Add what an alignment can leave out, its levels, coefficients and strata."""
     add_levels(parser)
+    add_top(parser)
     parser.add_argument(
         "--split-by",
         type=split_names,

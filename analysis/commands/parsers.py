@@ -11,6 +11,7 @@ from analysis.commands.arguments import (
     add_figures,
     add_levels,
     add_resampling,
+    add_top,
     counts,
     scale,
     share,
@@ -146,6 +147,7 @@ def _add_leaderboard(commands: Commands) -> None:
         action="store_true",
         help="adjust for the side on which outputs stood (column left_method)",
     )
+    add_top(command)
 
 
 def _add_power(commands: Commands) -> None:

@@ -267,7 +267,7 @@ def _summed(
     for start in range(0, n, step):
         sums = table[start : start + step] @ influence
         squares = sums.T @ sums
-        found += squares.toarray() if isinstance(squares, sparse.sparray) else squares
+        found += sparse.csr_array(squares).toarray()
     return found * (n / max(n - 1, 1))
 
 

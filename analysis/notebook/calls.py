@@ -47,6 +47,7 @@ class Options(TypedDict, total=False):
     coefficients: Sequence[str] | str
     split_by: Sequence[str] | str | None
     components: Sequence[str] | str
+    top: int
     epsilon: str
     resamples: int
     resample: str | None

@@ -68,8 +68,8 @@ def _unbeaten(beats: Array) -> list[Counts]:
 
 def never_beaten(beats: Array, n: Counts) -> list[str]:
     """Say of each single method that it never lost, or never won, in its n answers."""
-    M = len(beats)
-    lost, won = (beats > 0).any(axis=0), (beats > 0).any(axis=1)
+    M, beaten = len(beats), np.asarray(beats > 0)
+    lost, won = np.asarray(beaten.any(axis=0)), np.asarray(beaten.any(axis=1))
     told = [""] * M
     for i in range(M):
         if n[i] and not lost[i]:

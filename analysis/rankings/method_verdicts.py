@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from analysis.rankings.top_methods import top_methods
 from analysis.reliability.checklist_labels import BOXES
 from analysis.results import NAN, TableRow
 
-PREFERRED, OPEN = "preferred", "open"
+PREFERRED, OPEN, APART = "preferred", "open", "apart"
 # Of each kind of answers: its leaderboard, and there the question, what methods are
 # ranked by, their rank, and how many answers each rests on.
 BOARDS = {
@@ -49,24 +50,68 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
     small enough, else ``open``, with the `reason`: ``shared`` (no method stands first
     alone), ``untested`` or ``not_apart``. Boxes of a checklist are no such questions.
     """
+    rows = [
+        about | _verdict(about, board, tables, confidence)
+        for about, board in _parts(tables)
+    ]
+    return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRow]:
+    """Say of each question whether the best few methods are told from all others.
+
+    Parameters
+    ----------
+    tables, confidence
+        As of `method_verdict_rows`; the set is shown where its p-value is at most
+        1 - confidence.
+    size
+        Of the set.
+
+    Returns
+    -------
+    list of TableRow
+        Rows of ``top_methods``; see `analysis.rankings.top_methods`.
+    """
     rows: list[TableRow] = []
-    for source, (name, *columns) in BOARDS.items():
+    for about, board in _parts(tables):
+        ranks = dict(zip(board["method"].astype(str), board["rank"], strict=True))
+        if len(ranks) <= size:
+            continue
+        pairs = _pairs(about, tables.get("method_comparisons"))
+        compared = [
+            {str(k): v for k, v in row.items()} for row in pairs.to_dict("records")
+        ]
+        best = top_methods(ranks, compared, size)
+        rows.append(
+            about
+            | {
+                "size": size,
+                "methods": ", ".join(best.methods),
+                "n_methods": len(ranks),
+                "p_value": best.p_value,
+                "drawn": str(board["drawn"].iloc[0]),
+                "verdict": APART if best.p_value <= 1 - confidence else OPEN,
+            }
+        )
+    return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _parts(tables: ResultTables) -> Iterator[tuple[TableRow, pd.DataFrame]]:
+    """Yield the methods of each part of each leaderboard, under the same names."""
+    for source, (name, question, by, rank, n) in BOARDS.items():
         board = tables.get(name)
         if board is None:
             continue
-        question, by, rank, n = columns
         board = board[~board[question].isin(_boxes(tables))]
-        known = board.rename(
-            columns={question: "question", by: "value", rank: "rank", n: "n"}
-        )
-        known = known.rename(columns={f"{by}_low": "low", f"{by}_high": "high"})
+        names = {question: "question", by: "value", rank: "rank", n: "n"}
+        bounds = {f"{by}_low": "low", f"{by}_high": "high"}
+        known = board.rename(columns=names).rename(columns=bounds)
         if "part" not in known:
             known = known.assign(part=1)
         for (asked, part), own in known.groupby(["question", "part"], sort=True):
             if len(own) > 1 and own["value"].notna().all():
-                about = {"question": str(asked), "source": source, "part": part}
-                rows.append(about | _verdict(about, own, tables, confidence))
-    return sorted(rows, key=lambda row: str(row["question"]))
+                yield {"question": str(asked), "source": source, "part": part}, own
 
 
 def _boxes(tables: ResultTables) -> list[str]:

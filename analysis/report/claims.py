@@ -13,7 +13,7 @@ from itertools import chain
 
 import pandas as pd
 
-from analysis.report.claims_methods import label_claims, preferred_claims
+from analysis.report.claims_methods import label_claims, preferred_claims, top_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
     flip_limits,
@@ -118,6 +118,8 @@ def both(tables: ResultTables, confidence: float) -> Said:
         compared = tables.get("method_comparisons")
         found = preferred_claims(tables["method_verdicts"], compared, confidence)
         methods = tuple(found)
+    if "top_methods" in tables:
+        methods += tuple(top_claims(tables["top_methods"]))
     if "labels" in tables:
         methods += tuple(label_claims(tables["labels"]))
     warnings: tuple[str, ...] = ()

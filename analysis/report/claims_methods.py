@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.rankings.method_verdicts import PREFERRED, not_told_apart
+from analysis.rankings.method_verdicts import APART, PREFERRED, not_told_apart
 from analysis.reliability.checklist_labels import ALL
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
@@ -62,6 +62,45 @@ def preferred_claims(
             question = say("{question} (part {n})", question=question, n=row["part"])
         text = say("{question}: {text}.", question=question, text=_text(row, untold))
         yield row["verdict"] == PREFERRED, text
+
+
+def top_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
+    """Say of each question whether the best few methods are told from all others."""
+    for row in records(best):
+        if not row["methods"]:
+            text = say(
+                "{question}: no {n} methods stand before all others, since some share "
+                "a place.",
+                question=row["question"],
+                n=row["size"],
+            )
+            yield False, text
+            continue
+        values = {
+            "question": row["question"],
+            "n": row["size"],
+            "methods": row["methods"],
+            "others": row["n_methods"] - row["size"],
+        }
+        if pd.isna(row["p_value"]):
+            text = say(
+                "{question}: whether the best {n}, {methods}, are ahead of the "
+                "{others} others has no test.",
+                **values,
+            )
+            yield False, text
+            continue
+        text = say(
+            "{question}: the best {n}, {methods}, are told apart from all {others} "
+            "others ({p}, for other {units})."
+            if row["verdict"] == APART
+            else "{question}: the best {n}, {methods}, are not told apart from all "
+            "{others} others ({p}, for other {units}).",
+            **values,
+            p=p_text(float(row["p_value"])),
+            units=drawn_units(str(row["drawn"]).split("+")),
+        )
+        yield row["verdict"] == APART, text
 
 
 def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:

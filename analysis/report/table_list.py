@@ -48,6 +48,7 @@ TABLE_GROUPS = texts(
         "Methods": {
             "method_verdicts": "Which method people prefer",
             "labels": "What the text asks for, and what is shown",
+            "top_methods": "Whether the best few methods are told apart",
             "method_means": "What people say of each method",
             "rating_leaderboard": "Ranking by ratings, in three ways",
             "leaderboard": "Ranking by side-by-side answers",

@@ -97,6 +97,7 @@ def run_table(
         "confidence": options.confidence,
         "levels": ", ".join(options.levels),
         "coefficients": ", ".join(options.coefficients),
+        "top": options.top,
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "questions": _names(options.questions),

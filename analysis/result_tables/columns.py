@@ -10,6 +10,7 @@ _COLUMNS = {
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "method_verdicts": "question source part method statistic value low high n "
     "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
+    "top_methods": "question source part size methods n_methods p_value drawn verdict",
     "sanity": "metric twin value low high n n_stories n_missed n_alike n_unknown "
     "verdict",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "

@@ -10,12 +10,19 @@ import pandas as pd
 from analysis.options import supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
+from analysis.rankings.choice_weights import with_weights
 from analysis.rankings.elo import Standings
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.result_tables.contract import TableCollector
+from analysis.sentences import sentence
 
+WEIGHTED = sentence(
+    "pairs were chosen by what they tell: win rates weigh answers by the inverse of "
+    "the probability with which they were asked for; counts of wins, and majorities, "
+    "do not. The leaderboard needs no weights."
+)
 # Clusters, and which column of the answers tells them apart.
 CLUSTERS = {"stories": "story", "annotators": "annotator"}
 
@@ -37,7 +44,10 @@ def add_leaderboard(
     _add_standings("leaderboard", choices, board, found, parts)
     drawn = parts if found.options.resamples else ()
     level = found.options.confidence
-    for criterion, rows in choices.groupby("criterion", sort=True):
+    for criterion, answers in choices.groupby("criterion", sort=True):
+        rows, is_weighted = with_weights(answers)
+        if is_weighted:
+            found.notes.add(WEIGHTED, str(criterion))
         of_pairs = win_rates(rows, parts=drawn, confidence=level)
         of_methods = method_win_rates(rows, parts=drawn, confidence=level)
         for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):

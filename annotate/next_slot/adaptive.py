@@ -1,15 +1,15 @@
-"""Adaptive pairs: what to compare next, when to stop, and weights for the estimates.
+"""Adaptive pairs: what to compare next, and when to stop.
 
 Pure: counts of answers and open slots in, a choice and its probability out. A choice
 is drawn, never forced: `pick` mixes information with chance so that every open pair
-keeps a known probability, which is logged beside the answer, and `weights` turns the
-log into estimates that do not depend on what was chosen. What may be chosen comes from
+keeps a known probability, which is logged beside the answer, and
+`analysis.rankings.choice_weights` turns the log into estimates that do not depend on
+what was chosen. What may be chosen comes from
 outside as open slots, so that neither a redundancy nor, through `counterbalanced`, the
 balance of left and right can be broken.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -318,7 +318,10 @@ def separated(
 
 @dataclass(frozen=True)
 class StopRule:
-    """Stop when the best `top` methods are told from the others.
+    """Stop when the best `top` methods are told from the others by the answers alone.
+
+    Whether they are for other stories and annotators, too, is another question
+    (`annotate.next_slot.top_separation`), asked where this rule holds.
 
     Parameters
     ----------
@@ -352,7 +355,12 @@ class StopRule:
     @property
     def threshold(self) -> float:
         """The posterior probability at which to stop."""
-        return 1 - (1 - self.confidence) / CAUTION
+        return 1 - self.error
+
+    @property
+    def error(self) -> float:
+        """The error that one look may have."""
+        return (1 - self.confidence) / CAUTION
 
     def holds(
         self, known: MethodEstimates, *, draws: int = 4000, seed: int = 0
@@ -361,42 +369,3 @@ class StopRule:
         if (known.comparisons < self.least).any():
             return False
         return separated(known, self.top, draws=draws, seed=seed) >= self.threshold
-
-
-def weights(per_slot: Sequence[float], available: Sequence[int], slots: int) -> Array:
-    r"""Return the weights that undo the choice, in the order in which it was made.
-
-    Parameters
-    ----------
-    per_slot, available
-        Of the `ChosenUnit` of every answer.
-    slots
-        Slots of the whole study, N; means over all of them are what is estimated.
-
-    Returns
-    -------
-    array
-        One weight an answer; 1 for a uniform choice, and for all when every slot is
-        filled. A weighted sum over a set of slots, divided by the number of answers,
-        has the expectation of the sum over all slots divided by N.
-
-    Notes
-    -----
-    The t-th of M choices weighs
-
-    .. math:: 1 + \frac{N - M}{N - t} (u_t - 1), \quad u_t = 1 / (a_t q_t)
-
-    with q the probability of the slot and a the number of slots available: inverse
-    probabilities (Horvitz and Thompson 1952, Journal of the American Statistical
-    Association 47) relative to a uniform choice, levelled for sampling without
-    replacement (Farquhar, Gal and Rainforth 2021, On statistical bias in active
-    learning, ICLR; the idea is Des Raj's of 1956). A pair whose slots are used up
-    needs no probability: its answers are all known. Unbiased at a number of answers
-    fixed beforehand, if what was available does not depend on the answers. The
-    likelihood of abilities needs no weights: given the answers so far, choices do not
-    depend on abilities (Rubin 1976, Biometrika 63). It is consistent, not unbiased.
-    """
-    relative = 1 / (np.asarray(available, float) * np.asarray(per_slot, float))
-    left = slots - np.arange(1, len(relative) + 1)
-    level = (slots - len(relative)) / np.maximum(left, 1)
-    return np.asarray(1 + level * (relative - 1))

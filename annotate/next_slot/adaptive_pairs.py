@@ -7,6 +7,7 @@ undo the choice, the probability and the number of free slots, stays with the sl
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from django.db import transaction
@@ -16,8 +17,11 @@ from django.utils import timezone
 from annotate import event_log
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.models import Choice, Event, Purpose, Slot, Study
-from annotate.next_slot import adaptive
+from annotate.next_slot import adaptive, top_separation
 from evalcore.models import Method
+
+if TYPE_CHECKING:
+    from analysis.rankings.top_methods import TopMethods
 
 PairNumbers = np.ndarray
 
@@ -63,8 +67,10 @@ def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None
     asked = study.adaptive
     rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
     if rule.holds(known):
-        _stop(study, board, known)
-        return None
+        best = top_separation.best(study, answers(study), rule.top)
+        if best.p_value <= rule.error:
+            _stop(study, best)
+            return None
     # Read once: others take slots meanwhile.
     own = list(free.order_by().values_list("pk", "unit", "a_is_left"))
     left, right = _allowed(study, board, own)
@@ -130,20 +136,8 @@ def _allowed(
 def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
     size = len(board.methods)
     wins, ties = np.zeros((2, size, size))
-    given = (
-        Choice.objects.filter(
-            slot__study=study,
-            slot__ordinal__isnull=False,
-            slot__state=Slot.State.SUBMITTED,
-            question__study=study,
-            question__key=study.adaptive["question"],
-            is_current=True,
-            annotator=F("slot__annotator"),
-        )
-        .values_list("slot__unit", "value")
-        .annotate(n=Count("pk"))
-        .order_by()
-    )
+    counted = answers(study).values_list("slot__unit", "value")
+    given = counted.annotate(n=Count("pk")).order_by()
     for unit, value, n in given:
         i, j, _story = board.places[unit]
         if value == Choice.Value.A:
@@ -155,8 +149,21 @@ def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
     return adaptive.posterior(wins, ties)
 
 
+def answers(study: Study) -> QuerySet[Choice]:
+    """Return what was submitted to the question by which pairs are chosen."""
+    return Choice.objects.filter(
+        slot__study=study,
+        slot__ordinal__isnull=False,
+        slot__state=Slot.State.SUBMITTED,
+        question__study=study,
+        question__key=study.adaptive["question"],
+        is_current=True,
+        annotator=F("slot__annotator"),
+    )
+
+
 @transaction.atomic
-def _stop(study: Study, board: MethodBoard, known: adaptive.MethodEstimates) -> None:
+def _stop(study: Study, best: "TopMethods") -> None:
     """Write down once that the top is separated; nothing more is handed out.
 
     Whoever changes a study locks it before its annotators, and here the annotator is
@@ -167,11 +174,11 @@ def _stop(study: Study, board: MethodBoard, known: adaptive.MethodEstimates) -> 
     if stored is None:
         return
     if not stored.adaptive.get("stopped"):
-        top = known.top(study.adaptive["top"]).tolist()
         stored.adaptive["stopped"] = timezone.now().isoformat()
+        stored.adaptive["p_value"] = best.p_value
         stored.save(update_fields=["adaptive"])
-        best = [board.methods[place] for place in top]
-        event_log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=best)
+        methods = [int(name) for name in best.methods]
+        event_log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=methods)
     study.adaptive = stored.adaptive
 
 

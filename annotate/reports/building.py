@@ -103,9 +103,11 @@ def write_study_report(
 
     progress("reading")
     data = _data(study, view, moment)
+    asked = options.top or study.adaptive.get("top", 0)
     options = replace(options, scales=study_tables.scales(study))
     further = {**FURTHER[command], **further}
-    found = analyse(command, data, options, further, files, progress)
+    told = replace(options, top=asked)
+    found = analyse(command, data, told, further, files, progress)
     metrics = _metrics(data, options) if "scores" in found.tables else []
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
@@ -123,6 +125,7 @@ def write_study_report(
     notes = [
         *found.notes,
         *_about_metrics(metrics),
+        *_about_pairs(study),
         *(omissions.notes(study, moment) if "scores" in found.tables else ()),
     ]
     people = {slot.annotator for slot in moment.submitted.values()}
@@ -205,6 +208,27 @@ def _about_metrics(metrics: Iterable[str]) -> list[str]:
         for family, words in NOT_OF_PAPERS.items()
         if (names := [name for name in known if families[name] == family])
     ]
+
+
+def _about_pairs(study: Study) -> list[str]:
+    """Say how an adaptive study chose its pairs, and whether that has ended."""
+    rule = study.adaptive
+    if not rule:
+        return []
+    text = sentence(
+        "Pairs were chosen by what they tell of the best {top} by {question}. The "
+        "study stops where these are told apart from all others, so surely that a "
+        "wrong set is declared in at most {error} of studies",
+        top=rule["top"],
+        question=rule["question"],
+        error=f"{100 * (1 - rule['confidence']):.0f} %",
+    )
+    if not rule.get("stopped"):
+        return [sentence("{text}; it has not.", text=text)]
+    if "p_value" not in rule:
+        return [sentence("{text}; it has.", text=text)]
+    p_value = f"{rule['p_value']:.2g}"
+    return [sentence("{text}; it has, at p = {p}.", text=text, p=p_value)]
 
 
 def _hashes(

@@ -18,7 +18,6 @@ from annotate.next_slot.adaptive import (
     posterior,
     probabilities,
     separated,
-    weights,
 )
 from tests.counting import calls
 
@@ -346,43 +345,3 @@ def test_the_rule_waits_for_every_method():
 def test_a_senseless_rule_is_refused(wrong):
     with pytest.raises(ValueError, match="top must be"):
         StopRule(**wrong)
-
-
-# --- Weights ------------------------------------------------------------------------
-
-
-@given(n=st.integers(1, 30), answered=st.integers(0, 30))
-def test_uniform_choices_weigh_one(n, answered):
-    available = np.arange(n, max(n - answered, 0), -1)
-    assert weights(1 / available, available, n).tolist() == [1] * len(available)
-
-
-@given(seed=SEEDS, n=st.integers(1, 20))
-def test_a_full_study_needs_no_weights(seed, n):
-    available = np.arange(n, 0, -1)
-    per_slot = np.random.default_rng(seed).uniform(0.01, 1, n)
-    assert weights(per_slot, available, n) == pytest.approx(np.ones(n))
-
-
-def test_weighted_means_have_no_bias():
-    """All orders of drawing 3 of 4 slots, with chances that follow the answers."""
-    answers = np.array([1.0, 0.0, 1.0, 0.5])
-    expected = plain = 0.0
-
-    def draw(chosen: tuple[int, ...], log: tuple[float, ...], chance: float) -> None:
-        nonlocal expected, plain
-        if len(chosen) == 3:
-            found = weights(log, [4, 3, 2], 4)
-            assert (found >= 0).all()
-            expected += chance * float(found @ answers[list(chosen)]) / 3
-            plain += chance * float(answers[list(chosen)].mean())
-            return
-        rest = [slot for slot in range(4) if slot not in chosen]
-        heat = 1 + 3 * answers[list(chosen)].sum()
-        worth = np.array([heat if answers[slot] > 0.7 else 1.0 for slot in rest])
-        for slot, q in zip(rest, worth / worth.sum(), strict=True):
-            draw((*chosen, slot), (*log, float(q)), chance * float(q))
-
-    draw((), (), 1.0)
-    assert expected == pytest.approx(answers.mean())
-    assert plain > answers.mean() + 0.05

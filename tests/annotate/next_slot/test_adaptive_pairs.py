@@ -1,18 +1,22 @@
 """Adaptive studies on the tables: what is chosen, logged, and when it stops."""
 
+import json
 import math
 import random
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from analysis.rankings.choice_weights import inverse_weights
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.next_slot import adaptive, adaptive_pairs, choosing
+from annotate.next_slot import adaptive, adaptive_pairs, choosing, top_separation
 from annotate.reports.study_tables import answer_rows
 from annotate.submission import late_answers
 from evalcore.models import Method
@@ -94,6 +98,37 @@ def test_it_works(study):
     assert problems(study) == []
 
 
+def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
+    """On the same answers both make the same test, and neither knows more."""
+    dice = random.Random(1)
+    while not Study.objects.get().adaptive.get("stopped"):
+        work(join(study), judged(dice), most=12)
+    rule = Study.objects.get().adaptive
+    assert rule["p_value"] <= 0.1 / adaptive.CAUTION
+    call_command("report", study.slug, out=tmp_path / "out")
+    tables = tmp_path / "out/tables"
+    best = pd.read_csv(tables / "top_methods.csv").set_index("question")
+    row = best.loc[rule["question"]]
+    assert (row["size"], row["methods"], row["verdict"]) == (1, "Alder", "apart")
+    assert row["p_value"] == pytest.approx(rule["p_value"])
+    verdicts = pd.read_csv(tables / "method_verdicts.csv").set_index("question")
+    assert verdicts.loc[rule["question"], "method"] == "Alder"
+    notes = json.loads((tmp_path / "out/report.json").read_text())["notes"]
+    (stop,) = [note for note in notes if note.startswith("Pairs were chosen")]
+    assert "at most 10 % of studies" in stop
+    assert any("win rates weigh answers by the inverse" in note for note in notes)
+
+
+def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypatch):
+    """Of few people and stories the rule may hold; others could judge otherwise."""
+    monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
+    work(join(study), judged(random.Random(4)), most=6)
+    best = top_separation.best(study, adaptive_pairs.answers(study), 1)
+    assert not best.p_value <= 0.1 / adaptive.CAUTION
+    assert choosing.next_slot(join(study)) is not None
+    assert not Study.objects.get().adaptive.get("stopped")
+
+
 def test_every_choice_is_logged_with_its_probability(study):
     done = work(join(study), judged(random.Random(2)), most=8)
     taken = {
@@ -112,7 +147,7 @@ def test_weights_can_be_computed_from_what_is_stored(study):
         work(join(study), judged(random.Random(3)), most=6)
     slots = study.slots.filter(state="submitted").order_by("submitted_at")
     logged = slots.values_list("probability", "alternatives")
-    found = adaptive.weights(*zip(*logged, strict=True), study.slots.count())
+    found = inverse_weights(*zip(*logged, strict=True), study.slots.count())
     assert len(found) == 12
     assert (found > 0).all()
     exported = {

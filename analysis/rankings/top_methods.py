@@ -1,0 +1,70 @@
+"""Whether the best few methods are told apart from all others."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from analysis.results import NAN
+
+
+@dataclass(frozen=True)
+class TopMethods:
+    """The best methods, as a set.
+
+    Attributes
+    ----------
+    methods
+        Their names, sorted; none where the last of them shares its place.
+    p_value
+        For one of them being no better than one of the others; NaN without tests.
+    """
+
+    methods: tuple[str, ...]
+    p_value: float
+
+
+def top_methods(
+    ranks: Mapping[str, float],
+    comparisons: Iterable[Mapping[str, object]],
+    size: int,
+) -> TopMethods:
+    """Test that the `size` methods of the best ranks are the best ones.
+
+    Parameters
+    ----------
+    ranks
+        Of all methods of one leaderboard, 1 being best.
+    comparisons
+        Rows of ``method_comparisons`` of all pairs of them.
+    size
+        At least 1. With no others there is nothing to tell apart, and p is 0.
+
+    Notes
+    -----
+    Every one of the set has to be better than every one of the others. That is claimed
+    where each of these comparisons shows it alone, at the level of the claim, without
+    adjustment: one that is not true would have to be rejected by its own test (Berger
+    1982, Technometrics 24). The p-value is the largest of theirs, one-sided.
+
+    Examples
+    --------
+    >>> pairs = [{"method_a": "a", "method_b": b, "difference": 9.0, "p_value": p}
+    ...          for b, p in (("b", 0.04), ("c", 0.01))]
+    >>> top_methods({"a": 1, "b": 2, "c": 3}, pairs, 1)
+    TopMethods(methods=('a',), p_value=0.02)
+    """
+    best: Sequence[str] = sorted(name for name, rank in ranks.items() if rank <= size)
+    if len(best) != size:
+        return TopMethods((), NAN)
+    largest, crossing = 0.0, 0
+    for row in comparisons:
+        inside = [row["method_a"] in best, row["method_b"] in best]
+        if inside[0] == inside[1]:
+            continue
+        crossing += 1
+        two_sided, gap = float(str(row["p_value"])), float(str(row["difference"]))
+        ahead = (gap > 0) == inside[0]
+        p_value = two_sided / 2 if ahead else 1 - two_sided / 2
+        # What has no test shows nothing.
+        largest = max(largest, p_value) if p_value == p_value else 1.0
+    untested = crossing < size * (len(ranks) - size)
+    return TopMethods(tuple(best), NAN if untested else largest)

@@ -1,0 +1,185 @@
+"""Variances by two kinds of clusters, against statsmodels and by hand."""
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from scipy.stats import t as student
+from statsmodels.stats.proportion import proportion_confint
+
+from analysis.inference.crossed_clusters import (
+    NOTHING,
+    ClusteredVariance,
+    Errors,
+    crossed_covariance,
+    drawn_clusters,
+    joined_errors,
+)
+from analysis.inference.shares import half_p_values, share_intervals
+
+STORIES, PEOPLE = 30, 6
+
+
+def answers(seed=0, of_story=0.6, of_person=0.6):
+    """A mean of answers that stories and people move, one a story and person."""
+    rng = np.random.default_rng(seed)
+    story, person = (x.ravel() for x in np.indices((STORIES, PEOPLE)))
+    y = rng.normal(0, of_story, STORIES)[story] + rng.normal(size=len(story))
+    return story, person, y + rng.normal(0, of_person, PEOPLE)[person]
+
+
+def added(y):
+    """What each answer adds to the mean, and its own cell."""
+    return ((y - y.mean()) / len(y))[:, None], np.arange(len(y))
+
+
+def statsmodels_variance(y, groups):
+    """Of the mean, without correction."""
+    model = sm.OLS(y, np.ones(len(y)))
+    kwds = {"groups": groups, "use_correction": False}
+    return model.fit(cov_type="cluster", cov_kwds=kwds).cov_params()[0, 0]
+
+
+def test_one_kind_of_clusters_is_the_sandwich_of_statsmodels():
+    story, person, y = answers()
+    for codes, n in ((story, STORIES), (person, PEOPLE)):
+        found = crossed_covariance(*added(y), [(codes, n)], rank=1).of(np.eye(1))
+        expected = statsmodels_variance(y, codes) * n / (n - 1)
+        assert found.variance[0] == pytest.approx(expected)
+        assert found.freedom[0] == n - 1
+
+
+def test_two_kinds_take_off_what_is_in_both():
+    """Cameron, Gelbach and Miller by statsmodels: V_s + V_a - V_b, each corrected."""
+    story, person, y = answers()
+    kinds = [(story, STORIES), (person, PEOPLE)]
+    found = crossed_covariance(*added(y), kinds, rank=1).of(np.eye(1))
+    v = {
+        name: statsmodels_variance(y, codes) * n / (n - 1)
+        for name, codes, n in (
+            ("s", story, STORIES),
+            ("a", person, PEOPLE),
+            ("b", np.arange(len(y)), len(y)),
+        )
+    }
+    assert v["s"] > v["b"]
+    assert v["a"] > v["b"]
+    total = v["s"] + v["a"] - v["b"]
+    assert found.variance[0] == pytest.approx(total)
+    # Satterthwaite: what each kind adds to both.
+    below = (
+        (v["s"] ** 2 - v["b"] ** 2) / (STORIES - 1)
+        + (v["a"] ** 2 - v["b"] ** 2) / (PEOPLE - 1)
+        + v["b"] ** 2 / (len(y) - 1)
+    )
+    assert found.freedom[0] == pytest.approx(total**2 / below)
+
+
+def test_clusters_that_do_not_matter_are_not_taken_off():
+    story, person, y = answers(of_story=0, of_person=0)
+    y = y - np.bincount(person, y)[person] / STORIES  # no person differs at all
+    kinds = [(story, STORIES), (person, PEOPLE)]
+    found = crossed_covariance(*added(y), kinds, rank=1).of(np.eye(1))
+    single = statsmodels_variance(y, np.arange(len(y))) * len(y) / (len(y) - 1)
+    assert found.variance[0] >= single * (1 - 1e-12)
+
+
+def test_what_has_one_cluster_is_not_drawn():
+    story, _, y = answers()
+    one = (np.zeros(len(y), int), 1)
+    alone = crossed_covariance(*added(y), [(story, STORIES)], rank=1)
+    beside = crossed_covariance(*added(y), [(story, STORIES), one], rank=1)
+    assert alone.of(np.eye(1)) == beside.of(np.eye(1))
+    assert crossed_covariance(*added(y), [one, one], rank=1) is None
+    assert crossed_covariance(*added(y), [], rank=1) is None
+
+
+def test_in_both_are_stories_of_one_person():
+    kinds, (both, n) = drawn_clusters(
+        [(np.array([0, 0, 1, 1]), 2), (np.array([0, 1, 0, 0]), 2)], 4
+    )
+    assert len(kinds) == 2
+    assert (both.tolist(), n) == ([0, 1, 2, 2], 3)
+
+
+def test_sparse_influence_is_the_same():
+    story, person, y = answers()
+    influence, cell = added(y)
+    kinds = [(story, STORIES), (person, PEOPLE)]
+    dense = crossed_covariance(influence, cell, kinds, rank=1).of(np.eye(1))
+    thin = sparse.csr_array(influence)
+    found = crossed_covariance(thin, cell, kinds, rank=1).of(np.eye(1))
+    assert found.variance[0] == pytest.approx(dense.variance[0])
+
+
+def test_variances_move_to_their_common_factor():
+    """Two estimates of four clusters: (3 v + 4 f v0) / 7, and three degrees more."""
+    kind = ClusteredVariance(np.array([4.0, 1.0]), np.array([4.0, 4.0]), factor=2.0)
+    single = np.array([1.0, 1.0])
+    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=2)
+    np.testing.assert_allclose(found.variance, [(12 + 8) / 7, (3 + 8) / 7])
+    # As many as both have together, at most.
+    np.testing.assert_allclose(found.freedom, [6, 6])
+    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=5)
+    np.testing.assert_allclose(found.freedom, [7, 7])
+    # Of one estimate nothing else is known.
+    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=1)
+    np.testing.assert_allclose(found.variance, [4, 1])
+    np.testing.assert_allclose(found.freedom, [3, 3])
+
+
+def test_the_model_weighs_the_factor_and_may_be_the_least():
+    story, _, y = answers()
+    influence, cell = added(y)
+    # The second belongs to no story, and varies ten times as much.
+    mixed = np.random.default_rng(1).permutation(influence)
+    two = np.hstack([influence, 10 * mixed])
+    kinds = [(story, STORIES)]
+    plain = crossed_covariance(two, cell, kinds, rank=2)
+    model = np.diag([1.0, 100.0]) / len(y)
+    weighed = crossed_covariance(two, cell, kinds, rank=2, model=model)
+    assert not np.allclose(plain.of(np.eye(2)).variance, weighed.of(np.eye(2)).variance)
+    # Estimates on another scale have the same factor, weighed so.
+    again = crossed_covariance(
+        two * [1, 0.1], cell, kinds, rank=2, model=np.eye(2) / len(y)
+    )
+    np.testing.assert_allclose(
+        weighed.of(np.eye(2)).variance, again.of(np.eye(2)).variance * [1, 100]
+    )
+    floor = crossed_covariance(
+        two, cell, kinds, rank=2, model=1e6 * model, is_least=True
+    )
+    np.testing.assert_allclose(floor.of(np.eye(2)).variance, 1e6 * np.diag(model))
+
+
+def test_intervals_and_p_values_are_students():
+    errors = Errors(np.array([4.0, NOTHING / 10]), np.array([5.0, 5.0]))
+    values = np.array([5.0, 0.5])
+    low, high = errors.intervals(values, 0.9)
+    far = student.ppf(0.95, 5) * 2
+    np.testing.assert_allclose([low[0], high[0]], [5 - far, 5 + far])
+    assert np.isnan([low[1], high[1]]).all()
+    p_value = errors.p_values(values)
+    assert p_value[0] == pytest.approx(2 * student.sf(2.5, 5))
+    assert np.isnan(p_value[1])
+
+
+@given(st.integers(0, 50), st.integers(1, 50))
+def test_shares_have_wilsons_interval(won, more):
+    n = won + more
+    (low,), (high,) = share_intervals(
+        np.array([won / n]), np.array([float(n)]), np.array([1.959963984540054])
+    )
+    expected = proportion_confint(won, n, method="wilson")
+    assert (low, high) == pytest.approx(expected)
+
+
+@given(st.floats(0.01, 0.99), st.floats(2, 500), st.floats(2, 500))
+def test_a_share_is_told_from_a_half_where_its_interval_is(share, n, freedom):
+    found = half_p_values(np.array([share]), np.array([n]), np.array([freedom]))[0]
+    quantile = np.array([student.ppf(0.975, freedom)])
+    (low,), (high,) = share_intervals(np.array([share]), np.array([n]), quantile)
+    if abs(found - 0.05) > 1e-9:
+        assert (found < 0.05) == (not low <= 0.5 <= high)

@@ -1,0 +1,90 @@
+"""Whether the best few methods are told apart from all others."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.rankings.method_verdicts import top_rows
+from analysis.rankings.top_methods import top_methods
+
+RANKS = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}
+
+
+def pairs(**p_values):
+    """All pairs, the first one ahead; `ba` names one that is behind."""
+    rows = []
+    for i, a in enumerate("abcd"):
+        for b in "abcd"[i + 1 :]:
+            ahead = b + a not in p_values
+            p_value = p_values.get(a + b, p_values.get(b + a, 0.01))
+            rows.append(
+                {
+                    "question": "q",
+                    "source": "choices",
+                    "part": 1,
+                    "method_a": a,
+                    "method_b": b,
+                    "difference": 10.0 if ahead else -10.0,
+                    "p_value": p_value,
+                    "p_adjusted": min(1.0, 6 * p_value),
+                }
+            )
+    return rows
+
+
+def test_the_largest_p_of_all_that_cross_decides_one_sided():
+    found = top_methods(RANKS, pairs(ad=0.04, ab=0.9, cd=0.8), 2)
+    assert found.methods == ("a", "b")
+    assert found.p_value == 0.02
+
+
+def test_a_pair_the_other_way_round_is_against_the_set():
+    assert top_methods(RANKS, pairs(ca=0.2), 2).p_value == pytest.approx(0.9)
+
+
+def test_a_pair_in_reverse_order_of_names_is_the_same():
+    ranks = {"d": 1.0, "c": 2.0, "b": 3.0, "a": 4.0}
+    turned = pairs(ba=0.01, ca=0.03, da=0.01, cb=0.01, db=0.02, dc=0.5)
+    found = top_methods(ranks, turned, 2)
+    assert (found.methods, found.p_value) == (("c", "d"), 0.015)
+
+
+def test_what_has_no_test_shows_nothing():
+    assert top_methods(RANKS, pairs(ac=float("nan")), 2).p_value == 1
+    assert np.isnan(top_methods(RANKS, pairs()[:-1], 3).p_value)
+    assert np.isnan(top_methods(RANKS, [], 2).p_value)
+
+
+def test_a_shared_place_makes_no_set():
+    found = top_methods(RANKS | {"c": 2.0}, pairs(), 2)
+    assert found.methods == ()
+    assert np.isnan(found.p_value)
+
+
+def test_of_all_methods_there_is_nothing_to_tell():
+    assert top_methods(RANKS, pairs(), 4).p_value == 0
+
+
+@pytest.mark.parametrize(("p_value", "verdict"), [(0.09, "apart"), (0.11, "open")])
+def test_a_row_says_whether_the_set_is_shown(p_value, verdict):
+    board = pd.DataFrame(
+        {
+            "criterion": "q",
+            "method": list("abcd"),
+            "rating": [4.0, 3, 2, 1],
+            "rank": [1, 2, 3, 4],
+            "n_comparisons": 9,
+            "drawn": "stories",
+            "part": 1,
+        }
+    )
+    tables = {
+        "leaderboard": board,
+        "method_comparisons": pd.DataFrame(pairs(bc=p_value)),
+    }
+    (row,) = top_rows(tables, 2, 0.95)
+    assert row["methods"] == "a, b"
+    assert row["verdict"] == verdict
+    assert row["p_value"] == pytest.approx(p_value / 2)
+    assert (row["size"], row["n_methods"], row["drawn"]) == (2, 4, "stories")
+    assert top_rows(tables, 4, 0.95) == []
