@@ -7,8 +7,9 @@ every story, twelve annotators, answers by Davidson with one tie in seven among 
 Every study is run twice, with pairs drawn alike and with adaptive ones, until the best
 three are told apart or the slots are used up: by one look at the posterior, by the
 rule of the answers alone, and by that with the test of a leaderboard, for other
-stories and annotators, as studies stop. Estimates are compared after a number of answers
-that is fixed beforehand. Seeds are fixed; `docs/adaptive.md` explains the outcome.
+stories and annotators, as studies stop. Estimates are compared after a number of
+answers that is fixed beforehand. Seeds are fixed; `docs/adaptive.md` explains the
+outcome.
 """
 
 import os
