@@ -13,6 +13,7 @@ from analysis.inference.crossed_clusters import (
     drawn_clusters,
     joined_errors,
 )
+from analysis.inference.scaling import divided
 from analysis.inference.shares import half_p_values, share_intervals
 from analysis.inference.significance import holm
 from analysis.rankings.choice_counts import coded, kinds_drawn
@@ -237,6 +238,41 @@ def method_win_rates(
         }
         for i in order
     ]
+
+
+def rates_by_story_weights(votes: PairVotes, weights: Array) -> Array:
+    """Return the mean win rates of the methods under weights of stories.
+
+    Parameters
+    ----------
+    votes
+        Single votes.
+    weights
+        Shape (B, stories): how often each story counts.
+
+    Returns
+    -------
+    array of shape (B, M)
+        NaN of a method that met none.
+    """
+    M, P = len(votes.methods), len(votes.first)
+    story, S = votes.clusters["stories"]
+    shape = (S, P)
+    at = story * P + votes.pair
+    of, won = (
+        np.bincount(at, values, minlength=S * P).reshape(shape)
+        for values in (votes.weight, votes.weight * votes.points)
+    )
+    total = weights @ of
+    rate = divided(weights @ won, total)
+    known = total > 0
+    found, n = np.zeros((2, len(weights), M))
+    for side, points in ((votes.first, rate), (votes.second, 1 - rate)):
+        adds = np.zeros((P, M))
+        adds[np.arange(P), side] = 1
+        found += np.where(known, points, 0.0) @ adds
+        n += known @ adds
+    return divided(found, n)
 
 
 @dataclass(frozen=True)

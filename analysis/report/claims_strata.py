@@ -27,6 +27,7 @@ STATISTICS = {
             "ppa_half": "pairwise accuracy (half)",
             "ppa_strict": "pairwise accuracy (strict)",
             "mean": "mean rating",
+            "win_rate": "win rate",
             "score": "mean score",
             "drop_percent": "mean rating",
             "alpha_ordinal": "ordinal alpha",

@@ -33,9 +33,12 @@ STRATA = texts(
         **COEFFICIENT_NAMES,
         "ppa_half": "pairwise accuracy, a tie is half",
         "mean": "mean rating",
+        "win_rate": "win rate",
         "alpha_ordinal": "ordinal alpha",
     }
 )
+# Of which a stratum has one for each method.
+OF_METHODS = ("mean", "win_rate")
 MOST_METRICS, MOST_TOLD = 8, 6
 # Numbers on an axis of small and large ones.
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
@@ -65,7 +68,7 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
     """Draw each statistic by stratum; of coefficients one at one level."""
     known = strata[strata["value"].notna()]
     coefficients = [c for c in COEFFICIENT_NAMES if (known["statistic"] == c).any()]
-    shown = [*coefficients[:1], "ppa_half", "mean", "alpha_ordinal"]
+    shown = [*coefficients[:1], "ppa_half", "mean", "win_rate", "alpha_ordinal"]
     found: list[Figure] = []
     for statistic in shown:
         rows = known[known["statistic"] == statistic]
@@ -82,7 +85,7 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
 
 
 def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
-    column = "method" if statistic == "mean" else "metric"
+    column = "method" if statistic in OF_METHODS else "metric"
     title, drawn = say(STRATA[statistic]), []
     for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
         heading = say("{question}, by {tag}", question=question, tag=tag)
@@ -101,7 +104,7 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
                 axis=title,
             )
         if statistic != "mean":
-            zero = 0.5 if statistic == "ppa_half" else 0
+            zero = 0.5 if statistic in ("ppa_half", "win_rate") else 0
             panel.layout["shapes"] = [vertical(zero)]
         drawn.append((panel, headed(heading, said(own, "stratum"))))
     caption = [

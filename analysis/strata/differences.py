@@ -19,6 +19,7 @@ from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
 from analysis.pairwise.output_pairs import Pairs
 from analysis.questions import QuestionData
+from analysis.rankings.win_rates import pair_votes, rates_by_story_weights
 from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement
@@ -132,6 +133,8 @@ def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
     found = [_agreement_measure(data)]
     if data.by_annotator is not None:
         found.append(_means_measure(data.name, "", data.by_annotator))
+    if data.pairs.source == "choices":
+        found.append(_wins_measure(data.answers))
     if data.grid is not None and data.grid.metrics and data.grid.cells.any():
         found += [
             _level_measure(data.grid, level, options.coefficients)
@@ -181,6 +184,17 @@ def _means_measure(
 
     places = tuple(StatisticKey("mean", metric, method) for method in grid.methods)
     return StratumMeasure(places, grid.stories, len(grid.methods), values, units or {})
+
+
+def _wins_measure(choices: pd.DataFrame) -> StratumMeasure:
+    votes, _ = pair_votes(choices)
+    stories = tuple(sorted(choices["story"].unique()))
+
+    def values(w: Array, _methods: Array) -> Array:
+        return rates_by_story_weights(votes, w)
+
+    places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
+    return StratumMeasure(places, stories, 1, values)
 
 
 def _level_measure(

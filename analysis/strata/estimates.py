@@ -21,6 +21,7 @@ from analysis.pairwise.output_pairs import restricted
 from analysis.printing import counted
 from analysis.questions import QuestionData, restricted_grid
 from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.cells import NO_CELL, CellGrid
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import stratum_order
@@ -199,6 +200,8 @@ def _inside(
         answers, data.statistics, parts=("stories",), question=data.name, **sampling
     ):
         yield StatisticKey(row.statistic), row.estimate
+    if data.pairs.source == "choices":
+        yield from _win_rates(data.answers, options)
     if data.grid is not None and data.grid.metrics:
         yield from _correlations(data.grid, parts, options)
     if data.pairs.metrics:
@@ -252,6 +255,20 @@ def _means(
         **options.sampling,
     ):
         yield StatisticKey("mean", metric, mean.method), mean.mean
+
+
+def _win_rates(
+    answers: pd.DataFrame, options: AlignOptions
+) -> Iterator[tuple[StatisticKey, Estimate]]:
+    """Yield how often each method wins, for other stories and annotators."""
+    drawn = ("stories", "annotators") if options.resamples else ()
+    for row in method_win_rates(answers, parts=drawn, confidence=options.confidence):
+        value, low, high = (float(str(row[name])) for name in ("rate", "low", "high"))
+        n = int(str(row["n_votes"]))
+        yield (
+            StatisticKey("win_rate", method=str(row["method"])),
+            Estimate(value, low, high, n),
+        )
 
 
 def score_strata_rows(

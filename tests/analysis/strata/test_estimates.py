@@ -15,6 +15,7 @@ from analysis.questions import kept_scores, rated_questions
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.agreement import RATING_STATISTICS
+from analysis.report.figures import all_figures
 from analysis.strata import differences as stratum_differences
 from analysis.strata.differences import difference_rows
 from analysis.strata.estimates import OTHERS, splits
@@ -464,3 +465,44 @@ def test_scores_of_another_size_have_means_as_pandas_makes_them(column, one, exp
         pd.testing.assert_series_equal(
             found.sort_index(), expected, rtol=1e-9, atol=0, check_names=False
         )
+
+
+def chosen(n_stories=12, seed=0):
+    """Answers side by side; in every second story the third method is the best."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for s in range(n_stories):
+        strength = dict(zip("abc", (1, 0, 2 if s % 2 else -1), strict=True))
+        for one, two in (("a", "b"), ("a", "c"), ("b", "c")):
+            for who in "xyz":
+                gap = strength[one] - strength[two] + rng.logistic() / 2
+                choice = "tie" if abs(gap) < 0.3 else "a" if gap > 0 else "b"
+                rows.append((f"s{s:02}", one, two, "look", who, choice))
+    names = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_win_rates_of_a_stratum_are_those_of_its_stories_and_differ():
+    choices, tags = chosen(40), halves(40)
+    found = align(choices=choices, tags=tags, options=AlignOptions(resamples=200))
+    rows = found.tables["strata"]
+    rows = rows[rows["statistic"] == "win_rate"].set_index(["stratum", "method"])
+    for name, own in tags.groupby("set"):
+        here = choices[choices["story"].isin(own["story"])]
+        alone = align(choices=here, options=AlignOptions()).tables["method_win_rates"]
+        for row in alone.to_dict("records"):
+            mine = rows.loc[name, row["method"]]
+            assert (mine["value"], mine["low"], mine["high"]) == pytest.approx(
+                (row["rate"], row["low"], row["high"])
+            )
+            assert mine["n"] == row["n_votes"]
+    table = found.tables["strata_differences"]
+    table = table[table["statistic"] == "win_rate"].set_index("method")
+    for method, row in table.iterrows():
+        apart = rows.loc["core", method]["value"] - rows.loc["hard", method]["value"]
+        assert row["value"] == pytest.approx(apart)
+    assert table.loc["c", "value"] < -0.5
+    assert table.loc["c", "p_adjusted"] < 0.05
+    assert table.loc["c", "high"] < 0
+    figure = {one.key: one for one in all_figures(found.tables, found.cells)}
+    assert "strata-win-rate" in figure
