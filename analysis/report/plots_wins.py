@@ -32,8 +32,9 @@ WINS = ((0, "#f1f3f2"), (0.5, "#a6cbe3"), (1, "#0b4a86"))
 TIE = "#d0d3d2"
 # On these colours numbers are white.
 DARK = frozenset({"#0072B2", "#D55E00", "#009E73", "#8A8A00"})
-# How strong bars of single votes are below those of majorities.
-PALER = 0.7
+# How much of white is in bars of single votes, below those of majorities.
+PALER = 0.4
+INK = "#1d2422"
 # A smaller part of a bar has no room for its number.
 LEAST_TOLD = 7
 # What a bar is made of, by single votes; majorities have the same names with a prefix.
@@ -193,20 +194,20 @@ def _stacked(rows: pd.DataFrame) -> pd.DataFrame:
 def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
     """Draw one part of all bars, with its number where there is room."""
     share = 100 * bars[name] / bars[list(PARTS)].sum(axis=1)
-    opacity: object = 1
-    if bars["of_majorities"].any():
-        opacity = [1 if above else PALER for above in bars["of_majorities"]]
+    two = bars["of_majorities"].any()
+    below = [two and not above for above in bars["of_majorities"]]
+    ink = "#ffffff" if colour in DARK else INK
     return {
         "name": label,
         "x": values(share),
         "y": values(bars["place"]),
         "width": values(bars["width"]),
-        "marker": {"color": colour, "opacity": opacity},
+        "marker": {"color": [_paler(colour) if p else colour for p in below]},
         "text": [f"{x:.0f}" if x >= LEAST_TOLD else "" for x in share],
         "textposition": "inside",
         "insidetextanchor": "middle",
         "textangle": 0,
-        "insidetextfont": {"color": "#ffffff" if colour in DARK else "#1d2422"},
+        "insidetextfont": {"color": [INK if p else ink for p in below]},
         "customdata": values(bars[name]),
         "hovertemplate": say(
             "{part}: {share} %, {n}<extra></extra>",
@@ -215,6 +216,19 @@ def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
             n="%{customdata}",
         ),
     }
+
+
+def _paler(colour: str) -> str:
+    """Mix a colour with white.
+
+    Examples
+    --------
+    >>> _paler("#000000")
+    '#666666'
+    """
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    mixed = [round(part + PALER * (255 - part)) for part in parts]
+    return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
 def _intervals(bars: pd.DataFrame) -> Trace:

@@ -57,7 +57,10 @@ def test_several_questions_have_a_panel_a_pair_as_storybench_prints_them():
     assert parts["tie"]["customdata"] == [1, 1, 20, 20]
     # Each pair of bars stands at its question, majorities above.
     assert parts["A"]["y"] == pytest.approx([-0.21, 0.79, 0.2, 1.2])
-    assert parts["A"]["marker"]["opacity"] == [1, 1, 0.7, 0.7]
+    # Bars of single votes are paler, those of majorities name the colour.
+    above, _, below, _ = parts["A"]["marker"]["color"]
+    assert (above, below) == ("#0072B2", "#66aad1")
+    assert parts["A"]["insidetextfont"]["color"][::2] == ["#ffffff", "#1d2422"]
     assert interval["x"] == [65.0, 65.0, 60.0, 60.0]
     assert interval["error_x"]["array"] == pytest.approx([19, 19, 9, 9])
     assert interval["error_x"]["arrayminus"] == pytest.approx([25, 25, 10, 10])
@@ -68,7 +71,7 @@ def test_a_method_has_one_colour_in_all_panels():
     colours = {}
     for panel in figure.panels:
         for name, part in bars(panel)[0].items():
-            colours.setdefault(name, set()).add(part["marker"]["color"])
+            colours.setdefault(name, set()).add(part["marker"]["color"][0])
     assert all(len(found) == 1 for found in colours.values())
     assert len({*map(tuple, colours.values())}) == 4
 
