@@ -25,6 +25,12 @@ class ReportForm(DeclarationForm, LevelsForm):
         choices=[("", _("what suits each table")), *((unit, unit) for unit in UNITS)],
         required=False,
     )
+    top = forms.IntegerField(
+        label=_("Tell the best so many methods from all others"),
+        min_value=0,
+        required=False,
+        initial=0,
+    )
     epsilon = forms.ChoiceField(
         label=_("Metric ties within"),
         choices=[(name, name) for name in EPSILONS],
@@ -35,6 +41,10 @@ class ReportForm(DeclarationForm, LevelsForm):
         super().__init__(*args, study=study, **kwargs)
         tags = study_tables.tag_names(study)
         self.fields["split_by"].offer((name, name) for name in tags)
+        self.fields["top"].initial = study.adaptive.get("top", 0)
+
+    def clean_top(self) -> int:
+        return self.cleaned_data["top"] or 0
 
     def options(self) -> AlignOptions:
         given = self.cleaned_data
