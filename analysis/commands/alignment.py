@@ -55,13 +55,13 @@ from analysis.result_tables.contract import (
 )
 from analysis.result_tables.leaderboards import (
     add_leaderboard,
+    add_method_verdicts,
     add_ranking_leaderboard,
 )
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
     add_hypotheses,
-    add_method_verdicts,
     add_pairs_further,
     add_people,
     add_ranking_agreement,
@@ -231,7 +231,7 @@ def leaderboard(
     choices, rankings
         What people say; one of them or both, which have a table each.
     ties
-        Of choices: ``"half"``, ``"drop"`` or ``"davidson"``.
+        Of choices: ``"half"``, ``"drop"``, ``"davidson"`` or ``"rao-kupper"``.
     majority
         Count the majority of each story's annotators instead of single votes; of
         rankings there is none.

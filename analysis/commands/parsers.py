@@ -127,7 +127,7 @@ def _add_leaderboard(commands: Commands) -> None:
     )
     command.add_argument(
         "--ties",
-        choices=("half", "drop", "davidson"),
+        choices=("half", "drop", "davidson", "rao-kupper"),
         default="half",
         help="how ties of choices count; default half",
     )

@@ -207,7 +207,7 @@ def leaderboard(
     choices, rankings
         What people say; one of them, or both.
     ties
-        Of choices: ``"half"``, ``"drop"`` or ``"davidson"``.
+        Of choices: ``"half"``, ``"drop"``, ``"davidson"`` or ``"rao-kupper"``.
     majority
         Count the majority of each story's annotators instead of single votes.
     side

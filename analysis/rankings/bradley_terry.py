@@ -3,14 +3,16 @@
 Many tables of counts are fitted at once.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from analysis.rankings.connectivity import bounded_ties
+from analysis.rankings.rao_kupper import FIRST, SECOND, TIE, OrderedFit, fit_ordered
 from analysis.results import Array, Mask
 
-TIES = ("half", "drop", "davidson")
+TIES = ("half", "drop", "davidson", "rao-kupper")
 # Planes of a table of counts (methods x methods each).
 WINS, TIED, WINS_ON_LEFT, WINS_ON_RIGHT, TIED_LEFT_FIRST = range(5)
 STEPS = 100
@@ -93,7 +95,7 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
         wins of i over j with i on the left, with i on the right, and ties with i on
         the left. The graph of wins and ties must be strongly connected.
     ties
-        ``"half"``, ``"drop"`` or ``"davidson"``.
+        One of `TIES`.
     start
         One fit near the tables, B = 1; every table starts from it.
 
@@ -117,6 +119,8 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
     strengths. Others have a maximum in it where
     `analysis.rankings.connectivity.bounded_ties` says so.
     """
+    if ties == "rao-kupper":
+        return _stacked([fit_ordered(_by_outcome(table)) for table in counts])
     data = _statistics(counts, ties)
     B, M = len(counts), counts.shape[-1]
     parameters = np.zeros((B, M + 2))
@@ -175,6 +179,8 @@ def influence(fit: Fit, counts: Array, ties: str = "half") -> tuple[Array, Array
     and :math:`s` the gradient of the log likelihood of the answer. Summed over all
     answers it is 0 at the maximum.
     """
+    if ties == "rao-kupper":
+        return _ordered_influence(counts[0])
     data = _statistics(counts, ties)
     parameters = np.column_stack([fit.theta, fit.log_nu, fit.side])
     _, information = _derivatives(parameters, data)
@@ -198,6 +204,43 @@ def influence(fit: Fit, counts: Array, ties: str = "half") -> tuple[Array, Array
         gradient[plane, ..., M + 1] = side * rest
     gradient[..., ~data.free[0]] = 0
     found = gradient.reshape(-1, M + 2) @ inverse
+    found[:, :M] -= found[:, :M].mean(axis=1, keepdims=True)
+    inverse[:M, :M] -= 1 / M
+    return found, inverse
+
+
+def _by_outcome(table: Array) -> Array:
+    """Lay a table (planes, M, M) out by known side, outcome, and both methods."""
+    M = table.shape[-1]
+    found = np.zeros((2, 3, M, M))
+    found[0, FIRST], found[0, TIE] = table[WINS], table[TIED]
+    if len(table) == 5:
+        found[1, FIRST] = table[WINS_ON_LEFT]
+        # Who won on the right was the second one.
+        found[1, SECOND] = table[WINS_ON_RIGHT].T
+        found[1, TIE] = table[TIED_LEFT_FIRST]
+    return found
+
+
+def _stacked(fits: Sequence[OrderedFit]) -> Fit:
+    return Fit(
+        np.stack([fit.theta for fit in fits]),
+        np.array([fit.log_threshold for fit in fits]),
+        np.array([fit.side for fit in fits]),
+        np.array([fit.converged for fit in fits]),
+    )
+
+
+def _ordered_influence(table: Array) -> tuple[Array, Array]:
+    """Return `influence` of one table where near equals tie."""
+    fit = fit_ordered(_by_outcome(table))
+    inverse = np.asarray(np.linalg.inv(fit.information), float)
+    M = table.shape[-1]
+    gradient = [fit.scores[0, FIRST], fit.scores[0, TIE]]
+    if len(table) == 5:
+        right = fit.scores[1, SECOND].transpose(1, 0, 2)
+        gradient += [fit.scores[1, FIRST], right, fit.scores[1, TIE]]
+    found: Array = np.stack(gradient).reshape(-1, M + 2) @ inverse
     found[:, :M] -= found[:, :M].mean(axis=1, keepdims=True)
     inverse[:M, :M] -= 1 / M
     return found, inverse

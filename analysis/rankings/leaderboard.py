@@ -56,6 +56,8 @@ __all__ = [
     "side_effect",
 ]
 
+# Ties have a parameter of their own.
+TIE_MODELS = ("davidson", "rao-kupper")
 MAJORITY_HAS_NO_SIDE = sentence(
     "a majority joins answers of both sides; single votes have one each"
 )
@@ -88,8 +90,8 @@ def leaderboard(
     criterion
         Its name in the rows of comparisons.
     ties
-        ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"``: a
-        tie model with one parameter.
+        ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"`` and
+        ``"rao-kupper"``: tie models with one parameter.
     by_majority
         Replace the answers of each story and pair by their majority; without
         one, a tie.
@@ -109,11 +111,12 @@ def leaderboard(
     -----
     Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
     Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
-    :math:`\pi = e^\theta`. Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
+    :math:`\pi = e^\theta`. Rao and Kupper: `analysis.rankings.rao_kupper`.
+    Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
 
     Methods that no chain of answers joins are rated apart, part by part. Inside a part
     the maximum exists where from every method a chain of wins (or ties that count)
-    leads to every other (Ford 1957); Davidson's also needs such a chain from a method
+    leads to every other (Ford 1957); a tie model also needs such a chain from a method
     back to itself with more wins than ties, where there are both. Where it does not
     exist, a weak prior makes one, and a remark says so: as if each method had met one
     more, of a strength that is fitted like the others, and had won half an answer and
@@ -126,7 +129,8 @@ def leaderboard(
 
     References
     ----------
-    Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
+    Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65; Rao and Kupper
+    (1967), JASA 62.
     """
     ask = _Ask(ties, parts, prior)
     sided = None
@@ -296,7 +300,7 @@ def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
         return replace(none, why=why)
     wins, tied = without_side(counts)
     lacking = who_stands_apart(wins + tied + tied.T, votes.methods)
-    if ask.ties == "davidson" and not bounded_ties(wins[None], tied[None])[0]:
+    if ask.ties in TIE_MODELS and not bounded_ties(wins[None], tied[None])[0]:
         lacking = lacking or sentence(
             "no chain of answers from a method back to itself holds more wins than ties"
         )

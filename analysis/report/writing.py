@@ -24,36 +24,23 @@ from analysis.report import (
 )
 from analysis.report.claims import Said
 from analysis.report.figure_parts import Figure
-from analysis.report.language import current, language, listed, retold, say
+from analysis.report.language import current, language, retold, say
 from analysis.report.sections import first_of_each, opening_figure, sections_of
 from analysis.report.story_links import check_story_link
 from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.titles import Titles, apart, titled
+from analysis.report.uncertainty import (
+    by_answers,
+    by_error,
+    resampled_units,
+    values_of,
+)
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
 from analysis.tables import defused
 from analysis.version import VERSION
 
-# Tables whose intervals are by a standard error, unless annotators are drawn; of
-# coefficients those of the method level are not.
-BY_ERROR = (
-    "correlations",
-    "metric_comparisons",
-    "accuracy_comparisons",
-    "pairwise_accuracy",
-)
-# Tables whose intervals sum what each answer adds over whole clusters.
-BY_ANSWERS = (
-    "leaderboard",
-    "method_comparisons",
-    "method_win_rates",
-    "position_bias",
-    "ranking_leaderboard",
-    "rating_leaderboard",
-    "side_effect",
-    "win_rates",
-)
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 # How it was computed, whole, in each language.
 METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
@@ -313,7 +300,7 @@ def _as_html(
     `shown` are the tables with titles for keys.
     """
     values = dict(zip(run["key"], run["value"], strict=True))
-    units = _drawn(analysis)
+    units = resampled_units(analysis)
     grids: list[Grid] = []
     if "verdicts" in shown:
         grids = verdict_grids(shown["verdicts"])
@@ -347,8 +334,8 @@ def _as_html(
                 analysis.notes,
                 values,
                 units,
-                _by_error(analysis),
-                _by_answers(analysis),
+                by_error(analysis),
+                by_answers(analysis),
             ),
             tables=listed_tables(
                 {**analysis.tables, "run": run},
@@ -379,64 +366,9 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
-        found[key] = _values(tables, table, column)
+        found[key] = values_of(tables, table, column)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
-    found["by_error"] = _by_error(analysis)
-    found["by_answers"] = _by_answers(analysis)
+    found["by_error"] = by_error(analysis)
+    found["by_answers"] = by_answers(analysis)
     found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
-    return found
-
-
-def _values(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:
-    return set(tables[table][column]) if len(tables.get(table, ())) else set()
-
-
-def _drawn(analysis: Analysis) -> list[str]:
-    """Return each unit that was resampled, with the tables it stands behind."""
-    tables: dict[str, tuple[str, ...]] = {}
-    levels = _values(analysis.tables, "correlations", "level")
-    for table, parts in sorted(analysis.resampled.items()):
-        name = table
-        if table in BY_ANSWERS:
-            continue
-        if table in BY_ERROR and "annotators" not in parts:
-            if table != "correlations" or "method" not in levels:
-                continue
-            name = say("correlations of method means")
-        tables[name] = parts
-    return _with_units(tables)
-
-
-def _by_answers(analysis: Analysis) -> list[str]:
-    """Return what answers are summed over, with the tables it stands behind."""
-    return _with_units(
-        {
-            table: parts
-            for table, parts in sorted(analysis.resampled.items())
-            if table in BY_ANSWERS
-        }
-    )
-
-
-def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Name tables by the units that they share."""
-    found: dict[str, list[str]] = {}
-    for name, parts in tables.items():
-        found.setdefault(drawn_units(parts), []).append(name)
-    return [
-        say("{units} for {tables}", units=units, tables=listed(names))
-        for units, names in found.items()
-    ]
-
-
-def _by_error(analysis: Analysis) -> list[str]:
-    """Return the tables whose intervals, or some of them, are by a standard error."""
-    drawn = sorted(analysis.resampled.items())
-    found = [
-        table
-        for table, parts in drawn
-        if table in BY_ERROR and "annotators" not in parts
-    ]
-    if _values(analysis.tables, "correlations", "level") == {"method"}:
-        found = [table for table in found if table != "correlations"]
     return found

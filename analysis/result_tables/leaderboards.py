@@ -12,6 +12,7 @@ from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.choice_weights import with_weights
 from analysis.rankings.elo import Standings
+from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.rankings.win_rates import method_win_rates, win_rates
@@ -113,6 +114,16 @@ def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> Non
     compared = [row | {"drawn": drawn} for row in compared]
     found.extend("method_comparisons", compared, parts)
     found.notes.extend(notes, question.name)
+
+
+def add_method_verdicts(found: TableCollector) -> None:
+    """Add which method people prefer, from the tables there are."""
+    tables, options = found.frames(), found.options
+    rows = method_verdict_rows(tables, options.confidence)
+    found.extend("method_verdicts", rows)
+    if options.top:
+        best = top_rows(tables, options.top, options.confidence)
+        found.extend("top_methods", best)
 
 
 def _drawn(answers: pd.DataFrame, parts: tuple[str, ...]) -> str:

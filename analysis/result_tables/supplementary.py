@@ -41,7 +41,6 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
-from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.nested_metrics import counted_once, counted_twice
 from analysis.rankings.story_wins import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
@@ -253,16 +252,6 @@ def add_clusters(found: TableCollector) -> None:
 def add_verdicts(found: TableCollector) -> None:
     """Add what may be claimed of each metric, from the tables there are."""
     found.extend("verdicts", verdict_rows(found.frames()))
-
-
-def add_method_verdicts(found: TableCollector) -> None:
-    """Add which method people prefer, from the tables there are."""
-    tables, options = found.frames(), found.options
-    rows = method_verdict_rows(tables, options.confidence)
-    found.extend("method_verdicts", rows)
-    if options.top:
-        best = top_rows(tables, options.top, options.confidence)
-        found.extend("top_methods", best)
 
 
 def with_counterparts(

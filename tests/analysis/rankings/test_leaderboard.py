@@ -14,7 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.stats import t as t_quantile
 from statsmodels.stats.multitest import multipletests
 
-from analysis.rankings.bradley_terry import fit_model
+from analysis.rankings.bradley_terry import fit_model, influence
 from analysis.rankings.choice_counts import choice_votes
 from analysis.rankings.connectivity import bounded_ties, strongly_connected
 from analysis.rankings.leaderboard import (
@@ -81,6 +81,64 @@ def test_davidson_is_the_maximum_that_a_general_optimiser_finds():
     theta, converged = found.theta, found.converged
     assert converged.all()
     np.testing.assert_allclose(theta[0] - theta[0, 0], best, atol=1e-4)
+
+
+def rao_and_kuppers_loss(p, votes, known_side):
+    """Their likelihood of single answers, with the side where it is known."""
+    names = list("wxyz")
+    i, j = (votes[c].map(names.index).to_numpy() for c in ("method_a", "method_b"))
+    theta, threshold = np.append(p[:3], 0), np.exp(p[3])
+    eta = theta[i] - theta[j] + p[4] * known_side
+    win = 1 / (1 + np.exp(threshold - eta))
+    lose = 1 / (1 + np.exp(threshold + eta))
+    chance = np.select(
+        [votes["choice"] == "a", votes["choice"] == "b"], [win, lose], 1 - win - lose
+    )
+    return -np.log(chance).sum()
+
+
+@pytest.mark.parametrize("side", [False, True])
+def test_rao_and_kupper_is_the_maximum_that_a_general_optimiser_finds(side):
+    votes = sided_votes(0.5 if side else 0.0, n=600, tie=0.6)
+    # A fifth without a side: they inform the strengths only.
+    unknown = np.arange(600) % 5 == 0 if side else np.ones(600, bool)
+    votes.loc[unknown, "left_method"] = None
+    loss = rao_and_kuppers_loss
+    best = minimize(loss, np.zeros(5), (votes, ~unknown), options={"gtol": 1e-7}).x
+    counts = choice_votes(votes, by_majority=False, side=side).counts()[None]
+    found = fit_model(counts, ties="rao-kupper")
+    assert found.converged.all()
+    mine = [*(found.theta[0, :3] - found.theta[0, 3]), found.log_nu[0], found.side[0]]
+    np.testing.assert_allclose(mine, best, atol=1e-5)
+
+
+def test_rao_and_kupper_without_ties_is_bradley_terry():
+    counts = choice_votes(simulated(tie=0.0), by_majority=False, side=False).counts()
+    plain, other = (fit_model(counts[None], ties=t) for t in ("half", "rao-kupper"))
+    np.testing.assert_allclose(other.theta, plain.theta, atol=1e-8)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson", "rao-kupper"])
+@pytest.mark.parametrize("side", [False, True])
+def test_what_answers_add_is_what_leaving_them_out_takes_away(ties, side):
+    """The influence is the slope of the fit by the weight of an answer."""
+    votes = sided_votes(0.3, n=3000, tie=0.6)
+    coded = choice_votes(votes, by_majority=False, side=side)
+    counts = coded.counts()[None]
+    fit = fit_model(counts, ties=ties)
+    adds, _ = influence(fit, counts, ties)
+    assert np.abs(np.bincount(coded.cell, minlength=coded.size) @ adds).max() < 1e-6
+    # Rao and Kupper's information is the expected one.
+    slack = 6e-5 if ties == "rao-kupper" else 2e-5
+    for cell in np.unique(coded.cell)[::7]:
+        less = counts.copy()
+        less.reshape(-1)[cell] -= 1e-3
+        moved = fit_model(less, ties=ties)
+        slope = (fit.theta[0] - moved.theta[0]) / 1e-3
+        np.testing.assert_allclose(adds[cell, :4], slope, atol=slack)
+        assert adds[cell, 5] == pytest.approx(
+            (fit.side[0] - moved.side[0]) / 1e-3, abs=slack
+        )
 
 
 @pytest.mark.parametrize("n", [3e6, 1e7, 1e9])
@@ -286,7 +344,7 @@ def test_one_vote_and_nothing_but_ties():
         "never won in 1 answer",
     ]
     assert notes[1:] == ["no intervals: only one story and one annotator to draw from."]
-    for ties in ("half", "davidson"):
+    for ties in ("half", "davidson", "rao-kupper"):
         standings, notes = board(
             simulated().assign(choice="tie"), ties=ties, parts=("stories",)
         )
