@@ -66,6 +66,8 @@ class AlignOptions:
     top
         Whether so many of the best methods are told apart from all others; 0: not
         asked.
+    top_confidence
+        How sure that has to be; 0: as `confidence`.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -89,6 +91,7 @@ class AlignOptions:
     split_by: tuple[str, ...] | None = None
     components: tuple[str, ...] = ()
     top: int = 0
+    top_confidence: float = 0.0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -110,6 +113,10 @@ class AlignOptions:
             )
         if self.top < 0:
             raise OptionError(f"--top: {self.top}: expected 0 or more")
+        if not 0 <= self.top_confidence < 1:
+            raise OptionError(
+                f"--top-confidence: {self.top_confidence}: expected a number below 1"
+            )
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")

@@ -25,10 +25,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import connected_components
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.rankings.connectivity import strongly_connected
 from analysis.rankings.elo import ELO_SCALE
 from analysis.rankings.plackett_luce import (
     ChoiceSets,
@@ -122,7 +123,7 @@ def simulate(world: World, k: int, studies: int) -> Outcome:
     rmse, tau, half = (np.full(shape, np.nan) for _ in range(3))
     for i, n in enumerate(GRID):
         counts = tables(sets, cell[answer < n], study[answer < n], studies)
-        known = strongly_connected(sets.beats(counts))
+        known = np.array([is_connected(table) for table in sets.beats(counts)])
         theta, converged = fit(sets, counts[known], start=true)
         assert converged.all()
         rmse[known, i] = np.sqrt(((theta - true) ** 2).mean(axis=1)) / unit
@@ -138,6 +139,12 @@ def tables(
 ) -> np.ndarray:
     found = np.bincount(study * sets.size + cell, minlength=studies * sets.size)
     return found.reshape(studies, sets.size).astype(float)
+
+
+def is_connected(beats: np.ndarray) -> bool:
+    """Tell whether wins lead from every method to every other."""
+    parts, _ = connected_components(csr_array(beats), connection="strong")
+    return bool(parts == 1)
 
 
 def taus(theta: np.ndarray) -> np.ndarray:

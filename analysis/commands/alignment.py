@@ -278,7 +278,7 @@ def leaderboard(
         add_sides(people.choices, found, ties)
     if people.rankings is not None:
         add_ranking_leaderboard(people.rankings, found, parts)
-    add_method_verdicts(found)
+    add_method_verdicts(found, by_rates=not majority and ties != "drop")
     return found.finished()
 
 

@@ -47,6 +47,12 @@ def add_top(parser: argparse.ArgumentParser) -> None:
         metavar="K",
         help="also tell whether the best K methods are told apart from all others",
     )
+    parser.add_argument(
+        "--top-confidence",
+        type=share,
+        default=0.0,
+        help="how sure that has to be; default as --confidence",
+    )
 
 
 def add_alignment(parser: argparse.ArgumentParser) -> None:

@@ -78,12 +78,13 @@ class ClusteredVariance:
     n
         The number of clusters that each rests on, shape (K,).
     factor
-        By how much clusters of this kind widen all estimates, against single ones.
+        By how much clusters of this kind widen each estimate, by what all of them have
+        in common, shape (K,).
     """
 
     variance: Array
     n: Array
-    factor: float
+    factor: Array
 
 
 def joined_errors(
@@ -179,15 +180,17 @@ class CrossedCovariance:
             ClusteredVariance(
                 _squared(contrasts, own),
                 n * ones,
-                float((weights * own).sum()) / single if single > 0 else 1.0,
+                ones * (float((weights * own).sum()) / single if single > 0 else 1.0),
             )
             for own, n in self.kinds
         ]
         errors = joined_errors(kinds, both, n_both * ones, rank=self.rank)
         if self.model is None or not self.is_least:
             return errors
+        # Where that is more, clusters have not told it.
         least = _squared(contrasts, self.model)
-        return Errors(np.maximum(errors.variance, least), errors.freedom)
+        freedom = np.where(least > errors.variance, max(n_both - 1, 1), errors.freedom)
+        return Errors(np.maximum(errors.variance, least), freedom)
 
 
 def crossed_covariance(

@@ -48,6 +48,7 @@ class Options(TypedDict, total=False):
     split_by: Sequence[str] | str | None
     components: Sequence[str] | str
     top: int
+    top_confidence: float
     epsilon: str
     resamples: int
     resample: str | None

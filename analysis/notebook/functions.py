@@ -80,8 +80,9 @@ def align(
         Methods left out; ``method``, ``story``, ``pooled``, ``within_method``;
         ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
         that are weighted.
-    top : int
-        Whether so many of the best methods are told apart from all others.
+    top, top_confidence : int, float
+        Whether so many of the best methods are told apart from all others, and how
+        sure that has to be (as `confidence`).
     epsilon : {"heldout", "insample", "0"}
         How the tie threshold of acc_eq is tuned.
     resamples, resample, confidence, seed

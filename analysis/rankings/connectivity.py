@@ -83,15 +83,6 @@ def never_beaten(beats: Array, n: Counts) -> list[str]:
     return told
 
 
-def strongly_connected(beats: Array) -> Mask:
-    """Tell which tables, shape (B, M, M), have a strongly connected graph of wins."""
-    M = beats.shape[1]
-    reach = (beats > 0) | np.eye(M, dtype=bool)
-    for _ in range(int(np.ceil(np.log2(max(M, 2))))):
-        reach = np.matmul(reach.astype(np.float32), reach.astype(np.float32)) > 0
-    return np.asarray(reach.all(axis=(1, 2)))
-
-
 def bounded_ties(wins: Array, tied: Array) -> Mask:
     r"""Tell in which tables ties have a finite parameter, methods being connected.
 

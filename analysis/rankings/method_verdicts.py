@@ -44,11 +44,12 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
 
     Notes
     -----
-    `statistic` is ``win_rate`` of choices, the mean over the methods that it met;
-    ``mean`` of ratings; ``rating`` of rankings. `p_adjusted` is the largest of those
-    that compare it with the others. `verdict` is ``preferred`` where all of them are
-    small enough, else ``open``, with the `reason`: ``shared`` (no method stands first
-    alone), ``untested`` or ``not_apart``. Boxes of a checklist are no such questions.
+    `statistic` is ``win_rate`` of choices, the mean over the methods that it met, where
+    these are given; ``mean`` of ratings; else ``rating``. `p_adjusted` is the largest
+    of those that compare it with the others. `verdict` is ``preferred`` where all of
+    them are small enough, else ``open``, with the `reason`: ``shared`` (no method
+    stands first alone), ``untested`` (also where all answers say the same) or
+    ``not_apart``. Boxes of a checklist are no such questions.
     """
     rows = [
         about | _verdict(about, board, tables, confidence)
@@ -91,10 +92,21 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
                 "n_methods": len(ranks),
                 "p_value": best.p_value,
                 "drawn": str(board["drawn"].iloc[0]),
+                "level": 1 - confidence,
+                "n_inside": size * (size - 1) // 2,
+                "n_inside_apart": _inside_apart(pairs, best.methods, confidence),
                 "verdict": APART if best.p_value <= 1 - confidence else OPEN,
             }
         )
     return sorted(rows, key=lambda row: str(row["question"]))
+
+
+def _inside_apart(
+    pairs: pd.DataFrame, methods: tuple[str, ...], confidence: float
+) -> int:
+    """Count the pairs inside a set whose order is shown, adjusted over all pairs."""
+    both = pairs["method_a"].isin(methods) & pairs["method_b"].isin(methods)
+    return int((both & (pairs["p_adjusted"] <= 1 - confidence)).sum())
 
 
 def _parts(tables: ResultTables) -> Iterator[tuple[TableRow, pd.DataFrame]]:
@@ -146,7 +158,7 @@ def _verdict(
     }
     if len(leading) > 1:
         return row | {"method": "", "n_better": 0, "reason": "shared"}
-    if not len(pairs):
+    if pairs["p_adjusted"].isna().all():
         return row | {"reason": "untested"}
     if row["n_better"] == len(board) - 1:
         return row | {"verdict": PREFERRED, "reason": ""}
@@ -166,9 +178,10 @@ def _pairs(
 def _value(source: str, leading: pd.DataFrame, rates: pd.DataFrame | None) -> TableRow:
     """Return the value of the first method, and on how many answers it rests."""
     row = leading.iloc[0]
-    statistic = {"ratings": "mean", "rankings": "rating"}.get(source, "win_rate")
+    statistic = "mean" if source == "ratings" else "rating"
     value, low, high, n = (row.get(key, NAN) for key in ("value", "low", "high", "n"))
     if source == "choices" and rates is not None:
+        statistic = "win_rate"
         asked = (rates["criterion"] == row["question"]) & (
             rates["method"] == row["method"]
         )

@@ -43,14 +43,16 @@ def top_methods(
     Every one of the set has to be better than every one of the others. That is claimed
     where each of these comparisons shows it alone, at the level of the claim, without
     adjustment: one that is not true would have to be rejected by its own test (Berger
-    1982, Technometrics 24). The p-value is the largest of theirs, one-sided.
+    1982, Technometrics 24). The p-value is the largest of theirs, two-sided, since
+    either of two equal methods could have come to stand in the set; 1 where one of the
+    set is behind.
 
     Examples
     --------
     >>> pairs = [{"method_a": "a", "method_b": b, "difference": 9.0, "p_value": p}
     ...          for b, p in (("b", 0.04), ("c", 0.01))]
     >>> top_methods({"a": 1, "b": 2, "c": 3}, pairs, 1)
-    TopMethods(methods=('a',), p_value=0.02)
+    TopMethods(methods=('a',), p_value=0.04)
     """
     best: Sequence[str] = sorted(name for name, rank in ranks.items() if rank <= size)
     if len(best) != size:
@@ -61,10 +63,9 @@ def top_methods(
         if inside[0] == inside[1]:
             continue
         crossing += 1
-        two_sided, gap = float(str(row["p_value"])), float(str(row["difference"]))
-        ahead = (gap > 0) == inside[0]
-        p_value = two_sided / 2 if ahead else 1 - two_sided / 2
+        p_value, gap = float(str(row["p_value"])), float(str(row["difference"]))
         # What has no test shows nothing.
-        largest = max(largest, p_value) if p_value == p_value else 1.0
+        shown = (gap > 0) == inside[0] and p_value == p_value
+        largest = max(largest, p_value) if shown else 1.0
     untested = crossing < size * (len(ranks) - size)
     return TopMethods(tuple(best), NAN if untested else largest)

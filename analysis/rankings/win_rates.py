@@ -1,6 +1,6 @@
 """How often methods win side by side: each two of them, and each against all others."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,135 +13,14 @@ from analysis.inference.crossed_clusters import (
     drawn_clusters,
     joined_errors,
 )
-from analysis.inference.scaling import divided
 from analysis.inference.shares import half_p_values, share_intervals
 from analysis.inference.significance import holm
-from analysis.rankings.choice_counts import coded, kinds_drawn
-from analysis.reading.choices import OUTCOMES, majority
+from analysis.rankings.choice_counts import kinds_drawn
+from analysis.rankings.pair_votes import PairVotes, pair_votes
 from analysis.results import NAN, Array, Counts, TableRow
 
-# What the first method of a pair gets of each outcome; of "both bad" nothing.
-POINTS = np.array([1.0, 0.0, 0.5, NAN])
 # A variance that rounding leaves of none.
 NOTHING = 1e-24
-
-
-@dataclass(frozen=True)
-class PairVotes:
-    """Answers about P pairs of methods.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    first, second
-        Shape (P,): the methods of each pair, the first one first by name.
-    pair
-        Shape (n,): the pair of each answer.
-    points
-        Shape (n,): 1 where the first method won, 1/2 for a tie, 0 where it lost.
-    weight
-        Shape (n,): for how many answers each stands.
-    clusters
-        Part to the cluster of each answer, and the number of clusters.
-    """
-
-    methods: tuple[str, ...]
-    first: Counts
-    second: Counts
-    pair: Counts
-    points: Array
-    weight: Array
-    clusters: dict[str, Cluster]
-
-    def total(self, values: Array) -> Array:
-        """Add up values of answers, pair by pair."""
-        found = np.bincount(self.pair, values, minlength=len(self.first))
-        return np.asarray(found, float)
-
-    def rates(self) -> Array:
-        """Return how much of its answers the first method of each pair won, (P,)."""
-        weight = self.total(self.weight)
-        rate = np.full(len(self.first), NAN)
-        np.divide(self.total(self.weight * self.points), weight, rate, where=weight > 0)
-        return rate
-
-    def n_equal(self) -> Array:
-        """Return as how many answers of one weight those of each pair count (Kish)."""
-        squares = self.total(self.weight**2)
-        found = np.zeros(len(self.first))
-        np.divide(self.total(self.weight) ** 2, squares, found, where=squares > 0)
-        return found
-
-    def tied(self) -> Array:
-        """Return the share of ties of each pair, by weight."""
-        weight = self.total(self.weight)
-        ties = self.total(self.weight * (self.points == POINTS[2]))
-        return np.divide(ties, weight, out=np.zeros(len(weight)), where=weight > 0)
-
-    def added(self) -> Array:
-        """Return what each answer adds to the rate of its pair, around it."""
-        away = self.weight * (self.points - self.rates()[self.pair])
-        return np.asarray(away / self.total(self.weight)[self.pair])
-
-
-def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
-    """Read side-by-side answers of one criterion, one by one and by majority.
-
-    Parameters
-    ----------
-    choices
-        Kept rows, methods in alphabetical order. A column `weight` says for how many
-        answers each stands.
-
-    Returns
-    -------
-    single, majorities
-        Answers "both bad" are no single votes; a story of a pair without a majority is
-        a tie.
-    """
-    story, stories = coded(choices["story"])
-    annotator, annotators = coded(choices["annotator"])
-    names = pd.MultiIndex.from_frame(choices[["method_a", "method_b"]])
-    pair, pairs = pd.factorize(names, sort=True)
-    methods = sorted({name for both in pairs for name in both})
-    first, second = (
-        np.array([methods.index(both[k]) for both in pairs], int) for k in (0, 1)
-    )
-    outcome = choices["choice"].map(OUTCOMES.index).to_numpy(int)
-    unit_keys, unit = np.unique(pair * len(stories) + story, return_inverse=True)
-    weight = np.ones(len(choices))
-    if "weight" in choices:
-        weight = choices["weight"].to_numpy(float)
-    clusters = {
-        "stories": (story, len(stories)),
-        "annotators": (annotator, len(annotators)),
-        "units": (unit, len(unit_keys)),
-    }
-    whole = PairVotes(
-        tuple(methods), first, second, pair, POINTS[outcome], weight, clusters
-    )
-    votes = np.bincount(unit * 4 + outcome, minlength=4 * len(unit_keys))
-    majorities = replace(
-        whole,
-        pair=unit_keys // len(stories),
-        points=(majority(votes.reshape(-1, 4).astype(float)) + 1) / 2,
-        weight=np.ones(len(unit_keys)),
-        clusters={
-            "stories": (unit_keys % len(stories), len(stories)),
-            "annotators": (np.zeros(len(unit_keys), int), 1),
-            "units": (np.arange(len(unit_keys)), len(unit_keys)),
-        },
-    )
-    kept = np.isfinite(whole.points)
-    single = replace(
-        whole,
-        pair=pair[kept],
-        points=whole.points[kept],
-        weight=weight[kept],
-        clusters={part: (codes[kept], n) for part, (codes, n) in clusters.items()},
-    )
-    return single, majorities
 
 
 def win_rates(
@@ -227,6 +106,9 @@ def method_win_rates(
     votes, _ = pair_votes(choices)
     shares, n_opponents, n_votes = _Shares.of_methods(votes, parts)
     tested = shares.tested(confidence)
+    if len(votes.methods) == 2:
+        # One test, told twice.
+        tested["p_adjusted"] = tested["p_value"]
     order = np.argsort(-np.nan_to_num(shares.value, nan=-1.0), kind="stable")
     return [
         {
@@ -238,41 +120,6 @@ def method_win_rates(
         }
         for i in order
     ]
-
-
-def rates_by_story_weights(votes: PairVotes, weights: Array) -> Array:
-    """Return the mean win rates of the methods under weights of stories.
-
-    Parameters
-    ----------
-    votes
-        Single votes.
-    weights
-        Shape (B, stories): how often each story counts.
-
-    Returns
-    -------
-    array of shape (B, M)
-        NaN of a method that met none.
-    """
-    M, P = len(votes.methods), len(votes.first)
-    story, S = votes.clusters["stories"]
-    shape = (S, P)
-    at = story * P + votes.pair
-    of, won = (
-        np.bincount(at, values, minlength=S * P).reshape(shape)
-        for values in (votes.weight, votes.weight * votes.points)
-    )
-    total = weights @ of
-    rate = divided(weights @ won, total)
-    known = total > 0
-    found, n = np.zeros((2, len(weights), M))
-    for side, points in ((votes.first, rate), (votes.second, 1 - rate)):
-        adds = np.zeros((P, M))
-        adds[np.arange(P), side] = 1
-        found += np.where(known, points, 0.0) @ adds
-        n += known @ adds
-    return divided(found, n)
 
 
 @dataclass(frozen=True)
@@ -363,32 +210,55 @@ class _Shares:
 
 
 def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
-    """Return the errors of the rates of pairs."""
+    """Return the errors of the rates of pairs.
+
+    What they have in common is how alike answers of one cluster are: a correlation. How
+    much that widens a rate grows with the answers that it has in a cluster.
+    """
     wanted = kinds_drawn(votes.clusters, parts)
     kinds, both = drawn_clusters(wanted, len(votes.pair))
     if not kinds:
         return None
-    added, n = votes.added(), np.maximum(votes.n_equal(), 1)
+    n = np.maximum(votes.n_equal(), 1)
     spread = votes.rates() * (1 - votes.rates())
     weight = np.divide(n, spread, out=np.zeros(len(n)), where=spread > 0)
-    of_both, n_both = _by_cluster(votes, added, both)
-    single = float(weight @ of_both)
+    single = _by_cluster(votes, both)
     found = []
     for kind in kinds:
-        own, n_own = _by_cluster(votes, added, kind)
-        factor = float(weight @ own) / single if single > 0 else 1.0
-        found.append(ClusteredVariance(own, n_own, factor))
-    return joined_errors(found, of_both, n_both, rank=len(n))
+        own = _by_cluster(votes, kind)
+        more = np.maximum(own.size / single.size - 1, 0)
+        excess = float(weight @ (own.variance - single.variance))
+        expected = float(weight @ (single.variance * more))
+        alike = excess / expected if expected > 0 else 0.0
+        factor = np.maximum(1 + alike * more, 0)
+        found.append(ClusteredVariance(own.variance, own.n, factor))
+    return joined_errors(found, single.variance, single.n, rank=len(n))
 
 
-def _by_cluster(
-    votes: PairVotes, added: Array, cluster: Cluster
-) -> tuple[Array, Array]:
-    """Return the variance of each pair's rate by its clusters, and their number."""
+@dataclass(frozen=True)
+class _PairClusters:
+    """Of the rate of each pair by its clusters: the variance, how many, and how large.
+
+    `size` is the mean size of the cluster of an answer.
+    """
+
+    variance: Array
+    n: Array
+    size: Array
+
+
+def _by_cluster(votes: PairVotes, cluster: Cluster) -> _PairClusters:
     codes, n = cluster
     P = len(votes.first)
-    keys, at = np.unique(votes.pair * n + codes, return_inverse=True)
-    sums = np.bincount(at, added)
-    size = np.bincount(keys // n, minlength=P).astype(float)
-    found = np.bincount(keys // n, sums**2, minlength=P)
-    return found * size / np.maximum(size - 1, 1), size
+    keys, at, each = np.unique(
+        votes.pair * n + codes, return_inverse=True, return_counts=True
+    )
+    pair = keys // n
+    sums = np.bincount(at, votes.added())
+    number = np.bincount(pair, minlength=P).astype(float)
+    variance = np.bincount(pair, sums**2, minlength=P)
+    variance *= number / np.maximum(number - 1, 1)
+    answers = np.bincount(pair, each, minlength=P)
+    mean = np.bincount(pair, each.astype(float) ** 2, minlength=P)
+    size = np.asarray(mean / np.maximum(answers, 1), float)
+    return _PairClusters(np.asarray(variance, float), number, size)

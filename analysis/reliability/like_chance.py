@@ -232,7 +232,8 @@ def with_verdicts(
         this statistic over the other annotators, and `verdict`:
 
         - ``above chance``: p is at most .05;
-        - ``below chance``: the interval lies below 0;
+        - ``below chance``: the interval lies below 0, and 1 - p is at most .05 over the
+          number of annotators;
         - ``like chance``: neither, and the interval lies below two thirds of `others`,
           so that there were answers enough to see a person who agrees as these do;
         - ``cannot be told``: all else, and of fewer than `FEW_ANSWERS` answers.
@@ -254,15 +255,16 @@ def with_verdicts(
             others = float(np.median(rest)) if len(rest) else NAN
             row |= {"others": others, "p_value": p}
             if np.isfinite(p):
-                told = _verdict(p, _of(row, "high"), others) if enough[i] else OPEN
+                known = p, _of(row, "high"), others
+                told = _verdict(*known, len(here)) if enough[i] else OPEN
                 row["verdict"] = told
     return found
 
 
-def _verdict(p_value: float, high: float, others: float) -> str:
+def _verdict(p_value: float, high: float, others: float, n_annotators: int) -> str:
     if p_value <= SIGNIFICANT:
         return ABOVE
-    if high < 0:
+    if high < 0 and 1 - p_value <= SIGNIFICANT / n_annotators:
         return BELOW
     return LIKE if high < PART * others else OPEN
 

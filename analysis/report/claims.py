@@ -13,7 +13,7 @@ from itertools import chain
 
 import pandas as pd
 
-from analysis.report.claims_methods import label_claims, preferred_claims, top_claims
+from analysis.report.claims_methods import label_claims, preferred_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
     flip_limits,
@@ -57,6 +57,8 @@ AGREEING = texts(
         "kendall_between_annotators": "Kendall's tau of two annotators",
     }
 )
+# Below, tests that speak of other annotators reject too often (docs/coverage.md).
+FEW_ANNOTATORS = 5
 ResultTables = Mapping[str, pd.DataFrame]
 # What is said of a section of the page, in reading order.
 SectionTexts = tuple[str, Iterable[ClaimText]]
@@ -115,11 +117,13 @@ def both(tables: ResultTables, confidence: float) -> Said:
         verdicts = tuple(map(tuple, question_claims(tables["verdicts"])))
     methods: tuple[ClaimText, ...] = ()
     if "method_verdicts" in tables:
-        compared = tables.get("method_comparisons")
-        found = preferred_claims(tables["method_verdicts"], compared, confidence)
+        found = preferred_claims(
+            tables["method_verdicts"],
+            tables.get("method_comparisons"),
+            tables.get("top_methods"),
+            confidence,
+        )
         methods = tuple(found)
-    if "top_methods" in tables:
-        methods += tuple(top_claims(tables["top_methods"]))
     if "labels" in tables:
         methods += tuple(label_claims(tables["labels"]))
     warnings: tuple[str, ...] = ()
@@ -135,6 +139,7 @@ def _claims(tables: ResultTables, confidence: float) -> Iterator[SectionTexts]:
     sides = partial(side_claims, confidence=confidence)
     yield "planning", _not_shown(_few_methods(tables))
     yield "planning", _not_shown(_few_stories(tables))
+    yield "planning", _not_shown(_few_annotators(tables))
     # A table, its section, what is said of it, and tables that are looked at beside it.
     kinds: tuple[
         tuple[str, str, Callable[..., Iterable[ClaimText]], *tuple[str, ...]], ...
@@ -213,10 +218,23 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     most = max((int(count) for count in counts if not pd.isna(count)), default=0)
     if 1 < most < FEW_STORIES:
         yield say(
-            "Only {stories}: intervals of means and agreement, which resample them, "
-            "are too narrow with so few, so what stands clear of its limit by little "
-            "is open.",
+            "Only {stories}: intervals that resample them are too narrow with so few, "
+            "so what stands clear of its limit by little is open.",
             stories=counted(most, "story"),
+        )
+
+
+def _few_annotators(tables: ResultTables) -> Iterator[str]:
+    """Say that few annotators say little of others."""
+    if "method_verdicts" not in tables or "agreement" not in tables:
+        return
+    drawn = tables["method_verdicts"]["drawn"].str.contains("annotators")
+    n = int(tables["agreement"]["n_annotators"].fillna(0).max())
+    if drawn.any() and 1 < n < FEW_ANNOTATORS:
+        yield say(
+            "Only {annotators}: what is said of other annotators rests on so few, and "
+            "errs somewhat more often than it says where they differ.",
+            annotators=counted(n, "annotator"),
         )
 
 

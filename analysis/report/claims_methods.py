@@ -40,67 +40,98 @@ AHEAD_OF_ONE = texts(
 )
 VALUES = texts(
     {
-        "win_rate": "it wins {value} of its comparisons, ties being half",
+        "win_rate": "it wins {value} against the others on average, ties being half",
         "mean": "its mean is {value}",
         "rating": "its rating is {value}",
     }
 )
-NOUNS = {"win_rate": "answer", "mean": "rating", "rating": "ranking"}
+NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 
 
 def preferred_claims(
-    verdicts: pd.DataFrame, comparisons: pd.DataFrame | None, confidence: float
+    verdicts: pd.DataFrame,
+    comparisons: pd.DataFrame | None,
+    best: pd.DataFrame | None,
+    confidence: float,
 ) -> Iterator[ClaimText]:
-    """Say of each question which method people prefer, and what is not told apart."""
+    """Say of each question which method people prefer, and what is not told apart.
+
+    Where it was asked whether the best few are the best, and it is shown, that is the
+    answer; where it is not, both are told.
+    """
     parts = verdicts.groupby(["question", "source"])["part"].nunique()
+    sets = {} if best is None else {_place(row): row for row in records(best)}
     for row in records(verdicts):
-        untold: list[tuple[str, str]] = []
-        if comparisons is not None:
-            untold = [*not_told_apart(comparisons, row, confidence)]
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = say("{question} (part {n})", question=question, n=row["part"])
-        text = say("{question}: {text}.", question=question, text=_text(row, untold))
-        yield row["verdict"] == PREFERRED, text
+        asked = sets.get(_place(row))
+        if asked is not None:
+            shown = asked["verdict"] == APART
+            yield shown, _said(question, _set_text(asked))
+            if shown:
+                continue
+        untold: list[tuple[str, str]] = []
+        if comparisons is not None:
+            untold = [*not_told_apart(comparisons, row, confidence)]
+        yield row["verdict"] == PREFERRED, _said(question, _text(row, untold))
 
 
-def top_claims(best: pd.DataFrame) -> Iterator[ClaimText]:
-    """Say of each question whether the best few methods are told from all others."""
-    for row in records(best):
-        if not row["methods"]:
-            text = say(
-                "{question}: no {n} methods stand before all others, since some share "
-                "a place.",
-                question=row["question"],
-                n=row["size"],
-            )
-            yield False, text
-            continue
-        values = {
-            "question": row["question"],
-            "n": row["size"],
-            "methods": row["methods"],
-            "others": row["n_methods"] - row["size"],
-        }
-        if pd.isna(row["p_value"]):
-            text = say(
-                "{question}: whether the best {n}, {methods}, are ahead of the "
-                "{others} others has no test.",
-                **values,
-            )
-            yield False, text
-            continue
-        text = say(
-            "{question}: the best {n}, {methods}, are told apart from all {others} "
-            "others ({p}, for other {units})."
-            if row["verdict"] == APART
-            else "{question}: the best {n}, {methods}, are not told apart from all "
-            "{others} others ({p}, for other {units}).",
-            **values,
-            p=p_text(float(row["p_value"])),
-            units=drawn_units(str(row["drawn"]).split("+")),
+def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
+    return row["question"], row["source"], row["part"]
+
+
+def _said(question: str, text: str) -> str:
+    return say("{question}: {text}.", question=question, text=text)
+
+
+def _set_text(row: Mapping[str, Any]) -> str:
+    """Say whether the best few methods are told from all others."""
+    n, others = row["size"], row["n_methods"] - row["size"]
+    if not row["methods"]:
+        return say(
+            "no {n} methods stand before all others, since some share a place", n=n
         )
-        yield row["verdict"] == APART, text
+    if pd.isna(row["p_value"]):
+        return say(
+            "whether the best {n}, {methods}, are the best has no test",
+            n=n,
+            methods=row["methods"],
+        )
+    shown = row["verdict"] == APART
+    evidence = say(
+        "{p}, for other {units}",
+        p=p_text(float(row["p_value"])),
+        units=drawn_units(str(row["drawn"]).split("+")),
+    )
+    values = {
+        "n": n,
+        "methods": row["methods"],
+        "others": counted(others, "other method"),
+        "evidence": evidence,
+    }
+    if n == 1:
+        return say(
+            "{methods} is told apart from the {others} ({evidence})"
+            if shown
+            else "{methods} is not told apart from each of the {others} ({evidence})",
+            **values,
+        )
+    text = say(
+        "the best {n}, {methods}, are told apart from the {others} ({evidence})"
+        if shown
+        else "the best {n}, {methods}, are not told apart from each of the {others} "
+        "({evidence})",
+        **values,
+    )
+    if not shown:
+        return text
+    inside = say(
+        "among them {told} of {pairs} are told apart",
+        told=row["n_inside_apart"],
+        pairs=counted(row["n_inside"], "pair"),
+    )
+    return listed([text, inside], "; ")
 
 
 def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
@@ -175,7 +206,7 @@ def _evidence(row: Mapping[str, Any], head: str) -> str:
         value = f"{number(row['value'])}{interval(row)}"
     told = say(VALUES[row["statistic"]], value=value)
     if not pd.isna(row["n"]):
-        answers = counted(row["n"], NOUNS[row["statistic"]])
+        answers = counted(row["n"], NOUNS[row["source"]])
         told = say("{first} ({second})", first=told, second=answers)
     if row["verdict"] == PREFERRED:
         told = say("{first}, {second}", first=told, second=_tested(row))

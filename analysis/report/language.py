@@ -35,6 +35,7 @@ NOUNS = {
     "method": "methods",
     "metric": "metrics",
     "more sentence": "more sentences",
+    "other method": "other methods",
     "output": "outputs",
     "pair": "pairs",
     "pair of methods": "pairs of methods",

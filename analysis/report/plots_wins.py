@@ -18,7 +18,7 @@ from analysis.report.figure_parts import (
     values,
     vertical,
 )
-from analysis.report.language import say
+from analysis.report.language import listed, say
 from analysis.report.panels import heat_panel, stacked_panel
 from analysis.report.wording import per_cent
 
@@ -48,11 +48,15 @@ def wins(rates: pd.DataFrame) -> list[Figure]:
     Where there are several questions each pair has a panel of its own, as StoryBench
     prints them (its figure 17); else all pairs stand below one another.
     """
+    voted = rates[list(PARTS)].sum(axis=1) > 0
+    rates = rates[voted]
+    if rates.empty:
+        return []
     sizes = rates.groupby("criterion").size()
     pairs = rates[["method_a", "method_b"]].drop_duplicates()
     if (sizes > MOST_BARS).any():
         return _figure(_matrices(rates), _matrix_caption())
-    if len(sizes) > 1 and len(pairs) <= MOST_PANELS:
+    if len(pairs) == 1 or (len(sizes) > 1 and len(pairs) <= MOST_PANELS):
         return _figure(_panels_of_pairs(rates, pairs), _bar_caption(rates))
     drawn = [
         (_bars_of_pairs(str(criterion), rows), _told(str(criterion), rows))
@@ -67,30 +71,30 @@ def _figure(drawn: "list[tuple[Panel, str]]", caption: str) -> list[Figure]:
 
 
 def _bar_caption(rates: pd.DataFrame) -> str:
-    majority = _has_majorities(rates)
-    if "low" not in rates or not rates["low"].notna().any():
-        return (
-            say(
-                "Per cent of stories in which the majority of annotators prefers a "
-                "method, no majority being a tie; below it, paler, of single votes."
-            )
-            if majority
-            else say("Per cent of votes.")
-        )
-    return (
+    parts = [
         say(
             "Per cent of stories in which the majority of annotators prefers a method, "
-            "no majority being a tie; below it, paler, of single votes. The line is "
-            "the interval of the wins on the left with half of the ties: where it "
-            "crosses the middle, the two are not told apart by their own votes alone."
+            "no majority being a tie; below it, paler, of single votes."
         )
-        if majority
-        else say(
-            "Per cent of votes. The line is the interval of the wins on the left with "
-            "half of the ties: where it crosses the middle, the two are not told apart "
-            "by their own votes alone."
+        if _has_majorities(rates)
+        else say("Per cent of votes.")
+    ]
+    if rates["low"].notna().any():
+        parts.append(
+            say(
+                "The line is the interval of the wins on the left with half of the "
+                "ties: where it crosses the middle, the two are not told apart by "
+                "their own votes alone."
+            )
         )
-    )
+    if "weighted" in rates and rates["weighted"].any():
+        parts.append(
+            say(
+                "Bars count answers; the line of single votes weighs them by the "
+                "inverse of the probability with which they were asked for."
+            )
+        )
+    return listed(parts, " ")
 
 
 def _has_majorities(rates: pd.DataFrame) -> bool:
@@ -133,7 +137,9 @@ def _panels_of_pairs(
 def _bars_of_pairs(criterion: str, rows: pd.DataFrame) -> Panel:
     """Draw a row for each pair, with the name of a method at either end."""
     names = say("left one wins"), say("tie"), say("right one wins")
+    first = [short(name, 16) for name in rows["method_a"]]
     panel = _bars(criterion, list(rows["method_a"]), rows, names, PALETTE[:2])
+    panel.layout["yaxis"]["ticktext"] = first
     ends, places = panel.layout["yaxis"]["range"], range(len(rows))
     others = [short(name, 16) for name in rows["method_b"]]
     panel.layout["yaxis2"] = right_axis(ends, places, others) | {"fixedrange": True}

@@ -85,6 +85,7 @@ def run_table(
         "levels": ", ".join(options.levels),
         "coefficients": ", ".join(options.coefficients),
         "top": options.top,
+        "top confidence": options.top_confidence or options.confidence,
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "questions": _names(options.questions),

@@ -10,7 +10,8 @@ _COLUMNS = {
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "method_verdicts": "question source part method statistic value low high n "
     "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
-    "top_methods": "question source part size methods n_methods p_value drawn verdict",
+    "top_methods": "question source part size methods n_methods p_value level "
+    "n_inside n_inside_apart drawn verdict",
     "sanity": "metric twin value low high n n_stories n_missed n_alike n_unknown "
     "verdict",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
@@ -35,9 +36,9 @@ _COLUMNS = {
     "p_value p_adjusted drawn",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
-    "n_effective majority_rate_a majority_low majority_high drawn",
+    "n_effective majority_rate_a majority_low majority_high drawn weighted",
     "method_win_rates": "criterion method rate low high p_value p_adjusted "
-    "n_effective n_opponents n_votes drawn",
+    "n_effective n_opponents n_votes drawn weighted",
     "story_wins": "question method_a method_b wins_a ties wins_b n_stories",
     "ranking_leaderboard": "criterion method rating low high rank rank_low "
     "rank_high log_worth n_rankings n_stories drawn part reason",

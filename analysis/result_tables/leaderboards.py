@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from analysis.options import supported_parts
+from analysis.options import OptionError, supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.choice_weights import with_weights
@@ -52,7 +52,11 @@ def add_leaderboard(
         of_pairs = win_rates(rows, parts=drawn, confidence=level)
         of_methods = method_win_rates(rows, parts=drawn, confidence=level)
         for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):
-            about = {"criterion": str(criterion), "drawn": _drawn(rows, drawn)}
+            about = {
+                "criterion": str(criterion),
+                "drawn": _drawn(rows, drawn),
+                "weighted": is_weighted,
+            }
             found.extend(table, [about | rate for rate in rates], parts)
 
 
@@ -116,14 +120,25 @@ def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> Non
     found.notes.extend(notes, question.name)
 
 
-def add_method_verdicts(found: TableCollector) -> None:
-    """Add which method people prefer, from the tables there are."""
+def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None:
+    """Add which method people prefer, from the tables there are.
+
+    `by_rates` tells whether leaderboards rank by what win rates count: single votes,
+    ties being half.
+    """
     tables, options = found.frames(), found.options
+    if not by_rates:
+        tables = {name: t for name, t in tables.items() if name != "method_win_rates"}
     rows = method_verdict_rows(tables, options.confidence)
     found.extend("method_verdicts", rows)
-    if options.top:
-        best = top_rows(tables, options.top, options.confidence)
-        found.extend("top_methods", best)
+    if not options.top:
+        return
+    level = options.top_confidence or options.confidence
+    best = top_rows(tables, options.top, level)
+    if rows and not best:
+        most = max(int(str(row["n_methods"])) for row in rows)
+        raise OptionError(f"--top: {options.top}: expected fewer than {most} methods")
+    found.extend("top_methods", best)
 
 
 def _drawn(answers: pd.DataFrame, parts: tuple[str, ...]) -> str:

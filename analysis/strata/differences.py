@@ -19,7 +19,7 @@ from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
 from analysis.pairwise.output_pairs import Pairs
 from analysis.questions import QuestionData
-from analysis.rankings.win_rates import pair_votes, rates_by_story_weights
+from analysis.rankings.pair_votes import pair_votes, rates_by_story_weights
 from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement

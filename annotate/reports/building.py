@@ -103,15 +103,17 @@ def write_study_report(
 
     progress("reading")
     data = _data(study, view, moment)
-    asked = options.top or study.adaptive.get("top", 0)
-    options = replace(options, scales=study_tables.scales(study))
+    asked = options
+    if not options.top and study.adaptive:
+        rule = study.adaptive
+        asked = replace(asked, top=rule["top"], top_confidence=rule["confidence"])
+    asked = replace(asked, scales=study_tables.scales(study))
     further = {**FURTHER[command], **further}
-    told = replace(options, top=asked)
-    found = analyse(command, data, told, further, files, progress)
+    found = analyse(command, data, asked, further, files, progress)
     metrics = _metrics(data, options) if "scores" in found.tables else []
     at = moment.at.isoformat(timespec="seconds")
     run = run_table(
-        options,
+        asked,
         hashes=_hashes(study, found.tables, view, moment) | dict(found.hashes),
         date=date,
         command=_command(study, command, options, further, view, moment, files),

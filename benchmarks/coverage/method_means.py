@@ -72,9 +72,11 @@ def means_study(
         confidence=sampling["confidence"],
     )
     for row in board:
-        bounds = [float(str(row[f"mean{end}"])) for end in ("", "_low", "_high")]
+        value, low, high = (
+            float(str(row[f"mean{end}"])) for end in ("", "_low", "_high")
+        )
         true = named[str(row["method"])]
-        intervals.append(Interval("leaderboard", "method", *bounds, true))
+        intervals.append(Interval("leaderboard", "method", value, low, high, true))
     for row in gaps:
         true = named[str(row["method_a"])] - named[str(row["method_b"])]
         intervals.append(interval_in(row, "difference", "difference", "method", true))

@@ -48,9 +48,9 @@ COLUMNS = {
     "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
-    "n_effective majority_rate_a majority_low majority_high drawn",
+    "n_effective majority_rate_a majority_low majority_high drawn weighted",
     "method_win_rates": "criterion method rate low high p_value p_adjusted "
-    "n_effective n_opponents n_votes drawn",
+    "n_effective n_opponents n_votes drawn weighted",
     "run": "key value",
 }
 

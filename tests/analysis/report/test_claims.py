@@ -185,9 +185,8 @@ def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
     assert (
         found
         == [
-            f"Only {n} stories: intervals of means and agreement, which resample "
-            "them, are too narrow with so few, so what stands clear of its limit by "
-            "little is open."
+            f"Only {n} stories: intervals that resample them are too narrow with so "
+            "few, so what stands clear of its limit by little is open."
         ]
         * told
     )

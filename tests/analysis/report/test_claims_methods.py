@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.report.claims_methods import preferred_claims
+from analysis.report.claims_methods import label_claims, preferred_claims
 from tests.analysis.report.saying import limits, sentences
 
 NAN = float("nan")
@@ -52,7 +52,7 @@ def comparisons(*pairs, methods="ABCD", **changes):
 
 
 def told(row, pairs=None):
-    (claim,) = preferred_claims(pd.DataFrame([row]), pairs, 0.95)
+    (claim,) = preferred_claims(pd.DataFrame([row]), pairs, None, 0.95)
     return claim
 
 
@@ -60,9 +60,10 @@ def test_a_method_is_preferred_to_all_others():
     shown, text = told(verdict(), comparisons())
     assert shown
     assert text == (
-        "q: A is preferred to all 3 others: it wins 70 % [66, 73] of its comparisons, "
-        "ties being half (600 answers), p = 0.03 adjusted over 6 pairs of methods, for "
-        "other stories and annotators; the others are told apart, too."
+        "q: A is preferred to all 3 others: it wins 70 % [66, 73] against the "
+        "others on average, ties being half (600 answers), p = 0.03 adjusted over 6 "
+        "pairs of methods, for other stories and annotators; the others are told "
+        "apart, too."
     )
 
 
@@ -96,8 +97,8 @@ def test_an_open_first_place_names_the_rivals(pairs, whom):
     assert not shown
     assert text == (
         "q: the first place is open: A stands there, and is not told apart from "
-        f"{whom}: it wins 70 % [66, 73] of its comparisons, ties being half (600 "
-        f"answers); of 6 pairs of methods {6 - len(pairs)} are told apart."
+        f"{whom}: it wins 70 % [66, 73] against the others on average, ties being half "
+        f"(600 answers); of 6 pairs of methods {6 - len(pairs)} are told apart."
     )
 
 
@@ -111,9 +112,9 @@ def test_many_rivals_are_counted():
 def test_two_methods():
     row = verdict(n_methods=2, n_better=1, n_pairs=1, n_apart=1, drawn="stories")
     assert told(row, comparisons(methods="AB"))[1] == (
-        "q: A is preferred to the other one: it wins 70 % [66, 73] of its comparisons, "
-        "ties being half (600 answers), p = 0.03 adjusted over 1 pair of methods, for "
-        "other stories."
+        "q: A is preferred to the other one: it wins 70 % [66, 73] against "
+        "the others on average, ties being half (600 answers), p = 0.03 adjusted over 1 "
+        "pair of methods, for other stories."
     )
     row |= {"verdict": "open", "reason": "not_apart", "n_apart": 0}
     text = told(row, comparisons("AB", methods="AB"))[1]
@@ -134,8 +135,8 @@ def test_without_a_test_nothing_is_shown():
     shown, text = told(row)
     assert not shown
     assert text == (
-        "q: A stands first, which no test could show: it wins 70 % of its comparisons, "
-        "ties being half (600 answers)."
+        "q: A stands first, which no test could show: it wins 70 % against the "
+        "others on average, ties being half (600 answers)."
     )
 
 
@@ -166,7 +167,7 @@ def test_means_of_raters_have_no_number_of_ratings():
 def test_parts_are_told_apart_by_their_number():
     rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
     pairs = pd.concat([comparisons(), comparisons("YZ", methods="XYZ", part=2)])
-    one, two = (text for _, text in preferred_claims(rows, pairs, 0.95))
+    one, two = (text for _, text in preferred_claims(rows, pairs, None, 0.95))
     assert one.startswith("q (part 1): A is preferred")
     assert one.endswith("the others are told apart, too.")
     assert two.startswith("q (part 2): X is preferred")
@@ -180,3 +181,98 @@ def test_what_is_shown_is_a_claim_and_the_rest_a_limit():
     tables = {"method_verdicts": rows, "method_comparisons": comparisons()}
     assert [text[:4] for text in sentences(tables)] == ["q: A"]
     assert [text[:4] for text in limits(tables)][:1] == ["r: A"]
+
+
+def asked(**changes):
+    row = {
+        "question": "q",
+        "source": "choices",
+        "part": 1,
+        "size": 2,
+        "methods": "A, B",
+        "n_methods": 4,
+        "p_value": 0.03,
+        "level": 0.05,
+        "n_inside": 1,
+        "n_inside_apart": 0,
+        "drawn": "stories",
+        "verdict": "apart",
+    }
+    return pd.DataFrame([row | changes])
+
+
+def test_a_set_that_is_shown_is_the_answer():
+    """What Holm would say of its first method is another question, not told beside."""
+    rows = pd.DataFrame([verdict(verdict="open", reason="not_apart")])
+    ((shown, text),) = preferred_claims(rows, comparisons("AB"), asked(), 0.95)
+    assert shown
+    assert text == (
+        "q: the best 2, A, B, are told apart from the 2 other methods (p = 0.03, for "
+        "other stories); among them 0 of 1 pair are told apart."
+    )
+    one = asked(size=1, methods="A", n_methods=2)
+    ((_, text),) = preferred_claims(rows, comparisons("AB"), one, 0.95)
+    assert text.startswith("q: A is told apart from the 1 other method (p = 0.03")
+
+
+def test_a_set_that_is_not_shown_stands_beside_the_verdict():
+    rows = pd.DataFrame([verdict()])
+    table = asked(verdict="open", p_value=0.2)
+    (no, text), (yes, other) = preferred_claims(rows, comparisons(), table, 0.95)
+    assert (no, yes) == (False, True)
+    assert text == (
+        "q: the best 2, A, B, are not told apart from each of the 2 other methods "
+        "(p = 0.20, for other stories)."
+    )
+    assert other.startswith("q: A is preferred to all 3 others")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"methods": ""}, "no 2 methods stand before all others, since some share"),
+        ({"p_value": NAN}, "whether the best 2, A, B, are the best has no test"),
+    ],
+)
+def test_a_set_without_a_test_says_so(changes, text):
+    table = asked(verdict="open", **changes)
+    (shown, found), _ = preferred_claims(
+        pd.DataFrame([verdict()]), comparisons(), table, 0.95
+    )
+    assert not shown
+    assert text in found
+
+
+def test_sets_of_parts_are_told_with_their_part():
+    rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
+    table = pd.concat([asked(), asked(part=2, methods="X, Y")])
+    found = [text for _, text in preferred_claims(rows, comparisons(), table, 0.95)]
+    assert [text[:11] for text in found] == ["q (part 1):", "q (part 2):"]
+
+
+def labels(**changes):
+    row = {"label": "all labels", "recall": 0.5, "recall_low": 0.4, "recall_high": 0.6}
+    rows = [row | {"method": m, "recall": r} for m, r in (("A", 0.5), ("B", 0.7))]
+    return pd.DataFrame(rows).assign(**changes)
+
+
+@pytest.mark.parametrize(("low", "shown"), [(0.4, True), (NAN, False)])
+def test_how_much_of_the_text_is_shown(low, shown):
+    table = labels(recall_low=low)
+    ((is_shown, text),) = label_claims(table)
+    assert is_shown == shown
+    assert text.startswith("Of what the text asks for is shown: 70 %")
+    assert "by B, 50 %" in text
+    assert [*label_claims(labels(label="pan"))] == []
+
+
+def test_much_of_many_methods_is_told_by_the_ends():
+    rows = [
+        labels().iloc[[0]].assign(method=m, recall=r / 10)
+        for r, m in enumerate("ABCDE")
+    ]
+    ((_, text),) = label_claims(pd.concat(rows))
+    assert (
+        "from most to least of 5 methods: 40 % [40, 60] by E, 0 % [40, 60] by A."
+        in text
+    )

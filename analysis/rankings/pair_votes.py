@@ -1,0 +1,168 @@
+"""Side-by-side answers pair by pair: what the first of two methods got of each."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.inference.crossed_clusters import Cluster
+from analysis.inference.scaling import divided
+from analysis.rankings.choice_counts import coded
+from analysis.reading.choices import OUTCOMES, majority
+from analysis.results import NAN, Array, Counts
+
+# What the first method of a pair gets of each outcome; of "both bad" nothing.
+POINTS = np.array([1.0, 0.0, 0.5, NAN])
+
+
+@dataclass(frozen=True)
+class PairVotes:
+    """Answers about P pairs of methods.
+
+    Attributes
+    ----------
+    methods
+        M names, sorted.
+    first, second
+        Shape (P,): the methods of each pair, the first one first by name.
+    pair
+        Shape (n,): the pair of each answer.
+    points
+        Shape (n,): 1 where the first method won, 1/2 for a tie, 0 where it lost.
+    weight
+        Shape (n,): for how many answers each stands.
+    clusters
+        Part to the cluster of each answer, and the number of clusters.
+    """
+
+    methods: tuple[str, ...]
+    first: Counts
+    second: Counts
+    pair: Counts
+    points: Array
+    weight: Array
+    clusters: dict[str, Cluster]
+
+    def total(self, values: Array) -> Array:
+        """Add up values of answers, pair by pair."""
+        found = np.bincount(self.pair, values, minlength=len(self.first))
+        return np.asarray(found, float)
+
+    def rates(self) -> Array:
+        """Return how much of its answers the first method of each pair won, (P,)."""
+        weight = self.total(self.weight)
+        rate = np.full(len(self.first), NAN)
+        np.divide(self.total(self.weight * self.points), weight, rate, where=weight > 0)
+        return rate
+
+    def n_equal(self) -> Array:
+        """Return as how many answers of one weight those of each pair count (Kish)."""
+        squares = self.total(self.weight**2)
+        found = np.zeros(len(self.first))
+        np.divide(self.total(self.weight) ** 2, squares, found, where=squares > 0)
+        return found
+
+    def tied(self) -> Array:
+        """Return the share of ties of each pair, by weight."""
+        weight = self.total(self.weight)
+        ties = self.total(self.weight * (self.points == POINTS[2]))
+        return np.divide(ties, weight, out=np.zeros(len(weight)), where=weight > 0)
+
+    def added(self) -> Array:
+        """Return what each answer adds to the rate of its pair, around it."""
+        away = self.weight * (self.points - self.rates()[self.pair])
+        return np.asarray(away / self.total(self.weight)[self.pair])
+
+
+def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
+    """Read side-by-side answers of one criterion, one by one and by majority.
+
+    Parameters
+    ----------
+    choices
+        Kept rows, methods in alphabetical order. A column `weight` says for how many
+        answers each stands.
+
+    Returns
+    -------
+    single, majorities
+        Answers "both bad" are no single votes; a story of a pair without a majority is
+        a tie.
+    """
+    story, stories = coded(choices["story"])
+    annotator, annotators = coded(choices["annotator"])
+    names = pd.MultiIndex.from_frame(choices[["method_a", "method_b"]])
+    pair, pairs = pd.factorize(names, sort=True)
+    methods = sorted({name for both in pairs for name in both})
+    first, second = (
+        np.array([methods.index(both[k]) for both in pairs], int) for k in (0, 1)
+    )
+    outcome = choices["choice"].map(OUTCOMES.index).to_numpy(int)
+    unit_keys, unit = np.unique(pair * len(stories) + story, return_inverse=True)
+    weight = np.ones(len(choices))
+    if "weight" in choices:
+        weight = choices["weight"].to_numpy(float)
+    clusters = {
+        "stories": (story, len(stories)),
+        "annotators": (annotator, len(annotators)),
+        "units": (unit, len(unit_keys)),
+    }
+    whole = PairVotes(
+        tuple(methods), first, second, pair, POINTS[outcome], weight, clusters
+    )
+    votes = np.bincount(unit * 4 + outcome, minlength=4 * len(unit_keys))
+    majorities = replace(
+        whole,
+        pair=unit_keys // len(stories),
+        points=(majority(votes.reshape(-1, 4).astype(float)) + 1) / 2,
+        weight=np.ones(len(unit_keys)),
+        clusters={
+            "stories": (unit_keys % len(stories), len(stories)),
+            "annotators": (np.zeros(len(unit_keys), int), 1),
+            "units": (np.arange(len(unit_keys)), len(unit_keys)),
+        },
+    )
+    kept = np.isfinite(whole.points)
+    single = replace(
+        whole,
+        pair=pair[kept],
+        points=whole.points[kept],
+        weight=weight[kept],
+        clusters={part: (codes[kept], n) for part, (codes, n) in clusters.items()},
+    )
+    return single, majorities
+
+
+def rates_by_story_weights(votes: PairVotes, weights: Array) -> Array:
+    """Return the mean win rates of the methods under weights of stories.
+
+    Parameters
+    ----------
+    votes
+        Single votes.
+    weights
+        Shape (B, stories): how often each story counts.
+
+    Returns
+    -------
+    array of shape (B, M)
+        NaN of a method that met none.
+    """
+    M, P = len(votes.methods), len(votes.first)
+    story, S = votes.clusters["stories"]
+    shape = (S, P)
+    at = story * P + votes.pair
+    of, won = (
+        np.bincount(at, values, minlength=S * P).reshape(shape)
+        for values in (votes.weight, votes.weight * votes.points)
+    )
+    total = weights @ of
+    rate = divided(weights @ won, total)
+    known = total > 0
+    found, n = np.zeros((2, len(weights), M))
+    for side, points in ((votes.first, rate), (votes.second, 1 - rate)):
+        adds = np.zeros((P, M))
+        adds[np.arange(P), side] = 1
+        found += np.where(known, points, 0.0) @ adds
+        n += known @ adds
+    return divided(found, n)
