@@ -38,6 +38,15 @@ def test_answers_that_were_not_chosen_count_as_chosen_alike():
     assert rows["weight"].iloc[1] == 1
 
 
+def test_a_study_has_at_least_as_many_slots_as_answers():
+    rows, _ = with_weights(
+        chosen(alternatives=[2, None, 1], probability=[0.8, None, 1])
+    )
+    expected = inverse_weights([0.8, 1, 1], [2, 1, 1], 3)
+    np.testing.assert_allclose(rows["weight"], expected)
+    assert (rows["weight"] > 0).all()
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -198,6 +198,18 @@ def test_errors_are_those_of_resampled_clusters(parts):
     np.testing.assert_allclose(error / spread, 1, atol=0.25)
 
 
+def test_the_interval_of_a_mean_is_scipys_of_the_means_of_stories():
+    """How far stories move all means together widens none of them."""
+    ratings = simulated(n_stories=30, share=1.1)
+    found, _ = board(ratings, parts=("stories",))
+    cells = human_cells(annotator_cells(ratings))
+    stories = cells.pivot(index="story", columns="method", values="human")
+    for name, row in found.iterrows():
+        error = (row["mean_high"] - row["mean_low"]) / 2
+        expected = stories[name].sem() * t.ppf(0.975, len(stories) - 1)
+        assert error == pytest.approx(expected, rel=0.12), name
+
+
 def test_methods_are_compared_by_paired_differences():
     """With all cells filled and stories drawn: the paired t test of scipy."""
     ratings = simulated(n_stories=30, n_methods=2, share=1.1)

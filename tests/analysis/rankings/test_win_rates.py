@@ -175,6 +175,41 @@ def test_intervals_hold_for_other_stories_and_annotators():
     assert 0.91 < np.mean(held) < 0.99
 
 
+def lopsided(seed, people=4, many=40, few=2):
+    """Four people who lean to either method of each pair; one pair has most answers."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for a, b, n in (
+        ("a", "b", many),
+        ("a", "c", few),
+        ("b", "c", few),
+        ("b", "d", few),
+    ):
+        for person, lean in enumerate(rng.normal(0, 0.8, people)):
+            won = lean + rng.logistic(size=n) > 0
+            rows += [
+                (f"{a}{b}{i}", a, b, "q", f"r{person}", "a" if one else "b")
+                for i, one in enumerate(won)
+            ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_errors_of_pairs_with_many_and_with_few_answers():
+    """What people have in common widens a rate by how many answers each gave."""
+    tables = [frame(lopsided(seed), parts=("annotators",)) for seed in range(150)]
+    rates = np.array([table["rate_a"] for table in tables])
+    effective = np.array([table["n_effective"] for table in tables])
+    told = (rates * (1 - rates) / effective).mean(axis=0)
+    np.testing.assert_allclose(told / rates.var(axis=0), 1, atol=0.25)
+
+
+def test_no_answer_counts_for_more_than_an_independent_one():
+    """Where stories are divided by design, their answers vary less than coins."""
+    divided = [rows_of(["a", "b"], f"s{i}") for i in range(30)]
+    choices = pd.concat([*divided, rows_of(["a", "a"], "t")])
+    assert frame(choices, parts=("stories",))["n_effective"].iloc[0] == 62
+
+
 def test_methods_average_over_the_methods_they_met():
     choices = pd.concat(
         [

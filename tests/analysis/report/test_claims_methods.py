@@ -113,8 +113,8 @@ def test_two_methods():
     row = verdict(n_methods=2, n_better=1, n_pairs=1, n_apart=1, drawn="stories")
     assert told(row, comparisons(methods="AB"))[1] == (
         "q: A is preferred to the other one: it wins 70 % [66, 73] against "
-        "the others on average, ties being half (600 answers), p = 0.03 adjusted over 1 "
-        "pair of methods, for other stories."
+        "the others on average, ties being half (600 answers), p = 0.03 adjusted over "
+        "1 pair of methods, for other stories."
     )
     row |= {"verdict": "open", "reason": "not_apart", "n_apart": 0}
     text = told(row, comparisons("AB", methods="AB"))[1]

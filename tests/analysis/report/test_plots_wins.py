@@ -1,9 +1,10 @@
 """Bars of wins: what they are made of, how they are named, and their intervals."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.report.plots_wins import wins
+from analysis.report.plots_wins import MOST_BARS, wins
 
 PAIRS = (("A", "B"), ("A", "C"), ("B", "C"))
 
@@ -114,6 +115,29 @@ def test_many_pairs_of_one_question_make_all_questions_matrices():
     table = pd.concat([rates(pairs=pairs), rates(("r",))])
     (figure,) = wins(table)
     assert [panel.data[0]["type"] for panel in figure.panels] == ["heatmap", "heatmap"]
+
+
+def test_the_most_pairs_that_have_bars_are_named():
+    names = "ABCDEFG"
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    assert len(pairs) == MOST_BARS
+    (figure,) = wins(rates(pairs=pairs))
+    assert {trace["type"] for trace in figure.panels[0].data} >= {"bar"}
+    (figure,) = wins(rates(pairs=[*pairs, ("A", "H")]))
+    assert [trace["type"] for trace in figure.panels[0].data] == ["heatmap"]
+
+
+def test_a_matrix_has_both_sides_of_a_pair():
+    names = "ABCDEFGH"
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+    (figure,) = wins(rates(pairs=pairs, wins_a=70, ties=10, wins_b=20))
+    cells = np.array(figure.panels[0].data[0]["z"], float)
+    known = np.isfinite(cells)
+    assert known.sum() == 56
+    assert set(np.round(cells[known], 2)) in ({0.75, 0.25}, {75, 25})
+    np.testing.assert_allclose(
+        (cells + cells.T)[known], cells[known].max() + cells[known].min()
+    )
 
 
 def test_many_pairs_of_several_questions_stand_below_one_another():
