@@ -726,6 +726,27 @@ def test_a_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
         assert verdict["p_adjusted"] == with_first["p_adjusted"].max()
 
 
+@pytest.mark.parametrize("other", [{"majority": True}, {"ties": "drop"}])
+def test_a_verdict_has_the_value_by_which_methods_are_ranked(other):
+    """Win rates count single votes, ties as halves; other ranks have their rating."""
+    choices = study()[1]
+    plain, changed = (
+        leaderboard(choices=choices, options=FAST, **more).tables
+        for more in ({}, other)
+    )
+    assert set(plain["method_verdicts"]["statistic"]) == {"win_rate"}
+    rows = changed["method_verdicts"].set_index("question")
+    assert set(rows["statistic"]) == {"rating"}
+    best = changed["leaderboard"].sort_values("rank").groupby("criterion").first()
+    assert rows["value"].to_dict() == pytest.approx(best["rating"].to_dict())
+
+
+def test_answers_that_all_say_the_same_test_nothing():
+    choices = study()[1].assign(choice="tie")
+    rows = leaderboard(choices=choices, options=FAST).tables["method_verdicts"]
+    assert set(rows["reason"]) <= {"shared", "untested"}
+
+
 def test_rankings_beside_metrics():
     rankings, (_, _, scores) = ranked(6), study()
     found = align(

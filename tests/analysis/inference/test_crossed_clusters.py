@@ -152,6 +152,9 @@ def test_the_model_weighs_the_factor_and_may_be_the_least():
         two, cell, kinds, rank=2, model=1e6 * model, is_least=True
     )
     np.testing.assert_allclose(floor.of(np.eye(2)).variance, 1e6 * np.diag(model))
+    # Stories did not tell it: it is known as well as answers are many.
+    assert floor.of(np.eye(2)).freedom.tolist() == [len(y) - 1] * 2
+    assert (plain.of(np.eye(2)).freedom < len(y) - 1).all()
 
 
 def test_intervals_and_p_values_are_students():

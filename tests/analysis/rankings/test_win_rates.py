@@ -238,6 +238,11 @@ def test_p_values_are_adjusted_over_all_pairs():
     np.testing.assert_array_equal(inside, table["p_value"] > 0.05)
 
 
+def test_of_two_methods_there_is_one_test():
+    one, other = method_win_rates(independent(200, 0.6), parts=BOTH)
+    assert one["p_value"] == one["p_adjusted"] == other["p_value"] < 0.05
+
+
 @given(st.integers(1, 1000))
 def test_weights_are_numbers_of_answers(seed):
     rng = np.random.default_rng(seed)
@@ -264,6 +269,9 @@ def test_uneven_weights_count_for_fewer_answers():
     table = frame(uneven, parts=("units",))
     # Kish: (sum w)^2 / sum w^2 = 400 / 1.81.
     assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81, rel=0.05)
+    # Where all answers say the same, which have no variance, too.
+    table = frame(uneven.assign(choice="a"), parts=("units",))
+    assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81)
 
 
 # StoryBench, table 3 (people) and table 5 (metrics) on story continuation of Oops-CSV:

@@ -1,6 +1,7 @@
 """Who answers like chance, against shuffles and coefficients computed elsewhere."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -216,6 +217,25 @@ def test_without_resamples_and_with_one_answer_there_is_no_verdict():
     assert row["reason"] == "the own answers are all the same"
     assert np.isnan(row["value"])
     assert pd.isna(row["verdict"])
+
+
+@pytest.mark.parametrize(
+    ("p_value", "high", "told"),
+    [
+        (0.997, -0.01, "below chance"),
+        # Of ten people the lowest is as low as that in one study of four.
+        (0.97, -0.01, "like chance"),
+        (0.997, 0.01, "like chance"),
+        (0.05, 0.5, "above chance"),
+    ],
+)
+def test_below_chance_is_what_luck_does_to_none_of_ten(p_value, high, told):
+    one = SimpleNamespace(statistic="x", p_value=lambda *_given: p_value)
+    row = {"question": "q", "statistic": "x", "high": high, "n": 30, "value": 0.3}
+    names = "abcdefghij"
+    rows = [row | {"annotator": name} for name in names]
+    of_all = {("q", name): one for name in names}
+    assert with_verdicts(rows, of_all, resamples=99, seed=0)[0]["verdict"] == told
 
 
 @pytest.mark.parametrize(
