@@ -742,9 +742,13 @@ def test_a_verdict_has_the_value_by_which_methods_are_ranked(other):
 
 
 def test_answers_that_all_say_the_same_test_nothing():
-    choices = study()[1].assign(choice="tie")
-    rows = leaderboard(choices=choices, options=FAST).tables["method_verdicts"]
-    assert set(rows["reason"]) <= {"shared", "untested"}
+    ratings = study()[0]
+    constant = ratings["method"].map({"good": 4, "swap": 3, "drift": 2, "copy": 1})
+    found = align(ratings=ratings.assign(rating=constant), options=FAST).tables
+    assert found["method_comparisons"]["p_adjusted"].isna().all()
+    rows = found["method_verdicts"]
+    assert set(rows["verdict"]) == {"open"}
+    assert set(rows["reason"]) == {"untested"}
 
 
 def test_rankings_beside_metrics():

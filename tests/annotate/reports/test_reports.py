@@ -337,7 +337,7 @@ def test_a_report_without_answers_fails_with_the_reason():
     ("kind", "value", "heard"),
     [
         ("likert", 3, "no method stands first alone"),
-        ("choice", "a", "of its comparisons, ties being half"),
+        ("choice", "a", "against the others on average, ties being half"),
         ("checklist", 1, "Of what the text asks for is shown: 100 %"),
     ],
 )
