@@ -362,6 +362,11 @@ class StopRule:
         """The error that one look may have."""
         return (1 - self.confidence) / CAUTION
 
+    @property
+    def largest_p(self) -> float:
+        """The p-value that tests may have: of two sides, where an error has one."""
+        return 2 * self.error
+
     def holds(
         self, known: MethodEstimates, *, draws: int = 4000, seed: int = 0
     ) -> bool:

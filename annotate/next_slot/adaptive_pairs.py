@@ -68,7 +68,7 @@ def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None
     rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
     if rule.holds(known):
         best = top_separation.best(study, answers(study), rule.top)
-        if best.p_value <= rule.error:
+        if best.p_value <= rule.largest_p:
             _stop(study, best)
             return None
     # Read once: others take slots meanwhile.
