@@ -15,6 +15,7 @@ from analysis.options import Sampling
 from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.rankings.win_rates import method_win_rates, win_rates
+from analysis.results import TableRow
 from benchmarks.coverage.scenarios import (
     STORIES_ANNOTATORS,
     UNITS,
@@ -34,7 +35,8 @@ class Arena:
 
     Standard deviations, on the logistic scale: of the strengths of methods, and of what
     a story and an annotator's taste add to them; `tie` makes ties more frequent. Where
-    votes are `uneven` the k-th annotator gives them as often as 1/k.
+    votes are `uneven` the k-th annotator gives them as often as 1/k. Pairs but the
+    first are asked about in one of `thinned` stories.
     """
 
     stories: int = 40
@@ -46,6 +48,7 @@ class Arena:
     taste: float = 0.5
     tie: float = 0.4
     uneven: bool = False
+    thinned: int = 1
 
 
 def scenarios() -> Iterator[Scenario]:
@@ -60,6 +63,9 @@ def scenarios() -> Iterator[Scenario]:
     for annotators in (8, 20):
         arena = Arena(20, 5, annotators, story=0.4, taste=0.4, uneven=True)
         yield scenario(arena, "half", default, ", uneven votes")
+    for annotators in (3, 8):
+        arena = Arena(40, 5, annotators, story=0.4, taste=0.8, thinned=10)
+        yield scenario(arena, "half", default, ", one pair ten times as often")
 
 
 def scenario(arena: Arena, ties: str, resample: Parts, more: str = "") -> Scenario:
@@ -111,6 +117,8 @@ def simulated_choices(
     order = turn.argsort(axis=2)
     s, p, r = np.indices((arena.stories, len(pairs), arena.raters)).reshape(3, -1)
     who = order[s, p, r]
+    asked = (p == 0) | (s % arena.thinned == 0)
+    s, p, who = s[asked], p[asked], who[asked]
     i, j = pairs[p].T
     odds = chances(arena, liking[s, who, i] - liking[s, who, j])
     answer = (rng.random(len(s)) > odds.cumsum(axis=0)[:2]).sum(axis=0)
@@ -144,6 +152,8 @@ def arena_study(
     number, M = world_of(study), arena.methods
     rows = simulated_choices(arena, strengths(arena, number), generator(10, study))
     how = {"parts": parts, "confidence": sampling["confidence"]}
+    if arena.thinned > 1:
+        return pair_rates(arena, number, win_rates(rows, **how))
     board = leaderboard(rows, criterion=CRITERION, ties=ties, **how)
     true = arena_truth(arena, number, ties)
     place = {str(name): k for k, name in enumerate(np.char.mod("m%02d", range(M)))}
@@ -162,12 +172,22 @@ def arena_study(
         Interval("all ranks", "method", width, 0.0, width, 0.0 if inside else -1)
     )
     if ties == "half":
+        found += pair_rates(arena, number, win_rates(rows, **how))
         rates = rate_truth(arena, number)
-        for row in win_rates(rows, **how):
-            truth = float(rates[place[row["method_a"]], place[row["method_b"]]])
-            found.append(interval_in(row, "rate_a", "win rate", "pair", truth))
         for row in method_win_rates(rows, **how):
             k = place[row["method"]]
             truth = float((rates[k].sum() - rates[k, k]) / (M - 1))
             found.append(interval_in(row, "rate", "win rate", "method", truth))
+    return found
+
+
+def pair_rates(arena: Arena, number: int, rows: list[TableRow]) -> list[Interval]:
+    """Return the intervals of pairs, apart where one is asked about more often."""
+    truth = rate_truth(arena, number)
+    found = []
+    for row in rows:
+        a, b = (int(str(row[name])[1:]) for name in ("method_a", "method_b"))
+        level = "often" if arena.thinned > 1 and (a, b) == (0, 1) else "pair"
+        rate = float(truth[a, b])
+        found.append(interval_in(row, "rate_a", "win rate", level, rate))
     return found
