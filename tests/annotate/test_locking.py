@@ -12,10 +12,11 @@ from django.db import connection, transaction
 from django.urls import reverse
 from rest_framework.test import APIClient
 
+from analysis.rankings.top_methods import TopMethods
 from annotate.assignment import reassignment
 from annotate.history.verifying import problems
 from annotate.models import Study
-from annotate.next_slot import adaptive, adaptive_pairs, choosing
+from annotate.next_slot import adaptive, adaptive_pairs, choosing, top_separation
 from annotate.quality import exclusion, monitoring
 from annotate.slots import leasing, locking
 from annotate.studies.extending import extend
@@ -60,6 +61,8 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
     monkeypatch.setattr(reassignment, "lock_people", lock_late)
     monkeypatch.setattr(adaptive_pairs, "_stop", stop_late)
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_arguments: True)
+    told = TopMethods((), 0.0)
+    monkeypatch.setattr(top_separation, "best", lambda *_arguments: told)
     with ThreadPoolExecutor(2) as pool:
         asked = pool.submit(run, choosing.take_next, person)
         extended = pool.submit(run, lambda: extend(study, redundancy=4))
