@@ -8,8 +8,8 @@ Every study is run twice, with pairs drawn alike and with adaptive ones, until t
 three are told apart or the slots are used up: by one look at the posterior, by the
 rule of the answers alone, and by that with the test of a leaderboard, for other
 stories and annotators, as studies stop. Estimates are compared after a number of
-answers that is fixed beforehand. Seeds are fixed; `docs/adaptive.md` explains the
-outcome.
+answers that is fixed beforehand, and how often intervals of win rates hold is counted
+there. Seeds are fixed; `docs/adaptive.md` explains the outcome.
 """
 
 import os
@@ -35,6 +35,7 @@ from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.choice_weights import inverse_weights
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.top_methods import TopMethods, top_methods
+from analysis.rankings.win_rates import method_win_rates
 from annotate.next_slot.adaptive import (
     ChosenUnit,
     StopRule,
@@ -89,6 +90,8 @@ class Study:
     stopped: tuple[int, bool] | None = None
     told: tuple[int, bool] | None = None
     errors: dict[str, np.ndarray] = field(default_factory=dict)
+    held: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    width: float = 0.0
     seconds: float = 0.0
 
 
@@ -152,8 +155,20 @@ def simulate(world: World, adaptive: bool, number: int) -> Study:
         people.append(who)
         if len(log) == FIXED:
             study.errors = errors(log, wins, ties, outcome, ability, order)
+            rates = rates_of_all(world, ability)[order]
+            study.held, study.width = intervals(log, people, rates)
     study.seconds /= len(log)
     return study
+
+
+def rates_of_all(world: World, ability: np.ndarray) -> np.ndarray:
+    """Return mean win rates over endless stories and annotators."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(40)
+    spread = np.sqrt(2 * (world.of_story**2 + world.of_annotator**2))
+    gap = (ability[:, None] - ability)[..., None] + spread * nodes
+    half = np.exp(gap / 2)
+    rate = (half + TIE / 2) / (half + 1 / half + TIE) @ (weights / weights.sum())
+    return (rate.sum(axis=1) - 0.5) / (METHODS - 1)
 
 
 def shuffled(rng: np.random.Generator) -> Iterator[ChosenUnit]:
@@ -191,9 +206,15 @@ def look(
 
 def for_others(log: list[tuple[ChosenUnit, float]], people: list[int]) -> TopMethods:
     """Test the best three as a study does that is about to stop."""
+    found = leaderboard(answers(log, people), criterion="q")
+    ranks = {row.method: row.rank for row in found.rows}
+    return top_methods(ranks, found.comparisons, TOP)
+
+
+def answers(log: list[tuple[ChosenUnit, float]], people: list[int]) -> pd.DataFrame:
     first, second = np.array([choice.pair for choice, _ in log]).T
     score = np.array([score for _, score in log])
-    choices = pd.DataFrame(
+    return pd.DataFrame(
         {
             "story": [str(choice.story) for choice, _ in log],
             "method_a": first.astype(str),
@@ -202,9 +223,26 @@ def for_others(log: list[tuple[ChosenUnit, float]], people: list[int]) -> TopMet
             "choice": np.select([score == 1, score == 0], ["a", "b"], "tie"),
         }
     )
-    found = leaderboard(choices, criterion="q")
-    ranks = {row.method: row.rank for row in found.rows}
-    return top_methods(ranks, found.comparisons, TOP)
+
+
+def intervals(
+    log: list[tuple[ChosenUnit, float]], people: list[int], truth: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Tell which intervals of win rates hold the truth, and how wide they are."""
+    choices = answers(log, people).assign(weight=weights_of(log))
+    rows = method_win_rates(choices, parts=("stories", "annotators"))
+    low, high, true = np.array(
+        [(row["low"], row["high"], truth[int(row["method"])]) for row in rows]
+    ).T
+    return (low <= true) & (true <= high), float((high - low).mean())
+
+
+def weights_of(log: list[tuple[ChosenUnit, float]]) -> np.ndarray:
+    return inverse_weights(
+        [choice.per_slot for choice, _ in log],
+        [choice.available for choice, _ in log],
+        SLOTS,
+    )
 
 
 def errors(
@@ -218,11 +256,7 @@ def errors(
     """Estimate minus truth of every method, the truly best first."""
     expected = (outcome[0] + outcome[1] / 2).mean(axis=2)
     truth = (expected.sum(axis=1) - 0.5) / (METHODS - 1)
-    weight = inverse_weights(
-        [choice.per_slot for choice, _ in log],
-        [choice.available for choice, _ in log],
-        SLOTS,
-    )
+    weight = weights_of(log)
     place = np.argsort(order)
     fit = fit_model(np.stack([wins, ties])[None], ties="davidson")
     abilities = np.where(fit.converged[0], fit.theta[0], np.nan)
@@ -300,6 +334,16 @@ def print_errors(found: list[Study]) -> None:
         )
 
 
+def print_held(found: list[Study]) -> None:
+    share = np.array([study.held.mean() for study in found])
+    error = share.std(ddof=1) / np.sqrt(len(share))
+    width = np.mean([study.width for study in found])
+    print(
+        f"    intervals of win rates hold {share.mean():.3f} +- {error:.3f},"
+        f" width {width:.3f}"
+    )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--studies", type=int, default=200)
@@ -325,6 +369,7 @@ def main() -> None:
                 print(f"    rule ({RULE.threshold:.4f}):   {stops(found, 'stopped')}")
                 print(f"    and the tests:   {stops(found, 'told')}")
                 print_errors(found)
+                print_held(found)
                 sys.stdout.flush()
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.crossed_clusters import (
+    NOTHING,
     Cluster,
     ClusteredVariance,
     Errors,
@@ -18,9 +19,6 @@ from analysis.inference.significance import holm
 from analysis.rankings.choice_counts import kinds_drawn
 from analysis.rankings.pair_votes import PairVotes, pair_votes
 from analysis.results import NAN, Array, Counts, TableRow
-
-# A variance that rounding leaves of none.
-NOTHING = 1e-24
 
 
 def win_rates(

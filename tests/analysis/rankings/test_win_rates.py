@@ -203,6 +203,17 @@ def test_errors_of_pairs_with_many_and_with_few_answers():
     np.testing.assert_allclose(told / rates.var(axis=0), 1, atol=0.25)
 
 
+def test_a_pair_of_few_answers_says_little_of_others():
+    """Two people who differ in all of four answers, beside 160 of another pair."""
+    many = lopsided(3)
+    few = pd.concat([rows_of("ab", f"t{i}", "e", "f") for i in range(2)])
+    alone, beside = (
+        frame(rows, parts=("annotators",)).loc[("a", "b"), "n_effective"]
+        for rows in (many, pd.concat([many, few]))
+    )
+    assert beside == pytest.approx(alone, rel=0.1)
+
+
 def test_no_answer_counts_for_more_than_an_independent_one():
     """Where stories are divided by design, their answers vary less than coins."""
     divided = [rows_of(["a", "b"], f"s{i}") for i in range(30)]

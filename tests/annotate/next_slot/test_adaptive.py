@@ -319,6 +319,8 @@ def test_no_set_is_no_top():
 def test_the_rule_asks_for_more_than_one_look_would(confidence):
     rule = StopRule(3, confidence)
     assert confidence < rule.threshold < 1
+    # A test of two sides may be wrong on each as often as the posterior in all.
+    assert rule.largest_p / 2 == pytest.approx(1 - rule.threshold)
 
 
 @given(seed=SEEDS, top=st.integers(1, 5), more=st.floats(0, 0.5))
