@@ -169,9 +169,8 @@ class _Shares:
         # What an answer adds depends on its pair, its points and its weight.
         keys = np.column_stack([votes.pair, votes.points, votes.weight])
         _, at, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        adds = (
-            votes.added()[at][:, None] * ((both[0] - both[1]) * share)[votes.pair[at]]
-        )
+        added = votes.added_unbiased()[at][:, None]
+        adds = added * ((both[0] - both[1]) * share)[votes.pair[at]]
         kinds = kinds_drawn(votes.clusters, parts)
         covariance = crossed_covariance(adds, cell.ravel(), kinds, rank=max(M - 1, 1))
         errors = None if covariance is None else covariance.of(np.eye(M))

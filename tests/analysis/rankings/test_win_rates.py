@@ -1,5 +1,7 @@
 """Win rates of pairs and of methods, against counts, StoryBench and resamples."""
 
+import itertools
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from analysis.rankings.pair_votes import pair_votes
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.reading.choices import ordered_choices
 
@@ -283,6 +286,53 @@ def test_uneven_weights_count_for_fewer_answers():
     # Where all answers say the same, which have no variance, too.
     table = frame(uneven.assign(choice="a"), parts=("units",))
     assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81)
+
+
+def votes_of(outcomes, weights):
+    rows = [
+        (f"s{i}", "x", "y", "q", f"r{i}", outcome, weight)
+        for i, (outcome, weight) in enumerate(zip(outcomes, weights, strict=True))
+    ]
+    return pair_votes(pd.DataFrame(rows, columns=[*COLUMNS, "weight"]))[0]
+
+
+@pytest.mark.parametrize("weights", [(1, 1), (5, 1), (1, 2, 3), (100, 1, 1, 1)])
+def test_squares_of_what_answers_add_are_right_on_average(weights):
+    share, p = np.array(weights) / sum(weights), 0.3
+    expected = np.zeros(len(weights))
+    for outcomes in itertools.product("ab", repeat=len(weights)):
+        chance = np.prod([p if outcome == "a" else 1 - p for outcome in outcomes])
+        expected += chance * votes_of(outcomes, weights).added_unbiased() ** 2
+    np.testing.assert_allclose(expected, share**2 * p * (1 - p))
+
+
+def test_the_only_answer_of_a_pair_varies_like_a_coin():
+    assert votes_of("a", [7]).added_unbiased().tolist() == [0.5]
+    assert votes_of("b", [7]).added_unbiased().tolist() == [-0.5]
+
+
+def of_people_who_rank(rng):
+    """Ask people who each have an order of their own about every pair, twice."""
+    places = rng.permuted(np.tile(np.arange(10), (6, 1)), axis=1)
+    rows = []
+    for i, j in itertools.combinations(range(10), 2):
+        for k, who in enumerate(rng.choice(6, size=2, replace=False)):
+            choice = "a" if places[who, i] < places[who, j] else "b"
+            rows.append((f"s{i}{j}{k}", f"m{i}", f"m{j}", "q", f"r{who}", choice))
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def test_pairs_that_met_twice_each_hide_no_variance():
+    # Their own 45 rates take half of it away.
+    rng = np.random.default_rng(0)
+    rates, expected = [], []
+    for _ in range(60):
+        rows = method_win_rates(of_people_who_rank(rng), parts=BOTH)
+        rates += [row["rate"] for row in rows]
+        expected += [
+            row["rate"] * (1 - row["rate"]) / row["n_effective"] for row in rows
+        ]
+    assert np.mean(expected) == pytest.approx(np.var(rates), rel=0.2)
 
 
 # StoryBench, table 3 (people) and table 5 (metrics) on story continuation of Oops-CSV:
