@@ -50,7 +50,7 @@ class AlignOptions:
     Attributes
     ----------
     questions, metrics
-        What is covered; None: all there are.
+        What is covered; None: all there are. Without metrics it is people alone.
     exclude_methods
         Methods left out of every table.
     scale

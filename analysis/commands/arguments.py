@@ -105,13 +105,11 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Add which questions and metrics are covered, and which methods left out."""
-    for option, what in (("--questions", "dimensions, criteria"), ("--metrics", "")):
-        parser.add_argument(
-            option,
-            type=split_names,
-            metavar='"A,B"',
-            help=f"{what}; ".removeprefix("; ") + "the only ones covered; default all",
-        )
+    for option, what in (
+        ("--questions", "dimensions, criteria; the only ones covered; default all"),
+        ("--metrics", "the only ones covered; default all; none: people alone"),
+    ):
+        parser.add_argument(option, type=split_names, metavar='"A,B"', help=what)
     parser.add_argument(
         "--exclude-methods",
         type=split_names,

@@ -32,7 +32,8 @@ def chosen_tables(
     tables
         Any of ratings, trials, choices, rankings and scores by these names.
     options
-        `questions` and `metrics` of it; None keeps all.
+        `questions` and `metrics` of it; None keeps all. No metric is a report of
+        people alone.
     notes
         Are told what is left out.
 
@@ -44,7 +45,7 @@ def chosen_tables(
     Raises
     ------
     OptionError
-        None is asked for, or one that is in no table; the nearest are named.
+        No question is asked for, or one that is in no table; the nearest are named.
     """
     found = dict(tables)
     for option, columns in COLUMNS.items():
@@ -92,7 +93,7 @@ def _check(option: str, wanted: tuple[str, ...], known: set[str]) -> None:
         raise OptionError(
             f"--{option}: expected {' or '.join(COLUMNS[option])} beside it"
         )
-    if not wanted:
+    if not wanted and option != "metrics":
         raise OptionError(f"--{option}: expected some of {listed(sorted(known))}")
     for name in wanted:
         if name not in known:

@@ -114,6 +114,8 @@ class Report(models.Model):
             f"{name.replace('_', '-')} "
             + (listed(value) if isinstance(value, tuple) else str(value))
             for name, value in given.items()
-            if name != "resamples" and value != usual.get(name, "")
+            if name != "resamples" and value not in (usual.get(name, ""), ())
         ]
+        if given.get("metrics") == ():
+            choices.append(str(_("people alone")))
         return choices + [str(OWN_PARTS[name]) for name in self.inputs]

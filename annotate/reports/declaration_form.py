@@ -170,8 +170,11 @@ class DeclarationForm(ScopeForm):
     def _check_declared(self, data: dict[str, Any]) -> None:
         """Refuse what is declared of a question or a metric that is not covered.
 
-        What the study declares is remarked on by the report where it has no scores.
+        What the study declares is remarked on by the report where it has no scores, as
+        one of people alone.
         """
+        if not data["metrics"]:
+            return
         questions = [*data["questions"], *_names(self.made, "questions")]
         metrics = [*data["metrics"], *_names(self.made, "metrics")]
         for name, metric in self._pairs:

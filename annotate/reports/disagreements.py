@@ -54,6 +54,11 @@ class ShownMetric:
     metric: str
 
 
+def are_named(folder: Path) -> bool:
+    """Say whether a report has them; one of people alone has none."""
+    return (folder / "tables" / TABLE).is_file()
+
+
 def disagreements(
     study: Study, folder: Path, question: str, metric: str
 ) -> tuple[ShownMetric, list[Disagreement]]:

@@ -26,7 +26,7 @@ class ReportForm(DeclarationForm, LevelsForm):
         required=False,
     )
     top = forms.IntegerField(
-        label=_("Tell the best so many methods from all others"),
+        label=_("Best methods, tested as a set (0: none)"),
         min_value=0,
         required=False,
         initial=0,
@@ -41,6 +41,7 @@ class ReportForm(DeclarationForm, LevelsForm):
         super().__init__(*args, study=study, **kwargs)
         tags = study_tables.tag_names(study)
         self.fields["split_by"].offer((name, name) for name in tags)
+        self.fields["metrics"].required = False
         self.fields["top"].initial = study.adaptive.get("top", 0)
 
     def clean_top(self) -> int:

@@ -82,8 +82,11 @@ def test_what_is_ticked_and_declared_is_in_the_report(
         hand.press(metrics.get_by_role("button", name="Tick all shown", exact=True))
         hand.press(form.get_by_role("button", name="Build"))
         told = "sharpness is not among the metrics ticked: tick it, or choose another"
-        error = page.locator(".error", has_text=told)
-        expect(error).to_be_visible()
+        problem = form.get_by_role("alert")
+        expect(problem).to_contain_text(told)
+        expect(problem).to_be_in_viewport()
+        hand.press(problem.get_by_role("link", name="Character"))
+        expect(form.locator(".field .error", has_text=told)).to_be_in_viewport()
         hand.press(form.locator("summary", has_text="Questions (2) and metrics (8)"))
         hand.press(form.get_by_role("checkbox", name="sharpness"))
         form.get_by_label("Aesthetics").last.select_option("shots_present")

@@ -98,6 +98,11 @@ def _list(study: Study) -> dict[str, object]:
     unfinished = (Report.State.QUEUED, Report.State.RUNNING)
     return {
         "reports": reports,
+        "disagreeing": {
+            report.pk
+            for report in reports
+            if disagreements.are_named(building.folder(report))
+        },
         "at_work": any(report.state in unfinished for report in reports),
         "n_comparable": sum(
             report.state == Report.State.DONE and not report.is_plan
@@ -205,7 +210,9 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
-    bar = render_to_string("reports/_bar.html", {"study": study, "report": report})
+    disagree = disagreements.are_named(path.parent)
+    context = {"study": study, "report": report, "disagree": disagree}
+    bar = render_to_string("reports/_bar.html", context)
     return page_of_report(html, bar)
 
 

@@ -117,7 +117,6 @@ def test_plans_are_those_of_the_rows_which_were_asked_for():
     ("asked", "told"),
     [
         ({"metrics": ("cds",)}, r"--metrics: 'cds': expected .* \(nearest: csd\)"),
-        ({"metrics": ()}, "--metrics: expected some of blur, csd"),
         ({"questions": ("lok",)}, r"--questions: 'lok': expected .*nearest: look"),
         ({"questions": ()}, "--questions: expected some of better, look, plot"),
     ],
@@ -127,6 +126,15 @@ def test_what_is_not_there_is_refused_with_what_is(asked, told):
     options = replace(ALL, **asked)
     with pytest.raises(OptionError, match=told):
         align(ratings=ratings, choices=choices, scores=scores, options=options)
+
+
+def test_no_metric_is_a_report_of_people_alone():
+    ratings, choices, scores = tables()
+    options = replace(ALL, metrics=())
+    found = align(ratings=ratings, choices=choices, scores=scores, options=options)
+    alone = align(ratings=ratings, choices=choices, options=ALL)
+    assert "Left out as asked: metrics blur, csd." in found.notes
+    assert_same(found, alone)
 
 
 def test_metrics_without_scores_are_refused():

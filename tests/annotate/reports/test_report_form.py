@@ -101,6 +101,25 @@ def test_a_report_covers_the_questions_and_metrics_that_were_ticked(study):
     assert "--questions character --metrics sharpness,shots_present" in run["command"]
     listed = rob(study).get(reverse("report-list", args=[study.slug]))
     assert "metrics sharpness, shots_present" in listed.content.decode()
+    assert "where they disagree" in listed.content.decode()
+    address = reverse("report-page", args=[study.slug, report.pk])
+    assert b"where they disagree" in rob(study).get(address).content
+
+
+def test_without_a_metric_it_is_a_report_of_people_alone(study):
+    declares(study, "character", "sharpness")
+    report = ask(study, metrics=[])
+    assert report.state == "done", report.error
+    assert not (building.folder(report) / "tables" / "correlations.csv").exists()
+    page = (building.folder(report) / "report.html").read_text()
+    assert "What do people say of the methods?" in page
+    run = table(report, "run").set_index("key")["value"]
+    assert "--metrics '' " in run["command"] + " "
+    listed = rob(study).get(reverse("report-list", args=[study.slug]))
+    assert "people alone" in listed.content.decode()
+    assert "where they disagree" not in listed.content.decode()
+    address = reverse("report-page", args=[study.slug, report.pk])
+    assert b"where they disagree" not in rob(study).get(address).content
 
 
 def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
@@ -111,7 +130,6 @@ def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
     ("asked", "told"),
     [
         ({"questions": []}, {"questions": "Choose at least one question."}),
-        ({"metrics": []}, {"metrics": "Choose at least one metric."}),
         (
             {"metrics": ["sharpness", "sharpnes"]},
             {"metrics": "There is no sharpnes here. Expected: sharpness."},
