@@ -33,6 +33,9 @@ OBJECTS_SIDE = 432
 OBJECTS_BATCH = 8
 THRESHOLD = 0.5
 MOST = 50  # objects a picture
+# Each picture takes .3 GB here, and of 256 at once maps have more numbers than kernels of
+# GPUs can count.
+DEPTH_BATCH = 16
 
 
 @cache
@@ -49,6 +52,7 @@ def depth() -> NetworkEncoder:
             lambda: load_pretrained(
                 DPTForDepthEstimation, DEPTH.need(), unused=FIRST_FUSION
             ),
+            batch=DEPTH_BATCH,
             forward=_depth,
         ),
         partial(resized, size=(DEPTH_SIDE, DEPTH_SIDE), how=BILINEAR),
