@@ -58,6 +58,7 @@ from analysis.result_tables.leaderboards import (
     add_method_verdicts,
     add_ranking_leaderboard,
 )
+from analysis.result_tables.strata import add_strata
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
@@ -69,7 +70,6 @@ from analysis.result_tables.supplementary import (
     add_sanity,
     add_sides,
     add_soft,
-    add_strata,
     add_verdicts,
     with_counterparts,
 )

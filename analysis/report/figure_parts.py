@@ -156,6 +156,14 @@ def figure_of(
     return [Figure(key, section, title, caption, alt, panels, width, tables)]
 
 
+def cut(drawn: Sequence[tuple[Panel, str]]) -> list[str]:
+    """Say that not all panels are drawn, where they are too many."""
+    n, total = MOST_PANELS, len(drawn)
+    if total <= n:
+        return []
+    return [say("The first {n} of {total} panels are drawn.", n=n, total=total)]
+
+
 def as_text(name: object) -> str:
     """Return a name that plotly draws as it stands, not as markup.
 

@@ -22,6 +22,7 @@ from analysis.report import (
     plots_planning,
     plots_profiles,
     plots_scatter,
+    plots_strata_wins,
     plots_variance,
     plots_wins,
 )
@@ -70,6 +71,7 @@ DRAWN: Drawings = (
     (plots_wins.rated_wins, "story_wins"),
     (plots_methods.ranking_ladders, "ranking_leaderboard"),
     (plots_planning.strata_dots, "strata"),
+    (plots_strata_wins.strata_wins, "strata_win_rates"),
     (plots_planning.subset_dots, "subset"),
     (plots_planning.best_subset_curves, "best_subset"),
     (plots_planning.power_curves, "power", "needed"),

@@ -18,6 +18,7 @@ from analysis.report.figure_parts import (
     Figure,
     Panel,
     Trace,
+    cut,
     figure_of,
     line,
     said,
@@ -119,21 +120,13 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
         f"strata-{statistic.replace('_', '-')}",
         "disagreement",
         say("By group of stories: {statistic}", statistic=title),
-        listed([*caption, *_cut(drawn)], " "),
+        listed([*caption, *cut(drawn)], " "),
         say("By stratum."),
         drawn,
         24,
         most_panels=MOST_PANELS,
         most_told=MOST_TOLD,
     )
-
-
-def _cut(drawn: list[tuple[Panel, str]]) -> list[str]:
-    """Say that not all panels are drawn, where they are too many."""
-    n, total = MOST_PANELS, len(drawn)
-    if total <= n:
-        return []
-    return [say("The first {n} of {total} panels are drawn.", n=n, total=total)]
 
 
 def power_curves(
@@ -170,7 +163,7 @@ def power_curves(
         "power",
         "planning",
         say("What more stories, annotators or methods buy"),
-        listed([*caption, *_cut(drawn)], " "),
+        listed([*caption, *cut(drawn)], " "),
         say("Expected half-widths."),
         drawn,
         most_panels=MOST_PANELS,

@@ -61,6 +61,7 @@ TABLE_GROUPS = texts(
         },
         "Groups of stories": {
             "strata": "Every statistic by group of stories",
+            "strata_win_rates": "Wins, ties and losses by group of stories",
             "strata_differences": "Whether groups of stories differ",
             "subset": "Whether a part of the stories keeps means and ranking",
             "best_subset": "How well the best parts keep means and ranking",

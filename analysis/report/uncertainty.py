@@ -25,6 +25,7 @@ BY_ANSWERS = (
     "ranking_leaderboard",
     "rating_leaderboard",
     "side_effect",
+    "strata_win_rates",
     "win_rates",
 )
 

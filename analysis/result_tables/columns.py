@@ -3,6 +3,13 @@
 # What an estimate takes in most tables.
 ESTIMATE = "value low high n reason"
 
+# What is known of a pair of methods by side-by-side answers.
+WINS = (
+    "method_a method_b wins_a ties wins_b majority_wins_a majority_ties "
+    "majority_wins_b n_stories rate_a low high p_value p_adjusted n_effective "
+    "majority_rate_a majority_low majority_high drawn weighted"
+)
+
 _COLUMNS = {
     "hypotheses": "question metric",
     "verdicts": "question metric role source level statistic value low high n n_groups "
@@ -34,9 +41,7 @@ _COLUMNS = {
     "n_comparisons drawn part reason",
     "method_comparisons": "question source part method_a method_b difference low high "
     "p_value p_adjusted drawn",
-    "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
-    "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
-    "n_effective majority_rate_a majority_low majority_high drawn weighted",
+    "win_rates": f"criterion {WINS}",
     "method_win_rates": "criterion method rate low high p_value p_adjusted "
     "n_effective n_opponents n_votes drawn weighted",
     "story_wins": "question method_a method_b wins_a ties wins_b n_stories",
@@ -59,6 +64,7 @@ _COLUMNS = {
     "human human_other score score_other",
     "strata": f"question metric {ESTIMATE} tag stratum method statistic level "
     "n_groups p_value left_out",
+    "strata_win_rates": f"criterion tag stratum {WINS}",
     "strata_differences": f"question metric {ESTIMATE} tag stratum_a stratum_b "
     "method statistic level p_value p_adjusted",
     "rating_leaderboard": "question method mean mean_low mean_high mean_rank "

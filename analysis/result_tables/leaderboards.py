@@ -54,7 +54,7 @@ def add_leaderboard(
         for table, rates in (("win_rates", of_pairs), ("method_win_rates", of_methods)):
             about = {
                 "criterion": str(criterion),
-                "drawn": _drawn(rows, drawn),
+                "drawn": parts_drawn(rows, drawn),
                 "weighted": is_weighted,
             }
             found.extend(table, [about | rate for rate in rates], parts)
@@ -85,7 +85,7 @@ def _add_standings(
             confidence=options.confidence,
         )
         found.notes.extend(standings.notes, name)
-        drawn = _drawn(rows, parts)
+        drawn = parts_drawn(rows, parts)
         placed = (
             {
                 "criterion": name,
@@ -111,7 +111,7 @@ def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> Non
         parts=parts if options.resamples else (),
         confidence=options.confidence,
     )
-    drawn = _drawn(question.answers, parts)
+    drawn = parts_drawn(question.answers, parts)
     for row in rows:
         row["drawn"] = drawn if np.isfinite(cast("float", row["mean_rank_low"])) else ""
     found.extend("rating_leaderboard", rows, parts)
@@ -141,7 +141,7 @@ def add_method_verdicts(found: TableCollector, *, by_rates: bool = True) -> None
     found.extend("top_methods", best)
 
 
-def _drawn(answers: pd.DataFrame, parts: tuple[str, ...]) -> str:
+def parts_drawn(answers: pd.DataFrame, parts: tuple[str, ...]) -> str:
     """Return the clusters that vary when drawn: not the only story or annotator."""
     alone = {part for part, key in CLUSTERS.items() if answers[key].nunique() < 2}
     return "+".join(part for part in parts if part not in alone)

@@ -13,7 +13,6 @@ from analysis.correlations.metric_clusters import cluster_rows
 from analysis.correlations.williams import williams_rows
 from analysis.hypotheses import declared
 from analysis.options import (
-    Progress,
     check_known,
     resample_parts,
     supported_parts,
@@ -47,7 +46,6 @@ from analysis.reading.cells import CellGrid, annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.kept_rows import without_methods
 from analysis.reading.scores import ScoreTable
-from analysis.reading.story_tags import with_classes
 from analysis.reliability.annotator_pairs import ranking_pairs
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.checklist_labels import box_dimensions, label_rows
@@ -64,8 +62,6 @@ from analysis.result_tables.leaderboards import add_rating_leaderboard
 from analysis.result_tables.without_marked import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import sentence
-from analysis.strata.differences import difference_rows, score_difference_rows
-from analysis.strata.estimates import score_strata_rows, splits, strata_rows
 from analysis.verdicts import verdict_rows
 
 # With more ratings than this annotators' intervals draw stories, which is faster.
@@ -352,48 +348,3 @@ def _with_rounds(
 
 def _sd(values: list[float]) -> float:
     return float(np.std(values, ddof=1)) if len(values) > 1 else NAN
-
-
-def add_strata(
-    questions: list[QuestionData],
-    table: ScoreTable,
-    tags: pd.DataFrame,
-    found: TableCollector,
-    progress: Progress,
-) -> None:
-    """Split every question that has stories by every tag, and the scores as well."""
-    options = found.options
-    tags, notes = with_classes(_asked_for(tags, options.split_by))
-    found.notes.extend(notes)
-    parts = resample_parts(options.resample, default="stories+methods")
-    judged: set[str] = set()
-    for question in questions:
-        if question.is_method_level:
-            found.notes.add(
-                sentence("not split by tags, since ratings name no story."),
-                question.name,
-            )
-            continue
-        stories = sorted(question.answers["story"].unique())
-        judged |= set(stories)
-        here, notes = splits(tags, stories)
-        found.notes.extend(notes, question.name)
-        for split in here:
-            progress(f"{question.name}: split by {split.tag}")
-            rows = strata_rows(question, split, parts=parts, options=options)
-            found.extend("strata", rows, parts)
-            rows = difference_rows(question, split, parts=parts, options=options)
-            found.extend("strata_differences", rows, parts)
-    for split in splits(tags, sorted(judged))[0]:
-        rows = score_strata_rows(table, split, options=options)
-        found.extend("strata", rows, parts)
-        rows = score_difference_rows(table, split, options=options)
-        found.extend("strata_differences", rows, parts)
-
-
-def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:
-    """Return the tags to split by: those named, or all."""
-    if names is None:
-        return tags
-    check_known("--split-by", names, tuple(tags.columns.drop("story")))
-    return tags[["story", *names]]

@@ -49,6 +49,9 @@ COLUMNS = {
     "win_rates": "criterion method_a method_b wins_a ties wins_b majority_wins_a "
     "majority_ties majority_wins_b n_stories rate_a low high p_value p_adjusted "
     "n_effective majority_rate_a majority_low majority_high drawn weighted",
+    "strata_win_rates": "criterion tag stratum method_a method_b wins_a ties wins_b "
+    "majority_wins_a majority_ties majority_wins_b n_stories rate_a low high p_value "
+    "p_adjusted n_effective majority_rate_a majority_low majority_high drawn weighted",
     "method_win_rates": "criterion method rate low high p_value p_adjusted "
     "n_effective n_opponents n_votes drawn weighted",
     "run": "key value",
@@ -138,6 +141,13 @@ def ranked_rows():
     return pd.DataFrame(rows, columns=[*names, "is_gold", "is_repeat", "excluded"])
 
 
+def tag_rows():
+    """A task of every story but one, and two data sets that cross the tasks."""
+    tasks = ["action", "continuation", "action", "", "action", "continuation"]
+    sets = ["oops", "oops", "uvo", "uvo", "oops", "uvo"]
+    return pd.DataFrame({"story": STORIES, "task": tasks, "data": sets})
+
+
 def written(folder, name, frame):
     """Write a table as a spreadsheet does: with a mark of its bytes, CRLF, shuffled."""
     path = folder / name
@@ -172,6 +182,7 @@ def files(tmp_path_factory):
         "scores": score_rows(),
         "choices": chosen_rows(),
         "rankings": ranked_rows(),
+        "tags": tag_rows(),
     }
     return {name: written(folder, f"{name}.csv", t) for name, t in tables.items()}
 
@@ -197,6 +208,11 @@ ALL = ("--ratings", "ratings", "--scores", "scores", "--choices", "choices")
 @pytest.fixture(scope="module")
 def aligned(run):
     return read(run("align", *ALL, "--epsilon", "0", "--scale", "0:4"))
+
+
+@pytest.fixture(scope="module")
+def by_tags(run):
+    return read(run("align", "--choices", "choices", "--stories", "tags"))
 
 
 @pytest.fixture(scope="module")
@@ -257,9 +273,10 @@ def at_level(cells, metric, level, name):
     return np.mean([v for v, _ in found]), sum(n for _, n in found), len(found)
 
 
-def test_tables_have_the_columns_of_the_contract(aligned):
+def test_tables_have_the_columns_of_the_contract(aligned, by_tags):
+    tables = by_tags | aligned
     for name, columns in COLUMNS.items():
-        assert list(aligned[name].columns) == columns.split(), name
+        assert list(tables[name].columns) == columns.split(), name
 
 
 def test_a_value_that_is_missing_has_a_reason(aligned, drawn):
@@ -402,9 +419,36 @@ def test_pairs_of_choices_are_majorities(aligned):
 
 
 def test_win_rates_are_counted(aligned):
-    votes, majority = ordered(), verdicts()
     table = aligned["win_rates"]
     assert len(table) == 10
+    check_win_rates(table, STORIES)
+
+
+@pytest.mark.parametrize(
+    ("tag", "strata"), [("task", ("action", "continuation")), ("data", ("oops", "uvo"))]
+)
+def test_win_rates_are_counted_in_each_stratum_and_add_up(by_tags, tag, strata):
+    tags, table = tag_rows(), by_tags["strata_win_rates"]
+    table = table[table["tag"] == tag]
+    assert sorted(table["stratum"].unique()) == [*strata]
+    for stratum, rows in table.groupby("stratum"):
+        assert len(rows) == 10
+        check_win_rates(rows, [*tags["story"][tags[tag] == stratum]])
+    counts = table.filter(regex="wins|ties|n_stories").columns
+    whole = by_tags["win_rates"].set_index(["method_a", "method_b"])[counts]
+    summed = table.groupby(["method_a", "method_b"])[[*counts]].sum()
+    # One story has no task.
+    lacking = 1 if tag == "task" else 0
+    assert (whole["n_stories"] - summed["n_stories"] == lacking).all()
+    if not lacking:
+        pd.testing.assert_frame_equal(summed, whole, check_dtype=False)
+
+
+def check_win_rates(table, stories):
+    """Hold each pair of methods against its answers about some stories."""
+    votes, majority = ordered(), verdicts()
+    votes = votes[votes["story"].isin(stories)]
+    majority = {key: v for key, v in majority.items() if key[0] in stories}
     for _, row in table.iterrows():
         pair = row["method_a"], row["method_b"]
         assert pair[0] < pair[1]
@@ -584,8 +628,8 @@ def test_agreement_of_choices(run):
     )
 
 
-def test_without_resamples_there_are_no_intervals(aligned):
-    for name, frame in aligned.items():
+def test_without_resamples_there_are_no_intervals(aligned, by_tags):
+    for name, frame in [*aligned.items(), *by_tags.items()]:
         if name == "rating_leaderboard":  # its mixed model draws nothing
             continue
         columns = [c for c in frame if re.search("(^|_)(low|high)$", c)]

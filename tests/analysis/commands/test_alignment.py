@@ -59,7 +59,8 @@ def assert_same(first, second):
 def test_it_works():
     found = run(*study())
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
-    judged = {"stability", "judges", "strata", "strata_differences"}
+    judged = {"stability", "judges"}
+    without_tags = {"strata", "strata_differences", "strata_win_rates"}
     without_sides = {"position_bias", "side_effect", "annotator_sides"}
     without_boxes, without_rankings = {"labels"}, {"ranking_leaderboard"}
     undeclared = {"hypotheses", "sanity", "top_methods"}
@@ -67,6 +68,7 @@ def test_it_works():
         set(COLUMNS)
         - planned
         - judged
+        - without_tags
         - without_sides
         - without_boxes
         - without_rankings

@@ -406,12 +406,17 @@ def test_the_list_names_what_was_chosen(study):
         assert text not in usual.content.decode()
 
 
-@pytest.fixture
-def tagged():
+def tagged_benchmark():
     benchmark = make_benchmark(stories=4)
     for story in benchmark.stories.all():
         story.tags = {"genre": "myth" if story.key < "03" else "farce", "pages": 3}
         story.save()
+    return benchmark
+
+
+@pytest.fixture
+def tagged():
+    benchmark = tagged_benchmark()
     row = make_study(benchmark=benchmark)
     answer_everything(row)
     metric_runs.run(metric_runs.queue_run(benchmark, ["sharpness", "shots_present"]).pk)
@@ -446,6 +451,25 @@ def test_the_form_offers_the_tags_there_are(tagged):
 
 def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
     assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
+
+
+def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
+    study = make_study(kind="choice", benchmark=tagged_benchmark())
+    answer_everything(study, "a")
+    row = building.build_report(Report.objects.create(study=study).pk)
+    assert row.state == "done", row.error
+    path = building.folder(row) / "tables/strata_win_rates.csv"
+    table = pd.read_csv(path)
+    assert set(table["stratum"]) == {"myth", "farce"}
+    votes = int(table[["wins_a", "ties", "wins_b"]].to_numpy().sum())
+    whole = pd.read_csv(path.with_name("win_rates.csv"))
+    assert votes == whole[["wins_a", "ties", "wins_b"]].to_numpy().sum() > 0
+    page = rob(study).get(reverse("report-page", args=[study.slug, row.pk]))
+    text = page.content.decode()
+    assert 'id="figure-strata-wins"' in text
+    call_command("report", study.slug, out=tmp_path / "out", as_of=row.as_of_id)
+    again = tmp_path / "out/tables/strata_win_rates.csv"
+    assert again.read_text() == path.read_text()
 
 
 def test_a_report_is_in_the_language_of_whoever_asks_for_it(study):

@@ -1,0 +1,102 @@
+"""Bars of wins by groups of stories: where they stand, and where there are none."""
+
+import pandas as pd
+import pytest
+
+from analysis.report.plots_strata_wins import MOST_GROUPS, strata_wins
+from tests.analysis.report.test_plots_wins import bars, rates
+
+TASKS = ("continuation", "generation")
+
+
+def split(tag="task", strata=TASKS, **changes):
+    found = [
+        rates(**changes).assign(tag=tag, stratum=stratum, wins_a=40 + 10 * i)
+        for i, stratum in enumerate(strata)
+    ]
+    return pd.concat(found)
+
+
+def all_pairs(names):
+    return [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
+
+
+def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
+    (figure,) = strata_wins(split(questions=("look", "plot")))
+    assert (figure.key, figure.section) == ("strata-wins", "disagreement")
+    assert "task" in figure.title
+    titles = [panel.title for panel in figure.panels]
+    assert titles == ["A against B", "A against C", "B against C"]
+    panel = figure.panels[0]
+    parts, interval = bars(panel)
+    assert [*parts] == ["A", "tie", "B"]
+    axis = panel.layout["yaxis"]
+    assert axis["ticktext"] == [*TASKS, *TASKS]
+    # A heading above the rows of each question, which leave room for it.
+    look, plot = panel.layout["annotations"]
+    assert (look["text"], plot["text"]) == ("<b>look</b>", "<b>plot</b>")
+    places = axis["tickvals"]
+    assert look["y"] < places[0] < places[1] < plot["y"] < places[2] < places[3]
+    assert places[1] - places[0] == pytest.approx(1)
+    assert places[2] - places[1] > 1.5
+    assert axis["range"][0] > places[3] + 0.5
+    # Majorities first, then votes, each at its row; the groups have their own counts.
+    assert parts["A"]["y"][:4] == pytest.approx([at - 0.21 for at in places])
+    assert parts["A"]["customdata"][4:] == [40, 50, 40, 50]
+    assert interval["y"][0] == pytest.approx(places[0] - 0.21 + 0.42 * 0.42, abs=1e-3)
+    assert "majority of annotators" in figure.caption
+    assert "A against B: 21 % of 380 votes are ties" in figure.alt
+
+
+def test_bars_of_rows_that_alternate_stand_at_their_own_question():
+    mixed = split(questions=("look", "plot"), pairs=[("A", "B")])
+    (figure,) = strata_wins(mixed)
+    texts = figure.panels[0].layout["yaxis"]["ticktext"]
+    assert texts == [*TASKS, *TASKS]
+
+
+def test_each_row_has_room_for_its_numbers():
+    few, many = (
+        strata_wins(split(questions=questions))[0].panels[0].height
+        for questions in (["q"], [f"q{i}" for i in range(12)])
+    )
+    assert (many - few) / (2 * 11) > 45
+
+
+def test_each_tag_has_a_figure_of_its_own():
+    found = strata_wins(pd.concat([split(), split("data", ("oops", "uvo"))]))
+    assert [figure.key for figure in found] == ["strata-wins", "strata-wins-2"]
+    assert "data" in found[1].title
+    assert found[1].panels[0].layout["yaxis"]["ticktext"] == ["oops", "uvo"]
+
+
+def test_more_pairs_than_panels_are_said():
+    (figure,) = strata_wins(split(pairs=all_pairs("ABCDEF")))
+    assert len(figure.panels) == 12
+    assert "The first 12 of 15 panels are drawn." in figure.caption
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"strata": [f"t{i}" for i in range(MOST_GROUPS + 1)]},
+        {"pairs": all_pairs("ABCDEFGH")},
+        {"questions": [f"q{i}" for i in range(21)]},
+    ],
+)
+def test_too_much_for_bars_has_no_figure(changes):
+    assert strata_wins(split(**changes)) == []
+
+
+def test_a_group_without_votes_has_no_bar():
+    table = split(ties=0, wins_b=0)
+    table.loc[table["stratum"] == "generation", "wins_a"] = 0
+    (figure,) = strata_wins(table)
+    assert figure.panels[0].layout["yaxis"]["ticktext"] == ["continuation"]
+    assert strata_wins(table.assign(wins_a=0)) == []
+
+
+def test_just_enough_is_drawn():
+    assert strata_wins(split(strata=[f"t{i}" for i in range(MOST_GROUPS)]))
+    assert strata_wins(split(pairs=all_pairs("ABCDEFG")))
+    assert strata_wins(split(questions=[f"q{i}" for i in range(20)]))

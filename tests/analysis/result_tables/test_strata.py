@@ -1,0 +1,124 @@
+"""Win rates by groups of stories: each as of its stories alone, adjusted together."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.multitest import multipletests
+
+from analysis.commands.alignment import align
+from analysis.options import AlignOptions
+from analysis.rankings.choice_weights import with_weights
+from analysis.report.uncertainty import by_answers, resampled_units
+
+OPTIONS = AlignOptions(resamples=100)
+METHODS = ("a", "b", "c")
+TABLE = "strata_win_rates"
+
+
+def chosen(n_stories=30, people="xyz"):
+    """Two questions; in every third story the third method is the best."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for s in range(n_stories):
+        strength = dict(zip(METHODS, (0.5, 0, 1 if s % 3 else -1), strict=True))
+        for one, two in (("a", "b"), ("a", "c"), ("b", "c")):
+            for question in ("look", "plot"):
+                for who in people:
+                    gap = strength[one] - strength[two] + rng.logistic()
+                    choice = "tie" if abs(gap) < 0.3 else "a" if gap > 0 else "b"
+                    rows.append((f"s{s:02}", one, two, question, who, choice))
+    names = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def tags(n_stories=30):
+    stories = [f"s{s:02}" for s in range(n_stories)]
+    return pd.DataFrame(
+        {
+            "story": stories,
+            "task": ["cont", "gen", "gen"] * (n_stories // 3),
+            "data": ["oops", "uvo"] * (n_stories // 2),
+        }
+    )
+
+
+def split(choices, options=OPTIONS):
+    return align(choices=choices, tags=tags(), options=options)
+
+
+@pytest.mark.parametrize("resample", [None, "stories", "annotators", "units"])
+def test_a_stratum_has_the_rates_of_its_stories_alone(resample):
+    choices, options = chosen(), AlignOptions(resamples=100, resample=resample)
+    found = split(choices, options)
+    table = found.tables[TABLE]
+    assert len(table) == 2 * (2 + 2) * 3
+    columns = [*table.columns.drop(["tag", "stratum", "p_adjusted"])]
+    for (tag, stratum), rows in table.groupby(["tag", "stratum"]):
+        own = tags().loc[tags()[tag] == stratum, "story"]
+        here = choices[choices["story"].isin(own)]
+        alone = align(choices=here, options=options)
+        pd.testing.assert_frame_equal(
+            rows[columns].reset_index(drop=True), alone.tables["win_rates"][columns]
+        )
+        assert alone.resampled["win_rates"] == found.resampled[TABLE]
+    assert table["low"].notna().all()
+
+
+def test_p_values_are_adjusted_over_all_pairs_and_strata_of_a_question_and_tag():
+    table = split(chosen()).tables[TABLE]
+    for _, rows in table.groupby(["criterion", "tag"]):
+        assert len(rows) == 6
+        adjusted = multipletests(rows["p_value"], method="holm")[1]
+        np.testing.assert_allclose(rows["p_adjusted"], adjusted)
+
+
+def test_intervals_are_said_to_sum_answers():
+    found = split(chosen())
+    assert any(TABLE in told for told in by_answers(found))
+    assert not any(TABLE in told for told in resampled_units(found))
+
+
+def test_one_annotator_is_not_drawn():
+    assert set(split(chosen(people="x")).tables[TABLE]["drawn"]) == {"stories"}
+
+
+def test_chosen_pairs_weigh_as_in_the_whole_question():
+    choices = chosen()
+    rng = np.random.default_rng(2)
+    choices["probability"] = rng.choice([0.001, 0.004, 0.02], len(choices))
+    choices["alternatives"] = 2 * len(choices)
+    choices["submitted_at"] = [f"2024-01-01T{i:06}" for i in range(len(choices))]
+    tables = split(choices).tables
+    rates = tables[TABLE]
+    assert rates["weighted"].all()
+    rates = rates[(rates["criterion"] == "look") & (rates["tag"] == "task")]
+    rows, _ = with_weights(choices[choices["criterion"] == "look"])
+    rows = rows.merge(tags(), on="story")
+    rows["won"] = rows["weight"] * rows["choice"].map({"a": 1, "tie": 0.5, "b": 0})
+    keys = ["task", "method_a", "method_b"]
+    summed = rows.groupby(keys)[["won", "weight"]].sum()
+    np.testing.assert_allclose(rates["rate_a"], summed["won"] / summed["weight"])
+    # What stands beside them for each method weighs alike.
+    of_methods = tables["strata"].query("tag == 'task' and statistic == 'win_rate'")
+    mine = of_methods.query("question == 'look' and method == 'a'").set_index("stratum")
+    first = rates[rates["method_a"] == "a"].groupby("stratum")["rate_a"].mean()
+    for stratum, rate in first.items():
+        assert mine.loc[stratum, "value"] == pytest.approx(rate)
+
+
+def test_only_side_by_side_answers_have_them():
+    ratings = pd.DataFrame(
+        [
+            (f"s{s:02}", m, "look", who, (s + i) % 5)
+            for s in range(30)
+            for i, m in enumerate(METHODS)
+            for who in "xy"
+        ],
+        columns=["story", "method", "dimension", "annotator", "rating"],
+    )
+    found = align(ratings=ratings, tags=tags(), options=OPTIONS)
+    assert "strata" in found.tables
+    assert TABLE not in found.tables
+    rankings = ratings.rename(columns={"dimension": "criterion"}).drop(columns="rating")
+    rankings["rank"] = [1, 1, 2, 2, 3, 3] * 30
+    assert TABLE not in align(rankings=rankings, tags=tags(), options=OPTIONS).tables
