@@ -88,6 +88,7 @@ def strata_dots(strata: pd.DataFrame) -> list[Figure]:
 def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     column = "method" if statistic in OF_METHODS else "metric"
     title, drawn = say(STRATA[statistic]), []
+    has_names = rows[column].fillna("").ne("").any()
     for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
         heading = say("{question}, by {tag}", question=question, tag=tag)
         if own[column].fillna("").eq("").all():
@@ -114,7 +115,7 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
             "table of differences says so, not where two intervals look apart."
         )
     ]
-    if column == "metric":
+    if column == "metric" and has_names:
         caption.append(say("At most {n} metrics, the highest.", n=MOST_METRICS))
     return figure_of(
         f"strata-{statistic.replace('_', '-')}",

@@ -18,6 +18,8 @@ SECTIONS = texts(
         "planning": "Is it enough data?",
     }
 )
+# What a section asks where there is no metric.
+OF_PEOPLE = texts({"disagreement": "Do groups of stories differ?"})
 # Figures of methods, those first that say most at a glance.
 OPENING = ("labels", "wins", "means", "ranking-ladder", "ladder")
 # Of more sentences on metrics the first screen has one a question.
@@ -50,10 +52,14 @@ class Section:
 
 
 def sections_of(
-    sentences: Mapping[str, tuple[ClaimText, ...]], drawn: Iterable[Figure]
+    sentences: Mapping[str, tuple[ClaimText, ...]],
+    drawn: Iterable[Figure],
+    *,
+    has_metrics: bool = True,
 ) -> list[Section]:
     """Return the sections of which anything is said or drawn."""
     figures = tuple(drawn)
+    headings = SECTIONS if has_metrics else SECTIONS | OF_PEOPLE
     found = [
         Section(
             key,
@@ -61,7 +67,7 @@ def sections_of(
             tuple(sentences.get(key, ())),
             tuple(figure for figure in figures if figure.section == key),
         )
-        for key, heading in SECTIONS.items()
+        for key, heading in headings.items()
     ]
     return [one for one in found if one.sentences or one.figures]
 

@@ -311,6 +311,7 @@ def _as_html(
     if grids or not said.methods:
         sections["methods"] = (*said.methods, *sections.get("methods", ()))
     below = [figure for figure in drawn if figure is not opening]
+    computed = _computed(analysis)
     page = (
         static_figures.templates()
         .get_template("report.html")
@@ -327,7 +328,7 @@ def _as_html(
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
             clusters={k: drawn_units(v) for k, v in analysis.resampled.items()},
-            sections=sections_of(sections, below),
+            sections=sections_of(sections, below, has_metrics=computed["metrics"]),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
             asked=checklist.answers(
@@ -342,7 +343,7 @@ def _as_html(
                 {**analysis.tables, "run": run},
                 sum(one.weight for one in grids) + sum(one.weight for one in drawn),
             ),
-            computed=_computed(analysis),
+            computed=computed,
             computed_how=METHODS[current()],
             images_note=images_note,
             story_link=story_link,
@@ -360,6 +361,7 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
     found: dict[str, Any] = {
         name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
     }
+    found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
     found["cells"] = len(analysis.cells) > 0 or found["method_means"]
     for key, table, column in (
         ("levels", "correlations", "level"),
@@ -373,3 +375,7 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
     found["by_answers"] = by_answers(analysis)
     found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
     return found
+
+
+def _has_metrics(table: pd.DataFrame) -> bool:
+    return "metric" in table and bool(table["metric"].fillna("").ne("").any())

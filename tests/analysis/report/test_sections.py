@@ -1,8 +1,21 @@
 """What opens a page, and what is folded below."""
 
-from analysis.report.sections import first_of_each
+from analysis.report.sections import first_of_each, sections_of
 
 TWO, FOUR = [(True, "a1"), (False, "a2")], [(False, f"b{k}") for k in range(4)]
+
+
+def test_without_metrics_a_section_asks_of_groups_of_stories():
+    said = {"disagreement": ((True, "core is harder."),), "people": ((True, "alike."),)}
+    headings = [
+        [section.heading for section in sections_of(said, (), has_metrics=has_metrics)]
+        for has_metrics in (True, False)
+    ]
+    first = "Do people agree among themselves?"
+    assert headings == [
+        [first, "Where do metrics and people disagree?"],
+        [first, "Do groups of stories differ?"],
+    ]
 
 
 def test_few_sentences_all_open_the_page():

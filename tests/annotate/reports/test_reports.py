@@ -466,6 +466,7 @@ def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
     assert votes == whole[["wins_a", "ties", "wins_b"]].to_numpy().sum() > 0
     page = rob(study).get(reverse("report-page", args=[study.slug, row.pk]))
     text = page.content.decode()
+    assert "Do groups of stories differ?" in text
     assert 'id="figure-strata-wins"' in text
     call_command("report", study.slug, out=tmp_path / "out", as_of=row.as_of_id)
     again = tmp_path / "out/tables/strata_win_rates.csv"

@@ -1,0 +1,102 @@
+"""Reports without a metric speak of none, whatever people were asked."""
+
+import html
+import itertools
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.__main__ import main
+
+STORIES = [f"s{i:02}" for i in range(12)]
+METHODS = ["Kling", "Sora", "UNO", "Wan"]
+PEOPLE = ["Ann", "Bob", "Cem"]
+RATED = ["story", "method", "dimension", "annotator", "rating"]
+CHOSEN = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+RANKED = ["story", "method", "criterion", "annotator", "rank"]
+# A column of tables by groups of stories, and the option that chooses metrics.
+NAMES = {"metric", "metrics"}
+
+
+def rated(dimensions, most):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        [
+            (s, m, d, who, int(np.clip(i + rng.integers(-1, 3), 0, most)))
+            for s, d, who in itertools.product(STORIES, dimensions, PEOPLE)
+            for i, m in enumerate(METHODS)
+        ],
+        columns=RATED,
+    )
+
+
+def answers(kind):
+    rng = np.random.default_rng(2)
+    if kind == "ratings":
+        return kind, rated(("looks", "plot"), 4)
+    if kind == "checklist":
+        return "ratings", rated(("pan|text", "pan|video"), 1)
+    if kind == "choices":
+        rows = [
+            (s, a, b, "best", who, rng.choice(["a", "b", "b", "tie"]))
+            for s, who in itertools.product(STORIES, PEOPLE)
+            for a, b in itertools.combinations(METHODS, 2)
+        ]
+        return kind, pd.DataFrame(rows, columns=CHOSEN)
+    rows = [
+        (s, m, "best", who, rank)
+        for s, who in itertools.product(STORIES, PEOPLE)
+        for rank, m in enumerate(rng.permutation(METHODS), 1)
+    ]
+    return kind, pd.DataFrame(rows, columns=RANKED)
+
+
+def texts(page):
+    """Return the words of a page and of its figures, element by element."""
+    source = page.read_text("utf-8")
+    drawn = source[source.rindex("const all = {") : source.rindex("const INK")]
+    plain = re.sub(r"<(script|style).*?</\1>", "", source, flags=re.DOTALL)
+    parts = re.split(r"<[^>]*>", plain) + re.findall(r'"((?:[^"\\]|\\.)*)"', drawn)
+    found = {html.unescape(part).strip() for part in parts}
+    return {text for text in found if text}
+
+
+def report(folder, kind, *options):
+    """Return the page of some answers, split by a tag of the stories."""
+    name, table = answers(kind)
+    table.to_csv(folder / "answers.csv", index=False)
+    task = ["continuation", "generation"] * 6
+    tags = pd.DataFrame({"story": STORIES, "task": task})
+    tags.to_csv(folder / "tags.csv", index=False)
+    given = [f"--{name}", folder / "answers.csv", "--stories", folder / "tags.csv"]
+    given += ["--resamples", "20", *options, "--out", folder / "out"]
+    assert main(["align", *map(str, given)]) == 0
+    return folder / "out/report.html"
+
+
+@pytest.mark.parametrize("language", ["en", "zh-Hans"])
+@pytest.mark.parametrize("kind", ["ratings", "checklist", "choices", "rankings"])
+def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
+    told = texts(report(tmp_path, kind, "--figures", "all", "--language", language))
+    word = re.compile(r"\bmetrics?\b|\bjudges?\b|指标", re.IGNORECASE)
+    assert {text for text in told if word.search(text)} <= NAMES
+    heading = {
+        "en": "Do groups of stories differ?",
+        "zh-Hans": "各故事分组之间有差异吗？",
+    }
+    # Rankings are not split by tags.
+    assert (heading[language] in told) == (kind != "rankings")
+
+
+def test_beside_metrics_the_page_speaks_of_them(tmp_path):
+    scores = pd.DataFrame(
+        [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)],
+        columns=["story", "method", "metric", "score"],
+    )
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    told = texts(report(tmp_path, "ratings", "--scores", tmp_path / "scores.csv"))
+    assert "Where do metrics and people disagree?" in told
+    assert any("At most 8 metrics" in text for text in told)
+    assert any("All metrics are compared on the same cells." in text for text in told)
