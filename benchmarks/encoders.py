@@ -335,7 +335,7 @@ def main() -> int:
     )
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument(
-        "--checked", type=int, default=4, help="pictures that are compared"
+        "--checked", type=int, default=4, help="pictures that are compared, from 2"
     )
     options = parser.parse_args()
     device = runtime.device()
