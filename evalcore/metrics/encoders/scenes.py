@@ -33,8 +33,8 @@ OBJECTS_SIDE = 432
 OBJECTS_BATCH = 8
 THRESHOLD = 0.5
 MOST = 50  # objects a picture
-# Each picture takes .3 GB here, and of 256 at once maps have more numbers than kernels of
-# GPUs can count.
+# Each picture takes .3 GB here, and of 256 at once maps have more numbers than kernels
+# of GPUs can count.
 DEPTH_BATCH = 16
 
 
