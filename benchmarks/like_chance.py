@@ -1,11 +1,11 @@
 """Count which annotators are marked as answering like chance: honest ones, random ones.
 
-    python benchmarks/like_chance.py [--studies 200] [--only choices] [--csv FILE]
+    python benchmarks/like_chance.py [--studies 200] [--only rankings] [--csv FILE]
 
 Draws studies in which annotators agree little, middling or well, and in which nobody,
 one annotator, or one in four answers at random with the habits of an honest one, or one
 sees half as much as the others, and asks `analysis` for verdicts. Only who answers at
-random should be marked. Seeds are fixed. Some twenty minutes on one core.
+random should be marked. Seeds are fixed. Some forty minutes on one core.
 """
 
 import argparse
@@ -21,12 +21,14 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.options import Sampling
-from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
+from analysis.reading.kept_answers import CHOICE_KEYS, RANKING_KEYS, RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.chance_corrected import alpha_value
 from analysis.reliability.like_chance import ABOVE, ALL_QUESTIONS, MARKED
 from analysis.reliability.matrices import choice_reliability, rating_reliability
+from analysis.reliability.ranking_agreement import ranking_agreement
+from analysis.reliability.ranking_annotators import ranking_annotators
 from analysis.results import Array
 
 METHODS = 6
@@ -39,6 +41,13 @@ NOISE = {"little": 1.5, "middling": 1.0, "well": 0.6}
 ODD = ("nobody", "one random", "a quarter random", "one weak")
 # Three of the annotators answer each unit.
 EACH = 3
+# So many outputs are ranked at a time.
+RANKED = 4
+TABLES = {
+    "choices": choice_annotators,
+    "ratings": rating_annotators,
+    "rankings": ranking_annotators,
+}
 
 
 @dataclass(frozen=True)
@@ -76,9 +85,11 @@ def study(design: Design, rng: np.random.Generator) -> pd.DataFrame:
     seats = np.arange(n_units * EACH) % design.people
     who = seats.reshape(n_units, EACH)[rng.permutation(n_units)]
     # Everybody gives each answer equally often in the long run.
-    clear = 1 / np.hypot(1, design.noise[who])
+    clear = 1 / np.hypot(1, design.noise[who])[:, :, None]
+    outputs = RANKED if design.kind == "rankings" else 1
     opinions, noise = (
-        _alike(rng, shape, design.questions) for shape in ((n_units, 1), who.shape)
+        _alike(rng, (n_units, people, outputs), design.questions)
+        for people in (1, EACH)
     )
     seen = clear * opinions + np.sqrt(1 - clear**2) * noise
     given = _answers(design.kind, seen)
@@ -92,6 +103,8 @@ def _alike(rng: np.random.Generator, shape: tuple[int, ...], questions: int) -> 
 
 
 def _answers(kind: str, seen: Array) -> Array:
+    if kind == "rankings":
+        return np.argsort(np.argsort(-seen)).astype(float) + 1
     if kind == "ratings":
         return np.clip(np.round(2.2 + 1.1 * seen), 0, 4)
     return np.select([seen > 0.35, seen < -0.35], ["a", "b"], "tie")
@@ -105,6 +118,12 @@ def _table(kind: str, who: Array, question: int, given: Array) -> pd.DataFrame:
             "annotator": [f"r{a}" for a in who.ravel()],
         }
     )
+    if kind == "rankings":
+        story = [f"s{u}" for u in unit]
+        rows = rows.assign(story=story, criterion=f"q{question}")
+        rows = rows.loc[rows.index.repeat(RANKED)]
+        method = [f"m{k % RANKED}" for k in range(len(rows))]
+        return kept_rows(rows.assign(method=method, rank=given.ravel()), RANKING_KEYS)
     method = [f"m{u % METHODS}" for u in unit]
     if kind == "ratings":
         return kept_rows(
@@ -124,19 +143,21 @@ def _table(kind: str, who: Array, question: int, given: Array) -> pd.DataFrame:
 
 def verdicts(design: Design, rows: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return the tested rows of the annotators, of all questions together."""
-    function = rating_annotators if design.kind == "ratings" else choice_annotators
     sampling = Sampling(resamples=400, confidence=0.95, seed=seed)
-    found = pd.DataFrame(function(rows, **sampling))
+    found = pd.DataFrame(TABLES[design.kind](rows, **sampling))
     together = (found["question"] == ALL_QUESTIONS) | (design.questions == 1)
     return found[found["verdict"].notna() & together]
 
 
 def alpha_of(design: Design, rows: pd.DataFrame) -> float:
-    """Return how well people agree: ordinal alpha of ratings, nominal of choices."""
+    """Return how well people agree: alpha, ordinal or nominal, and of rankings tau."""
     if design.kind == "ratings":
         rows = rows[rows["dimension"] == "q0"]
         return float(alpha_value(rating_reliability(rows), "ordinal"))
     rows = rows[rows["criterion"] == "q0"]
+    if design.kind == "rankings":
+        row = ranking_agreement(rows, question="q0", resamples=0)
+        return float(str(row["value"]))
     return float(alpha_value(choice_reliability(rows), "nominal"))
 
 
@@ -176,10 +197,10 @@ def main() -> None:
     """Print one line a design."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--studies", type=int, default=100)
-    options.add_argument("--only", choices=("ratings", "choices"))
+    options.add_argument("--only", choices=tuple(TABLES))
     options.add_argument("--csv", type=Path)
     given = options.parse_args()
-    kinds = [given.only] if given.only else ["choices", "ratings"]
+    kinds = [given.only] if given.only else list(TABLES)
     rows = []
     for design in designs(kinds):
         # Of many annotators fewer studies give as many verdicts.

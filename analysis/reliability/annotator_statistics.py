@@ -79,6 +79,7 @@ def mean_measure(
     *,
     used: Mask | None = None,
     reason: str = "",
+    n_clusters: int = 0,
 ) -> AnnotatorMeasure:
     """Return the mean of values as a statistic.
 
@@ -94,9 +95,11 @@ def mean_measure(
         Shape (N,): which values enter; None for all.
     reason
         Why there is no value when none enters.
+    n_clusters
+        How many clusters there are, where the last have no value.
     """
     entered = np.ones(len(values)) if used is None else used.astype(float)
-    sums = summed(np.stack([values * entered, entered]), clusters)
+    sums = summed(np.stack([values * entered, entered]), clusters, n_clusters)
 
     def compute(counts: Array) -> list[Array]:
         part, whole = sums @ counts

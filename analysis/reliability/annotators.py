@@ -1,6 +1,6 @@
 """Each annotator against the others: correlation, severity, shares."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Unpack
 
 import numpy as np
@@ -16,7 +16,6 @@ from analysis.reliability.annotator_statistics import (
     Sheet,
     mean_measure,
     renumbered,
-    sheet_rows,
     summed,
 )
 from analysis.reliability.icc import (
@@ -28,8 +27,7 @@ from analysis.reliability.like_chance import (
     ALONE,
     Answers,
     Evidence,
-    pooled,
-    with_verdicts,
+    annotator_rows,
 )
 from analysis.reliability.matrices import (
     Reliability,
@@ -99,7 +97,7 @@ def rating_annotators(
         data = rating_reliability(ratings.iloc[rows])
         if not data.of_means:
             sheets += _rating_sheets(str(name), data, part, places[:, rows], evidence)
-    return _tested(sheets, evidence, (SPEARMAN,), sampling)
+    return annotator_rows(sheets, evidence, (SPEARMAN,), sampling)
 
 
 def choice_annotators(
@@ -138,23 +136,7 @@ def choice_annotators(
     for name, rows in _by_question(choices["criterion"]):
         here = choices.iloc[rows]
         sheets += _choice_sheets(str(name), here, places[:, rows], evidence)
-    return _tested(sheets, evidence, ABOVE_CHANCE, sampling)
-
-
-def _tested(
-    sheets: list[Sheet],
-    evidence: Mapping[tuple[str, str], Evidence],
-    names: tuple[str, ...],
-    sampling: Sampling,
-) -> list[TableRow]:
-    """Return the rows of sheets, then of all questions together, with verdicts."""
-    further, joined = pooled(evidence, names)
-    return with_verdicts(
-        sheet_rows([*sheets, *further], **sampling),
-        {**evidence, **joined},
-        resamples=sampling["resamples"],
-        seed=sampling["seed"],
-    )
+    return annotator_rows(sheets, evidence, ABOVE_CHANCE, sampling)
 
 
 def _by_question(names: pd.Series) -> Iterator[tuple[str, Counts]]:

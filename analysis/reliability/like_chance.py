@@ -1,17 +1,19 @@
 """Who answers like chance: the own answers against the same answers shuffled."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
 from analysis.inference.resampling import stream
 from analysis.inference.scaling import divided
+from analysis.options import Sampling
 from analysis.reliability.annotator_statistics import (
     AnnotatorMeasure,
     Sheet,
     renumbered,
+    sheet_rows,
     summed,
 )
 from analysis.results import NAN, Array, Counts, TableRow
@@ -136,13 +138,47 @@ class Evidence:
             return NAN
         observed = float((own * others).sum())
         if len(own) > MOST_SHUFFLED:
-            mean, variance = _moments(own, others, groups)
+            mean, variance = self.moments(own, others, groups)
             z = (observed - mean) / np.sqrt(variance) if variance > 0 else 0.0
             return float(norm.sf(z))
+        drawn = self.shuffled(own, others, groups, resamples=resamples, rng=rng)
+        return float((1 + (drawn >= observed - ROUNDING).sum()) / (1 + resamples))
+
+    def shuffled(
+        self,
+        own: Array,
+        others: Array,
+        groups: Counts,
+        *,
+        resamples: int,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Return how much each shuffle agrees with the others, shape (resamples,).
+
+        Parameters
+        ----------
+        own, others
+            Shape (U, c): answers by unit, those to all questions side by side.
+        groups
+            Shape (U,): units that were asked the same questions, together.
+        resamples, rng
+            Number of shuffles, where they are from.
+        """
         # Whole numbers stay apart: a shuffle within each group.
         keys = groups + rng.random((resamples, len(own)))
-        drawn = np.einsum("bnk,nk->b", own[np.argsort(keys, axis=1)], others)
-        return float((1 + (drawn >= observed - ROUNDING).sum()) / (1 + resamples))
+        drawn = own[np.argsort(keys, axis=1)]
+        return np.asarray(np.einsum("bnk,nk->b", drawn, others))
+
+    def moments(self, own: Array, others: Array, groups: Counts) -> tuple[float, float]:
+        """Return mean and variance of what `shuffled` returns, over all shuffles."""
+        mean = variance = 0.0
+        for group in np.unique(groups):
+            sides = own[groups == group], others[groups == group]
+            n = len(sides[0])
+            mean += n * float(sides[0].mean(axis=0) @ sides[1].mean(axis=0))
+            x, z = (side - side.mean(axis=0) for side in sides)
+            variance += float(((x.T @ x) * (z.T @ z)).sum()) / max(1, n - 1)
+        return mean, variance
 
     def _joined(self) -> tuple[Array, Array, Counts]:
         """Return own and others' answers by unit, those asked the same together."""
@@ -162,15 +198,30 @@ class Evidence:
         return own, others, groups[order]
 
 
-def _moments(own: Array, others: Array, groups: Counts) -> tuple[float, float]:
-    mean = variance = 0.0
-    for group in np.unique(groups):
-        sides = own[groups == group], others[groups == group]
-        n = len(sides[0])
-        mean += n * float(sides[0].mean(axis=0) @ sides[1].mean(axis=0))
-        x, z = (side - side.mean(axis=0) for side in sides)
-        variance += float(((x.T @ x) * (z.T @ z)).sum()) / max(1, n - 1)
-    return mean, variance
+def annotator_rows(
+    sheets: Sequence[Sheet],
+    evidence: Mapping[tuple[str, str], Evidence],
+    names: tuple[str, ...],
+    sampling: Sampling,
+) -> list[TableRow]:
+    """Return the rows of sheets, then of all questions together, with verdicts.
+
+    Parameters
+    ----------
+    sheets, evidence
+        Of all annotators.
+    names
+        The statistics, as of `Evidence.measure`.
+    sampling
+        Number of resamples and shuffles, coverage, seed.
+    """
+    further, joined = pooled(evidence, names)
+    return with_verdicts(
+        sheet_rows([*sheets, *further], **sampling),
+        {**evidence, **joined},
+        resamples=sampling["resamples"],
+        seed=sampling["seed"],
+    )
 
 
 def pooled(
@@ -190,15 +241,15 @@ def pooled(
     list of Sheet, dict
         One sheet an annotator, and the evidence, of the question `ALL_QUESTIONS`.
     """
-    people: dict[str, list[Answers]] = {}
+    people: dict[str, list[Evidence]] = {}
     for (_question, annotator), one in evidence.items():
-        asked = [answers for answers in one.questions if len(answers.units)]
-        people.setdefault(annotator, []).extend(asked)
+        people.setdefault(annotator, []).append(one)
     sheets, joined = [], {}
-    for annotator, questions in sorted(people.items()):
+    for annotator, own in sorted(people.items()):
+        questions = [q for one in own for q in one.questions if len(q.units)]
         if len(questions) < 2:
             continue
-        one = Evidence(names[0], tuple(questions))
+        one = replace(own[0], questions=tuple(questions))
         clusters = renumbered(np.concatenate([q.clusters for q in questions]))
         n = int(clusters.max()) + 1
         measures = [one.measure(names, clusters, n)]

@@ -24,7 +24,13 @@ ANSWERS = texts(
     }
 )
 QUESTIONS = texts({ALL_QUESTIONS: "All questions together"})
-ALPHA = texts({"alpha_ordinal": "ordinal alpha", "alpha_nominal": "nominal alpha"})
+AGREEMENT = texts(
+    {
+        "alpha_ordinal": "ordinal alpha",
+        "alpha_nominal": "nominal alpha",
+        "kendall_between_annotators": "Kendall's tau of two annotators",
+    }
+)
 # Of many annotators, those whose answers agree least are named.
 NAMED = 3
 
@@ -73,6 +79,13 @@ def _evidence(row: Mapping[str, Any], annotators: pd.DataFrame) -> str:
             "{others} in the median.",
             **values,
         )
+    if row["statistic"] == "mean_kendall_others":
+        return say(
+            "{question}: {annotator} {answers}: the orders agree with the others' by "
+            "{value} in the mean (Kendall's tau, 0 for random orders), those of the "
+            "other annotators by {others} in the median.",
+            **values,
+        )
     here = annotators[
         (annotators["question"] == row["question"])
         & (annotators["annotator"] == row["annotator"])
@@ -90,38 +103,38 @@ def _evidence(row: Mapping[str, Any], annotators: pd.DataFrame) -> str:
 
 
 def _changes(without: pd.DataFrame) -> Iterator[ClaimText]:
-    questions = [rows for _name, rows in without.groupby("question", sort=True)]
+    # Ratings and rankings may ask the same: each begins with its agreement.
+    is_first = without["statistic"].isin(AGREEMENT)
+    questions = [rows for _number, rows in without.groupby(is_first.cumsum())]
     if len(questions) <= MOST_SENTENCES:
         for rows in questions:
             yield True, _change(rows)
         return
-    alphas = without[without["statistic"].isin(ALPHA)]
-    change = (alphas["value"] - alphas["value_all"]).abs().fillna(0).to_numpy()
-    most = alphas["question"].iloc[int(change.argmax())]
-    moved = [name for name, rows in without.groupby("question") if len(_moved(rows))]
+    agreed = without[is_first]
+    change = (agreed["value"] - agreed["value_all"]).abs().fillna(0).to_numpy()
     yield (
         True,
         say(
             "Without those who are marked, methods change their rank in {n} of "
             "{questions}; agreement moves most here. {example}",
-            n=len(moved),
+            n=sum(len(_moved(rows)) > 0 for rows in questions),
             questions=counted(len(questions), "question"),
-            example=_change(without[without["question"] == most]),
+            example=_change(questions[int(change.argmax())]),
         ),
     )
 
 
 def _change(rows: pd.DataFrame) -> str:
     """Say what is another number in one question."""
-    (alpha,) = records(rows[rows["statistic"].isin(ALPHA)])
+    (agreed,) = records(rows[rows["statistic"].isin(AGREEMENT)])
     standing = rows[rows["statistic"] == "rank"]
     moved = _moved(rows)
     values = {
-        "question": alpha["question"],
-        "annotators": alpha["left_out"],
-        "statistic": say(ALPHA[alpha["statistic"]]),
-        "value": _known(alpha["value"]),
-        "all": _known(alpha["value_all"]),
+        "question": agreed["question"],
+        "annotators": agreed["left_out"],
+        "statistic": say(AGREEMENT[agreed["statistic"]]),
+        "value": _known(agreed["value"]),
+        "all": _known(agreed["value_all"]),
     }
     first = _first(standing, "value_all"), _first(standing, "value")
     if standing["value"].isna().any():

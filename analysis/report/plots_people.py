@@ -44,6 +44,7 @@ OF_RANKINGS = ("kendall_between_annotators",)
 OF_ANNOTATORS = texts(
     {
         "kendall_others": "agreement with the others (tau-b)",
+        "mean_kendall_others": "agreement with the orders of the others (tau)",
         "majority_agreement": "agreement with the others' majority",
         "severity": "severity (own less the others' rating)",
         "left_share": "share of the left side",

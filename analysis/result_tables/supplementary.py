@@ -56,6 +56,7 @@ from analysis.reliability.internal_consistency import (
     scale_consistency,
 )
 from analysis.reliability.ranking_agreement import ranking_agreement
+from analysis.reliability.ranking_annotators import ranking_annotators
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import add_rating_leaderboard
@@ -185,6 +186,8 @@ def add_people(
     found.resample("scale_consistency", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
+    if people.rankings is not None:
+        found.extend("annotators", ranking_annotators(people.rankings, **drawn))
     add_without_marked(people, found)
     left_out = found.options.exclude_methods
     ratings, choices = raw

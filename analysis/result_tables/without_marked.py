@@ -1,34 +1,54 @@
 """What changes without the annotators who answer like chance; nobody is left out."""
 
 from collections.abc import Iterator, Mapping, Set
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.rank_intervals import ranks
+from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
+from analysis.reading.rankings import KEPT_ANSWER, answer_codes
 from analysis.reliability.agreement import agreement
 from analysis.reliability.annotators import ABOVE_CHANCE, SPEARMAN
 from analysis.reliability.like_chance import ALL_QUESTIONS, MARKED
 from analysis.reliability.matrices import choice_reliability, rating_reliability
+from analysis.reliability.ranking_agreement import STATISTIC, ranking_agreement
+from analysis.reliability.ranking_annotators import MEAN_KENDALL
 from analysis.result_tables.contract import TableCollector
 from analysis.results import NAN, TableRow
 
 SAME_MEAN = 1e-9
-ALPHA, RANK = {"ratings": "alpha_ordinal", "choices": "alpha_nominal"}, "rank"
-TESTED = {"ratings": SPEARMAN, "choices": ABOVE_CHANCE[0]}
-QUESTION = {"ratings": "dimension", "choices": "criterion"}
+RANK = "rank"
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """What is a question of these answers, what is tested of a person, what told."""
+
+    question: str
+    tested: str
+    agreement: str
+
+
+KINDS = {
+    "ratings": _Kind("dimension", SPEARMAN, "alpha_ordinal"),
+    "choices": _Kind("criterion", ABOVE_CHANCE[0], "alpha_nominal"),
+    "rankings": _Kind("criterion", MEAN_KENDALL, STATISTIC),
+}
 
 
 def add_without_marked(people: KeptAnswers, found: TableCollector) -> None:
-    """Add alpha and the ranks of methods without whom ``annotators`` marks."""
-    for kind, answers in (("ratings", people.ratings), ("choices", people.choices)):
-        marked = _marked(found, TESTED[kind])
+    """Add agreement and the ranks of methods without whom ``annotators`` marks."""
+    for kind, about in KINDS.items():
+        answers = getattr(people, kind)
+        marked = _marked(found, about.tested)
         if answers is None or not marked:
             continue
-        for name, rows in answers.groupby(QUESTION[kind], sort=True):
+        for name, rows in answers.groupby(about.question, sort=True):
             names = marked.get(str(name), set()) | marked.get(ALL_QUESTIONS, set())
             names &= set(rows["annotator"].astype(str))
             if names:
@@ -51,25 +71,30 @@ def _rows(
     left = {
         "question": question,
         "left_out": ", ".join(sorted(names)),
-        "n_answers": len(rest),
+        "n_answers": len(np.unique(answer_codes(rest, KEPT_ANSWER)))
+        if kind == "rankings"
+        else len(rest),
     }
-    without, why = _alpha(kind, question, rest)
-    of_all, _why = _alpha(kind, question, rows)
+    without, why = _agreement(kind, question, rest)
+    of_all, _why = _agreement(kind, question, rows)
     values = {"value": without, "value_all": of_all, "reason": why}
-    yield {**left, "statistic": ALPHA[kind], "method": "", **values}
+    yield {**left, "statistic": KINDS[kind].agreement, "method": "", **values}
     standing = _standing(kind, question, rest)
     for method, rank in _standing(kind, question, rows).items():
         values = {"value": standing.get(method, NAN), "value_all": rank, "reason": ""}
         yield {**left, "statistic": RANK, "method": method, **values}
 
 
-def _alpha(kind: str, question: str, rows: pd.DataFrame) -> tuple[float, str]:
+def _agreement(kind: str, question: str, rows: pd.DataFrame) -> tuple[float, str]:
     if rows.empty:
         return NAN, ""
+    if kind == "rankings":
+        row = ranking_agreement(rows, question=question, resamples=0)
+        return float(str(row["value"])), str(row["reason"])
     layout = rating_reliability if kind == "ratings" else choice_reliability
     (one,) = agreement(
         layout(rows),
-        (ALPHA[kind],),
+        (KINDS[kind].agreement,),
         parts=("units",),
         resamples=0,
         confidence=0.95,
@@ -80,11 +105,12 @@ def _alpha(kind: str, question: str, rows: pd.DataFrame) -> tuple[float, str]:
 
 
 def _standing(kind: str, question: str, rows: pd.DataFrame) -> Mapping[str, float]:
-    """Return the rank of each method: by mean rating, or by Bradley-Terry."""
+    """Return each method's rank: by mean rating, Bradley-Terry, or Plackett-Luce."""
     if rows.empty:
         return {}
-    if kind == "choices":
-        board = leaderboard(rows, criterion=question, parts=()).rows
+    if kind != "ratings":
+        rank_all = leaderboard if kind == "choices" else ranking_leaderboard
+        board = rank_all(rows, criterion=question, parts=()).rows
         return {row.method: row.rank for row in sorted(board, key=lambda r: r.method)}
     means = human_cells(annotator_cells(rows)).groupby("method")["human"].mean()
     places = ranks(means.to_numpy(float), tolerance=SAME_MEAN)

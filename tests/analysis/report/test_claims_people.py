@@ -22,6 +22,7 @@ RATED = ABOVE | {
     "low": -0.4,
     "high": -0.2,
 }
+RANKED = ABOVE | {"statistic": "mean_kendall_others"}
 LEFT = {"question": "q", "left_out": "R07", "n_answers": 9, "reason": "", "method": ""}
 ALPHA = LEFT | {"statistic": "alpha_nominal", "value": 0.31, "value_all": 0.24}
 
@@ -65,6 +66,33 @@ def test_ratings_against_the_others_are_told_once_for_all_questions():
     ]
     # On ratings R07 is marked; of choices that says nothing.
     assert len(said([*rows, SHUFFLED, ABOVE])) == 2
+
+
+def test_rankings_like_chance_are_told_with_tau():
+    assert said([RANKED]) == [
+        "q: R07 answers like chance: the orders agree with the others' by −0.02 "
+        "[−0.09, 0.05] in the mean (Kendall's tau, 0 for random orders), those of the "
+        "other annotators by 0.18 in the median."
+    ]
+    tau = {"statistic": "kendall_between_annotators"}
+    (text,) = said([SHUFFLED], [ALPHA | tau, *ranks((1, 2, 3), (1, 2, 3))])
+    assert text == (
+        "q, without R07: Kendall's tau of two annotators is 0.31 instead of 0.24, and "
+        "every method keeps its rank."
+    )
+
+
+def test_ratings_and_rankings_of_one_question_are_told_apart():
+    tau = {"statistic": "kendall_between_annotators", "value": 0.5}
+    without = [ALPHA, *ranks((1, 2, 3), (1, 2, 3))]
+    without += [ALPHA | tau, *ranks((1, 2, 3), (1, 3, 2))]
+    texts = said([SHUFFLED], without)
+    assert ["nominal alpha is 0.31" in text for text in texts] == [True, False]
+    assert "0.50 instead of 0.24, and 2 of 3 methods change" in texts[1]
+    (text,) = said([SHUFFLED], without * 3)
+    assert (
+        "in 3 of 6 questions; agreement moves most here. q, without R07: Kend" in text
+    )
 
 
 def test_of_many_the_lowest_are_named():
@@ -126,8 +154,9 @@ def test_of_many_questions_the_one_that_changes_most_is_told():
     ]
 
 
-def test_the_figure_says_who_answers_like_chance():
-    drawn = {"statistic": "majority_agreement", "value": 0.3, "low": 0.2, "high": 0.4}
+@pytest.mark.parametrize("statistic", ["majority_agreement", "mean_kendall_others"])
+def test_the_figure_says_who_answers_like_chance(statistic):
+    drawn = {"statistic": statistic, "value": 0.3, "low": 0.2, "high": 0.4}
     rows = [ABOVE, ROW | drawn, ROW | drawn | {"annotator": "R01", "value": 0.6}]
     (figure,) = annotator_dots(pd.DataFrame(rows))
     names = figure.panels[0].layout["yaxis"]["ticktext"]

@@ -6,6 +6,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import kendalltau
 
 import analysis
 
@@ -107,3 +108,50 @@ def test_who_is_marked_on_all_questions_together_is_left_out_of_each():
     assert told.pop("all questions") == "like chance"
     assert "cannot be told" in set(told)
     assert set(report["without_marked"]["question"]) == set(questions)
+
+
+@pytest.fixture(scope="module")
+def ranked():
+    """Orders of four outputs by four people, of whom Eve looks at none."""
+    rng = np.random.default_rng(7)
+    rows = []
+    for s in range(40):
+        opinion = rng.normal(size=4) - np.arange(4) / 4
+        for who in ("Ann", "Bob", "Eve", "Fay"):
+            own = rng.normal(size=4)
+            seen = own if who == "Eve" else opinion + 0.7 * own
+            for rank, m in enumerate(np.argsort(-seen), start=1):
+                rows.append((f"s{s:02}", f"m{m}", "overall", who, rank))
+    names = ["story", "method", "criterion", "annotator", "rank"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_rankings_without_who_ranks_at_random(ranked):
+    report = analysis.agreement(rankings=ranked, resamples=300)
+    here = report["without_marked"]
+    assert set(here["left_out"]) == {"Eve"}
+    assert set(here["n_answers"]) == {120}
+    row = here.set_index("statistic").loc["kendall_between_annotators"]
+    rest = ranked[ranked["annotator"] != "Eve"]
+    for name, kept in (("value_all", ranked), ("value", rest)):
+        wide = kept.pivot_table(
+            index=["story", "method"], columns="annotator", values="rank"
+        )
+        taus = [
+            kendalltau(own[a], own[b])[0]
+            for _story, own in wide.groupby(level="story")
+            for a, b in itertools.combinations(wide.columns, 2)
+        ]
+        assert row[name] == pytest.approx(np.mean(taus))
+        tables = analysis.leaderboard(rankings=kept, resamples=0)
+        board = tables["ranking_leaderboard"].set_index("method")["rank"]
+        ranks = here[here["statistic"] == "rank"].set_index("method")[name]
+        assert ranks.to_dict() == board.to_dict()
+
+
+def test_ratings_and_rankings_of_one_question_each_have_their_own(rated, ranked):
+    rankings = ranked.assign(criterion="look")
+    report = analysis.agreement(ratings=rated, rankings=rankings, resamples=300)
+    here = report["without_marked"].query("question == 'look' and statistic != 'rank'")
+    assert here["statistic"].tolist() == ["alpha_ordinal", "kendall_between_annotators"]
+    assert here["n_answers"].tolist() == [600, 120]

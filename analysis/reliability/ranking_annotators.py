@@ -1,0 +1,211 @@
+"""Each annotator's orders of outputs against those of the others: tau, verdicts."""
+
+from dataclasses import dataclass
+from typing import Unpack
+
+import numpy as np
+import pandas as pd
+
+from analysis.options import Sampling
+from analysis.reading.column_cleaning import combined
+from analysis.reading.rankings import in_orders
+from analysis.reliability.annotator_statistics import (
+    AnnotatorMeasure,
+    Sheet,
+    mean_measure,
+    renumbered,
+)
+from analysis.reliability.like_chance import Answers, Evidence, annotator_rows
+from analysis.results import Array, Counts, TableRow
+from analysis.sentences import sentence
+
+MEAN_KENDALL = "mean_kendall_others"
+ALONE = sentence("nobody else ranked two of the same outputs")
+
+
+def ranking_annotators(
+    rankings: pd.DataFrame, **sampling: Unpack[Sampling]
+) -> list[TableRow]:
+    """Hold each annotator's rankings against those of the others.
+
+    Parameters
+    ----------
+    rankings
+        Kept rows, of any number of criteria.
+    resamples, confidence, seed
+        Number of resamples (0 for no intervals), coverage, seed.
+
+    Returns
+    -------
+    list of Row
+        Rows of ``annotators``, by criterion, annotator and statistic:
+
+        - ``n_answers``: how many rankings the annotator gave;
+        - ``mean_kendall_others``: Kendall's tau with the others, averaged over the own
+          rankings; of each over the pairs of outputs that somebody else ranked in the
+          same story, the others counting alike. Beside it stands a verdict
+          (`like_chance.with_verdicts`), and of several criteria their mean, with one
+          of its own.
+
+    Notes
+    -----
+    Intervals draw the sets of outputs that the annotator ranked. The others stay as
+    they are.
+
+    Examples
+    --------
+    >>> keys = {"story": "s", "criterion": "q", "rank": [1, 2, 3]}
+    >>> orders = {"Ann": ["uno", "sora", "wan"], "Bob": ["uno", "wan", "sora"]}
+    >>> rows = [pd.DataFrame(keys | {"annotator": a, "method": m})
+    ...         for a, m in orders.items()]
+    >>> found = ranking_annotators(pd.concat(rows), resamples=0, confidence=.95, seed=0)
+    >>> [(row["annotator"], round(row["value"], 6)) for row in found[1::2]]
+    [('Ann', 0.333333), ('Bob', 0.333333)]
+    """
+    told, own, others = _signs(rankings)
+    sheets: list[Sheet] = []
+    evidence: dict[tuple[str, str], Evidence] = {}
+    for key, answers in told.groupby(["criterion", "annotator"]):
+        units, clusters, shared = (
+            answers[c].to_numpy() for c in ("unit", "cluster", "shared")
+        )
+        drawn = renumbered(clusters)
+        n = int(drawn.max()) + 1
+        here = answers.index[shared]
+        asked = Answers(units[shared], clusters[shared], own[here], others[here])
+        criterion, annotator = map(str, key)
+        one = RankingEvidence(MEAN_KENDALL, (asked,))
+        measures = [one.measure((MEAN_KENDALL,), drawn[shared], n)]
+        sheets.append(Sheet(criterion, annotator, len(answers), n, measures))
+        evidence[criterion, annotator] = one
+    return annotator_rows(sheets, evidence, (MEAN_KENDALL,), sampling)
+
+
+@dataclass(frozen=True)
+class RankingEvidence(Evidence):
+    """What tells whether an annotator ranks like chance, which has tau 0.
+
+    Answers are matrices over the outputs of a unit, written as K * K columns: of the
+    own order 1 where the output of the row stands before that of the column, -1 where
+    after; of the others the mean of theirs, over the number of pairs. A shuffle gives
+    the outputs of each unit other names, the same on all questions: outputs of strong
+    methods are no more alike to somebody who does not look.
+    """
+
+    def measure(
+        self, names: tuple[str, ...], clusters: Counts, n: int
+    ) -> AnnotatorMeasure:
+        """Return the mean tau over the own rankings."""
+        taus = [(one.own * one.others).sum(axis=1) for one in self.questions]
+        return mean_measure(
+            names[0], np.concatenate(taus), clusters, reason=ALONE, n_clusters=n
+        )
+
+    def shuffled(
+        self,
+        own: Array,
+        others: Array,
+        groups: Counts,
+        *,
+        resamples: int,
+        rng: np.random.Generator,
+    ) -> Array:
+        """Return how much the others agree with orders of renamed outputs."""
+        own, others, sizes = self._matrices(own, others)
+        drawn = np.zeros(resamples)
+        for mine, theirs, size in zip(own, others, sizes, strict=True):
+            names = rng.permuted(np.tile(np.arange(size), (resamples, 1)), axis=1)
+            renamed = mine[:, names[:, :, None], names[:, None, :]]
+            drawn += np.einsum("qbij,qij->b", renamed, theirs[:, :size, :size])
+        return drawn
+
+    def moments(self, own: Array, others: Array, groups: Counts) -> tuple[float, float]:
+        r"""Return mean and variance of what `shuffled` returns, over all renamings.
+
+        Notes
+        -----
+        An antisymmetric matrix over k outputs is one of differences of row means and a
+        rest, of which renamings mix neither with the other, in spaces of k - 1 and
+        (k - 1)(k - 2) / 2 dimensions that have no smaller part of this kind. By Schur's
+        lemma the variance is the sum over both of the inner products of the parts of
+        the own orders, times those of the others', over the dimension. For the signs
+        s of a single order it is
+        :math:`(\sum_{i<j} s_{ij}^2 + \sum_i (\sum_j s_{ij})^2) / 3`.
+        """
+        own, others, sizes = self._matrices(own, others)
+        parts = zip(_parts(own, sizes), _parts(others, sizes), strict=True)
+        dimensions = sizes - 1, np.maximum((sizes - 1) * (sizes - 2) / 2, 1)
+        variances = [
+            (mine * theirs).sum(axis=(1, 2)) / dimension
+            for (mine, theirs), dimension in zip(parts, dimensions, strict=True)
+        ]
+        return 0.0, float(np.sum(variances))
+
+    def _matrices(self, *sides: Array) -> tuple[Array, Array, Counts]:
+        """Return both sides, shape (U, questions, K, K), and each unit's outputs."""
+        k = int(np.sqrt(self.questions[0].own.shape[1]))
+        own, others = (
+            side.reshape(len(side), len(self.questions), k, k) for side in sides
+        )
+        return own, others, own.any(axis=(1, 2)).sum(axis=1)
+
+
+def _parts(signs: Array, sizes: Counts) -> tuple[Array, Array]:
+    """Return the inner products of questions of both parts, each (U, Q, Q)."""
+    sums = signs.sum(axis=3)
+    of_rows = np.einsum("upi,uqi->upq", sums, sums) * 2 / sizes[:, None, None]
+    return of_rows, np.einsum("upij,uqij->upq", signs, signs) - of_rows
+
+
+def _signs(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Array, Array]:
+    """Return whose each ranking is, its signs, and the others', as of the evidence."""
+    rows, answer, place = in_orders(rankings)
+    # The outputs of an answer stand in the order of their names.
+    method = combined([rows["method"]])
+    order = np.lexsort((method, answer))
+    starts = np.flatnonzero(np.diff(answer, prepend=-1))
+    column = np.arange(len(rows)) - starts[answer]
+    shape = (len(starts), int(column.max(initial=0)) + 1)
+    members, places = np.full(shape, -1), np.full(shape, np.nan)
+    members[answer, column], places[answer, column] = method[order], place[order]
+    own = np.nan_to_num(np.sign(places[:, None, :] - places[:, :, None]))
+    first = rows.iloc[starts]
+    names = {key: first[key].astype(str) for key in ("criterion", "annotator")}
+    told = pd.DataFrame(names).reset_index(drop=True)
+    trial = combined(first[key] for key in ("story", "round") if key in first)
+    told["cluster"] = _numbered(combined([first["story"]]), members)
+    told["unit"] = _numbered(trial, members)
+    # Of two answers to one set, which leaving out methods makes, each has its unit.
+    told["unit"] += told.groupby([*told]).cumcount() * len(told)
+    asked = combined([told["criterion"], pd.Series(trial)])
+    others, n_pairs = _others(own, members, asked, combined([told["annotator"]]))
+    told["shared"] = n_pairs > 0
+    return told, own.reshape(len(own), -1), others.reshape(len(own), -1)
+
+
+def _numbered(codes: Counts, members: Counts) -> Counts:
+    keys = np.column_stack([codes, members])
+    return np.asarray(np.unique(keys, axis=0, return_inverse=True)[1].ravel())
+
+
+def _others(
+    own: Array, members: Counts, asked: Counts, annotators: Counts
+) -> tuple[Array, Counts]:
+    """Return the others' mean signs over the number of pairs, and this number.
+
+    `asked` and `annotators` (N,) tell of which question, story and round an answer is,
+    and whose. Pairs are counted in both directions.
+    """
+    answer, i, j = np.nonzero(own)
+    n = int(members.max(initial=0)) + 1
+    pair = renumbered((asked[answer] * n + members[answer, i]) * n + members[answer, j])
+    mine = renumbered(pair * (int(annotators.max()) + 1) + annotators[answer])
+    signs = own[answer, i, j]
+    rest = np.bincount(pair, signs)[pair] - np.bincount(mine, signs)[mine]
+    of_others = np.bincount(pair)[pair] - np.bincount(mine)[mine]
+    n_pairs = np.bincount(answer[of_others > 0], minlength=len(own))
+    others = np.zeros_like(own)
+    others[answer, i, j] = (
+        rest / np.maximum(of_others, 1) / np.maximum(n_pairs, 1)[answer]
+    )
+    return others, n_pairs

@@ -1,0 +1,297 @@
+"""Each annotator's rankings against the others', by hand, by scipy, by enumeration."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import kendalltau, norm
+
+from analysis.reading.kept_answers import RANKING_KEYS
+from analysis.reading.kept_rows import kept_rows
+from analysis.reliability.like_chance import Answers
+from analysis.reliability.ranking_annotators import (
+    RankingEvidence,
+    ranking_annotators,
+)
+from analysis.result_tables.columns import COLUMNS
+
+TAU = "mean_kendall_others"
+
+
+def answer(annotator, order, story="s", criterion="q", **more):
+    """Rows of one ranking, a letter a method, the best first."""
+    keys = {"story": story, "criterion": criterion, "annotator": annotator, **more}
+    return [keys | {"method": m, "rank": k} for k, m in enumerate(order, start=1)]
+
+
+def found(rows, resamples=400):
+    rows = kept_rows(pd.DataFrame(rows), RANKING_KEYS)
+    table = ranking_annotators(rows, resamples=resamples, confidence=0.95, seed=0)
+    frame = pd.DataFrame(table, columns=list(COLUMNS["annotators"]))
+    return frame.set_index(["question", "annotator", "statistic"])
+
+
+def people(noise, n_sets=40, k=4, seed=0, criteria=("q",), strength=0.0):
+    """Rankings of everybody's own noise on top of a common opinion of outputs."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for s, q in itertools.product(range(n_sets), criteria):
+        opinion = rng.normal(size=k) - strength * np.arange(k)
+        for a, own in enumerate(noise):
+            seen = (opinion + own * rng.normal(size=k)) / np.hypot(1, own)
+            order = ["ABCDEFG"[m] for m in np.argsort(-seen)]
+            rows += answer(f"r{a}", order, f"s{s}", q)
+    return rows
+
+
+def matrix(order, k):
+    """Signs of an order of numbers from 0."""
+    place = np.argsort(order)
+    signs = np.zeros((k, k))
+    n = len(order)
+    signs[:n, :n] = np.sign(place[None, :] - place[:, None])
+    return signs
+
+
+def evidence(units, k):
+    """Evidence of units with an order and the others' signs on each question."""
+    questions = []
+    for q in range(len(units[0])):
+        own = [matrix(orders[q][0], k).ravel() for orders in units]
+        others = [np.pad(z, (0, k - len(z))).ravel() for o in units for z in [o[q][1]]]
+        places = np.arange(len(units))
+        questions.append(Answers(places, places, np.array(own), np.array(others)))
+    return RankingEvidence(TAU, tuple(questions))
+
+
+def signs(rng, k):
+    """What others say of k outputs: antisymmetric."""
+    upper = np.triu(rng.uniform(-1, 1, (k, k)), 1)
+    return upper - upper.T
+
+
+def renamed(unit, k):
+    """What every renaming of the outputs of a unit would have as sum of products."""
+    return np.array(
+        [
+            sum(
+                (matrix(order, k)[np.ix_(names, names)] * others).sum()
+                for order, others in unit
+            )
+            for names in itertools.permutations(range(k))
+        ]
+    )
+
+
+def test_tau_with_the_others_by_hand():
+    """Ann and Bob have 1/3, Ann and Cid -1, Bob and Cid -1/3; Bob turns AD."""
+    rows = answer("Ann", "ABC") + answer("Bob", "ACB") + answer("Cid", "CBA")
+    rows += answer("Ann", "ABCD", "t") + answer("Bob", "DA", "t")
+    rows += answer("Ann", "AB", "u") + answer("Cid", "DC", "u")
+    told = found(rows, 0)
+    values = told["value"].xs(TAU, level="statistic")["q"]
+    assert values["Ann"] == pytest.approx((-1 / 3 - 1) / 2)
+    assert values["Bob"] == pytest.approx((0 - 1) / 2)
+    assert values["Cid"] == pytest.approx(-2 / 3)
+    n = told["n"].unstack("statistic").loc["q"]
+    assert n["n_answers"].to_dict() == {"Ann": 3, "Bob": 2, "Cid": 2}
+    assert n[TAU].to_dict() == {"Ann": 2, "Bob": 2, "Cid": 1}
+
+
+def test_it_is_the_mean_of_scipys_tau():
+    rows = people([1.0, 1.0, 1.0, 2.0], n_sets=20)
+    wide = pd.DataFrame(rows).pivot_table(
+        index=["story", "method"], columns="annotator", values="rank"
+    )
+    taus = [
+        kendalltau(own["r3"], own[f"r{a}"])[0]
+        for _story, own in wide.groupby(level="story")
+        for a in range(3)
+    ]
+    row = found(rows).loc["q", "r3", TAU]
+    assert row["value"] == pytest.approx(np.mean(taus))
+    assert row["low"] < row["value"] < row["high"]
+    assert row["n"] == 20
+
+
+def test_others_who_are_divided_are_others():
+    """Two who say the opposite of each other agree by 0 with anybody in the mean."""
+    rows = answer("Ann", "ABC") + answer("Bob", "ABC") + answer("Cid", "CBA")
+    row = found(rows, 0).loc["q", "Ann", TAU]
+    assert (row["value"], row["n"], row["reason"]) == (0, 1, "")
+
+
+def test_who_ranked_no_pair_that_others_did_has_a_reason():
+    rows = answer("Ann", "ABC") + answer("Bob", "ABD") + answer("Cid", "CD")
+    rows += answer("Ann", "CD", "t") + answer("Bob", "CD", criterion="p")
+    told = found(rows)
+    row = told.loc["q", "Cid", TAU]
+    assert row["reason"] == "nobody else ranked two of the same outputs"
+    assert (told.loc["q", "Cid", "n_answers"]["value"], row["n"]) == (1, 0)
+    assert told.loc["q", "Ann", TAU]["n"] == 1
+    assert told["verdict"].dropna().isin(["cannot be told"]).all()
+
+
+def test_nobody_is_held_against_the_own_answers():
+    """Two sets of one story have a pair in common; Ann ranked both of them."""
+    rows = answer("Ann", "ABC", slot="1") + answer("Ann", "DBA", slot="2")
+    told = found([*rows, *answer("Bob", "CD", slot="3")], 0)
+    assert told.loc["q", "Ann", TAU]["n"] == 0
+    told = found([*rows, *answer("Bob", "AB", slot="3")], 0)
+    assert told.loc["q", "Ann", TAU]["value"] == 0
+    assert told.loc["q", "Ann", TAU]["n"] == 2
+
+
+def test_rounds_are_answers_of_their_own_to_the_same_outputs():
+    rows = [
+        row
+        for r in range(5)
+        for who in ("Ann", "Bob")
+        for row in answer(who, "ABC" if r else "CBA", round=r)
+    ]
+    row = found(rows).loc["q", "Ann", TAU]
+    assert row["value"] == 1
+    assert row["reason"] == "no interval: all answers are in one cluster"
+
+
+def test_two_answers_to_what_is_left_of_two_sets_are_two():
+    rows = [
+        row
+        for who in ("Ann", "Bob")
+        for slot in "12"
+        for row in answer(who, "AB", slot=who + slot)
+    ]
+    row = found(rows).loc["q", "Ann", TAU]
+    assert row["n"] == 2
+    # Both in the given order: one of four shuffles of two.
+    assert row["p_value"] == pytest.approx(0.25, abs=0.08)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 5])
+def test_the_variance_is_that_over_all_renamings(k):
+    """Of one question, the formula of the docstring too."""
+    rng = np.random.default_rng(k)
+    several = [(rng.permutation(k), signs(rng, k)) for _question in range(3)]
+    for unit in ([several[0]], several):
+        one = evidence([unit], k + 1)  # other units have an output more
+        mean, variance = one.moments(*one._joined())
+        every = renamed(unit, k)
+        assert mean == pytest.approx(every.mean(), abs=1e-12)
+        assert variance == pytest.approx(every.var())
+    s = 2 * several[0][1]  # both triangles are summed
+    known = (np.triu(s**2).sum() + (s.sum(axis=1) ** 2).sum()) / 3
+    assert known == pytest.approx(renamed([several[0]], k).var())
+
+
+@pytest.mark.parametrize("n_copies", [1, 110])
+def test_p_is_that_of_all_renamings(n_copies):
+    """Copies are more units than are shuffled one by one."""
+    rng = np.random.default_rng(4)
+    units = [
+        [(rng.permutation(k), signs(rng, k)) for _question in range(2)] for k in (3, 4)
+    ]
+    sums = [renamed(unit, len(unit[0][1])) for unit in units]
+    observed = sum(each[0] for each in sums)
+    one = evidence(units * n_copies, 5)
+    p = one.p_value(20_000, np.random.default_rng(0))
+    if n_copies == 1:
+        every = np.add.outer(*sums).ravel()
+        expected = (every >= observed - 1e-9).mean()
+        assert 0.02 < expected < 0.98
+        assert p == pytest.approx(expected, abs=0.01)
+    else:
+        variance = n_copies * sum(each.var() for each in sums)
+        assert p == pytest.approx(norm.sf(n_copies * observed / math.sqrt(variance)))
+
+
+def test_the_same_order_on_every_question_is_evidence_once():
+    rng = np.random.default_rng(3)
+    one = [[(rng.permutation(4), signs(rng, 4))] for _unit in range(30)]
+    of_five = evidence([unit * 5 for unit in one], 4)
+    p = evidence(one, 4).p_value(500, np.random.default_rng(0))
+    assert of_five.p_value(500, np.random.default_rng(0)) == p
+    more = evidence(one * 7, 4), evidence([unit * 5 for unit in one * 7], 4)
+    ps = [each.p_value(1, rng) for each in more]
+    assert ps[0] == pytest.approx(ps[1])
+
+
+def test_who_ranks_at_random_is_marked_and_who_turns_the_order_too():
+    rows = people([0.8, 0.8, 0.8, 0.8, 0.8, 1e6], n_sets=60)
+    for row in rows:
+        if row["annotator"] == "r4":
+            row["rank"] = 5 - row["rank"]
+    rows += [
+        row | {"annotator": "r6"}
+        for row in rows
+        if row["annotator"] == "r0" and int(row["story"][1:]) < 19
+    ]
+    told = found(rows)
+    tested = told[told["verdict"].notna()].droplevel(["question", "statistic"])
+    assert tested["verdict"].to_dict() == {
+        **{f"r{a}": "above chance" for a in range(4)},
+        "r4": "below chance",
+        "r5": "like chance",
+        "r6": "cannot be told",
+    }
+    enough = tested["value"].drop(["r5", "r6"])
+    assert tested.loc["r5", "others"] == pytest.approx(enough.median())
+
+
+def test_agreement_on_which_method_is_strong_is_no_chance():
+    """Outputs differ in nothing else, so that shuffles over stories change nothing."""
+    rows = people([1e-3, 1e-3, 1e-3, 1e6], n_sets=30, strength=1e3)
+    told = found(rows)["verdict"].dropna().droplevel(["question", "statistic"])
+    assert told.drop("r3").unique().tolist() == ["above chance"]
+    assert told["r3"] == "like chance"
+
+
+def test_sets_of_other_outputs_and_sizes():
+    """Of seven outputs each story shows three, four or five."""
+    rng = np.random.default_rng(2)
+    rows = []
+    for s in range(250):
+        shown = rng.choice(list("ABCDEFG"), 3 + s % 3, replace=False)
+        opinion = rng.normal(size=len(shown))
+        for a, own in enumerate([0.7, 0.7, 0.7, 1e6]):
+            seen = opinion + own * rng.normal(size=len(shown))
+            rows += answer(f"r{a}", shown[np.argsort(-seen)], f"s{s}")
+    told = found(rows)["verdict"].dropna().droplevel(["question", "statistic"])
+    assert told.drop("r3").unique().tolist() == ["above chance"]
+    assert told["r3"] == "like chance"
+
+
+def test_all_criteria_together_have_the_mean_over_all_rankings():
+    rows = people([1.0, 1.0, 1.0], n_sets=30, criteria=("p", "q"))
+    rows = [r for r in rows if r["criterion"] == "p" or int(r["story"][1:]) < 10]
+    value = found(rows, 50)["value"]
+    expected = (30 * value["p", "r0", TAU] + 10 * value["q", "r0", TAU]) / 40
+    assert value["all questions", "r0", TAU] == pytest.approx(expected)
+    assert value["all questions", "r0", "n_answers"] == 40
+
+
+def test_what_is_asked_of_other_outputs_of_a_story_is_another_unit():
+    rows = [
+        row
+        for who in ("Ann", "Bob")
+        for order, criterion in (("AB", "p"), ("BCD", "q"))
+        for row in answer(who, order, criterion=criterion)
+    ]
+    row = found(rows).loc["all questions", "Ann", TAU]
+    assert row["p_value"] == pytest.approx(1 / 12, abs=0.05)
+
+
+def test_without_resamples_there_is_no_verdict():
+    told = found(people([1.0, 1.0], n_sets=30), 0)
+    assert told["verdict"].isna().all()
+    assert told["p_value"].isna().all()
+
+
+def test_names_of_methods_do_not_matter():
+    rows = people([1.0, 1.0, 2.0], n_sets=30)
+    turned = [row | {"method": chr(200 - ord(row["method"]))} for row in rows]
+    told, other = (
+        found(each)[["value", "low", "high", "n"]] for each in (rows, turned)
+    )
+    pd.testing.assert_frame_equal(told, other)
