@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.reliability.like_chance import ALL_QUESTIONS
 from analysis.report.figure_parts import (
     MOST_PANELS,
     MOST_ROWS,
@@ -193,7 +194,9 @@ def _agreement_panel(
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
     """Draw what tells annotators apart; the table has the other statistics."""
     known = annotators[
-        annotators["value"].notna() & annotators["statistic"].isin(OF_ANNOTATORS)
+        annotators["value"].notna()
+        & annotators["statistic"].isin(OF_ANNOTATORS)
+        & (annotators["question"] != ALL_QUESTIONS)
     ]
     known = known.assign(annotator=known["annotator"].replace(_labels(annotators)))
     drawn: list[tuple[Panel, str]] = []

@@ -171,16 +171,14 @@ def add_people(
         part = "units" if len(people.ratings) <= MOST_UNITS_DRAWN else "stories"
         found.extend("distributions", rating_distribution(people.ratings))
         found.extend("labels", label_rows(people.ratings, **drawn), ("stories",))
-        found.extend(
-            "annotators", rating_annotators(people.ratings, part=part, **drawn)
-        )
+        rows = rating_annotators(people.ratings, part=part, **drawn)
+        found.extend("annotators", rows)
         found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
         # The boxes of a checklist are no parts of one scale.
         boxes = box_dimensions(people.ratings)
         if not boxes and people.ratings["dimension"].nunique() > 1:
-            found.extend(
-                "scale_consistency", scale_consistency(people.ratings, **drawn)
-            )
+            rows = scale_consistency(people.ratings, **drawn)
+            found.extend("scale_consistency", rows)
             found.notes.extend(against_the_others(people.ratings))
     found.resample("annotators", (part,))
     found.resample("scale_consistency", ("stories",))
@@ -192,11 +190,11 @@ def add_people(
     left_out = found.options.exclude_methods
     ratings, choices = raw
     if ratings is not None:
-        rows = without_methods(ratings, left_out, ("method",))
-        found.extend("annotators", rating_repeats(rows, notes=found.notes, **drawn))
+        again = without_methods(ratings, left_out, ("method",))
+        found.extend("annotators", rating_repeats(again, notes=found.notes, **drawn))
     if choices is not None:
-        rows = without_methods(choices, left_out, ("method_a", "method_b"))
-        found.extend("annotators", choice_repeats(rows, notes=found.notes, **drawn))
+        again = without_methods(choices, left_out, ("method_a", "method_b"))
+        found.extend("annotators", choice_repeats(again, notes=found.notes, **drawn))
 
 
 def add_hypotheses(

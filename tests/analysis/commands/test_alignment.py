@@ -809,7 +809,7 @@ def test_rankings_by_tags_of_their_stories():
 def test_how_alike_people_rank():
     found = agreement(rankings=ranked(60), options=AlignOptions(resamples=200))
     table = found.tables["agreement"]
-    assert set(found.tables) == {"agreement", "annotator_pairs"}
+    assert set(found.tables) == {"agreement", "annotator_pairs", "annotators"}
     assert (table["low"] > 0).all()
 
 

@@ -158,6 +158,8 @@ def test_of_many_questions_the_one_that_changes_most_is_told():
 def test_the_figure_says_who_answers_like_chance(statistic):
     drawn = {"statistic": statistic, "value": 0.3, "low": 0.2, "high": 0.4}
     rows = [ABOVE, ROW | drawn, ROW | drawn | {"annotator": "R01", "value": 0.6}]
+    rows += [row | {"question": "all questions"} for row in rows]
     (figure,) = annotator_dots(pd.DataFrame(rows))
     names = figure.panels[0].layout["yaxis"]["ticktext"]
     assert names == ["R01", "R07 (like chance)"]
+    assert [trace["x"] for trace in figure.panels[0].data] == [[0.3, 0.6]]
