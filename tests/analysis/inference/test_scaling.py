@@ -4,6 +4,7 @@ import html
 import json
 import math
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -241,14 +242,23 @@ def scaled(scores, exponent):
     return scores.assign(score=np.ldexp(scores["score"], exponent))
 
 
-@pytest.mark.parametrize("exponent", SCALES)
-def test_no_table_depends_on_the_unit_of_the_scores(exponent):
+@cache
+def aligned(exponent):
     ratings, choices, scores = study(n_stories=12, dimensions=("aesthetics",))
     tags = pd.DataFrame({"story": [f"{s:02}" for s in range(12)]})
     tags["set"] = ["core", "hard"] * 6
-    given = {"ratings": ratings, "choices": choices, "tags": tags, "options": OPTIONS}
-    plain = align(scores=scores, **given)
-    found = align(scores=scaled(scores, exponent), **given)
+    return align(
+        ratings=ratings,
+        choices=choices,
+        scores=scaled(scores, exponent),
+        tags=tags,
+        options=OPTIONS,
+    )
+
+
+@pytest.mark.parametrize("exponent", SCALES)
+def test_no_table_depends_on_the_unit_of_the_scores(exponent):
+    plain, found = aligned(0), aligned(exponent)
     assert plain.tables.keys() == found.tables.keys()
     for name, expected in plain.tables.items():
         back = found.tables[name].copy()
@@ -263,53 +273,52 @@ def test_no_table_depends_on_the_unit_of_the_scores(exponent):
         )
 
 
-@pytest.mark.parametrize("exponent", SCALES)
-def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
+@cache
+def forecast(exponent):
     ratings, _choices, scores = study(n_stories=8, dimensions=("aesthetics",))
     more = [
         scores.assign(method=scores["method"] + str(i), score=scores["score"] * i + i)
         for i in (1, 2)
     ]
     scores = pd.concat([scores, *more], ignore_index=True)
+    rows = scaled(scores, exponent)
     options = AlignOptions(resamples=20, levels=LEVELS)
+    table = score_table(kept_rows(rows, ("story", "method", "metric")))
+    boards = score_boards(table)
+    drawn = {"confidence": 0.9, "seed": 0}
+    part = subset_rows(boards, ["01", "02"], name="p", resamples=20, **drawn)
+    best, listed = best_subsets(boards, sizes=(3,), **drawn)
+    answers = rows.rename(columns={"metric": "annotator"}).assign(dimension="")
+    trials = pd.concat(
+        [answers.assign(round=k, rating=answers["score"] * (1 + k / 8)) for k in (1, 2)]
+    )
+    steady = stability(rating_trials(trials), resamples=20, **drawn)
+    two = pd.concat([named_judge(table, "one"), named_judge(table, "two")])
+    judged = judges(
+        two,
+        levels=LEVELS,
+        coefficients=COEFFICIENTS,
+        parts=("stories",),
+        resamples=20,
+        **drawn,
+    )
+    pilot = pilot_study("aesthetics", ratings, table, options, Notes())
+    curves = [
+        {
+            "metric": c.metric,
+            "level": c.level,
+            "statistic": c.statistic,
+            "value": point.half,
+        }
+        for c in forecasts(pilot)
+        for points in c.points.values()
+        for point in points
+    ]
+    return part, best, listed, steady, judged, curves
 
-    def computed(rows):
-        table = score_table(kept_rows(rows, ("story", "method", "metric")))
-        boards = score_boards(table)
-        drawn = {"confidence": 0.9, "seed": 0}
-        part = subset_rows(boards, ["01", "02"], name="p", resamples=20, **drawn)
-        best, listed = best_subsets(boards, sizes=(3,), **drawn)
-        answers = rows.rename(columns={"metric": "annotator"}).assign(dimension="")
-        trials = pd.concat(
-            [
-                answers.assign(round=k, rating=answers["score"] * (1 + k / 8))
-                for k in (1, 2)
-            ]
-        )
-        steady = stability(rating_trials(trials), resamples=20, **drawn)
-        two = pd.concat([named_judge(table, "one"), named_judge(table, "two")])
-        judged = judges(
-            two,
-            levels=LEVELS,
-            coefficients=COEFFICIENTS,
-            parts=("stories",),
-            resamples=20,
-            **drawn,
-        )
-        pilot = pilot_study("aesthetics", ratings, table, options, Notes())
-        curves = [
-            {
-                "metric": c.metric,
-                "level": c.level,
-                "statistic": c.statistic,
-                "value": point.half,
-            }
-            for c in forecasts(pilot)
-            for points in c.points.values()
-            for point in points
-        ]
-        return part, best, listed, steady, judged, curves
 
+@pytest.mark.parametrize("exponent", SCALES)
+def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
     in_units = (
         "mean",
         "sd",
@@ -320,9 +329,7 @@ def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
         "mean_full",
         "mean_subset",
     )
-    for plain, found in zip(
-        computed(scores), computed(scaled(scores, exponent)), strict=True
-    ):
+    for plain, found in zip(forecast(0), forecast(exponent), strict=True):
         expected, back = pd.DataFrame(plain), pd.DataFrame(found)
         assert len(expected)
         if "statistic" in back:

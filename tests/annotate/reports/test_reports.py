@@ -8,6 +8,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
+from itertools import product
 
 import pandas as pd
 import pytest
@@ -123,12 +124,11 @@ def test_files_and_archive(study, report):
     assert {"report.html", "report.json", "tables/run.csv"} <= set(names)
 
 
-@pytest.mark.parametrize(
-    "name", ["..%2f..%2fplumbline.sqlite3", "nothing.csv", "report.html"]
-)
-def test_only_the_reports_own_files_have_a_name(study, report, name):
+def test_only_the_reports_own_files_have_a_name(study, report, subtests):
     base = reverse("report-file", args=[study.slug, report.pk, "x"])
-    assert rob(study).get(base[:-1] + name).status_code == 404
+    for name in ("..%2f..%2fplumbline.sqlite3", "nothing.csv", "report.html"):
+        with subtests.test(name):
+            assert rob(study).get(base[:-1] + name).status_code == 404
 
 
 ASKED = {
@@ -225,17 +225,15 @@ def test_a_report_that_another_worker_has_is_left_to_it(study, state):
     assert not building.folder(row).exists()
 
 
-@pytest.mark.parametrize("state", ["queued", "running", "failed"])
-@pytest.mark.parametrize(
-    ("name", "extra"),
-    [("report-page", []), ("report-zip", []), ("report-file", ["report.json"])],
-)
-def test_only_a_finished_report_can_be_opened(study, report, state, name, extra):
+def test_only_a_finished_report_can_be_opened(study, report, subtests):
     client = rob(study)
-    url = reverse(name, args=[study.slug, report.pk, *extra])
-    assert client.get(url).status_code == 200
-    Report.objects.filter(pk=report.pk).update(state=state)
-    assert client.get(url).status_code == 404
+    names = {"report-page": [], "report-zip": [], "report-file": ["report.json"]}
+    states = {"done": 200, "queued": 404, "running": 404, "failed": 404}
+    for (name, extra), (state, status) in product(names.items(), states.items()):
+        Report.objects.filter(pk=report.pk).update(state=state)
+        with subtests.test(f"{name} {state}"):
+            url = reverse(name, args=[study.slug, report.pk, *extra])
+            assert client.get(url).status_code == status
 
 
 def test_a_file_in_place_of_the_folder_ends_the_command_with_one_sentence(
@@ -362,18 +360,22 @@ def test_a_study_without_any_metric_has_a_report_of_its_people(
             assert again.read_text() == path.read_text(), path.name
 
 
-@pytest.mark.parametrize("name", [p.name for p in report_urls if p.name != "api-table"])
-def test_eve_finds_nothing(study, report, name):
+def test_eve_finds_nothing(study, report, subtests):
+    client = eve()
     extra = {
         "report-page": [report.pk],
         "report-zip": [report.pk],
         "report-file": [report.pk, "report.json"],
         "report-disagreements": [report.pk],
         "report-again": [report.pk],
-    }.get(name, [])
-    client = eve()
-    send = client.post if name in ("report-create", "report-again") else client.get
-    assert send(reverse(name, args=[study.slug, *extra])).status_code == 404
+    }
+    names = {path.name for path in report_urls} - {"api-table"}
+    assert names >= extra.keys()
+    for name in sorted(names):
+        send = client.post if name in ("report-create", "report-again") else client.get
+        with subtests.test(name):
+            url = reverse(name, args=[study.slug, *extra.get(name, [])])
+            assert send(url).status_code == 404
 
 
 def test_a_report_of_another_study_is_not_found(study, report):

@@ -69,8 +69,7 @@ def test_a_question_agrees_as_in_a_file_of_its_own(questions, scale, tmp_path):
     for question in study.questions.all():
         own = tmp_path / f"{question.ordinal}.csv"
         ratings[ratings["dimension"] == question.key].to_csv(own, index=False)
-        command = ["align", "--ratings", str(own), "--out", str(tmp_path / "own")]
-        command += ["--scores", str(tmp_path / "export/scores.csv")]
+        command = ["agreement", "--ratings", str(own), "--out", str(tmp_path / "own")]
         command += ["--scale", f"{question.scale_min}:{question.scale_max}"]
         assert main([*command, "--resamples", "20", "--images", "none"]) == 0
         alone = agreement_in(tmp_path / "own").loc[question.key]
