@@ -41,8 +41,7 @@ TABLES = (
 )
 
 
-@pytest.fixture
-def study(tmp_path):
+def write_study(folder):
     """Six methods with hostile names on four stories: ratings, choices, scores."""
     ratings = ["story,method,dimension,annotator,rating"]
     choices = ["story,method_a,method_b,criterion,annotator,choice"]
@@ -60,8 +59,21 @@ def study(tmp_path):
                     word = ("a", "b", "tie")[(m + r + s) % 3]
                     choices.append(f"s{s},{name},{other},q,R{r},{word}")
     for name, lines in (("ratings", ratings), ("choices", choices), ("scores", scores)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    return tmp_path
+        (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+@pytest.fixture
+def study(tmp_path):
+    return write_study(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory):
+    """The study's report, for tests that only read it."""
+    study = write_study(tmp_path_factory.mktemp("study"))
+    assert align(study, study / "out") == 0
+    return study / "out"
 
 
 def align(study, out, *extra):
@@ -83,17 +95,16 @@ def align(study, out, *extra):
     return main(["align", *map(str, given), "--images", "none"])
 
 
-def test_it_works(study):
-    assert align(study, study / "out") == 0
+def test_it_works(report):
     for name in (*TABLES, "run"):
-        text = (study / "out/tables" / f"{name}.csv").read_text()
+        text = (report / "tables" / f"{name}.csv").read_text()
         columns = ("key", "value") if name == "run" else COLUMNS[name]
         assert text.splitlines()[0] == ",".join(columns)
         assert len(text.splitlines()) > 1
-        assert (study / "out/tables" / f"{name}.tex").is_file()
-    content = json.loads((study / "out/report.json").read_text())
+        assert (report / "tables" / f"{name}.tex").is_file()
+    content = json.loads((report / "report.json").read_text())
     assert set(content["tables"]) >= {*TABLES, "run"}
-    written = {path.stem for path in (study / "out/tables").glob("*.csv")}
+    written = {path.stem for path in (report / "tables").glob("*.csv")}
     assert written == set(content["tables"])
 
 
@@ -240,9 +251,8 @@ def test_without_resamples_there_are_no_intervals(study):
     assert frame[frame["level"] == "pooled"]["p_value"].isna().all()
 
 
-def test_the_run_table_tells_how(study):
-    align(study, study / "out")
-    rows = dict(csv.reader((study / "out/tables/run.csv").open()))
+def test_the_run_table_tells_how(report):
+    rows = dict(csv.reader((report / "tables/run.csv").open()))
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
     assert "sha256 of ratings (ratings.csv)" in rows
@@ -278,18 +288,16 @@ def test_the_date_follows_source_date_epoch(study, monkeypatch):
     assert "1970-01-02T00:00:00+00:00" in (study / "out/tables/run.csv").read_text()
 
 
-def test_a_spreadsheet_finds_no_formula(study):
-    align(study, study / "out")
-    for path in (study / "out/tables").glob("*.csv"):
+def test_a_spreadsheet_finds_no_formula(report):
+    for path in (report / "tables").glob("*.csv"):
         for row in csv.reader(path.open()):
             for cell in row:
                 is_number = re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell)
                 assert is_number or not cell.startswith(("=", "+", "-", "@")), cell
 
 
-def test_the_page_needs_nothing_and_shows_names_as_text(study):
-    align(study, study / "out")
-    html = (study / "out/report.html").read_text()
+def test_the_page_needs_nothing_and_shows_names_as_text(report):
+    html = (report / "report.html").read_text()
     body = html.split("<script>")[0]
     assert "<b>x</b>" not in body
     assert "&lt;b&gt;x&lt;/b&gt;" in body
