@@ -63,10 +63,10 @@ _COLUMNS = {
     "disagreement": "question metric value n kind source story method other_method "
     "human human_other score score_other",
     "strata": f"question metric {ESTIMATE} tag stratum method statistic level "
-    "n_groups p_value left_out",
+    "n_groups p_value left_out drawn",
     "strata_win_rates": f"criterion tag stratum {WINS}",
     "strata_differences": f"question metric {ESTIMATE} tag stratum_a stratum_b "
-    "method statistic level p_value p_adjusted",
+    "method statistic level p_value p_adjusted drawn",
     "rating_leaderboard": "question method mean mean_low mean_high mean_rank "
     "mean_rank_low mean_rank_high standardised standardised_low standardised_high "
     "standardised_rank standardised_rank_low standardised_rank_high mixed mixed_low "

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.inference.significance import holm
+from analysis.options import PARTS as UNITS
 from analysis.options import Progress, check_known, resample_parts, supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings.choice_weights import with_weights
@@ -52,16 +53,24 @@ def add_strata(
         for split in here:
             progress(f"{question.name}: split by {split.tag}")
             rows = strata_rows(question, split, parts=parts, options=options)
-            found.extend("strata", rows, parts)
+            found.extend("strata", rows)
             rows = difference_rows(question, split, parts=parts, options=options)
-            found.extend("strata_differences", rows, parts)
+            found.extend("strata_differences", rows)
             if question.pairs.source == "choices":
                 _add_win_rates(question, split, found, is_weighted)
     for split in splits(tags, sorted(judged))[0]:
         rows = score_strata_rows(table, split, options=options)
-        found.extend("strata", rows, parts)
+        found.extend("strata", rows)
         rows = score_difference_rows(table, split, options=options)
-        found.extend("strata_differences", rows, parts)
+        found.extend("strata_differences", rows)
+    for name in ("strata", "strata_differences"):
+        found.resample(name, _drawn(found.rows.get(name, [])))
+
+
+def _drawn(rows: list[TableRow]) -> tuple[str, ...]:
+    """Return all that intervals of a table draw, each row some of it."""
+    drawn = {part for row in rows for part in str(row["drawn"]).split("+")}
+    return tuple(part for part in UNITS if part in drawn)
 
 
 def _asked_for(tags: pd.DataFrame, names: tuple[str, ...] | None) -> pd.DataFrame:

@@ -275,7 +275,14 @@ def _compared(
                 "statistic": statistic,
                 "level": place.level,
                 "p_value": float(p_values[i]) if known else NAN,
+                "drawn": _drawn(place, parts) if known and np.isfinite(low) else "",
             }
+
+
+def _drawn(place: StatisticKey, parts: tuple[str, ...]) -> str:
+    """Return what an interval draws; no drawn method moves another one's mean."""
+    of_metric = place.metric != "" and place.statistic != "mean"
+    return "stories+methods" if of_metric and "methods" in parts else "stories"
 
 
 def _drop(core: Array, hard: Array) -> Array:

@@ -34,6 +34,8 @@ from analysis.tables import MEAN_OF_RATERS
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
 OTHERS = "all others"
+# What intervals of win rates draw, and where each stands.
+WINS = {"stories": "story", "annotators": "annotator"}
 
 
 @dataclass(frozen=True)
@@ -160,13 +162,18 @@ def strata_rows(
     rows = []
     for stratum, stories in split.strata.items():
         own = whole.take(np.flatnonzero([story in stories for story in story_of]))
-        for place, value in _inside(data, stories, own, parts, options):
-            rows.append(_row(data.name, split.tag, stratum, place, value))
+        for place, value, drawn in _inside(data, stories, own, parts, options):
+            rows.append(_row(data.name, split.tag, stratum, place, value, drawn))
     return rows
 
 
 def _row(
-    question: str, tag: str, stratum: str, place: StatisticKey, value: Estimate
+    question: str,
+    tag: str,
+    stratum: str,
+    place: StatisticKey,
+    value: Estimate,
+    drawn: tuple[str, ...],
 ) -> TableRow:
     return {
         "question": question,
@@ -181,6 +188,7 @@ def _row(
         # That a mean or an agreement is not 0 is no question.
         "p_value": value.p_value if place.level else NAN,
         "left_out": value.groups.why if value.groups else "",
+        "drawn": "+".join(drawn) if np.isfinite(value.low) else "",
     }
 
 
@@ -190,25 +198,31 @@ def _inside(
     answers: Reliability,
     parts: tuple[str, ...],
     options: AlignOptions,
-) -> Iterator[tuple[StatisticKey, Estimate]]:
-    """Yield the statistics of some stories of a question, and of their answers."""
+) -> Iterator[tuple[StatisticKey, Estimate, tuple[str, ...]]]:
+    """Yield the statistics of some stories, of their answers, and what each draws."""
     sampling = options.sampling
     data = _of_stories(data, stories)
     if data.by_annotator is not None:
-        yield from _means(data.name, data.answers, data.by_annotator, parts, options)
+        # Drawing methods does not move a method's own mean.
+        own = tuple(part for part in parts if part != "methods")
+        means = _means(data.name, data.answers, data.by_annotator, own, options)
+        yield from ((*mean, own) for mean in means)
+    alone = ("stories",)
     for row in agreement(
-        answers, data.statistics, parts=("stories",), question=data.name, **sampling
+        answers, data.statistics, parts=alone, question=data.name, **sampling
     ):
-        yield StatisticKey(row.statistic), row.estimate
+        yield StatisticKey(row.statistic), row.estimate, alone
     if data.pairs.source == "choices":
-        yield from _win_rates(data.answers, options)
+        varying = tuple(p for p, at in WINS.items() if data.answers[at].nunique() > 1)
+        yield from ((*rate, varying) for rate in _win_rates(data.answers, options))
     if data.grid is not None and data.grid.metrics:
-        yield from _correlations(data.grid, parts, options)
+        for found in _correlations(data.grid, parts, options):
+            yield (*found, parts)
     if data.pairs.metrics:
         for pair in pair_agreement(data.pairs, epsilon="0", parts=parts, **sampling):
             if pair.metric in data.pairs.metrics:
-                yield StatisticKey("ppa_strict", metric=pair.metric), pair.strict
-                yield StatisticKey("ppa_half", metric=pair.metric), pair.half
+                yield StatisticKey("ppa_strict", metric=pair.metric), pair.strict, parts
+                yield StatisticKey("ppa_half", metric=pair.metric), pair.half, parts
 
 
 def _correlations(
@@ -245,12 +259,12 @@ def _means(
     options: AlignOptions,
     metric: str = "",
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
-    """Yield the methods' means; drawing methods does not move a method's own."""
+    """Yield the methods' means."""
     for mean in mean_ratings(
         answers,
         cells,
         dimension=name,
-        parts=tuple(part for part in parts if part != "methods"),
+        parts=parts,
         judge=metric,
         **options.sampling,
     ):
@@ -261,7 +275,7 @@ def _win_rates(
     answers: pd.DataFrame, options: AlignOptions
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
     """Yield how often each method wins, for other stories and annotators."""
-    drawn = ("stories", "annotators") if options.resamples else ()
+    drawn = tuple(WINS) if options.resamples else ()
     for row in method_win_rates(answers, parts=drawn, confidence=options.confidence):
         value, low, high = (float(str(row[name])) for name in ("rate", "low", "high"))
         n = int(str(row["n_votes"]))
@@ -297,7 +311,7 @@ def score_strata_rows(
             part, units = in_own_units(part)
             for place, mean in _means("", part, part, ("stories",), options, metric):
                 value = in_unit(mean, units[place.method])
-                rows.append(_row("", split.tag, stratum, place, value))
+                rows.append(_row("", split.tag, stratum, place, value, ("stories",)))
     return rows
 
 

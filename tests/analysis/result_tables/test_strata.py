@@ -122,3 +122,16 @@ def test_only_side_by_side_answers_have_them():
     rankings = ratings.rename(columns={"dimension": "criterion"}).drop(columns="rating")
     rankings["rank"] = [1, 1, 2, 2, 3, 3] * 30
     assert TABLE not in align(rankings=rankings, tags=tags(), options=OPTIONS).tables
+
+
+@pytest.mark.parametrize(
+    ("people", "drawn"), [("xyz", "stories+annotators"), ("x", "stories")]
+)
+def test_what_win_rates_by_group_draw_is_in_their_rows(people, drawn):
+    found = split(chosen(people=people))
+    rows = found.tables["strata"]
+    rows = rows[rows["statistic"] == "win_rate"]
+    assert set(rows["drawn"]) == {drawn}
+    assert found.resampled["strata"] == tuple(drawn.split("+"))
+    assert set(found.tables["strata_differences"]["drawn"]) <= {"stories", ""}
+    assert found.resampled["strata_differences"] == ("stories",)

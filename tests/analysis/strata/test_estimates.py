@@ -68,6 +68,26 @@ def test_it_works():
     assert set(tables["strata_differences"]["stratum_b"]) == {"hard"}
 
 
+def drawn(table, *statistics):
+    rows = table[table["statistic"].isin(statistics) & table["low"].notna()]
+    return set(rows["drawn"])
+
+
+def test_every_row_says_what_its_interval_draws():
+    found = strata(AlignOptions(resamples=20))
+    table, differences = (
+        found.tables[name] for name in ("strata", "strata_differences")
+    )
+    assert drawn(table, "mean", "alpha_ordinal") == {"stories"}
+    assert drawn(table, "kendall", "ppa_half") == {"stories+methods"}
+    assert drawn(differences, "mean", "drop_percent", "alpha_ordinal") == {"stories"}
+    assert drawn(differences, "kendall", "ppa_half") == {"stories+methods"}
+    assert found.resampled["strata"] == ("stories", "methods")
+    alone = strata(AlignOptions(resamples=20, resample="stories")).tables["strata"]
+    assert set(alone.loc[alone["low"].notna(), "drawn"]) == {"stories"}
+    assert not strata().tables["strata"]["drawn"].any()
+
+
 @pytest.mark.parametrize("stratum", ["core", "hard"])
 def test_a_stratum_is_what_its_stories_alone_give(stratum):
     ratings, scores = study()
