@@ -13,7 +13,6 @@ from analysis.results import NAN, Array, Counts
 
 # What the first method of a pair gets of each outcome; of "both bad" nothing.
 POINTS = np.array([1.0, 0.0, 0.5, NAN])
-COIN = 0.5
 # A share of an answer's variance below which rounding is all that is left of it.
 ROUNDING = 1e-12
 
@@ -75,18 +74,22 @@ class PairVotes:
         """Return what each answer adds to the rate of its pair, around it."""
         return self._share() * (self.points - self.rates()[self.pair])
 
-    def added_unbiased(self) -> Array:
+    def added_unbiased(self, lone: Array) -> Array:
         r"""Return what each answer adds, with squares that are right on average.
 
         Answers vary less around a rate that was made of them: one of share h by
         :math:`1 - 2h + \sum h^2` of its variance, of which it is freed (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
-        The only answer of a pair varies like a coin.
+
+        Parameters
+        ----------
+        lone
+            Shape (P,): around what the only answer of a pair is taken to vary.
         """
         share = self._share()
         left = 1 - 2 * share + self.total(share**2)[self.pair]
         only = left < ROUNDING
-        around = np.where(only, COIN, self.rates()[self.pair])
+        around = np.where(only, lone[self.pair], self.rates()[self.pair])
         away = (self.points - around) / np.sqrt(np.where(only, 1, left))
         return np.asarray(share * away)
 

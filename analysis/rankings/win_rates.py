@@ -169,7 +169,9 @@ class _Shares:
         # What an answer adds depends on its pair, its points and its weight.
         keys = np.column_stack([votes.pair, votes.points, votes.weight])
         _, at, cell = np.unique(keys, axis=0, return_index=True, return_inverse=True)
-        added = votes.added_unbiased()[at][:, None]
+        # What the rates of both would let expect of a pair.
+        lone = 0.5 + (value[votes.first] - value[votes.second]) / 2
+        added = votes.added_unbiased(lone)[at][:, None]
         adds = added * ((both[0] - both[1]) * share)[votes.pair[at]]
         kinds = kinds_drawn(votes.clusters, parts)
         covariance = crossed_covariance(adds, cell.ravel(), kinds, rank=max(M - 1, 1))

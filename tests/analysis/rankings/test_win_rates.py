@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import expit
 from scipy.stats import binomtest
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
@@ -17,6 +18,7 @@ from analysis.reading.choices import ordered_choices
 
 COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 BOTH = ("stories", "annotators")
+EVEN = np.array([0.5])
 
 
 def rows_of(choices, story="s", a="x", b="y"):
@@ -302,13 +304,32 @@ def test_squares_of_what_answers_add_are_right_on_average(weights):
     expected = np.zeros(len(weights))
     for outcomes in itertools.product("ab", repeat=len(weights)):
         chance = np.prod([p if outcome == "a" else 1 - p for outcome in outcomes])
-        expected += chance * votes_of(outcomes, weights).added_unbiased() ** 2
+        expected += chance * votes_of(outcomes, weights).added_unbiased(EVEN) ** 2
     np.testing.assert_allclose(expected, share**2 * p * (1 - p))
 
 
-def test_the_only_answer_of_a_pair_varies_like_a_coin():
-    assert votes_of("a", [7]).added_unbiased().tolist() == [0.5]
-    assert votes_of("b", [7]).added_unbiased().tolist() == [-0.5]
+def test_the_only_answer_of_a_pair_varies_around_what_is_expected():
+    one = votes_of("a", [7])
+    assert one.added_unbiased(EVEN).tolist() == [0.5]
+    assert one.added_unbiased(np.array([0.75])).tolist() == [0.25]
+
+
+def test_wins_of_the_strong_in_pairs_that_met_once_are_no_effect_of_who_was_asked():
+    rng = np.random.default_rng(0)
+    rates, expected = [], []
+    for _ in range(60):
+        # Of 12 methods the first wins most, whoever is asked.
+        rows = [
+            (f"s{i}{j}", f"m{i:02}", f"m{j:02}", "q", f"r{rng.integers(6)}", choice)
+            for i, j in itertools.combinations(range(12), 2)
+            for choice in ["a" if rng.random() < expit(0.45 * (j - i)) else "b"]
+        ]
+        found = method_win_rates(pd.DataFrame(rows, columns=COLUMNS), parts=BOTH)
+        for row in sorted(found, key=lambda row: row["method"]):
+            rates.append(row["rate"])
+            expected.append(row["rate"] * (1 - row["rate"]) / row["n_effective"])
+    varied = np.var(np.reshape(rates, (60, 12)), axis=0).mean()
+    assert varied < np.mean(expected) < 1.6 * varied
 
 
 def of_people_who_rank(rng):
@@ -333,6 +354,17 @@ def test_pairs_that_met_twice_each_hide_no_variance():
             row["rate"] * (1 - row["rate"]) / row["n_effective"] for row in rows
         ]
     assert np.mean(expected) == pytest.approx(np.var(rates), rel=0.2)
+
+
+def test_answers_alike_but_for_their_weights_add_each_its_own():
+    rows = independent(60, 0.5).sample(frac=1, random_state=0)
+    weighed = rows.assign(weight=np.repeat([1.9, 0.1], 30))
+    (one, _other), (plain, _) = (
+        method_win_rates(answers, parts=("units",)) for answers in (weighed, rows)
+    )
+    # Kish: (sum w)^2 / sum w^2 = 60 / 1.81.
+    assert plain["n_effective"] == pytest.approx(60, rel=0.05)
+    assert one["n_effective"] == pytest.approx(60 / 1.81, rel=0.05)
 
 
 # StoryBench, table 3 (people) and table 5 (metrics) on story continuation of Oops-CSV:
