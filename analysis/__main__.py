@@ -88,7 +88,10 @@ def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
             options.command, majority=getattr(options, "majority", False)
         ),
     )
-    with_metrics = getattr(options, "scores", None) is not None
+    with_metrics = (
+        getattr(options, "scores", None) is not None
+        and getattr(options, "metrics", None) != ()
+    )
     images = "" if options.images == "none" else options.images
     return write_report(
         analysis,
@@ -117,6 +120,9 @@ def _align(options: argparse.Namespace) -> "Analysis":
     asked = {f"--{name.replace('_', '-')}": getattr(options, name) for name in given}
     needed_scores(scores, asked)
     covered = chosen_tables({**tables, "scores": scores}, _options(options))
+    if options.metrics == ():
+        # What is declared of metrics is left out with them, but has to make sense.
+        covered["scores"] = scores
     tags = None if options.stories is None else read_stories(options.stories)
     twins = None
     if options.twins is not None and scores is not None:

@@ -22,7 +22,7 @@ from analysis.questions import (
 )
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
-from analysis.rankings.composite_weights import Composite, by_name
+from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import cell_frame
 from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.kept_answers import (
@@ -71,6 +71,7 @@ from analysis.result_tables.supplementary import (
     add_sides,
     add_soft,
     add_verdicts,
+    asked_composites,
     with_counterparts,
 )
 from analysis.sentences import sentence
@@ -154,7 +155,7 @@ def align(
     found.notes.extend(table.notes)
     add_sanity(twins, table, found)
     hypotheses = covered(hypotheses, composites, options)
-    known = by_name(composites)
+    known = asked_composites(composites, found)
     if table.metrics:
         known = with_counterparts(known, hypotheses, found)
     add_composites(people, table, known, tags, found)

@@ -105,11 +105,18 @@ def add_figures(parser: argparse.ArgumentParser) -> None:
 
 def add_choice(parser: argparse.ArgumentParser) -> None:
     """Add which questions and metrics are covered, and which methods left out."""
-    for option, what in (
-        ("--questions", "dimensions, criteria; the only ones covered; default all"),
-        ("--metrics", "the only ones covered; default all; none: people alone"),
-    ):
-        parser.add_argument(option, type=split_names, metavar='"A,B"', help=what)
+    parser.add_argument(
+        "--questions",
+        type=split_names,
+        metavar='"A,B"',
+        help="dimensions, criteria; the only ones covered; default all",
+    )
+    parser.add_argument(
+        "--metrics",
+        type=names_or_none,
+        metavar='"A,B"',
+        help='the only ones covered; default all; "": a report of people alone',
+    )
     parser.add_argument(
         "--exclude-methods",
         type=split_names,
@@ -149,6 +156,14 @@ def split_names(text: str) -> tuple[str, ...]:
     """
     parts = text.replace("\\,", "\0").split(",")
     return tuple(p.replace("\0", ",").strip() for p in parts if p.strip())
+
+
+def names_or_none(text: str) -> tuple[str, ...]:
+    """Split names, of which only an empty text has none."""
+    names = split_names(text)
+    if text and not names:
+        raise argparse.ArgumentTypeError(f'{text}: write names, or "" for none')
+    return names
 
 
 def join_names(names: Iterable[str]) -> str:

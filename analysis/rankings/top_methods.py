@@ -1,6 +1,6 @@
 """Whether the best few methods are told apart from all others."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analysis.results import NAN
@@ -13,7 +13,7 @@ class TopMethods:
     Attributes
     ----------
     methods
-        Their names, sorted; none where the last of them shares its place.
+        Their names by rank; none where the last of them shares its place.
     p_value
         For one of them being no better than one of the others; NaN without tests.
     """
@@ -54,7 +54,8 @@ def top_methods(
     >>> top_methods({"a": 1, "b": 2, "c": 3}, pairs, 1)
     TopMethods(methods=('a',), p_value=0.04)
     """
-    best: Sequence[str] = sorted(name for name, rank in ranks.items() if rank <= size)
+    first = sorted((rank, name) for name, rank in ranks.items() if rank <= size)
+    best = [name for _rank, name in first]
     if len(best) != size:
         return TopMethods((), NAN)
     largest, crossing = 0.0, 0

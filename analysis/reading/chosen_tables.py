@@ -89,11 +89,13 @@ def _kept(
 
 
 def _check(option: str, wanted: tuple[str, ...], known: set[str]) -> None:
+    if option == "metrics" and not wanted:
+        return
     if not known:
         raise OptionError(
             f"--{option}: expected {' or '.join(COLUMNS[option])} beside it"
         )
-    if not wanted and option != "metrics":
+    if not wanted:
         raise OptionError(f"--{option}: expected some of {listed(sorted(known))}")
     for name in wanted:
         if name not in known:

@@ -56,8 +56,9 @@ def preferred_claims(
 ) -> Iterator[ClaimText]:
     """Say of each question which method people prefer, and what is not told apart.
 
-    Where it was asked whether the best few are the best, and it is shown, that is the
-    answer; where it is not, both are told.
+    Whether the best few are the best follows, where it was asked. Where that is shown
+    and a first method is not, it is the answer: the one is asked of a set, the other,
+    adjusted, of all pairs.
     """
     parts = verdicts.groupby(["question", "source"])["part"].nunique()
     sets = {} if best is None else {_place(row): row for row in records(best)}
@@ -65,16 +66,16 @@ def preferred_claims(
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = say("{question} (part {n})", question=question, n=row["part"])
+        preferred = row["verdict"] == PREFERRED
         asked = sets.get(_place(row))
+        apart = asked is not None and asked["verdict"] == APART
+        if preferred or not apart:
+            untold: list[tuple[str, str]] = []
+            if comparisons is not None:
+                untold = [*not_told_apart(comparisons, row, confidence)]
+            yield preferred, _said(question, _text(row, untold))
         if asked is not None:
-            shown = asked["verdict"] == APART
-            yield shown, _said(question, _set_text(asked))
-            if shown:
-                continue
-        untold: list[tuple[str, str]] = []
-        if comparisons is not None:
-            untold = [*not_told_apart(comparisons, row, confidence)]
-        yield row["verdict"] == PREFERRED, _said(question, _text(row, untold))
+            yield apart, _said(question, _set_text(asked))
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
@@ -112,20 +113,28 @@ def _set_text(row: Mapping[str, Any]) -> str:
     }
     if n == 1:
         return say(
-            "{methods} is told apart from the {others} ({evidence})"
+            "{methods} is ahead of the {others} ({evidence})"
             if shown
-            else "{methods} is not told apart from each of the {others} ({evidence})",
+            else "{methods} is not shown to be ahead of all of the {others} "
+            "({evidence})",
             **values,
         )
     text = say(
-        "the best {n}, {methods}, are told apart from the {others} ({evidence})"
+        "the best {n}, {methods}, are all ahead of the {others} ({evidence})"
         if shown
-        else "the best {n}, {methods}, are not told apart from each of the {others} "
+        else "the best {n}, {methods}, are not all shown to be ahead of the {others} "
         "({evidence})",
         **values,
     )
     if not shown:
         return text
+    if row["n_inside"] == 1:
+        two = (
+            say("the two are told apart, too")
+            if row["n_inside_apart"]
+            else say("the two are not told apart")
+        )
+        return listed([text, two], "; ")
     inside = say(
         "among them {told} of {pairs} are told apart",
         told=row["n_inside_apart"],

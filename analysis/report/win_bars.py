@@ -51,7 +51,8 @@ def bar_caption(rates: pd.DataFrame) -> str:
             say(
                 "The line is the interval of the wins on the left with half of the "
                 "ties: where it crosses the middle, the two are not told apart by "
-                "their own votes alone."
+                "their own votes alone. It is not adjusted for how many pairs there "
+                "are; p_adjusted in the table is."
             )
         )
     if "weighted" in rates and rates["weighted"].any():

@@ -42,6 +42,10 @@ def add_strata(
                 question.name,
             )
             continue
+        if question.pairs.source == "rankings" and not question.pairs.metrics:
+            told = sentence("not split by tags: ranks of methods are over all stories.")
+            found.notes.add(told, question.name)
+            continue
         is_weighted = False
         if question.pairs.source == "choices":
             answers, is_weighted = with_weights(question.answers)

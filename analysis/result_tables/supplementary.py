@@ -4,7 +4,7 @@ Each function here passes what is known of a question to one analysis, and its r
 the tables.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 import pandas as pd
@@ -31,10 +31,12 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.printing import counted
+from analysis.problems import listed
 from analysis.questions import QuestionData
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
+    by_name,
     leaves,
     rank_composite,
 )
@@ -249,6 +251,22 @@ def add_clusters(found: TableCollector) -> None:
 def add_verdicts(found: TableCollector) -> None:
     """Add what may be claimed of each metric, from the tables there are."""
     found.extend("verdicts", verdict_rows(found.frames()))
+
+
+def asked_composites(
+    composites: Iterable[Composite], found: TableCollector
+) -> dict[str, Composite]:
+    """Return composites by name; of people alone none is over metrics."""
+    known = by_name(composites)
+    if found.options.metrics != ():
+        return known
+    left = {name for name, one in known.items() if one.over == "metrics"}
+    if left:
+        told = sentence(
+            "Left out with all metrics: composites {names}.", names=listed(sorted(left))
+        )
+        found.notes.add(told)
+    return {name: one for name, one in known.items() if name not in left}
 
 
 def with_counterparts(

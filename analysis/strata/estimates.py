@@ -15,11 +15,12 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.scaling import unit_of
-from analysis.options import AlignOptions
+from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.printing import counted
 from analysis.questions import QuestionData, restricted_grid
+from analysis.rankings.choice_counts import PARTS
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.cells import NO_CELL, CellGrid
@@ -34,7 +35,7 @@ from analysis.tables import MEAN_OF_RATERS
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
 OTHERS = "all others"
-# What intervals of win rates draw, and where each stands.
+# What intervals of win rates draw by default, and where each stands.
 WINS = {"stories": "story", "annotators": "annotator"}
 
 
@@ -207,14 +208,17 @@ def _inside(
         own = tuple(part for part in parts if part != "methods")
         means = _means(data.name, data.answers, data.by_annotator, own, options)
         yield from ((*mean, own) for mean in means)
-    alone = ("stories",)
+    by_story = ("stories",)
     for row in agreement(
-        answers, data.statistics, parts=alone, question=data.name, **sampling
+        answers, data.statistics, parts=by_story, question=data.name, **sampling
     ):
-        yield StatisticKey(row.statistic), row.estimate, alone
+        yield StatisticKey(row.statistic), row.estimate, by_story
     if data.pairs.source == "choices":
-        varying = tuple(p for p, at in WINS.items() if data.answers[at].nunique() > 1)
-        yield from ((*rate, varying) for rate in _win_rates(data.answers, options))
+        asked = supported_parts(options.resample, "+".join(WINS), PARTS)
+        alone = {part for part, at in WINS.items() if data.answers[at].nunique() < 2}
+        own = tuple(part for part in asked if part not in alone)
+        rates = _win_rates(data.answers, own, options)
+        yield from ((*rate, own) for rate in rates)
     if data.grid is not None and data.grid.metrics:
         for found in _correlations(data.grid, parts, options):
             yield (*found, parts)
@@ -272,10 +276,10 @@ def _means(
 
 
 def _win_rates(
-    answers: pd.DataFrame, options: AlignOptions
+    answers: pd.DataFrame, parts: tuple[str, ...], options: AlignOptions
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
-    """Yield how often each method wins, for other stories and annotators."""
-    drawn = tuple(WINS) if options.resamples else ()
+    """Yield how often each method wins."""
+    drawn = parts if options.resamples else ()
     for row in method_win_rates(answers, parts=drawn, confidence=options.confidence):
         value, low, high = (float(str(row[name])) for name in ("rate", "low", "high"))
         n = int(str(row["n_votes"]))

@@ -104,8 +104,9 @@ def write_study_report(
     progress("reading")
     data = _data(study, view, moment)
     asked = options
-    if not options.top and study.adaptive:
-        rule = study.adaptive
+    rule = study.adaptive
+    left = {*study.method_names} - {*options.exclude_methods}
+    if not options.top and rule and rule["top"] < len(left):
         asked = replace(asked, top=rule["top"], top_confidence=rule["confidence"])
     asked = replace(asked, scales=study_tables.scales(study))
     further = {**FURTHER[command], **further}

@@ -47,6 +47,15 @@ class ReportForm(DeclarationForm, LevelsForm):
     def clean_top(self) -> int:
         return self.cleaned_data["top"] or 0
 
+    def clean(self) -> dict[str, Any]:
+        """Hold the set of best methods against the methods that are left."""
+        data = super().clean()
+        left = {*self.study.method_names} - {*data.get("exclude_methods", ())}
+        if data.get("top", 0) >= max(1, len(left)):
+            told = _("Choose fewer than the %(n)s methods of the report.")
+            self.add_error("top", forms.ValidationError(told, params={"n": len(left)}))
+        return data
+
     def options(self) -> AlignOptions:
         given = self.cleaned_data
         return replace(

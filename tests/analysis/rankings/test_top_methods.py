@@ -46,7 +46,7 @@ def test_a_pair_in_reverse_order_of_names_is_the_same():
     ranks = {"d": 1.0, "c": 2.0, "b": 3.0, "a": 4.0}
     turned = pairs(ba=0.01, ca=0.03, da=0.01, cb=0.01, db=0.02, dc=0.5)
     found = top_methods(ranks, turned, 2)
-    assert (found.methods, found.p_value) == (("c", "d"), 0.03)
+    assert (found.methods, found.p_value) == (("d", "c"), 0.03)
 
 
 def test_what_has_no_test_shows_nothing():

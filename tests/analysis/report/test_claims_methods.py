@@ -207,21 +207,33 @@ def test_a_set_that_is_shown_is_the_answer():
     ((shown, text),) = preferred_claims(rows, comparisons("AB"), asked(), 0.95)
     assert shown
     assert text == (
-        "q: the best 2, A, B, are told apart from the 2 other methods (p = 0.03, for "
-        "other stories); among them 0 of 1 pair are told apart."
+        "q: the best 2, A, B, are all ahead of the 2 other methods (p = 0.03, for "
+        "other stories); the two are not told apart."
     )
     one = asked(size=1, methods="A", n_methods=2)
     ((_, text),) = preferred_claims(rows, comparisons("AB"), one, 0.95)
-    assert text.startswith("q: A is told apart from the 1 other method (p = 0.03")
+    assert text.startswith("q: A is ahead of the 1 other method (p = 0.03")
+
+
+def test_a_set_stands_behind_a_method_that_is_preferred():
+    rows = pd.DataFrame([verdict()])
+    several = asked(size=3, methods="A, C, B", n_inside=3, n_inside_apart=2)
+    (_, first), (shown, text) = preferred_claims(rows, comparisons(), several, 0.95)
+    assert first.startswith("q: A is preferred to all 3 others")
+    assert shown
+    assert text.endswith("; among them 2 of 3 pairs are told apart.")
+    two = asked(n_inside_apart=1)
+    _, (_, text) = preferred_claims(rows, comparisons(), two, 0.95)
+    assert text.endswith("; the two are told apart, too.")
 
 
 def test_a_set_that_is_not_shown_stands_beside_the_verdict():
     rows = pd.DataFrame([verdict()])
     table = asked(verdict="open", p_value=0.2)
-    (no, text), (yes, other) = preferred_claims(rows, comparisons(), table, 0.95)
+    (yes, other), (no, text) = preferred_claims(rows, comparisons(), table, 0.95)
     assert (no, yes) == (False, True)
     assert text == (
-        "q: the best 2, A, B, are not told apart from each of the 2 other methods "
+        "q: the best 2, A, B, are not all shown to be ahead of the 2 other methods "
         "(p = 0.20, for other stories)."
     )
     assert other.startswith("q: A is preferred to all 3 others")
@@ -236,7 +248,7 @@ def test_a_set_that_is_not_shown_stands_beside_the_verdict():
 )
 def test_a_set_without_a_test_says_so(changes, text):
     table = asked(verdict="open", **changes)
-    (shown, found), _ = preferred_claims(
+    _, (shown, found) = preferred_claims(
         pd.DataFrame([verdict()]), comparisons(), table, 0.95
     )
     assert not shown
@@ -247,7 +259,8 @@ def test_sets_of_parts_are_told_with_their_part():
     rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
     table = pd.concat([asked(), asked(part=2, methods="X, Y")])
     found = [text for _, text in preferred_claims(rows, comparisons(), table, 0.95)]
-    assert [text[:11] for text in found] == ["q (part 1):", "q (part 2):"]
+    assert [text[:11] for text in found] == ["q (part 1):"] * 2 + ["q (part 2):"] * 2
+    assert ["the best 2" in text for text in found] == [False, True] * 2
 
 
 def labels(**changes):

@@ -90,6 +90,37 @@ def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
     assert (heading[language] in told) == (kind != "rankings")
 
 
+def test_without_a_metric_asked_for_scores_are_not_spoken_of(tmp_path):
+    scores = pd.DataFrame(
+        [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)],
+        columns=["story", "method", "metric", "score"],
+    )
+    scores.to_csv(tmp_path / "scores.csv", index=False)
+    (tmp_path / "own.yaml").write_text(
+        "composites: {both: {over: metrics, weights: {csd: 1}}}"
+    )
+    (tmp_path / "h.csv").write_text("question,metric\nlooks,csd\n")
+    options = ["--scores", tmp_path / "scores.csv", "--metrics", ""]
+    options += ["--composites", tmp_path / "own.yaml"]
+    options += ["--hypotheses", tmp_path / "h.csv"]
+    page = report(tmp_path, "ratings", *options)
+    told = texts(page)
+    assert "Report: what people say of methods" in told
+    assert any("Left out as asked: metrics csd." in text for text in told)
+    assert any("Left out with all metrics: composites both." in text for text in told)
+    tables = {path.name for path in (page.parent / "tables").iterdir()}
+    assert not {"correlations.csv", "composites.csv", "verdicts.csv"} & tables
+
+
+def test_none_is_an_empty_text(tmp_path, capsys):
+    report(tmp_path, "choices", "--metrics", "")
+    with pytest.raises(SystemExit):
+        report(tmp_path, "choices", "--metrics", ",")
+    assert (
+        'argument --metrics: ,: write names, or "" for none' in capsys.readouterr().err
+    )
+
+
 def test_beside_metrics_the_page_speaks_of_them(tmp_path):
     scores = pd.DataFrame(
         [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)],

@@ -48,7 +48,8 @@ def split(choices, options=OPTIONS):
 
 @pytest.mark.parametrize("resample", [None, "stories", "annotators", "units"])
 def test_a_stratum_has_the_rates_of_its_stories_alone(resample):
-    choices, options = chosen(), AlignOptions(resamples=100, resample=resample)
+    choices = chosen()
+    options = AlignOptions(resamples=100, resample=resample, confidence=0.8)
     found = split(choices, options)
     table = found.tables[TABLE]
     assert len(table) == 2 * (2 + 2) * 3
@@ -121,7 +122,38 @@ def test_only_side_by_side_answers_have_them():
     assert TABLE not in found.tables
     rankings = ratings.rename(columns={"dimension": "criterion"}).drop(columns="rating")
     rankings["rank"] = [1, 1, 2, 2, 3, 3] * 30
-    assert TABLE not in align(rankings=rankings, tags=tags(), options=OPTIONS).tables
+    found = align(rankings=rankings, tags=tags(), options=OPTIONS)
+    assert TABLE not in found.tables
+    assert any("ranks of methods are over all stories" in note for note in found.notes)
+
+
+def test_win_rates_by_group_draw_what_was_asked_for():
+    options = AlignOptions(resamples=100, resample="stories", confidence=0.8)
+    tables = split(chosen(), options).tables
+    rows = tables["strata"]
+    rows = rows[rows["statistic"] == "win_rate"]
+    assert set(rows["drawn"]) == {"stories"}
+    own = tags().loc[tags()["task"] == "cont", "story"]
+    here = chosen().loc[lambda table: table["story"].isin(own)]
+    alone = align(choices=here, options=options).tables["method_win_rates"]
+    group = rows[(rows["stratum"] == "cont") & (rows["question"] == "look")]
+    expected = alone[alone["criterion"] == "look"].set_index("method")
+    for name, column in (("value", "rate"), ("low", "low"), ("high", "high")):
+        found = group.set_index("method")[name]
+        pd.testing.assert_series_equal(
+            found, expected[column], check_names=False, check_like=True
+        )
+
+
+def test_a_group_with_one_annotator_draws_none():
+    rows = chosen()
+    of_cont = rows["story"].isin(tags().loc[tags()["task"] == "cont", "story"])
+    table = split(rows[~of_cont | (rows["annotator"] == "x")]).tables[TABLE]
+    drawn = table[table["tag"] == "task"].groupby("stratum")["drawn"].unique()
+    assert drawn.map(list).to_dict() == {
+        "cont": ["stories"],
+        "gen": ["stories+annotators"],
+    }
 
 
 @pytest.mark.parametrize(

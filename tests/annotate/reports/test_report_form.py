@@ -130,6 +130,11 @@ def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
     ("asked", "told"),
     [
         ({"questions": []}, {"questions": "Choose at least one question."}),
+        ({"top": 3}, {"top": "Choose fewer than the 3 methods of the report."}),
+        (
+            {"top": 2, "exclude_methods": ["Cedar"]},
+            {"top": "Choose fewer than the 2 methods of the report."},
+        ),
         (
             {"metrics": ["sharpness", "sharpnes"]},
             {"metrics": "There is no sharpnes here. Expected: sharpness."},
