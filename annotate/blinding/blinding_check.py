@@ -13,6 +13,7 @@ from annotate.blinding.leak_scan import NO_NAMES, Scanner
 from annotate.blinding.leaks import Telltales
 from annotate.blinding.method_differences import SentMedia
 from annotate.blinding.seat_crawl import (
+    Seat,
     SeatAnswer,
     Visit,
     borrowed,
@@ -59,13 +60,14 @@ class BlindingCheck:
     def run(self) -> Iterator[Unit]:
         """Look at unit after unit, and yield each that was looked at."""
         begun = time.monotonic()
-        for answer, token in visit_pages(self.study, self.report.counts):
+        seat = Seat(self.report.counts)
+        for answer, token in visit_pages(self.study, seat):
             where = answer.address.replace(token, "…")
             self.leaks += self.scanner.answer(answer, where, None)
         self.leaks += self._codes()
         for unit in self.units:
             same_size.draw_unit(unit, self.box)  # not while others wait
-            self._take(visit(self.study, unit, self.report.counts))
+            self._take(visit(self.study, unit, seat))
             yield unit
         self._compare()
         self.report.counts.seconds = round(time.monotonic() - begun, 2)

@@ -118,7 +118,7 @@ def group(address: str) -> str:
 
 
 class Seat:
-    """A browser without scripts, which counts what it is sent."""
+    """A browser without scripts, which counts what it is sent and keeps no cookies."""
 
     def __init__(self, counts: LookedAt) -> None:
         self.counts = counts
@@ -231,20 +231,19 @@ def assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot
     )
 
 
-def visit(study: Study, unit: Unit, counts: LookedAt) -> Visit:
+def visit(study: Study, unit: Unit, seat: Seat) -> Visit:
     """Fetch everything that two assignments and a repeat of one unit lead to."""
     with borrowed(study):
         first, second = invent(study), invent(study)
         slot = assign(unit, first.annotator)
         found = Visit(unit, slot_view.sides(slot), (first.token, slot.code))
-        seat = Seat(counts)
         _look(seat, found, slot, first.token)
         _embedded(seat, found, assign(unit, second.annotator), second.token)
         if unit.purpose == Purpose.REAL:
             again = assign(unit, first.annotator, repeat_of=slot)
             _embedded(seat, found, again, first.token)
         _act(seat, found, slot, first.token)
-        counts.slots += 1
+        seat.counts.slots += 1
     return found
 
 
@@ -307,10 +306,10 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
     return sent, form | {f"looked:{n}": "on" for n in shots}
 
 
-def visit_pages(study: Study, counts: LookedAt) -> list[tuple[SeatAnswer, str]]:
+def visit_pages(study: Study, seat: Seat) -> list[tuple[SeatAnswer, str]]:
     """Return the pages around the slots, each with the link it was reached by."""
     with borrowed(study):
-        seat, invitation = Seat(counts), invent(study)
+        invitation = invent(study)
         link = JoinLink.objects.create(study=study, most=2)
         token, person = invitation.token, invitation.annotator
         named = [reverse(f"rate-{name}", args=[token]) for name in PAGES]

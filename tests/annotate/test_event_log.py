@@ -53,6 +53,8 @@ class Crowd(RuleBasedStateMachine):
 
     slug = "trial"
     clock: list
+    # Most promises stay broken once they are, and looking at all of them takes long.
+    looks_after_each_step = False
 
     def __init__(self):
         super().__init__()
@@ -67,8 +69,11 @@ class Crowd(RuleBasedStateMachine):
         self.reopened = False
 
     def teardown(self):
-        transaction.set_rollback(True)
-        self.block.__exit__(None, None, None)
+        try:
+            assert problems(self.study) == []
+        finally:
+            transaction.set_rollback(True)
+            self.block.__exit__(None, None, None)
 
     def person(self, who):
         return Annotator.objects.select_related("study").get(pk=self.people[who].pk)
@@ -198,6 +203,7 @@ class Crowd(RuleBasedStateMachine):
         self.study.units.update(set_aside_at=None)
         self.reopened = True  # what was set aside is behind the others
 
+    @precondition(lambda self: self.looks_after_each_step)
     @invariant()
     def every_promise_holds(self):
         assert problems(self.study) == []
@@ -265,7 +271,8 @@ def test_any_order_of_events_keeps_every_promise_and_replays(kind, monkeypatch):
         )
     clock, real = [timedelta()], timezone.now
     monkeypatch.setattr(timezone, "now", lambda: real() + clock[0])
-    machine = type("Machine", (Crowd,), {"clock": clock})
+    known = {"clock": clock, "looks_after_each_step": kind == "planned in rounds"}
+    machine = type("Machine", (Crowd,), known)
     run_state_machine_as_test(
         machine,
         settings=settings(

@@ -3,7 +3,7 @@
 import pytest
 
 from annotate.blinding.findings import LookedAt
-from annotate.blinding.seat_crawl import visit, visit_pages
+from annotate.blinding.seat_crawl import Seat, visit, visit_pages
 from annotate.models import Annotator, Event, Invitation, Slot, Study
 from tests.annotate.blinding.test_check_blinding import CHECKED, CHECKLIST
 from tests.factories import make_benchmark
@@ -26,7 +26,7 @@ def test_a_slot_is_looked_at_answered_and_submitted(text):
     study = make_planned(text, benchmark=make_benchmark(stories=1), annotators=3)
     unit = study.units.first()
     before = [m.objects.count() for m in (Annotator, Invitation, Slot, Event)]
-    found = visit(study, unit, LookedAt())
+    found = visit(study, unit, Seat(LookedAt()))
     assert [page.status for page in found.pages] == [200, 200]
     assert [page.language for page in found.pages] == ["en", "zh-hans"]
     assert (
@@ -46,7 +46,7 @@ def test_whoever_submits_a_check_of_an_open_study_goes_on():
     text = LIKERT + CHECKED + "assignment: open"
     study = make_planned(text, benchmark=benchmark, stories=stories)
     for unit in study.units.exclude(purpose="training").order_by("purpose", "pk")[:6]:
-        found = visit(study, unit, LookedAt())
+        found = visit(study, unit, Seat(LookedAt()))
         assert by_name(found.others)["submit"][-1] == 302, unit.purpose
 
 
@@ -58,7 +58,7 @@ def test_the_feedback_on_the_training_is_looked_at():
         stories=["01", "02", "03"],
     )
     unit = study.units.get(purpose="training")
-    found = visit(study, unit, LookedAt())
+    found = visit(study, unit, Seat(LookedAt()))
     feedback = [one for one in found.others if one.address.endswith("/feedback/")]
     assert [one.status for one in feedback] == [200, 200]
     assert "See how it keeps the hat." in feedback[0].body.decode()
@@ -67,7 +67,7 @@ def test_the_feedback_on_the_training_is_looked_at():
 def test_the_pages_around_are_looked_at():
     study = make_planned(LIKERT, benchmark=make_benchmark(stories=1), annotators=3)
     Study.objects.update(state="paused")
-    found = visit_pages(study, LookedAt())
+    found = visit_pages(study, Seat(LookedAt()))
     statuses = by_name(answer for answer, _token in found)
     for name in ("consent", "instructions", "pause"):
         assert statuses[name] == [200, 200], name
