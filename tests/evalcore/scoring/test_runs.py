@@ -615,12 +615,12 @@ def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
 
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
-    """Killed three times at random moments: nothing is lost, nothing is twice."""
-    benchmark = make_benchmark(stories=40, shots=4)
+    """Killed twice at random moments: nothing is lost, nothing is twice."""
+    benchmark = make_benchmark(stories=24)
     run = metric_runs.queue_run(benchmark, ["sharpness", "palette_consistency"])
     env = environment(tmp_path)
     moments = random.Random(7)
-    for kill in range(3):
+    for kill in range(2):
         worker = start_worker(env, ("-c", SLOW_WORKER))
         try:
             goal = MetricScore.objects.count() + moments.randint(1, 60)
@@ -639,7 +639,7 @@ def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     finally:
         worker.kill()
         worker.wait()
-    assert MetricScore.objects.count() == 120 * 5
+    assert MetricScore.objects.count() == 72 * 4
 
 
 @pytest.fixture(params=["filesystem", "redis"])

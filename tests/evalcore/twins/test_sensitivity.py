@@ -1,5 +1,6 @@
 """Originals against their degraded twins: what a metric sees of it."""
 
+import shutil
 from io import StringIO
 from types import SimpleNamespace
 
@@ -94,17 +95,23 @@ def test_a_benchmark_without_twins_is_told_how_to_make_them():
 @pytest.mark.once
 @pytest.mark.shared
 def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path):
-    """Means of similar shots rise with repeated ones, in nine of nine stories."""
+    """Means of similar shots rise with repeated ones, in each of the shortest stories.
+
+    There are no fewer than four: of three an interval of 80% would hold a half.
+    """
     benchmark = Benchmark.objects.create(slug="real", title="real")
     folder = shared / "data/real_stories/outputs"
-    import_outputs(folder, benchmark=benchmark, create_stories=True)
+    stories = folder.glob("story-adapter/base/en/*/shots/*")
+    for story in sorted(stories, key=lambda path: len(list(path.iterdir())))[:4]:
+        shutil.copytree(story, tmp_path / "outputs" / story.relative_to(folder))
+    import_outputs(tmp_path / "outputs", benchmark=benchmark, create_stories=True)
     outputs = list(Output.objects.order_by("story__key"))
     twin_outputs.make_twins(outputs, ["repeated_shot", "blurred"], seed=5)
     names = ["palette_consistency", "sharpness"]
     path = tmp_path / "twins.csv"
     call_command("compare_twins", "real", metrics=",".join(names), out=path)
     twins = pd.read_csv(path, dtype={"story": str})
-    assert len(twins) == 9 * 2 * 2
+    assert len(twins) == 4 * 2 * 2
     scores = twins[twins["twin"] == "blurred"].drop(columns=["twin", "score"])
     # A second method, so that there is something to compare.
     second = scores.assign(method="second", original=scores["original"] / 2)
@@ -118,17 +125,15 @@ def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path)
         for name in ("ratings", "scores", "twins")
         for part in (f"--{name}", str(tmp_path / f"{name}.csv"))
     ]
+    given += ["--resamples", "0", "--confidence", "0.8", "--images", "none"]
     out = tmp_path / "out"
-    assert main(["align", *given, "--resamples", "0", "--out", str(out)]) == 0
+    assert main(["align", *given, "--out", str(out)]) == 0
     found = pd.read_csv(out / "tables/sanity.csv").set_index(["metric", "twin"])
     missed = found[["n_missed", "n_stories", "verdict"]].T
-    assert missed["palette_consistency", "repeated_shot"].tolist() == [
-        9,
-        9,
-        "does not see",
-    ]
-    assert missed["sharpness", "blurred"].tolist() == [0, 9, "sees"]
+    repeated = missed["palette_consistency", "repeated_shot"]
+    assert repeated.tolist() == [4, 4, "does not see"]
+    assert missed["sharpness", "blurred"].tolist() == [0, 4, "sees"]
     told = pd.read_csv(out / "tables/verdicts.csv").set_index("metric")
     assert set(told.loc["palette_consistency", "twins"]) == {"repeated_shot"}
     page = (out / "report.html").read_text()
-    assert "palette_consistency prefers repeated shots in 9 of 9 stories" in page
+    assert "palette_consistency prefers repeated shots in 4 of 4 stories" in page
