@@ -68,6 +68,7 @@ class TableCollector:
         self.notes = Notes()
         self.resampled: dict[str, tuple[str, ...]] = {}
         self.cells: list[pd.DataFrame] = []
+        self._framed: dict[str, pd.DataFrame] = {}
 
     def add(self, table: str, row: TableRow) -> None:
         """Append one row."""
@@ -87,11 +88,14 @@ class TableCollector:
 
     def frames(self) -> dict[str, pd.DataFrame]:
         """Return the tables that have rows."""
-        return {
-            name: _frame(self.rows[name], columns)
-            for name, columns in COLUMNS.items()
-            if self.rows.get(name)
-        }
+        return {name: self._table(name) for name in COLUMNS if self.rows.get(name)}
+
+    def _table(self, name: str) -> pd.DataFrame:
+        """Return a table of its own; it is laid out once for the same rows."""
+        known = self._framed.get(name)
+        if known is None or len(known) != len(self.rows[name]):
+            known = self._framed[name] = _frame(self.rows[name], COLUMNS[name])
+        return known.copy()
 
     def finished(self) -> Analysis:
         """Return everything that was collected."""
