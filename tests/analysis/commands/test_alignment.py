@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,9 @@ from analysis.rankings.leaderboard import side_effect
 from analysis.result_tables.columns import COLUMNS
 
 FAST = AlignOptions(resamples=25)
+# Where correlations and intervals are not looked at.
+LITTLE = {"levels": ("story",), "coefficients": ("kendall",)}
+LEAST = AlignOptions(resamples=0, **LITTLE)
 METHODS = ("copy", "drift", "good", "swap")
 
 
@@ -48,6 +52,19 @@ def run(ratings, choices, scores, options=FAST):
     return align(ratings=ratings, choices=choices, scores=scores, options=options)
 
 
+@cache
+def plain():
+    """What the small study gives, which nobody changes."""
+    return run(*study())
+
+
+@cache
+def rated():
+    """What its ratings and scores give."""
+    ratings, _, scores = study()
+    return run(ratings, None, scores)
+
+
 def assert_same(first, second):
     assert first.tables.keys() == second.tables.keys()
     for name, frame in first.tables.items():
@@ -57,7 +74,7 @@ def assert_same(first, second):
 
 
 def test_it_works():
-    found = run(*study())
+    found = plain()
     planned = {"power", "needed", "subset", "best_subset", "subset_stories"}
     judged = {"stability", "judges"}
     without_tags = {"strata", "strata_differences", "strata_win_rates"}
@@ -81,8 +98,7 @@ def test_it_works():
 
 
 def test_one_seed_gives_one_result_and_another_seed_other_intervals():
-    data = study()
-    first = run(*data)
+    data, first = study(), plain()
     assert_same(first, run(*data))
     other = run(*data, AlignOptions(resamples=25, seed=1))
     changed = first.tables["correlations"].compare(other.tables["correlations"])
@@ -93,28 +109,28 @@ def test_one_seed_gives_one_result_and_another_seed_other_intervals():
 @settings(max_examples=5, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_does_not_matter(seed):
-    data = study()
-    shuffled = [frame.sample(frac=1, random_state=seed) for frame in data]
-    assert_same(run(*data), run(*shuffled))
+    shuffled = [frame.sample(frac=1, random_state=seed) for frame in study()]
+    assert_same(plain(), run(*shuffled))
 
 
 def test_turned_choices_are_the_same_choices():
     ratings, choices, scores = study()
     turned = choices.rename(columns={"method_a": "method_b", "method_b": "method_a"})
     turned["choice"] = turned["choice"].replace({"a": "b", "b": "a"})
-    assert_same(run(ratings, choices, scores), run(ratings, turned, scores))
+    assert_same(plain(), run(ratings, turned, scores))
 
 
 def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
     ratings, choices, scores = study()
+    known = plain()
     extra = ratings.iloc[:3].assign(rating=0, annotator="Mallory")
     marked = pd.concat([ratings, extra])
     for column in ("is_gold", "is_repeat", "excluded"):
         marked[column] = False
     for i, column in enumerate(("is_gold", "is_repeat", "excluded")):
         marked.iloc[len(ratings) + i, marked.columns.get_loc(column)] = True
-    plain, found = run(ratings, choices, scores), run(marked, choices, scores)
-    for name, frame in plain.tables.items():
+    found = run(marked, choices, scores)
+    for name, frame in known.tables.items():
         pd.testing.assert_frame_equal(frame, found.tables[name])
     note = (
         f"3 of {len(marked)} ratings left out of every table as gold, repeated or "
@@ -124,7 +140,7 @@ def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
         f"{extra['dimension'].iloc[1]}: 1 repeated answer without a first answer of "
         "the same annotator, so in no table."
     )
-    assert set(found.notes) - set(plain.notes) == {note, alone}
+    assert set(found.notes) - set(known.notes) == {note, alone}
 
 
 def test_excluding_a_method_is_not_having_it():
@@ -169,7 +185,7 @@ def test_unknown_options_are_refused(options, message):
 
 def test_lower_is_better_is_turned_in_tables_but_not_in_points():
     ratings, _, scores = study()
-    found = run(ratings, None, scores)
+    found = rated()
     blur = scores["metric"] == "blur"
     turned = scores.assign(
         score=scores["score"].where(~blur, -scores["score"]), higher_is_better=True
@@ -390,9 +406,9 @@ def test_agree_draws_annotators_where_it_is_asked_to():
 
 
 def test_align_and_agree_give_one_agreement_table():
-    ratings, choices, scores = study()
+    ratings, choices, _ = study()
     pd.testing.assert_frame_equal(
-        run(ratings, choices, scores).tables["agreement"],
+        plain().tables["agreement"],
         agreement(ratings=ratings, choices=choices, options=FAST).tables["agreement"],
     )
 
@@ -479,7 +495,8 @@ def test_scores_without_a_judged_output_are_refused():
     none = scores[(scores["method"] == "good") & (scores["story"] >= "03")]
     with pytest.raises(OptionError, match="no metric has a score of an output"):
         run(one[one["story"] < "03"], None, pd.concat([other, none]))
-    assert "correlations" in run(ratings, None, pd.concat([scores, elsewhere])).tables
+    some = run(ratings, None, pd.concat([scores, elsewhere]), LEAST)
+    assert "correlations" in some.tables
 
 
 def test_each_table_says_what_was_drawn_for_its_intervals():
@@ -506,14 +523,14 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
     drawn = run(ratings, choices, scores, asked).resampled
     assert drawn["correlations"] == ("annotators",)
     assert "agreement" not in drawn  # four annotators are too few to be drawn
-    assert run(ratings, choices, scores, AlignOptions(resamples=0)).resampled == {}
+    assert run(ratings, choices, scores, LEAST).resampled == {}
 
 
 def test_drawing_methods_leaves_their_own_means_alone():
     ratings, _, scores = study()
     means = {
         unit: run(
-            ratings, None, scores, AlignOptions(resamples=25, resample=unit)
+            ratings, None, scores, AlignOptions(resamples=25, resample=unit, **LITTLE)
         ).tables["method_means"]
         for unit in ("stories", "stories+methods", "methods")
     }
@@ -526,8 +543,7 @@ def test_ratings_without_a_story_beside_others_are_left_out():
     ratings, _, scores = study()
     stray = ratings.iloc[:2].assign(story="", rating=0)
     found = run(pd.concat([ratings, stray]), None, scores)
-    plain = run(ratings, None, scores)
-    for name, frame in plain.tables.items():
+    for name, frame in rated().tables.items():
         pd.testing.assert_frame_equal(frame, found.tables[name])
     assert any("2 ratings without a story left out" in n for n in found.notes)
 
@@ -545,7 +561,7 @@ def test_means_over_raters_are_not_counted_as_one_annotator():
 
 def test_means_have_full_precision():
     ratings, _, scores = study(n_stories=7)
-    found = run(ratings, None, scores).tables["method_means"]
+    found = run(ratings, None, scores, LEAST).tables["method_means"]
     expected = ratings.groupby(["dimension", "method"])["rating"].mean().to_numpy()
     np.testing.assert_allclose(found["mean"], expected, rtol=1e-11)
 
@@ -553,7 +569,8 @@ def test_means_have_full_precision():
 def test_a_metric_without_a_coefficient_is_named():
     ratings, _, scores = study()
     flat = scores[scores["metric"] == "cids"].assign(metric="flat", score=1.0)
-    notes = run(ratings, None, pd.concat([scores, flat])).notes
+    options = AlignOptions(resamples=0)
+    notes = run(ratings, None, pd.concat([scores, flat]), options).notes
     assert (
         "aesthetics, identity: metric flat has no coefficient (the metric's scores are "
         "all the same)." in notes
@@ -571,7 +588,7 @@ def test_what_choices_drop_is_noted():
 
 def test_components_choose_what_is_calibrated():
     ratings, choices, scores = study()
-    options = AlignOptions(resamples=0, components=("cids",))
+    options = AlignOptions(resamples=0, components=("cids",), **LITTLE)
     found = run(ratings, None, scores, options).tables["calibration"]
     weights = found[found["statistic"] == "weight"]
     assert set(weights["metric"]) <= {"cids"}
@@ -774,7 +791,7 @@ def test_rankings_beside_metrics():
 
 def test_rankings_beside_other_answers_change_nothing_of_these():
     ratings, choices, scores = study()
-    alone = align(ratings=ratings, choices=choices, scores=scores, options=FAST)
+    alone = plain()
     both = align(
         ratings=ratings,
         choices=choices,

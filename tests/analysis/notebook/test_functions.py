@@ -100,11 +100,15 @@ def contents(folder):
 
 
 @pytest.mark.parametrize(("command", "tables", "further"), CALLS)
-def test_files_give_what_the_command_writes(
+def test_files_give_what_the_command_writes_and_frames_give_their_tables(
     tmp_path, monkeypatch, command, tables, further
 ):
     monkeypatch.chdir(tmp_path)
-    paths = {keyword: stored(name, tmp_path).name for keyword, name in tables.items()}
+    # Judges are called as their files are, or as the keywords of their frames.
+    paths = {
+        keyword: stored(name, tmp_path, called=keyword).name
+        for keyword, name in tables.items()
+    }
     options = further | {"resamples": 9}
     line = [w for k, v in (paths | options).items() for w in written(k, v)]
     assert main([command, *line, "--images", "none", "--out", "command"]) == 0
@@ -114,22 +118,11 @@ def test_files_give_what_the_command_writes(
     assert contents(tmp_path / "notebook") == contents(tmp_path / "command")
     run = report["run"].set_index("key")["value"]
     assert run["command"].startswith(f"analysis.{command}(")
-
-
-@pytest.mark.parametrize(("command", "tables", "further"), CALLS)
-def test_frames_give_the_tables_of_their_files(tmp_path, command, tables, further):
     frames = {keyword: TABLES[name] for keyword, name in tables.items()}
-    # Judges are called as their files are.
-    paths = {
-        keyword: stored(name, tmp_path, called=keyword)
-        for keyword, name in tables.items()
-    }
-    function = getattr(analysis, command)
-    found = function(**frames, **further, resamples=9)
-    expected = function(**paths, **further, resamples=9)
-    assert list(found) == list(expected)
+    found = getattr(analysis, command)(**frames, **options)
+    assert list(found) == list(report)
     for name in set(found) - {"run"}:
-        assert found[name].to_csv() == expected[name].to_csv(), name
+        assert found[name].to_csv() == report[name].to_csv(), name
 
 
 def test_a_run_of_frames_names_each_by_the_hash_of_its_csv(tmp_path):
@@ -167,7 +160,8 @@ def test_hypotheses_are_a_mapping_a_frame_or_a_file(tmp_path):
     path = tmp_path / "meant.csv"
     TABLES["meant"].to_csv(path, index=False)
     for given in ({"identity": "cids"}, {"identity": ["cids"]}, TABLES["meant"], path):
-        verdicts = aligned(hypotheses=given).verdicts
+        found = aligned(hypotheses=given, levels="story", coefficients="kendall")
+        verdicts = found.verdicts
         declared = verdicts[verdicts["role"] == "declared"]
         assert set(zip(declared["question"], declared["metric"], strict=True)) == {
             ("identity", "cids")
@@ -317,7 +311,7 @@ def test_a_wide_frame():
 
 
 def test_report_json_has_the_tables(tmp_path):
-    report = aligned()
+    report = aligned(levels="story", coefficients="kendall")
     report.save(tmp_path / "out", images="none", title="Mine & yours")
     told = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
     assert told["title"] == "Mine & yours"
