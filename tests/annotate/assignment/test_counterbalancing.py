@@ -3,6 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 from hypothesis import assume, given, settings
@@ -34,6 +35,7 @@ def largest(lean):
     return max(map(abs, lean.values()), default=0)
 
 
+@cache
 def planned(methods, stories, people, redundancy, **how):
     units = pairwise(methods, stories)
     how = {"session_size": 7, "seed": 0} | how
@@ -203,6 +205,7 @@ def test_where_no_sides_are_shown_nothing_is_said_of_them():
 
 
 def test_sides_are_the_same_for_the_same_seed():
-    once, again, other = (planned(8, 10, 7, 3, seed=seed)[1] for seed in (1, 1, 2))
+    once, other = (planned(8, 10, 7, 3, seed=seed)[1] for seed in (1, 2))
+    _units, again = planned.__wrapped__(8, 10, 7, 3, seed=1)
     assert list(once.assignments) == list(again.assignments)
     assert list(once.assignments) != list(other.assignments)
