@@ -14,6 +14,8 @@ from annotate.models.exclusions import MAIN, AnalysisView
 from annotate.models.studies import Study
 from annotate.models.users import account_if_known
 
+# The option that leaves metrics out.
+PEOPLE_ALONE = ("metrics", ())
 # What is said of a report that has these inputs.
 OWN_PARTS = {
     "hypotheses": _("hypotheses of its own"),
@@ -114,8 +116,9 @@ class Report(models.Model):
             f"{name.replace('_', '-')} "
             + (listed(value) if isinstance(value, tuple) else str(value))
             for name, value in given.items()
-            if name != "resamples" and value not in (usual.get(name, ""), ())
+            if name != "resamples" and value != usual.get(name, "")
+            if (name, value) != PEOPLE_ALONE
         ]
-        if given.get("metrics") == ():
+        if PEOPLE_ALONE in given.items():
             choices.append(str(_("people alone")))
         return choices + [str(OWN_PARTS[name]) for name in self.inputs]

@@ -188,7 +188,6 @@ def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
         ("exclude_methods", ["nobody"]),
         ("questions", []),
         ("questions", ["charcter"]),
-        ("metrics", []),
         ("metrics", ["sharpnes"]),
     ],
 )
