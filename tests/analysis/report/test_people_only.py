@@ -76,6 +76,13 @@ def report(folder, kind, *options):
     return folder / "out/report.html"
 
 
+def scores_of(folder):
+    """Write scores of a metric for every output, as scores.csv."""
+    rows = [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)]
+    table = pd.DataFrame(rows, columns=["story", "method", "metric", "score"])
+    table.to_csv(folder / "scores.csv", index=False)
+
+
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
 @pytest.mark.parametrize("kind", ["ratings", "checklist", "choices", "rankings"])
 def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
@@ -91,11 +98,7 @@ def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):
 
 
 def test_without_a_metric_asked_for_scores_are_not_spoken_of(tmp_path):
-    scores = pd.DataFrame(
-        [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)],
-        columns=["story", "method", "metric", "score"],
-    )
-    scores.to_csv(tmp_path / "scores.csv", index=False)
+    scores_of(tmp_path)
     (tmp_path / "own.yaml").write_text(
         "composites: {both: {over: metrics, weights: {csd: 1}}}"
     )
@@ -122,12 +125,15 @@ def test_none_is_an_empty_text(tmp_path, capsys):
 
 
 def test_beside_metrics_the_page_speaks_of_them(tmp_path):
-    scores = pd.DataFrame(
-        [(s, m, "csd", i + len(s)) for s in STORIES for i, m in enumerate(METHODS)],
-        columns=["story", "method", "metric", "score"],
-    )
-    scores.to_csv(tmp_path / "scores.csv", index=False)
+    scores_of(tmp_path)
     told = texts(report(tmp_path, "ratings", "--scores", tmp_path / "scores.csv"))
     assert "Where do metrics and people disagree?" in told
     assert any("At most 8 metrics" in text for text in told)
     assert any("All metrics are compared on the same cells." in text for text in told)
+
+
+def test_metrics_beside_choices_which_have_no_correlation_are_spoken_of(tmp_path):
+    scores_of(tmp_path)
+    page = report(tmp_path, "choices", "--scores", tmp_path / "scores.csv")
+    assert not (page.parent / "tables" / "correlations.csv").exists()
+    assert "Where do metrics and people disagree?" in texts(page)

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from analysis.report.plots_strata_wins import MOST_GROUPS, strata_wins
+from analysis.report.plots_wins import wins
 from tests.analysis.report.test_plots_wins import bars, rates
 
 TASKS = ("continuation", "generation")
@@ -45,7 +46,17 @@ def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
     assert parts["A"]["customdata"][4:] == [40, 50, 40, 50]
     assert interval["y"][0] == pytest.approx(places[0] - 0.21 + 0.42 * 0.42, abs=1e-3)
     assert "majority of annotators" in figure.caption
+    assert "A difference between two groups counts where the table" in figure.caption
     assert "A against B: 21 % of 380 votes are ties" in figure.alt
+    assert "B against C: 21 % of 380 votes are ties" in figure.alt
+
+
+def test_a_question_with_markup_in_its_name_is_text():
+    (figure,) = strata_wins(split(questions=("<a href='x'>look</a>", "plot")))
+    heading = figure.panels[0].layout["annotations"][0]["text"]
+    assert heading.startswith("<b>")
+    assert "<a" not in heading
+    assert "look" in heading
 
 
 def test_bars_of_rows_that_alternate_stand_at_their_own_question():
@@ -61,6 +72,10 @@ def test_each_row_has_room_for_its_numbers():
         for questions in (["q"], [f"q{i}" for i in range(12)])
     )
     assert (many - few) / (2 * 11) > 45
+    # Two rows of a group each, and the heading above them.
+    plain = wins(rates(questions=[f"q{i}" for i in range(12)], pairs=[("A", "B")]))
+    row = (plain[0].panels[0].height - 110) / 12
+    assert (many - few) / 11 == pytest.approx(2.6 * row, rel=0.02)
 
 
 def test_each_tag_has_a_figure_of_its_own():
