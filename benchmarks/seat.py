@@ -21,9 +21,7 @@ Exit 1 when a limit is missed.
 import argparse
 import os
 import shutil
-import socket
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -228,50 +226,27 @@ def work(tokens: list[str], options: argparse.Namespace) -> bool:
     """Work through sessions in Chromium; print how long the next story takes."""
     from playwright.sync_api import sync_playwright
 
-    port = free_port()
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "evalcore.wsgi",
-            "--bind",
-            f"127.0.0.1:{port}",
-            "--workers",
-            "2",
-            "--threads",
-            "4",
-            "--log-level",
-            "critical",
-            "--no-control-socket",
-        ],
-        cwd=ROOT,
-    )
-    try:
-        wait_for(port)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(
-                executable_path=shutil.which("chromium"),
-                args=["--no-sandbox", "--disable-gpu"],
+    from benchmarks.serving import serve
+
+    failed = False
+    with serve() as base, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"),
+            args=["--no-sandbox", "--disable-gpu"],
+        )
+        for name, token, keys, ahead in (
+            ("one shot at a time", tokens[0], "", True),
+            ("all shots in sight", tokens[1], "a", True),
+            ("nothing fetched beforehand", tokens[2], "", False),
+        ):
+            times, seen = session(browser, base, token, keys, ahead)
+            label = f"next story, {name} ({seen} pictures), p95 of {len(times)}"
+            failed |= show(label, p95(times), NEXT_MS if ahead else None, "ms")
+            print(
+                f"    median {statistics.median(times):.0f}, "
+                f"slowest {max(times):.0f} ms"
             )
-            base = f"http://127.0.0.1:{port}"
-            failed = False
-            for name, token, keys, ahead in (
-                ("one shot at a time", tokens[0], "", True),
-                ("all shots in sight", tokens[1], "a", True),
-                ("nothing fetched beforehand", tokens[2], "", False),
-            ):
-                times, seen = session(browser, base, token, keys, ahead)
-                label = f"next story, {name} ({seen} pictures), p95 of {len(times)}"
-                failed |= show(label, p95(times), NEXT_MS if ahead else None, "ms")
-                print(
-                    f"    median {statistics.median(times):.0f}, "
-                    f"slowest {max(times):.0f} ms"
-                )
-            browser.close()
-    finally:
-        server.terminate()
-        server.wait(20)
+        browser.close()
     return failed
 
 
@@ -325,22 +300,6 @@ def show(name: str, value: float, limit: float | None, unit: str) -> bool:
         flush=True,
     )
     return missed
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def wait_for(port: int) -> None:
-    end = time.monotonic() + 60
-    while time.monotonic() < end:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return
-        time.sleep(0.2)
-    raise SystemExit("The server did not start.")
 
 
 if __name__ == "__main__":
