@@ -206,7 +206,7 @@ def until(page, hand, counts, stories: int) -> None:
             page.wait_for_url(lambda url, here=here: url != here)
             continue
         here = page.url
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
         answer(page, hand)
         page.wait_for_url(lambda url, here=here: url != here)
         sent += "/feedback/" not in page.url

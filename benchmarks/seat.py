@@ -259,7 +259,7 @@ def session(browser, base: str, token: str, keys: str, ahead: bool):
     page.goto(f"{base}/rate/{token}/pause/")
     page.click("main button.primary")
     times, seen = [], 0
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     for key in keys:
         page.keyboard.press(key)
     while "/story/" in page.url:
@@ -281,7 +281,7 @@ def session(browser, base: str, token: str, keys: str, ahead: bool):
             times.append(waited["ms"])
             seen = max(seen, waited["pictures"])
         else:  # a new page: measured from outside
-            page.wait_for_selector("html.js")
+            page.wait_for_selector("html.ready")
             times.append(1000 * (time.perf_counter() - began))
     context.close()
     return times, seen

@@ -82,8 +82,8 @@ class Kind(ABC):
         What somebody is asked to do, as the heading of the page.
     asks
         What a template of so many questions (`n`) asks, of one scale or of none.
-    template, keys_template
-        How it is asked, and the keys that answer it.
+    template, script, keys_template
+        How it is asked, what answers it on the page, and by which keys.
     options_class
         How its options lie, as a class of the stylesheet.
     """
@@ -110,6 +110,7 @@ class Kind(ABC):
     heading: ClassVar[Promise]
     asks: ClassVar[Promise]
     template: ClassVar[str] = "rate/_questions.html"
+    script: ClassVar[str] = "question"
     keys_template: ClassVar[str]
     options_class: ClassVar[str] = ""
 

@@ -1,6 +1,7 @@
 """What an annotator is shown of a slot: pictures, videos, texts; no name."""
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import get_language
@@ -29,12 +30,32 @@ CAPTION_FIELDS = ("caption", "prompt", "plot")
 
 
 @dataclass(frozen=True)
+class ShownCharacter:
+    """A character with as many reference pictures as it has."""
+
+    index: int
+    key: str
+    name: str
+    description: str
+    pictures: range
+
+
+@dataclass(frozen=True)
 class ShownShot:
-    """One shot: its number, its texts, and on which sides there is a picture."""
+    """One shot: its number, its texts, and on which sides there is a picture.
+
+    `on_stage` are the characters that its script names.
+    """
 
     number: int
     texts: dict[str, str]
     present: dict[str, bool]
+    on_stage: tuple[ShownCharacter, ...] = ()
+
+    @property
+    def told(self) -> str:
+        """Return what happens in it, or all that is told."""
+        return _told(self.texts)
 
 
 @dataclass(frozen=True)
@@ -70,18 +91,12 @@ class ShownCaption:
     @property
     def text(self) -> str:
         """Return what happens, or all that is told."""
-        told = [self.texts[name] for name in CAPTION_FIELDS if name in self.texts]
-        return told[0] if told else " ".join(self.texts.values())
+        return _told(self.texts)
 
 
-@dataclass(frozen=True)
-class ShownCharacter:
-    """A character with as many reference pictures as it has."""
-
-    index: int
-    name: str
-    description: str
-    pictures: range
+def _told(texts: Mapping[str, str]) -> str:
+    told = [texts[name] for name in CAPTION_FIELDS if name in texts]
+    return told[0] if told else " ".join(texts.values())
 
 
 @dataclass(frozen=True)
@@ -106,26 +121,53 @@ def sides(slot: Slot) -> dict[str, Output]:
     return dict(zip(names, (outputs[i] for i in slot.order), strict=False))
 
 
-def shown_shots(slot: Slot) -> list[ShownShot]:
-    """Return the story's shots in order, with the annotator's language first."""
+def shown_shots(
+    slot: Slot, characters: Sequence[ShownCharacter] = ()
+) -> list[ShownShot]:
+    """Return the story's shots in order, with the annotator's language first.
+
+    Of the `characters` each shot has those that are on stage.
+    """
     present: dict[str, set[int]] = {}
     for side, output in sides(slot).items():
         frames = Frame.objects.filter(output=output, media__isnull=False)
         present[side] = set(frames.values_list("number", flat=True))
+    on_stage = _on_stage(slot, characters) if characters else {}
     return [
         ShownShot(
             shot.number,
             shot_texts(shot),
             {side: shot.number in numbers for side, numbers in present.items()},
+            tuple(on_stage.get(shot.pk, ())),
         )
         for shot in slot.unit.story.shots.all()
     ]
 
 
+def _on_stage(
+    slot: Slot, characters: Sequence[ShownCharacter]
+) -> dict[int, list[ShownCharacter]]:
+    """Return who is on stage by the shots' ids, in the order of the characters."""
+    rows = Shot.characters.through.objects.filter(shot__story=slot.unit.story)
+    found: dict[int, list[ShownCharacter]] = defaultdict(list)
+    keys = rows.order_by("character__key").values_list("shot", "character__key")
+    shown = {character.key: character for character in characters}
+    for shot, key in keys:
+        found[shot].append(shown[key])
+    return found
+
+
 def for_viewer(slot: Slot) -> dict[str, object]:
-    shots = shown_shots(slot)
-    has_texts = any(shot.texts for shot in shots)
-    return {"shots": shots, "has_texts": has_texts, "ratio": picture_ratio(slot)}
+    """Return what the template of pictures and texts shows of a slot."""
+    characters = shown_characters(slot)
+    shots = shown_shots(slot, characters)
+    return {
+        "characters": characters,
+        "shots": shots,
+        "sides": list(sides(slot)),
+        "has_texts": any(shot.texts for shot in shots),
+        "ratio": picture_ratio(slot),
+    }
 
 
 def picture_ratio(slot: Slot) -> float:
@@ -232,6 +274,7 @@ def shown_characters(slot: Slot) -> list[ShownCharacter]:
         shown.append(
             ShownCharacter(
                 index,
+                character.key,
                 names.get(language) or names.get("en") or character.key,
                 told.get(language) or told.get("en") or "",
                 range(1, character.images.count() + 1),

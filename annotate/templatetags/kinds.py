@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from django import template
+from django.template import Context
 from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import answer_tables, kind_of, kinds_of
@@ -21,6 +22,23 @@ def asked_of_shots(questions: Iterable[Question]) -> list[Question]:
 @register.filter
 def asked_of_all(questions: Iterable[Question]) -> list[Question]:
     return [question for question in questions if not kind_of(question).of_shots]
+
+
+@register.simple_tag(takes_context=True)
+def scripts_of(context: Context) -> list[str]:
+    """Return the modules that the page of a slot needs beside `seat`."""
+    study = context["study"]
+    if context["videos"]:
+        shown = ["player"]
+    else:
+        shown = ["shots", "zoom"]
+        shown += ["compare"] if study.outputs_at_once == 2 else []
+    asked = [
+        kind.script
+        for kind in kinds_of(study)
+        if context.get("sheets") or not kind.of_shots
+    ]
+    return ["queue", "pages", "state", *shown, *dict.fromkeys(asked)]
 
 
 @register.filter

@@ -81,6 +81,11 @@ class Finger(Mouse):
     def press(self, control: Locator, **where: object) -> None:
         control.tap(**where)
 
+    def choose(self, page: Page, question: str, value: str) -> None:
+        """Answer the question that is shown; the next one comes by itself."""
+        option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
+        self.press(option)
+
 
 class Keyboard(Mouse):
     """The browser's own keys: Tab to what is wanted, then Space, Enter on a link."""

@@ -104,7 +104,7 @@ class Looker:
             )
             self.page.goto(path)
             if self.page.locator("#seat").count():
-                self.page.wait_for_selector("html.js")
+                self.page.wait_for_selector("html.ready")
             shown = self.page.get_attribute("html", "lang")
             assert shown.lower() == language, (address, shown)
             self.page.emulate_media(color_scheme=theme)

@@ -139,7 +139,7 @@ def test_a_click_counts_once_the_picture_is_there(page, live_server, study):
     start(page, live_server, study)
     page.route("**/display/", lambda route: None)  # no picture ever comes
     page.reload(wait_until="domcontentloaded")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     page.wait_for_timeout(800)
     page.click(".sheet-bar button", force=True)
     expect(page.locator("#problem")).to_contain_text("First look at this shot.")
@@ -151,7 +151,7 @@ def test_a_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
     start(page, live_server, study)
     page.route("**/2/display/", lambda route: route.abort())
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     confirm(page)
     expect(page.locator("#shot-2 .fault")).to_be_visible()
     page.wait_for_timeout(800)
@@ -191,7 +191,7 @@ def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_
     saved(page)
     page.route("**/video/", lambda route: route.abort())
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     page.wait_for_selector("text=This video cannot be played here. >> visible=true")
     expect(page.locator("#sheet-2")).to_be_visible()
     refuses(page)
@@ -245,7 +245,7 @@ def test_ticks_come_back_after_a_reload(page, live_server, study):
     press(page, "ArrowDown", "1")
     saved(page)
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     assert page.is_visible("#sheet-2")  # the first that is not done
     assert page.is_checked("[name='2:pan|text']")
     assert page.is_checked("[name='looked:1']")
@@ -263,7 +263,7 @@ def test_ticks_without_network_are_shown_after_a_reload_and_sent(
     page.wait_for_selector("#save-state.warn")
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     expect(page.locator("[name='1:static_shot|text']")).to_be_checked()
     expect(page.locator("[name='looked:1']")).to_be_checked()
     page.unroute("**/save/")
@@ -281,7 +281,7 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
     page.goto(address(live_server, study))
     page.tap("main button")
     page.tap("main form button")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     for shot in (1, 2, 3):
         box = page.locator(f"label:has([name='{shot}:people|video'])")
         size = box.bounding_box()
@@ -332,7 +332,7 @@ def test_axe_finds_nothing(page, live_server, study, scheme):
         if step:
             enter(page)
             page.wait_for_url(step)
-            page.wait_for_selector("html.js")
+            page.wait_for_selector("html.ready")
 
 
 def test_a_box_says_what_it_is_of(page, live_server, study):

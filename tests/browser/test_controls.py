@@ -380,15 +380,25 @@ def story(seat: Seat) -> list[Use]:
         has("[data-look=all]", pressed, "true")(page)
 
     def goes_on(page):
-        page.click("[name='q:character'][value='3']")
+        if not is_narrow:  # there it is answered, and the other one is shown
+            page.click("[name='q:character'][value='3']")
         page.click("[name='q:aesthetics'][value='1']")
         stored(Slot.objects, annotator=person, position=3, state="leased")(page)
 
+    is_narrow = seat.page.viewport_size["width"] < 700
+    # A telephone turns the questions; the strip and the cast wait behind buttons.
+    beside = [
+        Use("[data-turn='1']", shows("[data-question=aesthetics]")),
+        Use("[data-turn='-1']", shows("[data-question=character]")),
+        Use("[data-key=ArrowRight]", shows("#shot-2")),
+    ]
+    if not is_narrow:
+        beside = [Use("#strip li:nth-child(2) a", shows("#shot-2"))]
     return [
         SKIP_LINK,
         TO_CHINESE,
         TO_ENGLISH,
-        Use("#strip li:nth-child(2) a", shows("#shot-2")),
+        *beside,
         Use("[data-key=ArrowRight]", shows("#shot-3")),
         Use("[data-key=ArrowLeft]", shows("#shot-2")),
         Use("[data-key=a]", shows("#shot-1", "#shot-3")),
@@ -396,6 +406,7 @@ def story(seat: Seat) -> list[Use]:
         Use("[data-key=t]", has("[data-look=text]", pressed, "false")),
         Use(".viewer-bar [data-key=c]", has("[data-look=large]", pressed, "true")),
         Use(".cast a >> nth=0", has("[data-look=large]", pressed, "false")),
+        opened(".tools"),
         Use("[data-key='+']", reads("#zoom", "1.3×")),
         Use("[data-key='-']", reads("#zoom", "1×")),
         Use("[data-key=z]", reads("#zoom", "2×")),
@@ -448,7 +459,12 @@ def skipping(seat: Seat) -> list[Use]:
 def pair(seat: Seat) -> list[Use]:
     seat.open_next(join(seat.study("choice"), "A01"))
     place = "() => Number(document.querySelector('#divider').value) < 40"
+    pressed = "aria-pressed"
     return [
+        Use("[data-key=b]", shows(".story[data-side=right] [data-shot='2']")),
+        Use("[data-key=o]", has("[data-look=alone]", pressed, "true")),
+        Use("[data-key=o]", has("[data-look=alone]", pressed, "false")),
+        opened(".tools"),
         Use("#flicker", has("#flicker", "aria-pressed", "true")),
         Use("#flicker", has("#flicker", "aria-pressed", "false")),
         Use("[data-key=s]", has("[data-look=swipe]", "aria-pressed", "true")),
@@ -588,6 +604,7 @@ STATES = [
 @pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/")
 @pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
 def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
+    there: set[str] = set()
     shown: set[str] = set()
     used: set[str] = set()
     for state in STATES:
@@ -603,20 +620,27 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
                 if page.url != here:
                     page.goto(here)
                 if has_scripts and page.locator("#seat").count():
-                    page.wait_for_selector("html.js")
-                shown |= controls_of(page)
+                    page.wait_for_selector("html.ready")
+                there |= controls_of(page)
+                shown |= controls_of(page, ELSEWHERE[type(hand)])
                 used |= places_of(page.locator(use.control))
                 use.how(hand, page.locator(use.control))
                 use.seen(page)
-    unused, unseen = shown - used, marking.all_places(TEMPLATES) - shown
+    unused, unseen = shown - used, marking.all_places(TEMPLATES) - there
     assert not unused, f"shown, and used by nothing here: {unused}"
     assert not unseen, f"shown by no page here: {unseen}"
 
 
-def controls_of(page: Page) -> set[str]:
+# What the other hand's window has instead, and this one never shows.
+ELSEWHERE = {Mouse: ".turn", Finger: "#strip a"}
+PLACES = """(all, elsewhere) => all
+  .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
+  .map((one) => one.dataset.place ?? one.outerHTML)"""
+
+
+def controls_of(page: Page, elsewhere: str = "none") -> set[str]:
     """Return the place of every control of a page; what no template wrote, itself."""
-    places = "(all) => all.map((one) => one.dataset.place ?? one.outerHTML)"
-    return set(page.locator(marking.CONTROLS).evaluate_all(places))
+    return set(page.locator(marking.CONTROLS).evaluate_all(PLACES, elsewhere))
 
 
 def places_of(control: Locator) -> set[str]:

@@ -40,7 +40,7 @@ def sit_down(page, live_server, study, name="A01"):
     token = Invitation.objects.get(annotator=person).token
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
     page.click("main button.primary")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     return person
 
 
@@ -226,7 +226,7 @@ def test_reload_without_network_loses_nothing(page, live_server, study):
     expect(page.locator("#save-state")).to_contain_text("Waiting")
     page.on("dialog", lambda dialog: dialog.accept())
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     expect(page.locator("input[name='q:character'][value='3']")).to_be_checked()
     page.unroute("**/save/")
     saved(page)
@@ -237,7 +237,7 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     sit_down(page, live_server, study)
     second = page.context.new_page()
     second.goto(page.url)
-    second.wait_for_selector("html.js")
+    second.wait_for_selector("html.ready")
     judge(page)
     saved(page)
     judge(second, "4", "4", "Enter")

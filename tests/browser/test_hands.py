@@ -163,7 +163,7 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
     """Answer all questions of what is shown, and submit it."""
     has_scripts = hand.context.get("java_script_enabled", True)
     if has_scripts:
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
     expect(page.locator(f".{SHOWING[row.medium]}")).to_be_visible()
     if row.medium == "videos" and has_scripts:
         expect(page.locator(".to-watch")).to_have_text(re.compile("^Watched"))

@@ -43,7 +43,7 @@ def open_story(page, live_server, study):
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
     page.locator("main form button.primary").click()
     page.wait_for_url("**/story/**")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
 
 
 def stored() -> dict[tuple[str, int], int]:
@@ -149,7 +149,7 @@ def test_stories_that_are_asked_differently(chromium, live_server, order, hand):
         with page.expect_response(f"**/story/{slots[1].code}/*"):
             open_story(page, live_server, study)
         for asked in order:
-            page.wait_for_selector("html.js")
+            page.wait_for_selector("html.ready")
             here = page.url
             sheets, questions = (
                 page.locator(f"[data-part={part}]")

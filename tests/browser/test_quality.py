@@ -29,7 +29,7 @@ def open_story(page, live_server, study):
     person = join(study, "A01")
     slot = choosing.take_next(person).slot
     page.goto(link(live_server, person, f"story/{slot.code}/"))
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     return person, slot
 
 
@@ -54,13 +54,13 @@ def test_training_by_keyboard(page, live_server):
     has_no_faults(page)
     enter(page)
     page.wait_for_url("**/story/**")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     for key in ("3", "1", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url("**/feedback/")
     assert page.inner_text("h1") == "Training passed"
     enter(page)
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     assert "Story 1 of 3" in page.inner_text("header")
 
 

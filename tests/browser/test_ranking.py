@@ -75,7 +75,7 @@ def set_up(page) -> Study:
 
 
 def judge(page, hand, slot) -> None:
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     here = page.url
     sides = slot_view.sides(slot)
     order = sorted(sides, key=lambda place: BEST.index(sides[place].method.name))
@@ -128,7 +128,7 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
     with hand.page(chromium) as page:
         page.goto(live_server.url + link)
         hand.go_on(page)
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
         first = page.url
         hand.rank(page, "quality", "2>1>3>4")
         saved(page)
@@ -136,7 +136,7 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
         saved(page)
         assert ranked() == [(1, False)]
         page.reload()
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
         expect(page.locator(".ranks :checked")).to_have_count(0)
         hand.rank(page, "quality", "3>2>1>4")
         saved(page)
@@ -151,7 +151,7 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
         for come_back in (lambda: page.click("#back"), page.reload):
             come_back()
             page.wait_for_url(first)
-            page.wait_for_selector("html.js")
+            page.wait_for_selector("html.ready")
             expect(page.locator("#save-state")).to_have_class("badge good")
             hand.rank(page, "quality", "1>2")
             expect(page.locator(".ranks :checked")).to_have_count(1)

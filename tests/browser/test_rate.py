@@ -55,7 +55,7 @@ def start(page, live_server, study):
     page.wait_for_url("**/instructions/")
     enter(page)
     page.wait_for_url("**/story/**")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
 
 
 def answer_with(page, handler):
@@ -87,7 +87,7 @@ def finish_by_keyboard(page, keys):
             page.wait_for_url("**/story/**")
         if page.url.endswith("/done/"):
             return stories
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
     pytest.fail("there is no end to the stories")
 
 
@@ -137,12 +137,12 @@ def test_reload_and_second_tab_lose_and_double_nothing(page, live_server):
     page.keyboard.press("2")
     saved(page)
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     assert page.is_checked("input[name='q:character'][value='2']")
     shared = page.url
     second = page.context.new_page()
     second.goto(page.url)
-    second.wait_for_selector("html.js")
+    second.wait_for_selector("html.ready")
     second.keyboard.press("4")
     second.keyboard.press("Enter")
     second.wait_for_url(lambda url: url != shared)
@@ -161,10 +161,10 @@ def test_going_back_changes_an_answer(page, live_server):
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_function("url => location.href !== url", arg=first)
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     page.keyboard.press("Backspace")
     page.wait_for_url(first)
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     page.keyboard.press("0")
     saved(page)
     rows = Rating.objects.filter(question__key="character").order_by("revision")
@@ -176,7 +176,7 @@ def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
     start(page, live_server, study)
     page.wait_for_timeout(1500)
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     first = page.url
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
@@ -201,7 +201,7 @@ def test_the_time_of_somebody_else_in_the_same_tab_does_not_count(page, live_ser
         page.goto(live_server.url + link)
         enter(page)
         page.wait_for_url("**/story/**")
-        page.wait_for_selector("html.js")
+        page.wait_for_selector("html.ready")
         if link == links[0]:
             with page.expect_response("**/heartbeat/"):
                 page.clock.fast_forward("01:00:00")
@@ -541,7 +541,7 @@ def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):
     first = page.url
     second = page.context.new_page()
     second.goto(first)
-    second.wait_for_selector("html.js")
+    second.wait_for_selector("html.ready")
     second.keyboard.press("4")
     second.wait_for_function(
         "() => document.getElementById('save-state').classList.contains('good')"

@@ -92,7 +92,7 @@ def test_the_preview_works_like_the_page_and_stores_nothing(begun):
     with page.context.expect_page() as opened:
         page.click("button:has-text('Preview the annotator')")
     preview = opened.value
-    preview.wait_for_selector("html.js")
+    preview.wait_for_selector("html.ready")
     for _question in range(3):
         preview.keyboard.press("3")
     expect(preview.locator("input:checked")).to_have_count(3)

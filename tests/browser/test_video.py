@@ -291,7 +291,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     page.keyboard.press(" ")
     watched(page)
     page.reload()
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     watched(page)
     page.keyboard.press("1")
     saved(page)

@@ -52,7 +52,7 @@ def open_story(page, live_server):
     token = Invitation.objects.get().token
     page.goto(live_server.url + reverse("rate-entry", args=[token]))
     page.click("main form button")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     page.wait_for_load_state("networkidle")
 
 
@@ -61,7 +61,11 @@ def pictures(page):
 
 
 def middle(page, n=0, across=0.5):
-    box = pictures(page).nth(n).bounding_box()
+    return middle_of(pictures(page).nth(n), across)
+
+
+def middle_of(control, across=0.5):
+    box = control.bounding_box()
     return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
 
 
@@ -161,7 +165,7 @@ def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
     assert pages == 1
 
 
-def test_the_wheel_scrolls_the_page_where_all_shots_are_shown(page, live_server):
+def test_the_wheel_scrolls_where_all_shots_are_shown(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 500})
     begin(shots=60)
     open_story(page, live_server)
@@ -172,7 +176,7 @@ def test_the_wheel_scrolls_the_page_where_all_shots_are_shown(page, live_server)
     page.wait_for_timeout(200)
     expect(page.locator("#zoom")).to_have_text("1×")
     page.mouse.wheel(0, 200)
-    page.wait_for_function("() => window.scrollY > 100")
+    page.wait_for_function("() => document.querySelector('#shots').scrollTop > 100")
     expect(page.locator("#zoom")).to_have_text("1×")
 
 
@@ -202,6 +206,7 @@ def test_flicker_shows_the_right_picture_while_it_is_held(page, live_server):
     assert page.is_hidden(".current figcaption:has-text('Left')")
     page.keyboard.up("f")
     assert shown_first(page) == "left"
+    page.click(".tools summary")
     button = page.locator("#flicker")
     button.hover()
     page.mouse.down()
@@ -298,7 +303,7 @@ def test_choices_hold_for_the_next_story(page, live_server):
     page.keyboard.press("3")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
     assert page.is_visible("#shot-1 .shot-text")
     assert page.is_visible("#shot-3")
     for look in ("all", "text", "large"):
@@ -332,13 +337,13 @@ def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
     open_story(page, live_server)
     page.keyboard.press("a")
     cast = page.locator(".cast")
-    expect(cast.locator("img:visible")).to_have_count(2)
+    expect(cast.locator("img:visible")).to_have_count(4)  # two pictures of each
+    page.mouse.move(*middle_of(page.locator("#shots")))
     page.mouse.wheel(0, 400)
-    page.wait_for_function("() => window.scrollY > 300")
+    page.wait_for_function("() => document.querySelector('#shots').scrollTop > 300")
     expect(cast.locator("img").first).to_be_in_viewport(ratio=1)
     small = cast.locator("img").first.bounding_box()["height"]
     page.keyboard.press("c")
-    expect(cast.locator("img:visible")).to_have_count(4)  # two pictures of each
     assert cast.locator("img").first.bounding_box()["height"] > 2 * small
     assert page.is_visible("text=A red fox.")
     cast.locator("a").first.click()
@@ -398,6 +403,7 @@ def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
     moved = phone.evaluate(PLACES)
     assert moved[0][0] < left[0] - 0.1
     assert moved[0] == moved[1]
+    phone.tap(".tools summary")
     phone.tap("[data-key=z]")
     assert phone.evaluate(PLACES) == [[0, 0, 1]] * 2
 
@@ -405,6 +411,7 @@ def test_two_fingers_enlarge_and_one_moves_the_picture(phone, live_server):
 def test_a_telephone_compares_in_one_place(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
+    phone.tap(".tools summary")
     phone.tap("#flicker")
     assert shown_first(phone) == "right"
     phone.tap("#flicker")

@@ -25,6 +25,7 @@ class ChecklistKind(LikertKind):
         "n",
     )
     template = "rate/_checklist.html"
+    script = "checklist"
     keys_template = "rate/_keys_checklist.html"
     of_shots = True
     is_nominal = True

@@ -51,6 +51,7 @@ class RankingKind(ChoiceKind):
         "n",
     )
     template = "rate/_ranking.html"
+    script = "ranking"
     keys_template = "rate/_keys_ranking.html"
     least, most = 3, len(LETTERS)
     model = Ranking

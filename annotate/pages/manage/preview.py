@@ -58,7 +58,6 @@ def preview_page(
             "annotator": slot.annotator,
             **slot_view.for_viewer(slot),
             **slot_view.for_player(slot),
-            "characters": slot_view.shown_characters(slot),
             "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
             "progress": {

@@ -231,7 +231,6 @@ def _slot_page(
         slot=row,
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),
-        characters=slot_view.shown_characters(row),
         skip_reasons=Skip.Reason.choices,
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
         questions=slot_view.shown_questions(row),

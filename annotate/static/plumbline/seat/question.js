@@ -1,11 +1,21 @@
 // A digit answers the marked question.
+const TURN = 250; // ms in which an answer is seen before the next question comes
+
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
   const answered = []; // the question and its answer before
   let current = 0;
 
+  // Where only the marked one is shown, the next one comes by itself.
+  const isNarrow = () => !questions.every((question) => question.checkVisibility());
   const chosen = (question) => question.querySelector("input:checked")?.value || "";
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
+
+  // The next one that has no answer, or this one.
+  function nextOpen() {
+    const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
+    return open ? questions.indexOf(open) : current;
+  }
 
   function mark(index, scroll = true) {
     current = Math.max(0, Math.min(index, questions.length - 1));
@@ -30,11 +40,10 @@ export function open(main, seat) {
     if (!input || input.disabled) return true;
     if (seat.isGated()) return;
     give(question, input.value);
-    const open = [...questions.slice(current), ...questions].find((each) => !chosen(each));
-    mark(questions.indexOf(open ?? question));
+    mark(nextOpen());
     // From here Enter sends, and Space does not.
     question.focus({ preventScroll: true });
-    if (!open) seat.answered();
+    if (firstOpen() < 0) seat.answered();
   }
 
   function undo() {
@@ -46,11 +55,14 @@ export function open(main, seat) {
   }
 
   questions.forEach((question, i) => {
-    question.dataset.before = chosen(question);
+    const sent = [...question.elements].find(({ defaultChecked }) => defaultChecked)?.value || "";
+    question.dataset.before = seat.isFirst ? sent : chosen(question);
+    if (question.dataset.before !== chosen(question)) give(question, chosen(question));
     seat.on(question, "change", ({ target }) => {
       if (seat.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       mark(i);
+      if (isNarrow() && !target.matches(":focus-visible")) setTimeout(() => mark(nextOpen()), TURN);
       // Keys pass over answers that are not meant.
       if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
@@ -67,6 +79,7 @@ export function open(main, seat) {
   for (const digit of "0123456789") keys[digit] = byDigit;
   return {
     keys,
+    turn: (by) => mark(current + by),
     show({ question, value }) {
       const found = questions.find(({ dataset }) => dataset.question === question);
       if (found) set(found, value);

@@ -80,6 +80,8 @@ export function open(main, seat) {
 
   for (const ranking of rankings) {
     ranking.ranks = ranksOf(ranking);
+    const sent = rowsOf(ranking).map((row) => Number(row.querySelector("[checked]")?.value || 0));
+    if (seat.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
     seat.on(ranking, "click", ({ target }) => {
       const row = target.closest("button") && target.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
@@ -101,6 +103,7 @@ export function open(main, seat) {
   for (const digit of "123456789") keys[digit] = byDigit;
   return {
     keys,
+    turn: (by) => mark(current + by),
     show({ question, value }) {
       const ranking = rankings.find(({ dataset }) => dataset.question === question);
       if (!ranking) return;

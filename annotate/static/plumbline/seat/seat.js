@@ -47,7 +47,8 @@ function isGated() {
 }
 
 const names = partsOf(document);
-const parts = await Promise.all(names.map((name) => import(`./${name}.js`)));
+const scriptOf = (name) => document.querySelector(`[data-script=${name}]`).href;
+const parts = await Promise.all(names.map((name) => import(scriptOf(name))));
 
 function open(page) {
   const { main } = page;
@@ -80,6 +81,7 @@ function open(page) {
       if (!text) byId("problem").hidden = true;
     },
     isGated,
+    isFirst: !story, // somebody may have answered before the scripts were there
     isSubmitted: () => pages.finished.has(page.url) || isSubmitted !== undefined,
     problem: showProblem,
     answer(answer) {
@@ -124,6 +126,8 @@ function wire(main, on) {
       button.disabled = true;
       button.textContent = button.dataset.done;
     }
+    const { turn } = event.target.closest(".turn")?.dataset ?? {};
+    if (turn) story.parts.forEach((part) => part.turn?.(Number(turn)));
     const page = event.target.closest("#back") && pages.find(byId("back").pathname);
     if (!page) return;
     event.preventDefault();
@@ -229,6 +233,6 @@ addEventListener("popstate", () => {
   show(page);
 });
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
-document.documentElement.classList.add("js");
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);
+document.documentElement.classList.add("ready");

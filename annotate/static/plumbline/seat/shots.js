@@ -1,42 +1,71 @@
-// Shots: one at a time with all in a strip, or all at a glance.
+// Shots: one at a time with all in a strip, or all at a glance, by shot or by story.
 import { openZoom } from "./zoom.js";
 
 const pair = document.querySelector("#flicker") && await import("./compare.js");
 
-const LEAST = 112; // px wide
-const GAP = 10;
+const LEAST = 104; // px wide, its gap included
+const GAP = 8;
+const LINE = 22; // px high: a caption
 const SMALL = 320; // px: small pictures
+const WAIT = 250; // ms before a shot under the pointer grows
 
 export function open(main, seat) {
   const find = (selector) => main.querySelector(selector);
   const all = (selector) => [...main.querySelectorAll(selector)];
-  const [grid, sheet, bar] = ["#seat", "#shots", ".viewer-bar"].map(find);
-  const [shots, links, images] = [".shot", "#strip a", "#shots img"].map(all);
+  const [grid, sheet] = ["#seat", "#shots"].map(find);
+  const [shots, links, images] = [".shot", "#strip a", "#shots .pane img"].map(all);
+  const [stories, figures] = [".story", "#shots figure"].map(all);
   const { ratio } = grid.dataset;
+  const several = Math.max(1, stories.length);
   const isOn = (name) => grid.classList.contains(name);
   const { on } = seat;
   let shot = 0;
+  let at = 0; // which side, of one at a time
   let side = 0; // px: the longer one of a picture among all
   let enlarged = 1;
+  let waits;
+
+  const numberOf = (index) => shots[index].id.slice(5);
+  const ofShot = (index) => figures.filter(({ dataset }) => dataset.shot === numberOf(index));
 
   function showShot(index) {
     shot = Math.max(0, Math.min(index, shots.length - 1));
     shots.forEach((each, i) => each.classList.toggle("current", i === shot));
     links.forEach((link, i) => { link.ariaCurrent = i === shot; });
+    figures.forEach((each, i) => {
+      each.classList.toggle("here", each.dataset.shot === numberOf(shot));
+      each.classList.toggle("aside", isOn("alone") && i % several !== at);
+    });
     find("#here").textContent = shots[shot].querySelector("h2").textContent.trim();
     if (!isOn("all")) zoom.fit();
-    const seen = isOn("all") ? shots : links;
-    if (seat.showShot) seen[shot].scrollIntoView({ block: "nearest", inline: "center" });
-    seat.shotShown?.(shots[shot].id.slice(5));
+    const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
+    if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
+    seat.shotShown?.(numberOf(shot));
+  }
+
+  // To the next shot; where sides are seen one at a time, to the next of them.
+  function step(by) {
+    const to = shot * several + at + by;
+    if (!isOn("alone")) return showShot(shot + by);
+    if (to < 0 || to >= figures.length) return;
+    at = to % several;
+    showShot(Math.floor(to / several));
   }
 
   function arrange() {
     const { text = true, ...chosen } = seat.setting("viewer") || {};
-    const looks = { all: false, large: false, swipe: false, ...chosen, one: !chosen.all };
+    const looks = { all: false, large: false, swipe: false, alone: false, ...chosen, one: !chosen.all };
     looks.text = chosen.all ? Boolean(chosen.textAll) : text;
+    looks.stories = Boolean(looks.all && chosen.stories && stories.length);
+    looks.alone = Boolean(looks.one && looks.alone && stories.length);
     for (const [look, wanted] of Object.entries(looks)) {
       grid.classList.toggle(look, wanted);
       find(`[data-look=${look}]`)?.setAttribute("aria-pressed", wanted);
+    }
+    for (const figure of figures) {
+      const { side: name, shot: number } = figure.dataset;
+      const home = find(`#shot-${number} .shot-pictures`);
+      (looks.stories ? stories.find(({ dataset }) => dataset.side === name) : home).append(figure);
     }
     makeRoom();
     showShot(shot);
@@ -44,24 +73,41 @@ export function open(main, seat) {
 
   function choose(look) {
     const name = look === "text" && isOn("all") ? "textAll" : look;
-    seat.setSetting("viewer", { ...seat.setting("viewer"), [name]: !isOn(look) });
+    const more = look === "stories" ? { all: true } : look === "alone" ? { all: false } : {};
+    seat.setSetting("viewer", { ...seat.setting("viewer"), ...more, [name]: !isOn(look) });
     arrange();
   }
 
-  // As large as the window allows, one or all.
-  function makeRoom() {
-    const top = sheet.getBoundingClientRect().top + scrollY;
-    const high = Math.max(innerHeight - top - bar.offsetHeight - 24, 2 * LEAST);
-    const wide = sheet.clientWidth + GAP;
-    const stories = shots[0].querySelectorAll("figure").length;
-    const sides = isOn("swipe") ? 1 : stories;
-    const label = GAP + 22 * (stories - 1);
-    const least = sides * LEAST * (isOn("text") ? 2 : 1);
+  // The widest tiles with which so many lie in a room; a tile shows `sides` pictures.
+  function widest(wide, high, sides, label) {
     const sizes = shots.map((_, i) =>
       Math.min(wide / (i + 1), (high / Math.ceil(shots.length / (i + 1)) - label) * ratio * sides));
-    const size = isOn("text") ? 0 : Math.max(...sizes);
-    const tile = size > least ? size : wide / Math.max(1, Math.floor(wide / least));
-    grid.style.cssText = `--ratio: ${ratio}; --room: ${high}px; --tile: ${tile - GAP}px`;
+    return Math.max(...sizes);
+  }
+
+  // As large as the window allows.
+  function makeRoom() {
+    // Beside its padding, of half a gap.
+    const [wide, high] = [sheet.clientWidth, sheet.clientHeight];
+    const label = GAP + (shots[0].querySelector(".told") ? LINE : 0);
+    let [tile, blocks, sides, room] = [0, 1, 1, wide];
+    if (isOn("stories")) {
+      for (let columns = 1; columns <= several; columns += 1) {
+        const rows = Math.ceil(several / columns);
+        const size = widest(wide / columns, high / rows - LINE, 1, label);
+        if (size > tile) [tile, blocks, room] = [size, columns, wide / columns];
+      }
+    } else {
+      sides = isOn("swipe") ? 1 : several;
+      if (!isOn("text")) tile = widest(wide, high, sides, label);
+    }
+    const least = sides * LEAST * (isOn("text") && !isOn("stories") ? 2 : 1);
+    if (tile < least) tile = room / Math.max(1, Math.floor(room / least));
+    const rows = Math.ceil(several / blocks);
+    const peek = Math.min(room / tile, 0.9 * (high / rows) / (tile / sides / ratio + label));
+    sheet.classList.add("fitted");
+    grid.style.cssText = `--ratio: ${ratio}; --tile: ${tile - GAP}px; --blocks: ${blocks};`
+      + `--rows: ${rows}; --peek: ${Math.max(1, Math.min(peek, 4))}`;
     side = (tile / sides) * Math.max(1, 1 / ratio);
     choosePictures();
   }
@@ -71,9 +117,29 @@ export function open(main, seat) {
     const isSmall = isOn("all") && side * enlarged * devicePixelRatio <= SMALL;
     for (const image of images) {
       const { href } = image.closest("a");
-      const wanted = isSmall ? href.replace(/display.$/, "thumb/") : href;
+      const wanted = isSmall && !image.closest(".peek") ? href.replace(/display.$/, "thumb/") : href;
       if (image.src !== wanted) image.src = wanted;
     }
+  }
+
+  // Of a shot among all: as large as there is room, both or all versions of it.
+  function peek(figure) {
+    clearTimeout(waits);
+    all(".peek").forEach((each) => each.classList.remove("peek"));
+    if (!figure || !isOn("all") || enlarged > 1) return choosePictures();
+    const number = figure.dataset.shot;
+    const grown = isOn("stories")
+      ? figures.filter(({ dataset }) => dataset.shot === number) : [figure.closest(".shot")];
+    for (const each of grown) {
+      const room = (isOn("stories") ? each.parentElement : sheet).getBoundingClientRect();
+      const box = each.getBoundingClientRect();
+      const share = (from, start, size, whole) =>
+        100 * Math.max(0, Math.min(1, (from - start) / Math.max(1, whole - size)));
+      each.style.transformOrigin = `${share(box.x, room.x, box.width, room.width)}% `
+        + `${share(box.y, room.y, box.height, room.height)}%`;
+      each.classList.add("peek");
+    }
+    choosePictures();
   }
 
   function showFault(image) {
@@ -88,15 +154,16 @@ export function open(main, seat) {
   }
 
   const { drag = () => {}, ...comparing } = pair?.openComparison(main, on) ?? {};
-  const zoom = openZoom(main, on, drag, (factor) => {
+  const zoom = openZoom(main, on, { drag, flick: step }, (factor) => {
     enlarged = factor;
     choosePictures();
   });
   const keys = {
     ...zoom.keys,
     ...comparing,
-    ArrowLeft: () => zoom.keys.ArrowLeft() && showShot(shot - 1),
-    ArrowRight: () => zoom.keys.ArrowRight() && showShot(shot + 1),
+    ArrowLeft: () => zoom.keys.ArrowLeft() && step(-1),
+    ArrowRight: () => zoom.keys.ArrowRight() && step(1),
+    Escape: () => (all(".peek").length ? peek() : zoom.keys.Escape()),
   };
   for (const { dataset: { look, key } } of all("[data-look]")) keys[key] = () => choose(look);
   on(find(".viewer"), "click", (event) => {
@@ -108,15 +175,35 @@ export function open(main, seat) {
     if (key) keys[key]();
     if (link >= 0) showShot(link);
     if (figure && isOn("all") && zoom.isStill()) {
-      shot = shots.indexOf(figure.closest(".shot"));
+      peek();
+      shot = shots.indexOf(find(`#shot-${figure.dataset.shot}`));
       choose("all");
     } else if (!event.detail && target.matches("a.pane")) keys.z();
   });
+  on(sheet, "pointermove", ({ target, pointerType }) => {
+    const figure = pointerType === "mouse" && target.closest("figure");
+    if (figure === peek.over) return;
+    peek.over = figure;
+    clearTimeout(waits);
+    waits = setTimeout(() => peek(figure), figure ? WAIT : 0);
+  });
+  on(sheet, "pointerleave", () => { peek(); peek.over = null; });
+  on(sheet, "focusin", ({ target }) => target.matches("a.pane:focus-visible") && peek(target.closest("figure")));
+  on(sheet, "focusout", () => peek());
+  for (const story of stories) {
+    on(story, "scroll", () => stories.forEach((each) => { each.scrollTop = story.scrollTop; }));
+  }
   on(main, "error", ({ target }) => showFault(target), { capture: true });
-  on(window, "resize", makeRoom);
+  on(window, "resize", arrange);
   zoom.fit();
   arrange();
-  images.filter((each) => each.complete && !each.naturalWidth).forEach(showFault);
+  images.filter((each) => each.complete && !each.naturalWidth && each.loading !== "lazy").forEach(showFault);
+  // What is not in sight yet comes after what is.
+  const first = images.filter((image) => image.loading !== "lazy");
+  Promise.all(first.map((image) => image.complete || new Promise((done) => {
+    on(image, "load", done);
+    on(image, "error", done);
+  }))).then(() => images.forEach((image) => { image.loading = "eager"; }));
   seat.showShot = (number) => showShot(shots.indexOf(find(`#shot-${number}`)));
   return { keys };
 }

@@ -1,6 +1,7 @@
 // One zoom for all pictures, which show the same part.
 
 const MOST = 8;
+const FLICK = 40; // px
 
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
@@ -9,13 +10,14 @@ const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
 const pointOf = ({ target, offsetX, offsetY }) =>
   [offsetX / target.clientWidth - 0.5, offsetY / target.clientHeight - 0.5];
 
-// `drag` hears where a finger moves over a whole picture.
-export function openZoom(main, on, drag, changed) {
+// Over a whole picture `drag` hears where a finger moves, `flick` which way it went.
+export function openZoom(main, on, { drag, flick }, changed) {
   const sheet = main.querySelector("#shots");
   const fingers = new Map();
   let zoom = 1;
   let place = [0, 0]; // of the picture's middle
   let isStill = true;
+  let start = 0; // px from the left
 
   function put(newZoom, newPlace) {
     zoom = newZoom;
@@ -54,8 +56,14 @@ export function openZoom(main, on, drag, changed) {
     event.target.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, pointOf(event));
     isStill = fingers.size === 1;
+    start = event.clientX;
   });
   onPane("pointermove", move);
+  onPane("pointerup", ({ clientX, pointerType }) => {
+    const way = clientX - start;
+    const isFlick = pointerType === "touch" && zoom === 1 && fingers.size === 1;
+    if (isFlick && Math.abs(way) > FLICK) flick(-Math.sign(way));
+  });
   onPane("lostpointercapture", ({ pointerId }) => fingers.delete(pointerId));
   onPane("dragstart", (event) => event.preventDefault());
   onPane("dblclick", (event) => toggle(pointOf(event)));
