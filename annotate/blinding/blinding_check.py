@@ -22,7 +22,7 @@ from annotate.blinding.seat_crawl import (
     visit_pages,
 )
 from annotate.models import Invitation, Purpose, Study, Unit
-from annotate.presentation import same_size
+from annotate.presentation import same_size, shape_notes
 from evalcore.models import Output
 
 SLOTS = 20
@@ -49,7 +49,7 @@ class BlindingCheck:
             sorted(self.texts, key=len, reverse=True),
             study_leaks.hashes(outputs),
         )
-        self.shapes = study_leaks.shapes(outputs)
+        self.shapes = shape_notes.of_study(study)
         self.gaps = study_leaks.gaps(outputs)
         self.leaks: list[BlindingFinding] = []
         self.sent: list[SentMedia] = []
@@ -142,7 +142,7 @@ class BlindingCheck:
         warnings = self.report.warnings
         if self.study.same_size:
             self.leaks += sizes
-            warnings += method_differences.compare_shapes(self.shapes)
+            warnings += study_leaks.odd_shapes(self.shapes)
         else:
             warnings += sizes
         warnings += method_differences.compare_gaps(self.gaps)

@@ -105,19 +105,6 @@ def _unequal(by_story: dict[str, dict[str, float]]) -> dict[str, str]:
     return {}
 
 
-def compare_shapes(shapes: Mapping[str, set[str]]) -> Iterator[BlindingFinding]:
-    """Yield methods whose pictures have a shape that no other method's have."""
-    for method, own in sorted(shapes.items()):
-        others = {shape for m, s in shapes.items() if m != method for shape in s}
-        if others and own and not own & others:
-            yield BlindingFinding(
-                f"pictures are {', '.join(sorted(own))}, those of no other method are",
-                "in the edges around its pictures",
-                method,
-                "pictures of the same shape; one size hides resolution, not shape",
-            )
-
-
 def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[BlindingFinding]:
     """Yield how often shots are missing where that is not equally often everywhere."""
     if len({lacking / every for lacking, every in gaps.values()}) > 1:

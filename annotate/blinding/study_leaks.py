@@ -10,9 +10,11 @@ from django.conf import settings
 from django.db.models import Count, Q, QuerySet
 from django.utils import translation
 
+from annotate.blinding.findings import BlindingFinding
 from annotate.blinding.leaks import HASH_START, Telltale
 from annotate.kinds.registry import KINDS
 from annotate.models import CHECKS, Purpose, Skip, Study, Unit
+from annotate.presentation.shape_notes import ShapeNote
 from evalcore.models import Frame, Output, Story
 
 TEMPLATES = settings.BASE_DIR / "templates"
@@ -82,12 +84,15 @@ def hashes(outputs: QuerySet[Output]) -> dict[str, str]:
     }
 
 
-def shapes(outputs: QuerySet[Output]) -> dict[str, set[str]]:
-    """Return the shapes of each method's pictures and videos, as width to height."""
-    found: dict[str, set[str]] = defaultdict(set)
-    for method, width, height in _media(outputs, "width", "height"):
-        found[method].add(f"{width / height:.2f} : 1")
-    return found
+def odd_shapes(notes: Iterable[ShapeNote]) -> Iterator[BlindingFinding]:
+    """Yield what is told of methods whose pictures have an odd shape."""
+    for note in notes:
+        yield BlindingFinding(
+            f"{note.what} {note.effect}".removesuffix("."),
+            "in the edges around pictures",
+            note.methods,
+            note.right.removesuffix("."),
+        )
 
 
 def gaps(outputs: QuerySet[Output]) -> dict[str, tuple[int, int]]:

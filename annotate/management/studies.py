@@ -8,6 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotate.models import Study
+from annotate.presentation import shape_notes
 from annotate.studies import lifecycle
 
 
@@ -53,6 +54,9 @@ class LifecycleCommand(StudyCommand):
         after = self.move(study)
         already = " already" if before == after.state else ""
         self.stdout.write(f"{study.slug} is {after.get_state_display()}{already}.")
+        if before == Study.State.DRAFT:
+            for note in shape_notes.of_study(after):
+                self.stderr.write(f"note: {note.text}")
         if after.state == Study.State.OPEN and lifecycle.reach(after).is_empty:
             self.stderr.write(
                 f"note: nobody has a link yet; make some with: invite {study.slug}"

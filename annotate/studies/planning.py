@@ -16,6 +16,8 @@ from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.registry import KINDS
 from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
 from annotate.people.naming import name_people
+from annotate.presentation import shape_notes
+from annotate.presentation.shape_notes import ShapeNote
 from annotate.slots.leasing import FIRST_POSITION, SPACING
 from annotate.studies.check_units import (
     KnownUnitOutputs,
@@ -36,7 +38,7 @@ from annotate.studies.units import (
     create_units,
     gaps_note,
 )
-from evalcore.models import Benchmark, Shot
+from evalcore.models import Benchmark, Output, Shot
 from evalcore.postgresql import analyze
 
 # Looking at a picture: what the cost assumes, beside `Kind.seconds`.
@@ -93,6 +95,14 @@ class Draft:
         """Return what is possible, but better known before people begin."""
         told = [training_note(self.known, self.shown), gaps_note(self.shown)]
         return list(filter(None, told))
+
+    def shape_notes(self) -> list[ShapeNote]:
+        """Return what is to be told of shapes and sizes of pictures."""
+        outputs = {output.pk for one in self.shown for output in one.outputs}
+        return shape_notes.of_outputs(
+            Output.objects.filter(pk__in=outputs),
+            same_size=self.definition.presentation.same_size,
+        )
 
     def hours(self) -> float:
         """Return the annotators' time: pictures and questions of all slots, checks too.

@@ -197,6 +197,8 @@ class Command(BaseCommand):
                 self.stdout.write(line)
         for note in draft.notes():
             self.stderr.write(f"note: {note}")
+        for one in draft.shape_notes():
+            self.stderr.write(f"note: {one.text}")
 
 
 def _definition(options: dict[str, Any]) -> StudyDefinition:

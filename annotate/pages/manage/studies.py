@@ -38,7 +38,7 @@ from annotate.models import (
 from annotate.pages.requests import UserRequest
 from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
 from annotate.pages.study_views import render_page, study_page
-from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring
 from annotate.quality_rules.signals import is_right
@@ -90,6 +90,7 @@ def _of_each(rows: QuerySet[Any], number: Aggregate) -> Coalesce:
 def study_detail(request: UserRequest, study: Study) -> HttpResponse:
     """Show what the study asks, how far it is, and what can be done now."""
     visible = visible_studies(request.user)
+    is_draft = study.state == Study.State.DRAFT
     events = study.events.exclude(ROUTINE).select_related("annotator", "user")
     return render_page(
         request,
@@ -102,6 +103,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         lines=lines(events.order_by("-id")[:EVENTS_READ], LATEST_LINES),
         before=visible.filter(next_versions=study).first(),
         later=visible.filter(previous_version=study),
+        shape_notes=shape_notes.of_study(study) if is_draft else [],
         waits_for_links=lifecycle.waits_for_links(study),
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),

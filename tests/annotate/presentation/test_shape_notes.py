@@ -1,0 +1,247 @@
+"""Before launch a manager is told, with a picture, whose shape is odd."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.http import HttpResponse
+from django.test.utils import CaptureQueriesContext
+
+from annotate.models import Study, User
+from annotate.presentation import shape_notes
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import read_definition
+from evalcore.models import Benchmark, Frame, MediaFile, Output
+from tests.annotate.setup_form.test_study import filled, post
+from tests.factories import make_benchmark
+from tests.people import alice, log_in, rob
+from tests.working import LIKERT
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+WIDE, TALL = (1024, 576), (512, 1024)
+OWN_SIZE = LIKERT + "presentation: {same_size: false}"
+TOLD = (
+    "The pictures of Alder are 512 x 1024 (portrait), those of the other 2 methods "
+    "1024 x 576 (landscape). In one box they fill 50 % of it, the usual ones 56 %; "
+    "without Alder these would fill 100 %, 1.8 times as much. The bars tell "
+    "Alder from the others. Crop or pad these pictures to the usual shape, or leave "
+    "Alder out."
+)
+
+
+def stored(size: tuple[int, int], content_type="image/png") -> MediaFile:
+    """The row of a picture, or a video, whose size is all that is looked at."""
+    name = "{}-{}".format(*size)
+    return MediaFile.objects.get_or_create(
+        sha256=name,
+        source_sha256=name,
+        content_type=content_type,
+        extension="png",
+        bytes=1,
+        width=size[0],
+        height=size[1],
+    )[0]
+
+
+def sized(sizes: dict[str, tuple[int, int] | None], **kw) -> Benchmark:
+    """A benchmark where the pictures of these methods have a size, or are missing."""
+    benchmark = make_benchmark(methods=tuple(sizes), **kw)
+    for method, size in sizes.items():
+        frames = Frame.objects.filter(output__method__name=method)
+        frames.update(media=size and stored(size))
+    return benchmark
+
+
+def drafted(benchmark: Benchmark, text: str = LIKERT) -> Study:
+    definition = read_definition(text, file="study.yaml", name="trial")
+    return plan_study(definition, benchmark=benchmark, slug="trial", annotators=3)
+
+
+@pytest.fixture
+def tall() -> Benchmark:
+    return sized({"Alder": TALL, "Birch": WIDE, "Cedar": WIDE})
+
+
+def texts(study: Study) -> list[str]:
+    return [note.text for note in shape_notes.of_study(study)]
+
+
+def test_what_is_said_of_a_method_with_another_shape(tall):
+    study = drafted(tall)
+    with CaptureQueriesContext(connection) as queries:
+        assert texts(study) == [TOLD]
+    assert len(queries) == 2
+    assert Study.objects.get().presentation.get("box") is None
+
+
+def test_nothing_is_said_where_files_are_only_larger():
+    study = drafted(sized({"Alder": (4096, 2304), "Birch": WIDE, "Cedar": WIDE}))
+    assert texts(study) == []
+    page = alice(study).get("/studies/trial/").content.decode()
+    assert "<svg" not in page
+
+
+def test_pictures_that_are_missing_are_passed_over(tall):
+    study = drafted(tall)
+    Frame.objects.filter(number=1).update(media=None)
+    assert texts(study) == [TOLD]
+
+
+def test_a_method_that_is_not_in_the_study_does_not_count(tall):
+    definition = read_definition(LIKERT, file="study.yaml", name="trial")
+    study = plan_study(
+        definition,
+        benchmark=tall,
+        slug="trial",
+        annotators=3,
+        methods=["Birch", "Cedar"],
+    )
+    assert texts(study) == []
+
+
+def test_some_pictures_of_a_method_are_counted():
+    study = drafted(sized({"Alder": WIDE, "Birch": WIDE, "Cedar": WIDE}))
+    first = Frame.objects.filter(output__method__name="Alder").first()
+    first.media = stored(TALL)
+    first.save()
+    (text,) = texts(study)
+    assert text.startswith(
+        "1 of the 6 pictures of Alder is unlike most of the same story: 512 x 1024 "
+        "(portrait) instead of 1024 x 576 (landscape)."
+    )
+    assert "The bars tell Alder from the others." in text
+
+
+def test_videos_are_told_of_as_videos(tall):
+    study = drafted(tall)
+    for output in Output.objects.select_related("method"):
+        size = TALL if output.method.name == "Alder" else WIDE
+        output.video = stored(size)
+        output.save()
+    Frame.objects.update(media=None)
+    assert texts(study) == [TOLD.replace("pictures", "videos")]
+
+
+def test_in_its_own_size_shape_and_size_are_open_to_see(tall):
+    (text,) = texts(drafted(tall, OWN_SIZE))
+    assert "(same_size is false), which tells Alder from the others." in text
+    assert "box" not in text
+
+
+def test_in_its_own_size_a_larger_file_is_told_of():
+    study = drafted(
+        sized({"Alder": (2048, 1152), "Birch": WIDE, "Cedar": WIDE}), OWN_SIZE
+    )
+    (note,) = shape_notes.of_study(study)
+    assert note.right == "Show all methods in one size."
+    odd, usual = (drawing.picture for drawing in note.drawings)
+    assert (odd.width, odd.height) == (160, 90)
+    assert (usual.width, usual.height) == (80, 45)
+
+
+def test_many_methods_of_one_shape_are_counted():
+    sizes = {f"M{number}": TALL for number in range(1, 7)}
+    sizes |= {f"N{number}": WIDE for number in range(1, 8)}
+    (text,) = texts(drafted(sized(sizes)))
+    assert text.startswith("The pictures of M1, M2, M3, M4 and 2 more are 512 x 1024")
+    assert "bars tell M1, M2, M3, M4 and 2 more from the others." in text
+
+
+def test_a_larger_method_in_one_of_the_shapes_makes_the_others_small():
+    benchmark = sized({"Alder": None, "Birch": WIDE, "Cedar": WIDE}, stories=4)
+    Frame.objects.exclude(output__story__key="01").update(media=stored((576, 1024)))
+    frames = Frame.objects.filter(output__method__name="Alder")
+    frames.update(media=None)
+    frames.filter(output__story__key="01").update(media=stored((8192, 4608)))
+    Output.objects.exclude(frames__media__isnull=False).delete()
+    (text,) = texts(drafted(benchmark))
+    # (1 + 3 * 81/256) / 4 = 0.487, and 9/16 = 0.5625
+    assert text == (
+        "The pictures of Alder are up to 8192 x 4608 (landscape), those of others only "
+        "up to 1024 x 1024 (square). In one box they fill 100 % of it, the usual ones "
+        "49 %; without Alder these would fill 56 %, 1.2 times as much. Bring these "
+        "pictures to the size of the others, or leave Alder out."
+    )
+
+
+def shown(response: HttpResponse) -> str:
+    return response.content.decode()
+
+
+def drawn(page: str) -> list[tuple[str, ...]]:
+    """The size of each drawing of a box, and of the picture in it."""
+    number = r'="([\d.]+)"'
+    return re.findall(
+        rf"<svg width{number} height{number}.*?"
+        rf"<rect x{number} y{number} width{number} height{number}",
+        page,
+    )
+
+
+def test_the_page_of_a_draft_shows_it_with_a_picture(tall):
+    study = drafted(tall)
+    page = shown(alice(study).get("/studies/trial/"))
+    assert TOLD in page
+    assert drawn(page) == [
+        ("80.0", "80.0", "20.0", "0.0", "40.0", "80.0"),  # Alder's
+        ("80.0", "80.0", "0.0", "17.5", "80.0", "45.0"),  # a usual one
+        ("106.7", "60.0", "0.0", "0.0", "106.7", "60.0"),  # and without Alder
+    ]
+    assert "style=" not in page
+    assert TOLD in shown(rob(study).get("/studies/trial/"))
+    lifecycle.launch(study)
+    assert TOLD not in shown(alice(study).get("/studies/trial/"))
+
+
+def test_the_page_says_it_in_chinese(tall):
+    client = alice(drafted(tall))
+    client.cookies["django_language"] = "zh-hans"
+    page = shown(client.get("/studies/trial/"))
+    assert "Alder 的图片为 512 x 1024 (竖向)" in page
+    assert len(drawn(page)) == 3
+
+
+def test_only_the_first_three_are_drawn():
+    study = drafted(
+        sized(
+            {
+                "Alder": WIDE,
+                "Birch": WIDE,
+                "Cedar": WIDE,
+                "Elm": TALL,
+                "Fir": (400, 300),
+                "Gum": (900, 300),
+                "Hazel": (300, 290),
+            }
+        )
+    )
+    page = shown(alice(study).get("/studies/trial/"))
+    assert page.count("The bars tell") == 4
+    assert len(drawn(page)) == 3 * 2 + 1
+
+
+def test_the_form_tells_it_before_anything_is_stored(tall):
+    User.objects.create_user("mary", is_superuser=True)
+    data = filled(do=["check"], slug=[""])
+    page = shown(post(log_in("mary"), data, HX_Request="true"))
+    assert TOLD in page
+    assert len(drawn(page)) == 3
+    own = data | {"presentation.same_size": []}
+    page = shown(post(log_in("mary"), own, HX_Request="true"))
+    assert "which tells Alder from the others" in page
+
+
+def test_planning_and_launching_by_command_tell_it(tall, capsys, tmp_path):
+    path = tmp_path / "study.yaml"
+    path.write_text(LIKERT)
+    plan = ["plan_study", "trial", "--benchmark", "woods", "--file", str(path)]
+    call_command(*plan, "--annotators", "3")
+    assert f"note: {TOLD}" in capsys.readouterr().err.splitlines()
+    call_command("launch", "trial")
+    assert f"note: {TOLD}" in capsys.readouterr().err.splitlines()
+    call_command("pause", "trial")
+    call_command("launch", "trial")
+    assert TOLD not in capsys.readouterr().err
