@@ -39,7 +39,8 @@ class OddShape:
     `odd` of their `every` pictures do, the most frequent way being `size` where `usual`
     is usual; none, where only how large they are makes the box larger. `fill` is the
     mean share of the box that they take, `others_fill` that of what is usual of other
-    methods, `fill_without` what that would be in the box `without` them. Boxes are None
+    methods, `fill_without` what that would be in the box `without` what is `left_out`:
+    them, or all odd methods where no finding alone makes the box large. Boxes are None
     where each picture is shown in its own size.
     """
 
@@ -56,6 +57,7 @@ class OddShape:
     fill: float = 0.0
     others_fill: float = 0.0
     fill_without: float = 0.0
+    left_out: tuple[str, ...] = ()
 
     @property
     def tells(self) -> bool:
@@ -64,7 +66,7 @@ class OddShape:
 
     @property
     def gain(self) -> float:
-        """Return how many times as large the others' would be without them."""
+        """Return how many times as large the others' would be without those."""
         return self.fill_without / self.others_fill if self.others_fill else 1.0
 
 
@@ -76,8 +78,11 @@ def odd_shapes(shown: Iterable[Sized], *, same_size: bool = True) -> list[OddSha
     that differ by up to 2 % are the same.
     """
     looked_at = _Compared(list(shown), same_size)
-    found = map(looked_at.described, looked_at.candidates())
+    found = [looked_at.described(names, names) for names in looked_at.candidates()]
     told = [one for one in found if one.tells or one.gain >= LEAST_GAIN]
+    if not any(one.gain >= LEAST_GAIN for one in told):
+        every = tuple(sorted({name for one in told for name in one.methods}))
+        told = [looked_at.described(one.methods, every) for one in told]
     return sorted(told, key=lambda one: (-one.gain, -one.odd / one.every, one.methods))
 
 
@@ -211,8 +216,10 @@ class _Compared:
             if one.method not in methods or one not in self.usual
         )
 
-    def described(self, methods: tuple[str, ...]) -> OddShape:
-        """Return the numbers of a finding about these methods."""
+    def described(
+        self, methods: tuple[str, ...], left_out: tuple[str, ...]
+    ) -> OddShape:
+        """Return the numbers of a finding, and what leaving methods out would do."""
         own = [one for one in self.usual if one.method in methods]
         others = [one for one in self.usual if one.method not in methods]
         odd = [one for one in self.odd if one.method in methods]
@@ -222,7 +229,7 @@ class _Compared:
         instead = _most_frequent(replaced) if odd else box_of(others)
         assert size is not None  # they have pictures,
         assert instead is not None  # and are compared with others
-        without = self._box_without(methods) if self.box else None
+        without = self._box_without(left_out) if self.box else None
         return OddShape(
             methods,
             others=len({one.method for one in others}),
@@ -237,7 +244,10 @@ class _Compared:
             without=without,
             fill=_mean_fill(odd or own, self.box),
             others_fill=_mean_fill(usual, self.box),
-            fill_without=_mean_fill(usual, without),
+            fill_without=_mean_fill(
+                [one for one in usual if one.method not in left_out], without
+            ),
+            left_out=left_out,
         )
 
 

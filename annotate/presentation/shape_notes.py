@@ -40,7 +40,7 @@ class Drawing:
     """A picture as it stands in a box, itself where it is shown in its own size."""
 
     whose: str
-    caption: str
+    caption: tuple[str, ...]
     width: float
     height: float
     picture: Rectangle
@@ -86,7 +86,7 @@ def _stored_sizes(outputs: QuerySet[Output]) -> Iterable[Sized]:
 
 def _note(found: OddShape) -> ShapeNote:
     methods = _listed(found.methods)
-    effect = [_fills(found, methods)] if found.box else []
+    effect = [_fills(found)] if found.box else []
     effect += [_tells(found, methods)] if found.tells else []
     what, right = _what(found, methods), _right(found, methods)
     return ShapeNote(methods, what, " ".join(effect), right, _drawings(found, methods))
@@ -121,6 +121,15 @@ def _what(found: OddShape, methods: str) -> str:
             "methods %(usual)s.",
             found.others,
         )
+    elif found.odd == found.every:
+        said["n"] = found.odd
+        text = ngettext(
+            "The %(kind)s of %(methods)s is unlike most of the same story: %(size)s "
+            "instead of %(usual)s.",
+            "All %(n)d %(kind)s of %(methods)s are unlike most of the same story, most "
+            "often %(size)s instead of %(usual)s.",
+            found.odd,
+        )
     else:
         said |= {"n": found.odd, "every": found.every}
         text = ngettext(
@@ -142,13 +151,13 @@ def _in_words(size: Size) -> str:
     return f"{width} x {height} ({shape})"
 
 
-def _fills(found: OddShape, methods: str) -> str:
+def _fills(found: OddShape) -> str:
     said = {
         "fill": round(100 * found.fill),
         "others": round(100 * found.others_fill),
         "without": round(100 * found.fill_without),
         "times": f"{found.gain:.1f}",
-        "methods": methods,
+        "methods": _listed(found.left_out),
     }
     if found.gain < LEAST_GAIN:
         text = _(
@@ -197,39 +206,37 @@ def _drawings(found: OddShape, methods: str) -> tuple[Drawing, ...]:
     if found.box is None:
         scale = LONGEST / max(*found.size, *found.usual)
         return (
-            _drawn(methods, found.size, found.size, scale, "%(size)s"),
-            _drawn(_("usual"), found.usual, found.usual, scale, "%(size)s"),
+            _drawn(methods, found.size, found.size, scale),
+            _drawn(_("usual"), found.usual, found.usual, scale),
         )
     boxed = [(methods, found.size, found.box), (_("usual"), found.usual, found.box)]
     if found.without and found.gain >= LEAST_GAIN:
-        alone = _("usual, without %(methods)s") % {"methods": methods}
+        left_out = {"methods": _listed(found.left_out)}
+        alone = _("usual, without %(methods)s") % left_out
         boxed.append((alone, found.usual, found.without))
     return tuple(
-        _drawn(
-            whose,
-            size,
-            box,
-            min(sqrt(AREA / (box[0] * box[1])), LONGEST / max(box)),
-            _("%(size)s, fills %(share)d %%"),
-        )
+        _drawn(whose, size, box, _scale(box), _filling(size, box))
         for whose, size, box in boxed
     )
 
 
-def _drawn(whose: str, size: Size, box: Size, scale: float, caption: str) -> Drawing:
+def _filling(size: Size, box: Size) -> str:
+    return _("fills %(share)d %%") % {"share": round(100 * filled(size, box))}
+
+
+def _scale(box: Size) -> float:
+    return min(sqrt(AREA / (box[0] * box[1])), LONGEST / max(box))
+
+
+def _drawn(whose: str, size: Size, box: Size, scale: float, *more: str) -> Drawing:
     """Draw a picture fitted into a box, that at a scale."""
-    fitted = scale * min(box[0] / size[0], box[1] / size[1])
-    across, down, width, height = (
-        scale * box[0],
-        scale * box[1],
-        fitted * size[0],
-        fitted * size[1],
-    )
+    across, down = scale * box[0], scale * box[1]
+    fitted = min(across / size[0], down / size[1])
+    width, height = fitted * size[0], fitted * size[1]
     corner = (across - width) / 2, (down - height) / 2
-    said = {"size": "{} x {}".format(*size), "share": round(100 * filled(size, box))}
     return Drawing(
         whose,
-        caption % said,
+        ("{} x {}".format(*size), *more),
         round(across, 1),
         round(down, 1),
         Rectangle(*(round(side, 1) for side in (*corner, width, height))),

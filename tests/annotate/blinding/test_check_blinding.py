@@ -347,7 +347,7 @@ def test_sizes_are_a_warning_where_each_keeps_its_own():
 def test_a_shape_of_its_own_is_a_warning():
     made = make_planned(LIKERT, benchmark=uneven(shots=1), annotators=3)
     warnings = [one.line() for one in check(made, units=False).warnings]
-    assert any("Birch: 2 of the 2 pictures of Birch are" in line for line in warnings)
+    assert any("Birch: All 2 pictures of Birch are unlike" in line for line in warnings)
     assert any("48 x 80 (portrait) instead of 96 x 96" in line for line in warnings)
 
 

@@ -32,6 +32,7 @@ def test_a_method_that_alone_is_tall_makes_the_others_small():
     # 512 of 1024 columns; 576 of 1024 rows, all of them without Alder.
     assert (found.fill, found.others_fill, found.fill_without) == (0.5, 0.5625, 1.0)
     assert found.gain == pytest.approx(16 / 9)
+    assert found.left_out == ("Alder",)
     assert found.tells
 
 
@@ -89,10 +90,26 @@ def test_mixed_pictures_of_one_method_are_counted():
     assert odd_shapes([*pictures, Sized(0, "Alder", (1024, 559), 2)]) == []
 
 
+def test_shares_of_the_box_are_means_over_pictures():
+    pictures = [Sized(0, method, WIDE, 3) for method in ("Birch", "Cedar")]
+    pictures += [Sized(1, method, SQUARE, 1) for method in ("Birch", "Cedar")]
+    found = only([*pictures, Sized(0, "Alder", TALL, 3), Sized(0, "Alder", SQUARE, 1)])
+    assert found.fill == (3 * 0.5 + 1) / 4
+    assert found.others_fill == (3 * 0.5625 + 1) / 4
+
+
 def test_methods_of_one_odd_shape_are_one_finding():
     found = only(shown(Alder=TALL, Birch=(256, 512), Cedar=WIDE, Elm=WIDE))
     assert (found.methods, found.others) == (("Alder", "Birch"), 2)
     assert found.gain == pytest.approx(16 / 9)
+
+
+def test_where_none_alone_makes_the_box_large_all_odd_ones_together_do():
+    found = odd_shapes(shown(Alder=TALL, Birch=(400, 1000), Cedar=WIDE, Elm=WIDE))
+    assert [one.methods for one in found] == [("Alder",), ("Birch",)]
+    assert {one.left_out for one in found} == {("Alder", "Birch")}
+    assert [one.gain for one in found] == [pytest.approx(16 / 9)] * 2
+    assert [one.without for one in found] == [WIDE] * 2
 
 
 def test_of_two_methods_the_one_that_fills_the_box_is_usual():

@@ -69,6 +69,7 @@ def texts(study: Study) -> list[str]:
     return [note.text for note in shape_notes.of_study(study)]
 
 
+@pytest.mark.twice
 def test_what_is_said_of_a_method_with_another_shape(tall):
     study = drafted(tall)
     with CaptureQueriesContext(connection) as queries:
@@ -88,6 +89,21 @@ def test_pictures_that_are_missing_are_passed_over(tall):
     study = drafted(tall)
     Frame.objects.filter(number=1).update(media=None)
     assert texts(study) == [TOLD]
+
+
+def test_degraded_twins_are_no_findings_of_their_own():
+    study = drafted(sized({"Alder": WIDE, "Birch": WIDE, "Cedar": WIDE}))
+    original = Output.objects.filter(method__name="Alder").first()
+    twin = Output.everything.create(
+        story=original.story,
+        method=original.method,
+        twin_of=original,
+        degradation="foreign_shot",
+    )
+    shot = original.frames.first().shot
+    Frame.objects.create(output=twin, shot=shot, number=1, media=stored(TALL))
+    study.units.create(story=original.story, output_a=twin, purpose="twin")
+    assert texts(study) == []
 
 
 def test_a_method_that_is_not_in_the_study_does_not_count(tall):
@@ -115,6 +131,7 @@ def test_some_pictures_of_a_method_are_counted():
     assert "The bars tell Alder from the others." in text
 
 
+@pytest.mark.twice
 def test_videos_are_told_of_as_videos(tall):
     study = drafted(tall)
     for output in Output.objects.select_related("method"):
@@ -140,6 +157,15 @@ def test_in_its_own_size_a_larger_file_is_told_of():
     odd, usual = (drawing.picture for drawing in note.drawings)
     assert (odd.width, odd.height) == (160, 90)
     assert (usual.width, usual.height) == (80, 45)
+
+
+def test_two_tall_methods_of_different_shapes_are_left_out_together():
+    sizes = {"Alder": TALL, "Birch": WIDE, "Cedar": WIDE, "Elm": (400, 1000)}
+    study = drafted(sized(sizes))
+    for text, size in zip(texts(study), ("512 x 1024", "400 x 1000"), strict=True):
+        assert text.startswith(("All 6 pictures of Alder", "All 6 pictures of Elm"))
+        assert f"most often {size} (portrait) instead of 1024 x 576" in text
+        assert "without Alder, Elm these would fill 100 %, 1.8 times as much" in text
 
 
 def test_many_methods_of_one_shape_are_counted():
@@ -229,6 +255,8 @@ def test_the_form_tells_it_before_anything_is_stored(tall):
     page = shown(post(log_in("mary"), data, HX_Request="true"))
     assert TOLD in page
     assert len(drawn(page)) == 3
+    others = data | {"all_method": [], "method": ["Birch", "Cedar"]}
+    assert drawn(shown(post(log_in("mary"), others, HX_Request="true"))) == []
     own = data | {"presentation.same_size": []}
     page = shown(post(log_in("mary"), own, HX_Request="true"))
     assert "which tells Alder from the others" in page
