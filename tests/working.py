@@ -108,6 +108,7 @@ def save(
     shown: str = "",
     proof: str = "",
     seconds: float | None = 20,
+    looked: object = None,
     **answers: str | int,
 ):
     """Send what the page with JavaScript sends of a story; return the response."""
@@ -116,7 +117,7 @@ def save(
         for name, value in answers.items()
     ]
     if submit:
-        told = {"seconds": seconds, "shown": shown}
+        told = {"seconds": seconds, "looked": looked, "shown": shown}
         rows.append({"kind": "submit", "id": "submit", **told})
     return client.post(
         f"{address}save/" + (f"?{urlencode({'proof': proof})}" if proof else ""),

@@ -1,7 +1,7 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -37,12 +37,12 @@ from annotate.slots.locking import (
     refuse_unless_held,
     renew,
 )
-from annotate.slots.timing import note_time
+from annotate.slots.timing import note_sight, note_time
 from evalcore.models import Shot
 from evalcore.postgresql import analyze
 
 LONGEST_COMMENT = 4000
-TIMES = ("offered_at", "seconds", "claimed_seconds")
+TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
 @dataclass(frozen=True)
@@ -200,12 +200,13 @@ def submit_slot(
     annotator: Annotator,
     seconds: float | None = None,
     offered_at: datetime | None = None,
+    in_sight: Mapping[int, float] | None = None,
 ) -> Slot:
     """Close a slot whose questions are all answered; a second time changes nothing.
 
-    `seconds` are what the browser says of the time on the page, `annotate.slots.timing`
-    says what of that is believed. `offered_at` is when the annotator was given the page
-    beforehand, if that is known.
+    `seconds` are what the browser says of the time on the page, `in_sight` of the time
+    that each shot was in sight; `annotate.slots.timing` says what of that is believed.
+    `offered_at` is when the annotator was given the page beforehand, if that is known.
     """
     person = locked_annotator(annotator)
     lock_unit(slot.unit_id)
@@ -217,6 +218,7 @@ def submit_slot(
     held.state = Slot.State.SUBMITTED
     held.submitted_at = timezone.now()
     note_time(held, person, seconds, offered_at)
+    note_sight(held, in_sight)
     held.lease_until = None
     held.save(update_fields=["state", "submitted_at", "lease_until", *TIMES])
     count_submitted(held, 1)

@@ -28,7 +28,7 @@ from annotate.coverage.slot_counts import tallies
 from annotate.kinds.registry import kinds_of
 from annotate.models import Purpose, Slot, Snapshot, Study
 from annotate.quality.monitoring import signals_of
-from annotate.quality_rules.signals import Signal
+from annotate.quality_rules.judged import Signal
 
 if TYPE_CHECKING:
     from analysis.reliability.matrices import Reliability

@@ -1,6 +1,6 @@
 """Checks every promise about a study from the raw tables."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -38,6 +38,7 @@ def problems(study: Study) -> list[str]:
         *_answers(study),
         *_shots_answered(study),
         *_looks(study),
+        *_in_sight(study),
         *_values(study),
         *_counts(study),
         *_scores(study),
@@ -238,6 +239,21 @@ def _looks(study: Study) -> Iterator[str]:
         is_asked = any(box.is_asked_of(story) for box in boxes)
         if is_asked and slot.n != shots.get(story.pk, 0):
             yield f"slot {slot.code}: {slot.n} of its shots were looked at"
+
+
+def _in_sight(study: Study) -> Iterator[str]:
+    """Check that no shot was in sight for longer than its slot took."""
+    told = study.slots.filter(in_sight__isnull=False).select_related("unit")
+    numbers = defaultdict(set)
+    shots = Shot.objects.filter(story__benchmark=study.benchmark_id).order_by()
+    for story, number in shots.values_list("story", "number"):
+        numbers[story].add(str(number))
+    for slot in told.iterator(2000):
+        seen: dict[str, float] = slot.in_sight or {}
+        if not seen.keys() <= numbers[slot.unit.story_id]:
+            yield f"slot {slot.code}: a shot was in sight that its story has not"
+        if any(not 0 <= s <= (slot.seconds or 0) for s in seen.values()):
+            yield f"slot {slot.code}: a shot was in sight for longer than the slot took"
 
 
 def _values(study: Study) -> Iterator[str]:

@@ -100,6 +100,12 @@ class Slot(models.Model):
     claimed_seconds = models.FloatField(
         null=True, blank=True, help_text="Time on the page, as the browser told it."
     )
+    in_sight = models.JSONField(
+        null=True,
+        blank=True,
+        help_text='Seconds for which each shot was in sight: {"1": 2.5, ...}; empty '
+        "where no page told it.",
+    )
     comment = models.TextField(
         blank=True, help_text="What the annotator wrote, where the study asks for it."
     )

@@ -68,7 +68,7 @@ class Study(models.Model):
     presentation = models.JSONField(
         default=dict,
         blank=True,
-        help_text='{"same_size": true, "must_watch": true, "comments": false}',
+        help_text='{"same_size": true, "must_watch": true, "must_see": 0.5}',
     )
     definition = models.TextField(
         blank=True, help_text="The study file (YAML) that it was planned from."
@@ -142,6 +142,11 @@ class Study(models.Model):
     @property
     def must_watch(self) -> bool:
         return bool(self.presentation.get("must_watch", True))
+
+    @property
+    def must_see(self) -> float:
+        """Return for how many seconds each picture must be in sight; 0: for none."""
+        return float(self.presentation.get("must_see", 0))
 
     @property
     def may_comment(self) -> bool:

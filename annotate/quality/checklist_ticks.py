@@ -10,7 +10,7 @@ from django.db.models import Count, F
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Purpose, Rating, Slot
 from annotate.quality_rules.checklist_signals import TickedShot, measure_boxes
-from annotate.quality_rules.signals import Signal
+from annotate.quality_rules.judged import Signal
 from evalcore.models import Shot as StoryShot
 from evalcore.models import Story
 
@@ -29,6 +29,7 @@ class SubmittedSlot(NamedTuple):
     seconds: float | None
     claimed: float | None
     offered: datetime | None
+    in_sight: dict[str, float] | None
     a_is_left: bool | None
     expected: dict[str, list[int] | str]
     original: int | None

@@ -31,8 +31,10 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.quality.checklist_ticks import SubmittedSlot, tick_signals
 from annotate.quality_rules.findings import finding, in_english
+from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
-from annotate.quality_rules.signals import JudgedUnit, Signal, measure
+from annotate.quality_rules.signals import measure
+from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.slots.locking import locked_annotator
 from evalcore.models import Shot
@@ -54,6 +56,11 @@ REPEATED = gettext_lazy(
 WARNINGS = {
     "seconds_per_unit": FAST,
     "seconds_per_shot": FAST,
+    "seconds_in_sight": FAST,
+    "shots_seen": gettext_lazy(
+        "You answered before most of the shots had been in sight. Please look at every "
+        "shot before you answer."
+    ),
     "straight_line": REPEATED,
     "same_answer": REPEATED,
     "side_bias": gettext_lazy(
@@ -98,6 +105,7 @@ def signals_of(
         _judged(annotator, slots, rest=rest),
         scales=_scales(annotator),
         skipped=Skip.objects.filter(annotator=annotator).count(),
+        glance=annotator.study.must_see or GLANCE,
     )
     if asks_of_shots(annotator.study):
         found |= tick_signals(annotator, slots, with_others=wanted)
@@ -125,6 +133,7 @@ def _slots(annotator: Annotator) -> list[SubmittedSlot]:
         "seconds",
         "claimed_seconds",
         "offered_at",
+        "in_sight",
         "a_is_left",
         "unit__expected",
         "unit__original",
@@ -168,6 +177,7 @@ def _judged(
             shots=max(shots.get(slot.story, 1), 1),
             seconds=slot.seconds,
             time_problem=timing.time_problem(slot.offered, slot.claimed, slot.seconds),
+            in_sight=tuple((slot.in_sight or {}).values()) or None,
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
             expected=slot.expected if slot.purpose not in UNKNOWN else None,
             earlier=_earlier(slot, answers, of_unit),

@@ -7,7 +7,8 @@ answers are held against each other by what is ticked, not by what is left empty
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from annotate.quality_rules.signals import JudgedUnit, Signal, agreement, mean_of
+from annotate.quality_rules.judged import JudgedUnit, Signal, mean_of
+from annotate.quality_rules.signals import agreement
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from annotate.quality_rules.rules import CORRELATIONS, Breach
+from annotate.quality_rules.rules import CORRELATIONS, SPEEDS, Breach
 
 Finding = Mapping[str, Any]
 
@@ -20,6 +20,13 @@ SENTENCES = {
     ),
     "seconds_per_shot": gettext_lazy(
         "%(value)s of %(n)s units took less than %(limit)s s per shot"
+    ),
+    "seconds_in_sight": gettext_lazy(
+        "In %(value)s of %(n)s units shots were in sight for less than %(limit)s s each"
+    ),
+    "shots_seen": gettext_lazy(
+        "%(value)s of %(n)s units were answered with less than %(limit)s of the shots "
+        "seen"
     ),
     "straight_line": gettext_lazy(
         "%(value)s of %(n)s units were answered exactly like the one before"
@@ -96,7 +103,7 @@ def brief(found: Finding) -> str:
     return (said or SENTENCES[signal]) % {
         "value": _number(signal, found["value"]),
         "n": found["n"],
-        "limit": f"{found.get('limit', 0):g}",
+        "limit": _limit(signal, found.get("limit", 0)),
     }
 
 
@@ -133,6 +140,10 @@ def in_english(found: Finding) -> str:
 
 def _number(signal: str, value: float) -> str:
     return f"{value:.2f}" if signal in CORRELATIONS else f"{100 * value:.0f} %"
+
+
+def _limit(signal: str, value: float) -> str:
+    return f"{value:g}" if signal in SPEEDS else f"{100 * value:.0f} %"
 
 
 def _times(p: float) -> str:

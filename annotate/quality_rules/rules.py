@@ -23,10 +23,13 @@ from math import atanh, exp, inf, isfinite, log, sqrt
 from statistics import fmean
 from typing import Any
 
-from annotate.quality_rules.signals import SIGNALS, Signal
+from annotate.quality_rules.judged import Signal
+from annotate.quality_rules.signals import SIGNALS
 
 ACTIONS = ("note", "warn", "pause", "exclude")
-SPEEDS = ("seconds_per_unit", "seconds_per_shot")
+# Their value is the share of units that lie below a `limit`: seconds, or a share.
+SPEEDS = ("seconds_per_unit", "seconds_per_shot", "seconds_in_sight")
+LIMITED = (*SPEEDS, "shots_seen")
 CORRELATIONS = ("agreement",)
 
 # Shares of the largest stake that cannot ruin the one who bets.
@@ -61,8 +64,8 @@ class Rule:
     at_least
         From how many observations on the rule is looked at.
     limit
-        Seconds; set for the two signals about seconds, whose value is then the share
-        of units that were faster.
+        Set for the signals in `LIMITED`, whose value is then the share of units that
+        lie below it: seconds, or of `shots_seen` the share of a unit's shots.
     chance
         The largest probability, over all looks together, of accusing an annotator who
         is no worse than the threshold in the long run. None: the value is compared
@@ -109,8 +112,19 @@ class Breach:
 # Thresholds by simulation (docs/quality.md). Pauses only on strong evidence.
 DEFAULT_RULES = (
     Rule("training", "training", "pause", below=0.6, at_least=5),
-    Rule("fast", "seconds_per_shot", "warn", above=0.5, limit=1, chance=0.01),
-    Rule("very-fast", "seconds_per_shot", "pause", above=0.5, limit=1, chance=1e-4),
+    Rule("unseen", "shots_seen", "warn", above=0.2, limit=0.5, chance=0.01),
+    Rule("unseen-often", "shots_seen", "pause", above=0.5, limit=0.5, chance=1e-4),
+    Rule("hurried", "seconds_per_shot", "warn", above=0.1, limit=0.125, chance=0.01),
+    Rule(
+        "hurried-often",
+        "seconds_per_shot",
+        "pause",
+        above=0.5,
+        limit=0.125,
+        chance=1e-4,
+    ),
+    Rule("fast", "seconds_in_sight", "warn", above=0.5, limit=1, chance=0.01),
+    Rule("very-fast", "seconds_in_sight", "pause", above=0.5, limit=1, chance=1e-4),
     Rule("straight-line", "straight_line", "warn", above=0.5, chance=0.01),
     Rule("straight-line-long", "straight_line", "pause", above=0.6, chance=0.001),
     Rule("same-answer", "same_answer", "warn", above=0.75, chance=0.01),
@@ -148,7 +162,7 @@ def _breach(rule: Rule, signal: Signal) -> Breach | None:
         return None
     value, observations = signal.value, signal.observations
     if rule.limit is not None:
-        observations = tuple(float(seconds < rule.limit) for seconds in observations)
+        observations = tuple(float(seen < rule.limit) for seen in observations)
         value = sum(observations) / len(observations)
     if not (value > rule.threshold if rule.below is None else value < rule.threshold):
         return None
@@ -258,11 +272,12 @@ def _rule(entry: Any, index: int) -> Rule:
         raise RuleError(path, "write either above or below, with the threshold")
     direction = "above" if "above" in entry else "below"
     threshold = _real(entry, direction, path, *_range(signal))
-    if (signal in SPEEDS) != ("limit" in entry):
-        needed = signal in SPEEDS
+    if (signal in LIMITED) != ("limit" in entry):
+        needed = signal in LIMITED
+        unit = "in seconds" if signal in SPEEDS else "a share of the shots"
         raise RuleError(
             path if needed else [*path, "limit"],
-            f"{signal} needs limit, in seconds" if needed else f"{signal} has no limit",
+            f"{signal} needs limit, {unit}" if needed else f"{signal} has no limit",
         )
     return Rule(
         key=_read(entry, "key", path, _is_key, "key: letters, digits, _ and - only"),
@@ -277,7 +292,9 @@ def _rule(entry: Any, index: int) -> Rule:
             lambda value: type(value) is int and value >= 1,
             "a whole number of at least 1",
         ),
-        limit=_real(entry, "limit", path, 0, inf) if "limit" in entry else None,
+        limit=_real(entry, "limit", path, 0, inf if signal in SPEEDS else 1)
+        if "limit" in entry
+        else None,
         chance=_real(entry, "chance", path, 0, 0.5) if "chance" in entry else None,
         message=_read(
             {"message": ""} | entry,

@@ -5,16 +5,25 @@ they were submitted. A signal says nothing about good or bad; `rules` does.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from math import comb, hypot
 from operator import mul
-from statistics import fmean, median
+from statistics import fmean
 
-PURPOSES = ("real", "training", "gold", "repeat", "twin")
+from annotate.quality_rules.judged import Answers, JudgedUnit, Signal, mean_of
+from annotate.quality_rules.time_signals import (
+    GLANCE,
+    seconds,
+    seconds_in_sight,
+    shots_seen,
+    time_problems,
+)
+
 SIGNALS = (
     "seconds_per_unit",
     "seconds_per_shot",
+    "seconds_in_sight",
+    "shots_seen",
     "straight_line",
     "same_answer",
     "flat",
@@ -35,99 +44,30 @@ CLEAR = 1 / 6 - 1e-9
 FEWEST_FOR_CORRELATION = 5
 PLACE = {"a": 1.0, "tie": 0.5, "both_bad": 0.5, "b": 0.0}
 
-Answers = Mapping[str, int | str]
 Scales = Mapping[str, tuple[int, int]]
 Rows = Sequence[Answers | None]
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedUnit:
-    """One submitted slot of an annotator.
-
-    Parameters
-    ----------
-    purpose
-        One of `PURPOSES`.
-    answers
-        The answer by question: a rating, or a choice (a, b, tie, both_bad) in the
-        unit's order.
-    shots
-        How many shots were shown.
-    seconds
-        How long the slot was on the page; None where nobody measured.
-    time_problem
-        What is wrong with that time: `missing` (all that there was is taken for it),
-        `impossible`, or nothing; None where nobody was asked for it.
-    a_is_left
-        Whether output a stood left; None for ratings, and for choices from elsewhere.
-    expected
-        Of a training or gold unit: the lowest and the highest right rating, or the
-        right choice, by question.
-    earlier
-        Of a repeat: the annotator's own answers to the same unit; of a twin: to the
-        original that was degraded.
-    rest
-        By question, the mean rating of the other annotators of the unit, or their
-        share of votes for a (ties count half). Leave it out where a unit comes again.
-    """
-
-    purpose: str
-    answers: Answers
-    shots: int = 1
-    seconds: float | None = None
-    time_problem: str | None = None
-    a_is_left: bool | None = None
-    expected: Mapping[str, Sequence[int] | str] | None = None
-    earlier: Answers | None = None
-    rest: Mapping[str, float] | None = None
-
-    def __post_init__(self) -> None:
-        if self.purpose not in PURPOSES:
-            raise ValueError(f"{self.purpose!r} is none of {', '.join(PURPOSES)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Signal:
-    """A measured signal.
-
-    Parameters
-    ----------
-    name
-        One of `SIGNALS`.
-    value
-        None where the signal is undefined.
-    n
-        How many observations it rests on: units, pairs of units, or slots.
-    detail
-        What else is worth knowing; the reason where the value is None.
-    observations
-        One number per observation, whose mean (of seconds: median; of sides: distance
-        of the mean from one half) is the value. Empty for a correlation.
-    of_ticks
-        Whether it was measured of the ticks of a checklist, shot by shot.
-    """
-
-    name: str
-    value: float | None
-    n: int
-    detail: str = ""
-    observations: tuple[float, ...] = field(default=(), repr=False)
-    of_ticks: bool = False
-
-
 def measure(
-    judged: Sequence[JudgedUnit], *, scales: Scales | None = None, skipped: int = 0
+    judged: Sequence[JudgedUnit],
+    *,
+    scales: Scales | None = None,
+    skipped: int = 0,
+    glance: float = GLANCE,
 ) -> dict[str, Signal]:
     """Return every signal of one annotator; training counts for `training` only.
 
     `judged` are the submitted slots in the order of submission. `scales` has the lowest
-    and highest rating by question, which `repeat` needs.
+    and highest rating by question, which `repeat` needs. A shot that was in sight for
+    at least a `glance`, in seconds, was seen.
     """
     work = [unit for unit in judged if unit.purpose != "training"]
     rows = [_as_seen(unit) for unit in work]
     signals = [
         seconds(work, per_shot=False),
         seconds(work, per_shot=True),
+        seconds_in_sight(work),
+        shots_seen(work, glance),
         repeated(rows, several=True),
         repeated(rows, several=False),
         flat(rows),
@@ -145,16 +85,6 @@ def measure(
     return {signal.name: signal for signal in signals}
 
 
-def mean_of(
-    name: str, observations: Iterable[float], reason: str, detail: str = ""
-) -> Signal:
-    """Return the signal whose value is the mean of numbers between 0 and 1."""
-    seen = tuple(observations)
-    if not seen:
-        return Signal(name, None, 0, reason)
-    return Signal(name, fmean(seen), len(seen), detail, seen)
-
-
 def _as_seen(unit: JudgedUnit) -> dict[str, int | str] | None:
     """Return the answers as the annotator gave them: choices as left or right.
 
@@ -168,23 +98,6 @@ def _as_seen(unit: JudgedUnit) -> dict[str, int | str] | None:
             value = "left" if (value == "a") == unit.a_is_left else "right"
         seen[question] = value
     return seen or None
-
-
-def seconds(work: Sequence[JudgedUnit], *, per_shot: bool) -> Signal:
-    """Median time on the page, per unit or per shot shown.
-
-    The observations are the times; a rule's `limit` turns them into the share of
-    units that were faster. Slots without a time are left out.
-    """
-    name = "seconds_per_shot" if per_shot else "seconds_per_unit"
-    times = tuple(
-        unit.seconds / (max(unit.shots, 1) if per_shot else 1)
-        for unit in work
-        if unit.seconds is not None
-    )
-    if not times:
-        return Signal(name, None, 0, "no time on the page was measured")
-    return Signal(name, median(times), len(times), observations=times)
 
 
 def repeated(rows: Rows, *, several: bool) -> Signal:
@@ -424,14 +337,3 @@ def skips(submitted: int, skipped: int) -> Signal:
     """Share of slots skipped among those submitted or skipped."""
     seen = (1.0,) * skipped + (0.0,) * submitted
     return mean_of("skips", seen, "no slot yet", f"{skipped} skipped")
-
-
-def time_problems(work: Sequence[JudgedUnit], name: str, which: str) -> Signal:
-    """Share of units whose time on the page is missing, or is one that cannot be.
-
-    It is missing where the browser runs no scripts, too. More time than there was is
-    told by honest people, too: of two windows in sight at once, each counts all of it.
-    """
-    asked = [unit.time_problem for unit in work if unit.time_problem is not None]
-    found = [float(problem == which) for problem in asked]
-    return mean_of(name, found, "nobody was asked for the time on the page")

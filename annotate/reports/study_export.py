@@ -5,9 +5,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from annotate import spreadsheet
 from annotate.kinds.registry import answer_tables
 from annotate.models import Study
-from annotate.reports import downloads
+from annotate.reports import downloads, shots_in_sight
 
 
 def write_export(study: Study, out: Path) -> list[Path]:
@@ -20,6 +21,9 @@ def write_export(study: Study, out: Path) -> list[Path]:
     names = [*answer_tables(study), "scores"]
     found = {f"{name}.csv": downloads.csv_lines(study, name) for name in names}
     description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
+    found["in_sight.csv"] = spreadsheet.csv_lines(
+        shots_in_sight.HEADER, shots_in_sight.rows(study)
+    )
     found["study.json"] = iter([description])
     for name, lines in found.items():
         partial = out / f"{name}.part"

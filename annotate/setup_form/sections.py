@@ -130,6 +130,11 @@ def _fields(values: FormValues) -> Iterator[Field]:
     )
     watched = _("Videos are seen to the end before answers count")
     yield one("presentation.must_watch", watched, kind="tick")
+    yield share(
+        "presentation.must_see",
+        _("Seconds for which each picture is in sight before answers count"),
+        _("0: at once. One shot after the other, or all in the overview."),
+    )
     commented = _("Annotators may write a comment on a story")
     yield one("presentation.comments", commented, kind="tick")
 

@@ -28,7 +28,7 @@ NAMES = re.compile(
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
     r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
-    r"|presentation\.(sent|same_size|must_watch|comments)"
+    r"|presentation\.(sent|same_size|must_watch|must_see|comments)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
     r"|questions\.\d{1,4}\.(key|kind|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
@@ -40,6 +40,7 @@ AS_YAML = re.compile(
 NUMBERS = re.compile(
     r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
     r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
+    r"|presentation\.must_see"
     r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
 )
 # What is asked for in every study: left empty it is a mistake, not a default.
@@ -86,8 +87,10 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
             yield from _leaves(part, f"{name}.{key}" if name else str(key))
-    elif name.startswith("presentation."):
+    elif name.startswith("presentation.") and isinstance(value, bool):
         yield from [(name, ["1"])] * value
+    elif name == "presentation.must_see":
+        yield name, [f"{value:g}"]
     elif not isinstance(value, bool):
         yield name, [str(value)]
 
@@ -143,7 +146,8 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
         data["checks"] = {"kinds": [], "degradations": [], **checks}
     shown = data.get("presentation", {})
     if shown.pop("sent", None):
-        data["presentation"] = {key: key in shown for key in vars(Presentation())}
+        switches = {key: key in shown for key in vars(Presentation())}
+        data["presentation"] = switches | {"must_see": shown.get("must_see", 0)}
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 

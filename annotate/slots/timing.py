@@ -7,7 +7,7 @@ it is, also when hours of work without network come in one bundle; of anything e
 as much as fits. Where it says nothing, that is all the time there was.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from math import isfinite
 from typing import cast
@@ -73,6 +73,22 @@ def note_time(
     held.seconds = most
     if held.claimed_seconds is not None and held.claimed_seconds > 0:
         held.seconds = min(held.claimed_seconds, most)
+
+
+def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+    """Set for how long each shot of a locked slot was in sight, whose time is set.
+
+    `told` is what the browser says, by the numbers of shots that have pictures; None
+    where it says nothing. No shot was in sight for longer than the whole slot took.
+    """
+    if told is None or held.seconds is None:
+        return
+    shots = held.unit.story.shots.order_by("number").values_list("number", flat=True)
+    held.in_sight = {
+        str(shot): min(max(round(told[shot], 2), 0.0), held.seconds)
+        for shot in shots
+        if shot in told
+    }
 
 
 def time_problem(

@@ -108,11 +108,14 @@ class Presentation:
     """How stories are shown.
 
     `same_size`: pictures and videos of all methods have one size. `must_watch`: a video
-    is seen to its end before answers count. `comments`: annotators may write one.
+    is seen to its end before answers count. `must_see`: each shot's picture is in sight
+    for so many seconds before answers count, where it is not 0. `comments`: annotators
+    may write one.
     """
 
     same_size: bool = True
     must_watch: bool = True
+    must_see: float = 0.0
     comments: bool = False
 
 

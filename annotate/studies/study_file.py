@@ -150,7 +150,10 @@ class _StudyReader(Reader):
     def _presentation(self, data: Any) -> Presentation:
         path: Step = ["presentation"]
         data = self.part(data, vars(Presentation()), path)
-        return Presentation(**self.plain(Presentation, data, path))
+        switches = {key: data[key] for key in data if key != "must_see"}
+        shown = self.plain(Presentation, switches, path)
+        seconds = self.seconds(data, "must_see", Presentation.must_see, path)
+        return Presentation(**shown | {"must_see": seconds})
 
     # Questions
 

@@ -17,6 +17,8 @@ from annotate.studies.definition import Texts
 LONGEST = 256_000
 MOST_VALUES = 50_000
 WIDEST_SCALE = 100
+# Seconds for which anybody can be asked to look at a picture.
+MOST_SECONDS = 60
 
 Step = list[str | int]
 Mapped = dict[Any, Any]  # what YAML has under its keys
@@ -263,6 +265,13 @@ class Reader:
             told = f"write a whole number of at least {least}"
             return self.refuse(path or [key], told, default)
         return value
+
+    def seconds(self, data: Mapped, key: str, default: float, path: Step) -> float:
+        value = data.get(key, default)
+        if type(value) not in (int, float) or not 0 <= value <= MOST_SECONDS:
+            told = f"write a number of seconds from 0 to {MOST_SECONDS}"
+            return self.refuse([*path, key], told, default)
+        return float(value)
 
     def share(self, data: Mapped, key: str, default: float, path: Step) -> float:
         value = data.get(key, default)

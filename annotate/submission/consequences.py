@@ -1,5 +1,6 @@
 """What follows from a submitted slot: training results, and being finished."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -21,12 +22,14 @@ def submit(
     annotator: Annotator,
     seconds: float | None = None,
     offered_at: datetime | None = None,
+    in_sight: Mapping[int, float] | None = None,
     goes_on: bool = False,
 ) -> Slot:
     """Submit a slot, see what follows, and look at the annotator's answers.
 
-    `seconds` are what the browser says of the time on the page, `offered_at` is when
-    the annotator was given that page beforehand.
+    `seconds` are what the browser says of the time on the page, `in_sight` of the time
+    that each shot was in sight, by its number; `offered_at` is when the annotator was
+    given that page beforehand.
 
     Who `goes_on` asks for the next slot at once. In an open study without rules, which
     may stop somebody before, it is left to that to show that nothing is left, and to
@@ -35,7 +38,11 @@ def submit(
     with transaction.atomic():
         person = locked_annotator(annotator)
         submitted = submit_slot(
-            slot=slot, annotator=person, seconds=seconds, offered_at=offered_at
+            slot=slot,
+            annotator=person,
+            seconds=seconds,
+            offered_at=offered_at,
+            in_sight=in_sight,
         )
         if submitted.purpose == Purpose.TRAINING:
             training.conclude(annotator)

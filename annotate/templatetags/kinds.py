@@ -31,7 +31,7 @@ def scripts_of(context: Context) -> list[str]:
     if context["videos"]:
         shown = ["player"]
     else:
-        shown = ["shots", "zoom"]
+        shown = ["shots", "zoom", "looking"]
         shown += ["compare"] if study.outputs_at_once == 2 else []
     asked = [
         kind.script

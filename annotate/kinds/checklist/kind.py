@@ -36,6 +36,8 @@ class ChecklistKind(LikertKind):
     signals = (
         "seconds_per_unit",
         "seconds_per_shot",
+        "seconds_in_sight",
+        "shots_seen",
         "flat",
         "repeat",
         "agreement",

@@ -62,6 +62,8 @@ class RankingKind(ChoiceKind):
     signals = (
         "seconds_per_unit",
         "seconds_per_shot",
+        "seconds_in_sight",
+        "shots_seen",
         "repeat",
         "majority",
         "skips",

@@ -42,6 +42,7 @@ from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring
 from annotate.quality_rules.signals import is_right
+from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.studies import lifecycle
 from evalcore import media
@@ -202,6 +203,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         time_problem=timing.time_problem(
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
+        in_sight=_in_sight(slot),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[
@@ -213,6 +215,13 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
         before=before,
         after=after,
     )
+
+
+def _in_sight(slot: Slot) -> list[tuple[str, float, bool]]:
+    """Return each shot's number, its seconds in sight, and whether it was seen."""
+    enough = slot.study.must_see or GLANCE
+    told = slot.in_sight or {}
+    return [(shot, seconds, seconds >= enough) for shot, seconds in told.items()]
 
 
 def _told(slot: Slot) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any
 
 from django.http import HttpResponse, JsonResponse, RawPostDataException
@@ -127,13 +128,15 @@ class SentFault(Sent):
 class Sending:
     """What the browser sends of one story.
 
-    With the submission comes the time spent on the story, if the browser knows it, and
-    the code of the one on the page by then.
+    With the submission comes the time spent on the story and for which each of its
+    shots was in sight, as far as the browser knows it, and the code of the one on the
+    page by then.
     """
 
     rows: list[Sent]
     submit: bool
     seconds: float | None
+    in_sight: dict[int, float] | None
     shown: str
 
 
@@ -164,6 +167,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
                 slot=row,
                 annotator=annotator,
                 seconds=sent.seconds,
+                in_sight=sent.in_sight,
                 offered_at=late_answers.offered_at(annotator, code, proof),
                 goes_on=True,
             )
@@ -189,13 +193,14 @@ def _read(request: SeatRequest) -> Sending:
             [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
             submit is not None,
             _seconds(submit) if submit else None,
+            _in_sight(submit) if submit else None,
             _text(submit.get("shown", "")) if submit else "",
         )
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
             "Expected JSON with rows, each an answer (id, key, question, value), the "
             "boxes of a shot (id, key, shot, ticked, looked), a comment (id, text), a "
-            f"fault (id, side, shot) or a submit (seconds, shown): {error!r}."
+            f"fault (id, side, shot) or a submit (seconds, looked, shown): {error!r}."
         ) from error
 
 
@@ -203,6 +208,15 @@ def _seconds(submit: Row) -> float | None:
     """Return the time on the page; where none is told, the answers are kept as well."""
     told = submit.get("seconds")
     return None if told is None else float(told)
+
+
+def _in_sight(submit: Row) -> dict[int, float] | None:
+    """Return the seconds for which each shot was in sight; None where none is told."""
+    told = submit.get("looked")
+    if told is None:
+        return None
+    found = {int(shot): float(seconds) for shot, seconds in told.items()}
+    return {shot: seconds for shot, seconds in found.items() if isfinite(seconds)}
 
 
 def _answer(row: Row) -> Sent:

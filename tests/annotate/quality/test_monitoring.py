@@ -12,7 +12,8 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
 from annotate.next_slot import choosing
 from annotate.quality import control_slots, monitoring, pausing
-from annotate.quality_rules.signals import JudgedUnit, measure
+from annotate.quality_rules.judged import JudgedUnit
+from annotate.quality_rules.signals import measure
 from annotate.slots import leasing
 from tests.annotate.test_concurrency import at_once
 from tests.counting import calls

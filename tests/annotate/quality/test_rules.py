@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.quality_rules.findings import finding, sentence
+from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import (
     ACTIONS,
     DEFAULT_RULES,
+    LIMITED,
     STAKES,
     Breach,
     Rule,
@@ -20,7 +22,7 @@ from annotate.quality_rules.rules import (
     evaluate,
     parse_rules,
 )
-from annotate.quality_rules.signals import SIGNALS, JudgedUnit, Signal, measure
+from annotate.quality_rules.signals import SIGNALS, measure
 
 GOLD = Rule("gold", "gold", "pause", below=0.7, at_least=5)
 
@@ -87,6 +89,59 @@ def test_a_limit_turns_seconds_into_a_share_of_units():
     )
 
 
+def test_a_limit_of_the_shots_seen_is_told_as_a_share():
+    rule = Rule("unseen", "shots_seen", "warn", above=0.2, limit=0.5)
+    signal = Signal("shots_seen", 0.6, 3, "", (0.49, 0.5, 0.81))
+    assert said(only(rule, {"shots_seen": signal})) == (
+        "33 % of 3 units were answered with less than 50 % of the shots seen; at most "
+        "20 % is expected."
+    )
+
+
+def first_warning(*units: JudgedUnit) -> dict[str, int]:
+    """Return after how many units each default rule about time is broken."""
+    first: dict[str, int] = {}
+    for n in range(1, len(units) + 1):
+        for breach in evaluate(DEFAULT_RULES, measure(units[:n])):
+            first.setdefault(breach.rule.key, n)
+    return first
+
+
+def judged(shots: int, seconds: float, in_sight=None, n: int = 40) -> list[JudgedUnit]:
+    return [
+        JudgedUnit(
+            "real", {"x": i % 5}, shots=shots, seconds=seconds, in_sight=in_sight
+        )
+        for i in range(n)
+    ]
+
+
+def test_who_does_not_look_is_warned_after_three_or_four_units():
+    first_only = judged(16, 1.5, (1.5, *[0] * 15))
+    assert first_warning(*first_only)["hurried"] == 3
+    assert first_warning(*first_only)["unseen"] == 4
+    assert first_warning(*first_only)["unseen-often"] == 18
+    stops = judged(16, 12, (4, 4, 4, *[0] * 13))
+    assert first_warning(*stops)["unseen"] == 4
+    assert "hurried" not in first_warning(*stops)
+
+
+def test_an_overview_of_three_seconds_is_no_hurry():
+    assert first_warning(*judged(16, 4, (3,) * 16)) == {}
+    # Nobody knows that it was one where no page told it.
+    assert first_warning(*judged(16, 4))["fast"] == 10
+
+
+def test_who_looks_at_half_of_the_shots_now_and_then_is_not_warned():
+    whole, part = (2,) * 10, (2, 2, *[0] * 8)
+    units = [
+        u
+        for _ in range(8)
+        for u in (*judged(10, 20, whole, 4), *judged(10, 20, part, 1))
+    ]
+    assert first_warning(*units) == {}
+
+
 def test_chance_asks_for_evidence():
     rule = Rule("line", "straight_line", "warn", above=0.5, chance=0.01)
     few, many = (
@@ -118,7 +173,7 @@ def test_a_correlation_is_written_as_one():
 
 @pytest.mark.parametrize("name", SIGNALS)
 def test_every_signal_has_a_sentence(name):
-    limit = 2.0 if name.startswith("seconds") else None
+    limit = 2.0 if name in LIMITED else None
     rule = Rule("any", name, "note", above=0.25, limit=limit)
     found = only(rule, {name: Signal(name, 0.5, 12, "", (1.0, 9.0))})
     assert said(found).endswith(" is expected.")
@@ -232,6 +287,7 @@ def test_a_correlation_on_the_good_side_or_of_three_units_is_no_evidence():
 
 RULE = {"key": "gold", "signal": "gold", "below": 0.7, "action": "pause"}
 FAST = {"key": "f", "signal": "seconds_per_unit", "above": 0.5, "action": "note"}
+SEEN = FAST | {"signal": "shots_seen"}
 
 
 def test_a_rule_is_read_with_its_defaults():
@@ -326,6 +382,8 @@ def test_the_default_rules_could_stand_in_a_file():
         ([RULE | {"at_least": 2.5}], [0, "at_least"], "a whole number of at least 1"),
         ([RULE | {"limit": 3}], [0, "limit"], "gold has no limit"),
         ([FAST], [0], "seconds_per_unit needs limit, in seconds"),
+        ([SEEN], [0], "shots_seen needs limit, a share of the shots"),
+        ([SEEN | {"limit": 2}], [0, "limit"], "write a number above 0 up to 1"),
         ([FAST | {"limit": 0}], [0, "limit"], "write a number above 0"),
         ([RULE | {"chance": 0}], [0, "chance"], "write a number above 0 up to 0.5"),
         ([RULE | {"chance": 0.6}], [0, "chance"], "write a number above 0 up to 0.5"),

@@ -7,13 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotate.quality_rules.signals import (
-    SIGNALS,
-    JudgedUnit,
-    Signal,
-    measure,
-    upper_tail,
-)
+from annotate.quality_rules.judged import JudgedUnit, Signal
+from annotate.quality_rules.signals import SIGNALS, measure, upper_tail
 from tests.counting import calls
 
 SCALES = {"look": (0, 4), "text": (0, 4)}
@@ -63,6 +58,26 @@ def test_seconds_per_unit_and_per_shot_leave_out_what_was_not_measured():
 def test_a_unit_that_took_no_time_is_not_left_out():
     units = [rated(1, seconds=s) for s in (0, 0, 20)]
     assert signal("seconds_per_unit", *units).observations == (0, 0, 20)
+
+
+def test_shots_are_seen_after_a_glance():
+    seen = rated(1, in_sight=(0.5, 3, 0.49, 0))
+    other = rated(1, in_sight=(2, 2))
+    unknown = rated(1, seconds=9)
+    found = signal("shots_seen", seen, unknown, other)
+    assert (found.value, found.n, found.observations) == (0.75, 2, (0.5, 1.0))
+    assert signal("shots_seen", seen, glance=2.5).value == 0.25
+    assert signal("shots_seen", unknown).value is None
+    assert signal("shots_seen", rated(1, in_sight=())).value is None
+
+
+def test_in_an_overview_each_shot_is_in_sight_all_the_time():
+    overview = rated(1, shots=16, seconds=4, in_sight=(3,) * 16)
+    steps = rated(1, shots=4, seconds=6, in_sight=(2, 2, 1, 0))
+    unmeasured = rated(1, shots=4, seconds=2)
+    found = signal("seconds_in_sight", overview, steps, unmeasured, rated(1))
+    assert (found.observations, found.value) == ((3, 1.25, 0.5), 1.25)
+    assert signal("seconds_in_sight", rated(1)).value is None
 
 
 def test_times_that_are_missing_and_that_cannot_be_are_counted_apart():

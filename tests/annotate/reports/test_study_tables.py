@@ -221,7 +221,7 @@ def test_an_export_is_complete(tmp_path):
     answer_everything(study)
     call_command("export_study", study.slug, out=tmp_path / "out")
     names = {path.name for path in (tmp_path / "out").iterdir()}
-    assert names == {"ratings.csv", "scores.csv", "study.json"}
+    assert names == {"ratings.csv", "scores.csv", "in_sight.csv", "study.json"}
 
 
 @pytest.mark.shared

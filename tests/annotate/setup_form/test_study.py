@@ -60,7 +60,7 @@ checks:
   share: 0.5
   gold: [{story: '02', methods: [Alder, Birch], expected: {a: Birch}}]
 rules: default
-presentation: {same_size: false, must_watch: false, comments: false}
+presentation: {same_size: false, must_watch: false, must_see: 1.5, comments: false}
 """
 FULL_LIKERT = """
 kind: likert
@@ -509,20 +509,24 @@ def test_a_draft_is_edited_in_place(manager, woods):
 
 
 def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
-    post(manager, filled(presentation__comments=["1"], presentation__must_watch=None))
+    chosen = {"comments": ["1"], "must_watch": None, "must_see": ["0.5"]}
+    post(manager, filled(**{f"presentation__{k}": v for k, v in chosen.items()}))
     study = Study.objects.get()
     assert study.presentation == {
         "same_size": True,
         "must_watch": False,
+        "must_see": 0.5,
         "comments": True,
     }
     assert (study.same_size, study.must_watch, study.may_comment) == (True, False, True)
     page = manager.get("/studies/pilot/").content.decode()
     assert "All methods in one size" in page
     assert "Answers count before a video has ended" in page
+    assert "Each picture is in sight for 0.5 s before answers count" in page
     form = manager.get("/studies/pilot/edit/").content.decode()
     ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
     assert ticked == ["same_size", "comments"]
+    assert re.search(r'name="presentation\.must_see" value="0\.5"', form)
     nothing = {f"presentation__{key}": None for key in study.presentation}
     post(manager, filled(**nothing), "/studies/pilot/edit/")
     assert not any(Study.objects.get().presentation.values())

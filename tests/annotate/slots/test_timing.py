@@ -1,5 +1,6 @@
 """What the browser says of the time on a page is believed as far as it can be."""
 
+import re
 import time
 from datetime import UTC, datetime, timedelta
 
@@ -11,8 +12,10 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from annotate.coverage.slot_counts import tallies
+from annotate.history import verifying
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
 from annotate.next_slot import choosing
+from annotate.reports.study_export import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.slots import leasing, pace, timing
 from tests.factories import make_benchmark, make_study
@@ -152,7 +155,7 @@ def test_ten_stories_in_two_seconds_took_no_five_minutes(later):
     assert raised["impossible-time"] == "note"
     assert raised["fast"] == "warn"
     texts = " ".join(Flag.objects.values_list("text", flat=True))
-    assert "took less than 1 s per shot" in texts
+    assert "shots were in sight for less than 1 s each" in texts
     assert "came with a time that cannot be" in texts
     slot = person.slots.last()
     page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
@@ -411,3 +414,83 @@ def test_a_page_that_was_open_for_longer_than_a_day_is_no_lie():
     assert timing.time_problem(since, 25 * 3600.0, min(25 * 3600.0, most)) == ""
     short = timing.room(since, at(20 * 3600), [])
     assert timing.time_problem(since, 25 * 3600.0, short) == "impossible"
+
+
+# In sight -----------------------------------------------------------------------------
+
+
+def sent(client, later, **told):
+    """Answer somebody's first story after a minute; return the reply and the slot."""
+    person = join(make_study(benchmark=make_benchmark(stories=1, shots=3)), "A01")
+    browser = Browser(client, person)
+    browser.at = browser.post(browser.address("pause"))
+    answers = {"character": "3", "aesthetics": "1"}
+    later(60)
+    reply = save(client, browser.at, submit=True, **told, **answers)
+    return reply, person.slots.order_by("position").first()
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("told", "kept"),
+    [
+        ({"1": 2.004, "2": 0, "3": 1e9}, {"1": 2.0, "2": 0.0, "3": 20.0}),
+        ({"1": 1, "2": -5, "99": 4}, {"1": 1.0, "2": 0.0}),
+        ({"1": float("nan"), "2": float("inf"), "3": "7"}, {"3": 7.0}),
+        ({}, {}),
+        (None, None),
+    ],
+)
+def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept):
+    reply, slot = sent(client, later, looked=told)
+    assert reply.json()["submitted"]
+    assert slot.seconds == 20
+    assert slot.in_sight == kept
+    assert verifying.problems(slot.study) == []
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "told", [[1, 2], "1", {"one": 2}, {"1": "long"}, {"1": None}, 3]
+)
+def test_what_has_another_shape_is_refused(client, later, told):
+    reply, slot = sent(client, later, looked=told)
+    assert reply.status_code == 400
+    assert "looked" in reply.json()["error"]
+    assert slot.in_sight is None
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("stored", "problem"),
+    [
+        ({"1": 20.5}, "a shot was in sight for longer than the slot took"),
+        ({"1": -1}, "a shot was in sight for longer than the slot took"),
+        ({"4": 1}, "a shot was in sight that its story has not"),
+    ],
+)
+def test_what_cannot_be_in_sight_is_found(client, later, stored, problem):
+    _reply, slot = sent(client, later, looked={"1": 1})
+    Slot.objects.filter(pk=slot.pk).update(in_sight=stored, seconds=20)
+    assert verifying.problems(slot.study) == [f"slot {slot.code}: {problem}"]
+
+
+@pytest.mark.django_db
+def test_what_was_in_sight_is_exported_and_shown(client, later, tmp_path):
+    _reply, slot = sent(client, later, looked={"1": 0.2, "2": 9.5, "3": 0.6})
+    write_export(slot.study, tmp_path)
+    text = (tmp_path / "in_sight.csv").read_text()
+    assert text == (
+        "slot,story,annotator,shot,seconds,seen,share_seen\n"
+        f"{slot.code},01,A01,1,0.2,false,0.6667\n"
+        f"{slot.code},01,A01,2,9.5,true,0.6667\n"
+        f"{slot.code},01,A01,3,0.6,true,0.6667\n"
+    )
+    url = reverse("slot-detail", args=[slot.study.slug, slot.code])
+    page = alice(slot.study).get(url).content.decode()
+    shots = re.findall(r'<li class="badge ?(\w*)">(.*?)</li>', page)
+    assert shots == [
+        ("warn", "Shot 1: 0.2 s (not seen)"),
+        ("", "Shot 2: 9.5 s"),
+        ("", "Shot 3: 0.6 s"),
+    ]

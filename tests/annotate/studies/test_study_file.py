@@ -163,7 +163,15 @@ def definitions(draw):
         consent=draw(texts),
         consent_version=draw(words),
         instructions=draw(texts),
-        presentation=draw(st.builds(Presentation, *[st.booleans()] * 3)),
+        presentation=draw(
+            st.builds(
+                Presentation,
+                st.booleans(),
+                st.booleans(),
+                st.floats(0, 60),
+                st.booleans(),
+            )
+        ),
         composites=draw(st.just(()) | composites(asked[0].key)),
     )
 
@@ -238,9 +246,17 @@ MERGED = "a: &a {k: v}\n" + "".join(
         ),
         (
             "kind: choice\nquestions: [{key: a}]\npresentation: {size: 1}",
-            "expected comments, must_watch, same_size",
+            "expected comments, must_see, must_watch, same_size",
         ),
         ("kind: choice\nquestions: [{key: a}]\npresentation: yes", "write keys"),
+        *(
+            (
+                "kind: choice\nquestions: [{key: a}]\n"
+                f"presentation:\n  must_see: {seconds}",
+                "bad.yaml:4: presentation.must_see: write a number of seconds",
+            )
+            for seconds in ("-0.1", "60.5", "true", "soon", ".nan")
+        ),
     ],
 )
 def test_a_wrong_or_hostile_file_is_refused(text, reason):

@@ -157,9 +157,10 @@ function complete() {
   pages.finished.add(done.page.url);
   submit.firstElementChild.textContent = submit.dataset.again;
   // What was not taken is told here.
+  const told = Object.assign({}, ...done.parts.map((part) => part.told?.()));
   const next = standing === "refused" ? undefined : pages.next();
   const shown = next?.main.querySelector("#seat").dataset.code || "";
-  queue.submit(done, { seconds: done.seconds(), shown });
+  queue.submit(done, { ...told, seconds: done.seconds(), shown });
   if (next) show(next, "pushState", done.page.url);
 }
 
@@ -181,6 +182,8 @@ function onReply(code, { gone, submitted, next }) {
   const isHere = code === story.code;
   if (isHere && gone) location.reload();
   if (isHere && !submitted) story.isSubmitted = false;
+  // Whoever hurries has begun the next one by then; what was answered there is kept.
+  if (submitted && next.endsWith("/note/")) return location.assign(next);
   // The story shown since may be somebody else's; what was begun is finished.
   const isOver = isHere ? story.isSubmitted : code === left && !story.isTouched;
   if (!submitted || !isOver || next === story.page.url || pages.finished.has(next)) return;

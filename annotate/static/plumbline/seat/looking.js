@@ -1,0 +1,97 @@
+// For how long each shot was in sight; where a study asks for it, answers wait for that.
+
+const BEAT = 100; // ms
+const HALF = 0.499; // of a picture, or of the window
+const PATIENCE = 20; // s; a picture that does not come by then locks nobody out
+const STEPS = [...Array(21).keys()].map((step) => step / 20);
+
+export function open(main, seat) {
+  const line = main.querySelector(".to-see");
+  const enough = Number(line.dataset.seconds ?? 0);
+  const memory = `in sight ${location.pathname}`;
+  const before = JSON.parse(sessionStorage.getItem(memory)) ?? {};
+
+  // A picture, where it is seen, and its seconds; without one there is nothing to see.
+  const views = [...main.querySelectorAll(".shot [data-side]")].map((figure) => {
+    const { side, shot } = figure.dataset;
+    const key = `${shot} ${side}`;
+    const pane = figure.querySelector(".pane");
+    const picture = pane.querySelector("img");
+    return { key, shot, pane, picture, seconds: before[key] ?? 0, waited: 0, isHere: false };
+  });
+  const shots = [...new Set(views.map(({ shot }) => shot))];
+  const isShown = ({ picture, waited }) =>
+    picture && waited < PATIENCE && (!picture.complete || picture.naturalWidth);
+  const of = (shot) => views.filter((view) => view.shot === shot && isShown(view));
+  const secondsOf = (shot) => Math.min(...of(shot).map(({ seconds }) => seconds));
+  const left = () => shots.filter((shot) => secondsOf(shot) < enough);
+
+  let since = performance.now();
+  let isHidden = document.hidden;
+  let said;
+
+  function count() {
+    const passed = isHidden ? 0 : (performance.now() - since) / 1000;
+    since = performance.now();
+    isHidden = document.hidden;
+    for (const view of views.filter(({ isHere }) => isHere)) {
+      if (!view.picture?.complete) view.waited += passed;
+      else view.seconds += passed;
+    }
+    const kept = views.map(({ key, seconds }) => [key, seconds]);
+    sessionStorage.setItem(memory, JSON.stringify(Object.fromEntries(kept)));
+    if (enough) tell();
+  }
+
+  function tell() {
+    const missing = left();
+    const { text, done } = line.dataset;
+    const told = missing.length ? text.replace("{shots}", ranges(missing)) : done;
+    if (told === said) return;
+    line.ariaLive = missing.length ? "off" : "polite";
+    said = line.value = told;
+    seat.gate(missing.length ? told : "");
+    for (const shot of shots) {
+      const marks = main.querySelectorAll(`#shot-${shot}, #strip [href="#shot-${shot}"]`);
+      marks.forEach((mark) => mark.classList.toggle("unseen", missing.includes(shot)));
+    }
+  }
+
+  // 3, 7-9
+  function ranges(missing) {
+    const runs = [];
+    missing.forEach((shot, i) => {
+      const isNext = i && shots.indexOf(shot) === shots.indexOf(missing[i - 1]) + 1;
+      if (isNext) runs.at(-1)[1] = shot;
+      else runs.push([shot]);
+    });
+    return runs.map((run) => run.join("\u2013")).join(", ");
+  }
+
+  const observer = new IntersectionObserver((entries) => {
+    count();
+    for (const { target, intersectionRatio, intersectionRect, rootBounds } of entries) {
+      const covered = intersectionRect.width * intersectionRect.height;
+      const window = rootBounds ? rootBounds.width * rootBounds.height : Infinity;
+      const isHere = intersectionRatio > HALF || covered > HALF * window;
+      views.find(({ pane }) => pane === target).isHere = isHere;
+    }
+  }, { threshold: STEPS });
+  views.forEach(({ pane }) => observer.observe(pane));
+  const timer = setInterval(count, BEAT);
+  seat.on(document, "visibilitychange", count);
+  seat.signal.addEventListener("abort", () => {
+    clearInterval(timer);
+    observer.disconnect();
+  });
+  count();
+
+  return {
+    keys: {},
+    told() {
+      count();
+      const seen = shots.map((shot) => [shot, secondsOf(shot)]);
+      return { looked: Object.fromEntries(seen.filter(([, seconds]) => seconds < Infinity)) };
+    },
+  };
+}
