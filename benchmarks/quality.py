@@ -2,6 +2,7 @@
 
     python benchmarks/quality.py                     # every study, minutes
     python benchmarks/quality.py likert --careful 200 --others 50
+    python benchmarks/quality.py likert choice --hurried --careful 200
 
 Annotators of known kinds rate simulated studies of 26 methods x 20 stories: a
 training round of 5 units, then sessions of 7 in which one unit of ten is a check
@@ -23,16 +24,21 @@ from statistics import correlation, fmean, median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.rules import (
     DEFAULT_RULES,
     always_valid_p,
     correlation_p,
     evaluate,
 )
-from annotate.quality_rules.signals import JudgedUnit, measure, upper_tail
+from annotate.quality_rules.signals import measure, upper_tail
 
 METHODS, STORIES, TRAINING, SESSION, CHECKED = 26, 20, 5, 7, 0.1
 LOW, HIGH = 0, 4
+ANSWERING = 0.4  # seconds a question, beside looking
+# Who looks at all shots at once looks so long at sixteen of them, and who steps from
+# one to the next sees each for a time of its own, with this spread.
+OVERVIEW, STEP_SPREAD = 3.0, 0.6
 TWIN_LOSS, TIE_BAND, CHOICE_NOISE, SECONDS_PER_SHOT = 1.5, 0.45, 0.8, 2.5
 KINDS = (
     "careful",
@@ -43,6 +49,18 @@ KINDS = (
     "fast",
     "part",
 )
+# How people look: who clicks through guesses, the others judge like the careful.
+HURRIED = (
+    "clicks",  # 1 to 2 s a story, in which only the first shot is in sight
+    "clicks, overview",  # the same, with all shots in sight
+    "stops at 3",  # careful with three shots, the others are never in sight
+    "overview",
+    "slow",  # three times as long as the careful
+    "no scripts",  # careful, but nothing is measured
+)
+
+
+CAREFUL = ("careful", "overview", "slow", "no scripts")
 
 
 @dataclass(frozen=True)
@@ -109,7 +127,8 @@ def person_of(kind: str, study: Study, dice: random.Random) -> Person:
         kind=kind,
         severity=dice.gauss(0, 0.35),
         noise=study.noise * dice.lognormvariate(0, 0.3) * (2 if kind == "fast" else 1),
-        pace=(0.5 if kind == "fast" else SECONDS_PER_SHOT)
+        pace={"fast": 0.2, "slow": 3}.get(kind, 1)
+        * SECONDS_PER_SHOT
         * dice.lognormvariate(0, 0.35),
         pull=dice.gauss(0, 0.1),
         habit=dice.choice(habits),
@@ -137,7 +156,9 @@ def answers_of(
     """Answer a unit; `shown` is quality, or a minus b, by question."""
     names = [f"q{index}" for index in range(len(shown))]
     kind = person.kind
-    if kind == "careless" or (kind == "part" and dice.random() < 0.3):
+    if kind.startswith(("careless", "clicks")) or (
+        kind == "part" and dice.random() < 0.3
+    ):
         values = ("a", "b", "tie") if study.pairwise else range(LOW, HIGH + 1)
         return {name: dice.choice(values) for name in names}
     if kind == "straight" and dice.random() < 0.95:
@@ -164,6 +185,28 @@ def _pressed(habit: int | str, left: bool) -> int | str:
     if habit in ("left", "right"):
         return "a" if (habit == "left") == left else "b"
     return habit
+
+
+def looking(
+    person: Person, shots: int, questions: int, dice: random.Random
+) -> tuple[float, tuple[float, ...] | None]:
+    """Return the time on the page, and for how long each shot was in sight."""
+    pace = person.pace * dice.lognormvariate(0, 0.35)
+    answering = ANSWERING * questions
+    if person.kind.startswith("clicks"):
+        seconds = dice.uniform(1, 2)
+        later = seconds if person.kind == "clicks, overview" else 0.0
+        return seconds, (seconds, *[later] * (shots - 1))
+    if person.kind == "overview":
+        seconds = OVERVIEW * shots / 16 * pace / SECONDS_PER_SHOT
+        return seconds + answering, (seconds + answering,) * shots
+    if person.kind == "no scripts":
+        return pace * shots, None
+    seen = min(3, shots) if person.kind == "stops at 3" else shots
+    parts = [dice.lognormvariate(0, STEP_SPREAD) for _ in range(seen)]
+    time = pace * seen
+    steps = [time * part / sum(parts) for part in parts]
+    return time, (*steps, *[0.0] * (shots - seen))
 
 
 def rest_of(
@@ -213,12 +256,13 @@ class Sitting:
         dice, study = self.dice, self.study
         left = dice.random() < 0.5
         answers = answers_of(self.person, shown, study, dice, left)
-        pace = self.person.pace * dice.lognormvariate(0, 0.35)
+        seconds, in_sight = looking(self.person, shots, len(answers), dice)
         return JudgedUnit(
             purpose,
             answers,
             shots=shots,
-            seconds=pace * shots,
+            seconds=seconds,
+            in_sight=in_sight,
             a_is_left=left if study.pairwise else None,
         )
 
@@ -292,11 +336,12 @@ def first_breaches(
 
 def table(name: str, arguments: argparse.Namespace, pool: ProcessPoolExecutor) -> None:
     study = STUDIES[name]
-    kinds = [k for k in KINDS if study.pairwise or k != "side"]
+    kinds = HURRIED if arguments.hurried else KINDS
+    kinds = [k for k in kinds if study.pairwise or k != "side"]
     kinds = [k for k in kinds if study.questions > 1 or k != "flat"]
     found = {}
     for kind in kinds:
-        count = arguments.careful if kind == "careful" else arguments.others
+        count = arguments.careful if kind in CAREFUL else arguments.others
         job = partial(
             first_breaches,
             study=study,
@@ -386,6 +431,7 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", help=f"of: {'; '.join(STUDIES)}")
     parser.add_argument("--careful", type=int, default=1000)
     parser.add_argument("--others", type=int, default=200)
+    parser.add_argument("--hurried", action="store_true", help="how people look")
     parser.add_argument("--units", type=int, default=20 * SESSION)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--processes", type=int, default=2)

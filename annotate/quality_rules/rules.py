@@ -119,7 +119,7 @@ DEFAULT_RULES = (
         "hurried-often",
         "seconds_per_shot",
         "pause",
-        above=0.5,
+        above=0.4,
         limit=0.125,
         chance=1e-4,
     ),

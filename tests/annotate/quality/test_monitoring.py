@@ -199,6 +199,20 @@ def test_skips_are_counted():
     assert monitoring.signals_of(person)["skips"].value == 0.5
 
 
+def test_a_shot_is_seen_after_the_time_that_the_study_asks_for():
+    study = make_planned(
+        f"{LIKERT}presentation: {{must_see: 2}}\n", annotators=1, redundancy=1
+    )
+    person = join(study, "A01")
+    quickly(person, 1)
+    person.slots.filter(state="submitted").update(in_sight={"1": 1.5, "2": 2, "3": 0})
+    found = monitoring.signals_of(person)
+    assert found["shots_seen"].observations == (pytest.approx(1 / 3),)
+    assert found["seconds_in_sight"].observations == (pytest.approx(3.5 / 3),)
+    person.study.presentation["must_see"] = 0
+    assert monitoring.signals_of(person)["shots_seen"].value == pytest.approx(2 / 3)
+
+
 def test_training_counts_once_it_is_passed_and_its_last_round_only():
     text = (
         LIKERT

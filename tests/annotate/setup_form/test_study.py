@@ -481,6 +481,13 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, n
         assert not model.objects.exists()
 
 
+def test_a_preview_waits_for_no_shot_to_be_in_sight(manager, woods):
+    asked = {"presentation__must_see": ["2"], "do": ["preview"]}
+    text = post(manager, filled(**asked)).content.decode()
+    assert 'data-part="looking"' in text
+    assert "data-seconds" not in text
+
+
 def test_the_preview_of_a_study_that_is_there(manager, woods):
     post(manager, filled())
     page = manager.get("/studies/pilot/preview/?shown_in=zh").content.decode()
