@@ -488,7 +488,7 @@ def test_what_was_in_sight_is_exported_and_shown(client, later, tmp_path):
     )
     url = reverse("slot-detail", args=[slot.study.slug, slot.code])
     page = alice(slot.study).get(url).content.decode()
-    shots = re.findall(r'<li class="badge ?(\w*)">(.*?)</li>', page)
+    shots = re.findall(r'<li><span class="badge ?(\w*)">(.*?) ?</span>', page)
     assert shots == [
         ("warn", "Shot 1: 0.2 s (not seen)"),
         ("", "Shot 2: 9.5 s"),
