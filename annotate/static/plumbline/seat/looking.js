@@ -12,7 +12,7 @@ export function open(main, seat) {
   const before = JSON.parse(sessionStorage.getItem(memory)) ?? {};
 
   // A picture, where it is seen, and its seconds; without one there is nothing to see.
-  const views = [...main.querySelectorAll(".shot [data-side]")].map((figure) => {
+  const views = [...main.querySelectorAll("#shots figure")].map((figure) => {
     const { side, shot } = figure.dataset;
     const key = `${shot} ${side}`;
     const pane = figure.querySelector(".pane");
@@ -52,7 +52,7 @@ export function open(main, seat) {
     said = line.value = told;
     seat.gate(missing.length ? told : "");
     for (const shot of shots) {
-      const marks = main.querySelectorAll(`#shot-${shot}, #strip [href="#shot-${shot}"]`);
+      const marks = main.querySelectorAll(`#shots [data-shot="${shot}"], #strip [href="#shot-${shot}"]`);
       marks.forEach((mark) => mark.classList.toggle("unseen", missing.includes(shot)));
     }
   }
