@@ -151,7 +151,14 @@ def comes_anew(page: Page) -> None:
 
 
 SKIP_LINK = Use(
-    ".skip-link", leads("**/#main"), after(lambda page: page.keyboard.press("Tab"))
+    ".skip-link >> nth=0",
+    leads("**/#main"),
+    after(lambda page: page.keyboard.press("Tab")),
+)
+TO_QUESTIONS = Use(
+    ".skip-link >> nth=1",
+    leads("**/#answers"),
+    after(lambda page: page.locator(".skip-link").nth(1).focus()),
 )
 TO_CHINESE = Use(".language [value=zh-hans]", has("html", "lang", "zh-hans"))
 TO_ENGLISH = Use(".language [value=en]", has("html", "lang", "en"))
@@ -291,6 +298,21 @@ def pause(seat: Seat) -> list[Use]:
     ]
 
 
+def copied(person: Annotator) -> Seen:
+    """Paste what was copied where one can type, and read it."""
+
+    def seen(page: Page) -> None:
+        person.refresh_from_db()
+        expect(page.locator("[data-copied]")).to_have_text("Copied")
+        page.evaluate("document.body.append(document.createElement('textarea'))")
+        page.focus("textarea")
+        page.keyboard.press("Control+V")
+        expect(page.locator("textarea")).to_have_value(person.completion_code)
+        page.evaluate("document.querySelector('textarea').remove()")
+
+    return seen
+
+
 def done(seat: Seat) -> list[Use]:
     study = seat.open_study()
     person = join(study)
@@ -298,6 +320,7 @@ def done(seat: Seat) -> list[Use]:
     Annotator.objects.filter(pk=person.pk).update(state="finished")
     seat.open(person, "done")
     return [
+        Use("[data-copied]", copied(person)),
         Use("text=Back to the last story", leads("**/story/**")),
         Use("main form button", leads("**/story/**")),
     ]
@@ -396,6 +419,7 @@ def story(seat: Seat) -> list[Use]:
         beside = [Use("#strip li:nth-child(2) a", shows("#shot-2"))]
     return [
         SKIP_LINK,
+        TO_QUESTIONS,
         TO_CHINESE,
         TO_ENGLISH,
         *beside,

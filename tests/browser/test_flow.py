@@ -94,6 +94,29 @@ def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, st
     assert decoded == set(shown) != set()
 
 
+def test_nothing_is_called_saved_before_anything_was_given(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 7)
+    expect(page.locator("#save-state")).to_be_empty()
+    page.keyboard.press("3")
+    expect(page.locator("#save-state")).to_have_text("Saved")
+
+
+@pytest.mark.page_errors(OFFLINE)
+def test_a_break_without_network_leaves_the_story_where_it_is(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 7)
+    here = page.url
+    page.context.set_offline(True)
+    page.keyboard.press("3")
+    page.click("#break")
+    expect(page.locator("#problem")).to_contain_text("You may simply leave")
+    assert page.url == here
+    page.context.set_offline(False)
+    page.keyboard.press("p")
+    page.wait_for_url("**/pause/")
+
+
 @pytest.mark.page_errors(OFFLINE)
 def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
     asked = []
@@ -240,7 +263,8 @@ def test_two_tabs_go_on_from_the_same_place(page, live_server, study):
     second.wait_for_selector("html.ready")
     judge(page)
     saved(page)
-    judge(second, "4", "4", "Enter")
+    expect(second.locator("[name='q:beauty'][value='1']")).to_be_checked()
+    judge(second, "4", "ArrowDown", "4", "Enter")
     expect(second.locator("#place")).to_contain_text("Story 2 of 8")
     saved(second)
     first = Slot.objects.get(state="submitted")

@@ -181,7 +181,6 @@ def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != first)
-    saved(page)
     done = study.slots.get(state="submitted")
     assert done.claimed_seconds >= 1.5
     assert done.seconds == done.claimed_seconds
@@ -336,8 +335,7 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     expect(enter_link).to_be_focused()
     page.keyboard.press("Enter")
     page.wait_for_url("**/pause/")
-    saved(page)
-    assert page.evaluate(WAITING) == []
+    wait_until(page, lambda: page.evaluate(WAITING), [])
 
 
 @pytest.mark.page_errors("404 .*/elsewhere/save/")

@@ -60,9 +60,10 @@ async function send(rows) {
 }
 
 // `tell` hears of saved, saving, waiting (how many), refused (why), lost (why, which).
-export function openQueue(here, tell, onReply) {
+// Other tabs hear of what is given in one (`onRow`), and of what the server replied.
+export function openQueue(here, tell, onReply, onRow) {
   const others = new BroadcastChannel("plumbline");
-  others.onmessage = ({ data }) => onReply(...data);
+  others.onmessage = ({ data: [code, reply, row] }) => (row ? onRow?.(row) : onReply(code, reply));
   const refused = new Map(); // not taken now
   let sending = Promise.resolve();
   let writing = 0;
@@ -136,6 +137,7 @@ export function openQueue(here, tell, onReply) {
     const row = { ...what, id, key: `${at} ${Math.random()}`, at, kind, code, url };
     try {
       await transact("readwrite", (store) => store.put(row));
+      others.postMessage([code, null, row]);
     } catch {
       return tell("refused", " ");
     } finally {

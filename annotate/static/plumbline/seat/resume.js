@@ -1,4 +1,5 @@
-// On pages between stories: sends what still waits in this browser, and says how it is.
+// On pages between stories: sends what still waits in this browser, says how it is, and
+// copies the completion code.
 import { openQueue } from "./queue.js";
 import { teller } from "./state.js";
 
@@ -9,6 +10,16 @@ function tell(state, detail) {
   const notice = document.createElement("p");
   Object.assign(notice, { className: "notice error", role: "alert", textContent: detail });
   return document.querySelector("main").prepend(notice);
+}
+
+const copy = document.querySelector("[data-copied]");
+if (copy) {
+  copy.hidden = false;
+  copy.onclick = () => {
+    getSelection().selectAllChildren(document.querySelector(".completion-code"));
+    document.execCommand("copy"); // also where the page came without encryption
+    copy.textContent = copy.dataset.copied;
+  };
 }
 
 openQueue(() => "", tell, () => {}).resume();

@@ -12,7 +12,7 @@ function setSetting(name, value) {
 
 const badge = teller();
 const pages = openPages();
-const queue = openQueue(() => story.code, tell, onReply);
+const queue = openQueue(() => story.code, tell, onReply, showRow);
 let story;
 let left; // the code of the one before
 let standing = "saved";
@@ -101,14 +101,23 @@ function open(page) {
   wire(main, seat.on);
   opened.parts = parts.map((part) => part.open(main, seat));
   queue.waiting(code).then(async (rows) => {
-    for (const row of rows) {
-      if (row.kind === "answer") opened.parts.forEach((part) => part.show?.(row));
-    }
-    const comment = rows.find(({ kind }) => kind === "comment");
-    if (comment) main.querySelector("[name=comment]").value = comment.text;
+    if (story === opened) rows.forEach(showRow);
     await queue.resume(); // till then this one may not be theirs
     setTimeout(() => story === opened && aheadUrl && pages.prepare(aheadUrl), 200);
   });
+}
+
+// What waits in this browser, or was given in another tab just now.
+function showRow(row) {
+  if (row.code !== story.code) return;
+  if (row.kind === "answer") story.parts.forEach((part) => part.show?.(row));
+  if (row.kind === "comment") story.page.main.querySelector("[name=comment]").value = row.text;
+}
+
+async function rest({ href }) {
+  const reply = await fetch(href, { method: "HEAD" }).catch(() => null);
+  if (reply) location.assign(href);
+  else showProblem(byId("problem").dataset.offline);
 }
 
 function wire(main, on) {
@@ -125,6 +134,11 @@ function wire(main, on) {
       queue.fault(story, { side, shot });
       button.disabled = true;
       button.textContent = button.dataset.done;
+    }
+    const pause = event.target.closest("#break");
+    if (pause) {
+      event.preventDefault();
+      rest(pause);
     }
     const { turn } = event.target.closest(".turn")?.dataset ?? {};
     if (turn) story.parts.forEach((part) => part.turn?.(Number(turn)));
