@@ -37,6 +37,10 @@ SIDE = f"(?P<side>only|left|right|[{PLACES[0]}-{PLACES[-1]}])"
 NUMBERED = "(?P<number>[0-9]{1,4})/(?P<rendition>display|thumb)/$"
 PICTURE = f"{SIDE}/{NUMBERED}"
 VIDEO = f"{SIDE}/video/$"
+EXAMPLE = (
+    r"^rate/(?P<token>[\w-]+)/example/(?P<question>[0-9]{1,4})/"
+    "(?P<which>good|bad)/(?P<number>[0-9]{1,4})/$"
+)
 CHARACTER = f"character/(?P<index>[0-9]{{1,4}})/{NUMBERED}"
 
 
@@ -181,6 +185,7 @@ rate_urls = [
     under_link("story/<code>/heartbeat/", slot.heartbeat, "rate-heartbeat"),
     under_link("story/<code>/skip/", slot.skip, "rate-skip"),
     under_link("story/<code>/feedback/", slot.feedback, "rate-feedback"),
+    re_path(EXAMPLE, media_files.example, name="rate-example"),
     re_path(f"{STORY}{PICTURE}", media_files.picture, name="rate-picture"),
     re_path(f"{STORY}{VIDEO}", media_files.video, name="rate-video"),
     re_path(f"{STORY}{CHARACTER}", media_files.character, name="rate-character"),

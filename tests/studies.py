@@ -8,9 +8,9 @@ from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
 from annotate.people import inviting
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
-from annotate.studies.study_file import load_definition
 from evalcore.models import Frame
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
+from tests.untrained import untrained
 
 QUALITY = {"Alder": 3.2, "Birch": 2.4, "Cedar": 1.6, "Dogwood": 2.9, "Elm": 0.9}
 
@@ -105,7 +105,7 @@ def study_with_vanished(
     frames = Frame.objects.filter(output__story__benchmark=benchmark)
     frames.update(media=store_picture(picture_bytes("any")))
     study = plan_study(
-        load_definition("vistorybench-user-study"),
+        untrained("vistorybench-user-study"),
         benchmark=benchmark,
         slug=slug,
         annotators=others + 2,

@@ -47,7 +47,7 @@ class BlindingCheck:
             Telltales(study_leaks.telltales(outputs), interface),
             Telltales(study_leaks.check_words(), interface),
             sorted(self.texts, key=len, reverse=True),
-            study_leaks.hashes(outputs),
+            study_leaks.hashes(outputs | same_size.outputs_of_examples(study)),
         )
         self.shapes = shape_notes.of_study(study)
         self.gaps = study_leaks.gaps(outputs)
@@ -64,6 +64,8 @@ class BlindingCheck:
         for answer, token in visit_pages(self.study, seat):
             where = answer.address.replace(token, "…")
             self.leaks += self.scanner.answer(answer, where, None)
+            if answer.is_media:
+                self.leaks += self.scanner.media(answer, where, "")[1]
         self.leaks += self._codes()
         for unit in self.units:
             same_size.draw_unit(unit, self.box)  # not while others wait
@@ -105,7 +107,9 @@ class BlindingCheck:
             self._take_media(found, answer)
         self.leaks += _unseen(found)
         for code, addresses in found.embedded.items():
-            methods = {a: label(found.output_at(a)) for a in addresses}
+            # Examples are the same whatever is judged.
+            own = (a for a in addresses if group(a) != "example")
+            methods = {a: label(found.output_at(a)) for a in own}
             self.embedded.append((f"slot {code}", methods))
         self.scanner.count(found)
 

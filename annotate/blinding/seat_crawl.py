@@ -307,7 +307,10 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
 
 
 def visit_pages(study: Study, seat: Seat) -> list[tuple[SeatAnswer, str]]:
-    """Return the pages around the slots, each with the link it was reached by."""
+    """Return the pages around the slots, each with the link it was reached by.
+
+    With them come the pictures that they show, those of examples.
+    """
     with borrowed(study):
         invitation = invent(study)
         link = JoinLink.objects.create(study=study, most=2)
@@ -315,6 +318,8 @@ def visit_pages(study: Study, seat: Seat) -> list[tuple[SeatAnswer, str]]:
         named = [reverse(f"rate-{name}", args=[token]) for name in PAGES]
         named += [reverse("rate-slot", args=[token, "gone"])]
         found = [(seat.get(a, code), token) for a in named for code in LANGUAGES]
+        shown = dict.fromkeys(a for page, _token in found for a in embedded(page))
+        found += [(seat.get(address), token) for address in shown]
         join = reverse("join", args=[link.token])
         found += [(seat.get(join, code), link.token) for code in LANGUAGES]
         for state in (Annotator.State.PAUSED, Annotator.State.FAILED):

@@ -75,7 +75,7 @@ def _units(study: Study) -> Iterator[str]:
         yield f"unit {unit.pk}: does not show {study.outputs_at_once} outputs"
     is_turned = Q(pk__in=[])
     # A twin may stand beside its original, which is of the same method.
-    is_own = ~Q(purpose=Purpose.TWIN)
+    is_own = ~Q(purpose__in=[Purpose.TWIN, Purpose.TRAINING])
     for first, second in pairwise(f"{path}__method__name" for path in paths):
         is_turned |= Q(**{f"{first}__gt": F(second)}) | is_own & Q(**{first: F(second)})
     turned = Unit.objects.filter(is_turned, study=study)

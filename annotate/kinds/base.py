@@ -69,7 +69,7 @@ class Kind(ABC):
         How long it takes to answer, as an assumption for planning.
     keys
         What its questions may have in a study file beside key, title, text, help,
-        metric and stories.
+        metric and stories. `degradation` is for kinds that are worse of a worse copy.
     form_parts
         Which of these the set-up form has fields for: scale, tie, category.
     columns, more_columns

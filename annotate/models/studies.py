@@ -10,7 +10,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models.purposes import Purpose
 from annotate.models.texts import localised
-from evalcore.models import Benchmark, Story
+from evalcore.models import Benchmark, Output, Story
 
 # A letter for each output that can be shown at once, in the order of methods' names.
 LETTERS = "abcde"
@@ -228,6 +228,22 @@ class Question(models.Model):
     metric = models.CharField(
         max_length=100, blank=True, help_text="The metric meant to measure this."
     )
+    degradation = models.CharField(
+        max_length=20, blank=True, help_text="Which one makes its answer worse."
+    )
+    example = models.ForeignKey(
+        Output,
+        on_delete=models.PROTECT,
+        null=True,
+        blank=True,
+        related_name="+",
+        help_text="A twin degraded so, shown beside its original.",
+    )
+    example_shots = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Which shots of it are shown, and whether they differ: [[1, true]].",
+    )
     stories = models.JSONField(
         default=dict,
         blank=True,
@@ -247,6 +263,14 @@ class Question(models.Model):
                 condition=Q(scale_min__isnull=True, scale_max__isnull=True)
                 | Q(scale_min__lt=F("scale_max")),
                 name="question_scale_ordered",
+            ),
+            models.CheckConstraint(
+                condition=Q(degradation__in=["", *Output.Degradation.values]),
+                name="question_degradation_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(example__isnull=True) | ~Q(degradation=""),
+                name="question_example_of_a_degradation",
             ),
         ]
 

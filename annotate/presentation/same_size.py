@@ -85,6 +85,14 @@ def outputs_of(study: Study) -> QuerySet[Output]:
     return Output.everything.filter(shown)
 
 
+def outputs_of_examples(study: Study) -> QuerySet[Output]:
+    """Return the twins that examples of questions show, and their originals."""
+    twins = study.questions.filter(example__isnull=False).order_by()
+    return Output.everything.filter(
+        Q(pk__in=twins.values("example")) | Q(pk__in=twins.values("example__twin_of"))
+    )
+
+
 def draw(study: Study, seconds: float) -> bool:
     """Draw what annotators will be shown, for so long at most; say if all is there.
 
@@ -92,7 +100,8 @@ def draw(study: Study, seconds: float) -> bool:
     for it. A picture that cannot be read is passed over.
     """
     deadline = time.monotonic() + seconds
-    outputs, stories = outputs_of(study), study.units.order_by().values("story")
+    outputs = outputs_of(study) | outputs_of_examples(study)
+    stories = study.units.order_by().values("story")
     box, number = box_of(study), outputs.count()
     for stored, rendition, size in _renditions(outputs, stories, box):
         if time.monotonic() > deadline:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
-from annotate.setup_form.fields import Card, FieldGroup
-from annotate.setup_form.sections import filled, number, texts
+from annotate.setup_form.fields import Card, Field, FieldGroup
+from annotate.setup_form.sections import degradations, filled, number, texts
 from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
 
@@ -41,6 +41,9 @@ def _card(values: FormValues, index: int) -> Card:
         _("Only for stories with these tags"),
         _("YAML, such as: angle: [TR]"),
     )
+    more = FieldGroup([key, metric, asked])
+    if "degradation" in kind.keys:
+        more.fields.append(_degradation(values, name))
     return Card(
         key=name.replace(".", "-"),
         title=title or _("New question"),
@@ -51,12 +54,23 @@ def _card(values: FormValues, index: int) -> Card:
         ],
         more=[
             texts(values, f"{name}.help", _("What to look at"), "area"),
-            FieldGroup([key, metric, asked]),
+            more,
         ],
         index=index,
         kind=values.get(f"{name}.kind") or "",
         has_scale="scale" in kind.form_parts,
         sentence=_shown(values, f"{name}.text"),
+    )
+
+
+def _degradation(values: FormValues, name: str) -> Field:
+    return filled(
+        values,
+        f"{name}.degradation",
+        _("What makes the answer worse"),
+        _("People are shown an example of it, and trained with it."),
+        "select",
+        choices=[("", _("nothing that copies can show")), *degradations()],
     )
 
 

@@ -145,18 +145,11 @@ def _fields(values: FormValues) -> Iterator[Field]:
         least=0,
     )
     yield share("checks.share", _("Share of units with a degraded copy"))
-    harms = {
-        "shuffled": _("shots in another order"),
-        "foreign_shot": _("a shot of another story"),
-        "repeated_shot": _("a shot twice"),
-        "blurred": _("blurred"),
-        "swapped_characters": _("characters swapped"),
-    }
     yield one(
         "checks.degradations",
         _("How copies are degraded"),
         kind="many",
-        choices=[(harm, harms[harm]) for harm in DEGRADATIONS],
+        choices=degradations(),
     )
     rules = [
         ("", _("none")),
@@ -172,13 +165,25 @@ def _fields(values: FormValues) -> Iterator[Field]:
             "action: note}"
         ),
     )
-    yield code(
-        "training",
-        _("Training round"),
+    yield whole(
+        "training.twins",
+        _("Training stories made worse on purpose"),
         _(
-            "YAML with pass_mark, attempts and units: story, method and the expected "
-            "answers. Empty: no training."
+            "Made for questions that say which degradation makes their answer worse. "
+            "Empty, and no units below: no training."
         ),
+        least=0,
+    )
+    yield share(
+        "training.pass_mark",
+        _("Pass mark"),
+        _("The share of answers that must be as expected."),
+    )
+    yield whole("training.attempts", _("Attempts"))
+    yield code(
+        "training.units",
+        _("Further training units"),
+        _("A list in YAML: - {story: '01', method: A, expected: {KEY: [3, 4]}}"),
     )
     yield code(
         "composites",
@@ -201,6 +206,18 @@ def _fields(values: FormValues) -> Iterator[Field]:
         "tick",
     )
     yield one("consent.version", _("Version of the consent text"), usual="1")
+
+
+def degradations() -> Choices:
+    """Return the ways in which copies are degraded, in words."""
+    words = {
+        "shuffled": _("shots in another order"),
+        "foreign_shot": _("a shot of another story"),
+        "repeated_shot": _("a shot twice"),
+        "blurred": _("blurred"),
+        "swapped_characters": _("characters swapped"),
+    }
+    return [(name, words[name]) for name in DEGRADATIONS]
 
 
 class Sections:
@@ -370,7 +387,8 @@ class Sections:
             self.row("checks.per_session", "checks.share"),
             FieldGroup([controls, self.fields["checks.degradations"]]),
             *ruled,
-            self.row("training"),
+            self.row("training.twins", "training.pass_mark", "training.attempts"),
+            self.row("training.units"),
             self.row("checks.gold"),
         ]
         return Section("quality", _("Training, checks, rules"), groups, folded=True)

@@ -2,7 +2,7 @@
 
 A value's name is its path in the file, such as `questions.0.title.en`, so that what the
 reader says of a path belongs to the field of that name. Parts that are rarely written
-by hand (training, gold units, rules) are one field each, with YAML in it.
+by hand (training units, gold units, rules) are one field each, with YAML in it.
 """
 
 import re
@@ -23,24 +23,26 @@ Data = dict[str, Any]
 # Everything else that a browser sends is no part of a study file.
 NAMES = re.compile(
     r"title|kind|outputs|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
-    r"|(languages|consent|instructions)\.[^.]+|training|composites"
+    r"|(languages|consent|instructions)\.[^.]+|composites"
+    r"|training\.(twins|pass_mark|attempts|units)"
     r"|rules\.(kind|own)"
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
     r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
     r"|presentation\.(sent|same_size|must_watch|must_see|comments)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
-    r"|questions\.\d{1,4}\.(key|kind|metric|allow_tie|stories|(title|text|help|category)\.[^.]+"
+    r"|questions\.\d{1,4}\.(key|kind|metric|degradation|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
 )
 SEVERAL = re.compile(r"checks\.(kinds|degradations)")
 AS_YAML = re.compile(
-    r"training|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
+    r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
 )
 NUMBERS = re.compile(
     r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
     r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
     r"|presentation\.must_see"
+    r"|training\.(twins|pass_mark|attempts)"
     r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
 )
 # What is asked for in every study: left empty it is a mistake, not a default.
@@ -141,6 +143,9 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     )
     if not data.get("adaptive", {}).pop("on", None):
         data.pop("adaptive", None)
+    training = data.get("training", {})
+    if not (training.get("twins") or training.get("units")):
+        data.pop("training", None)
     checks = data.get("checks", {})
     if checks.pop("sent", None):
         data["checks"] = {"kinds": [], "degradations": [], **checks}

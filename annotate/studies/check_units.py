@@ -5,7 +5,7 @@ takes minutes, in which nobody else could write.
 """
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import ngettext
@@ -98,7 +98,8 @@ def _check_room(definition: StudyDefinition) -> None:
     """Refuse a training round whose slots would reach into those of the study."""
     if definition.training is None:
         return
-    number, attempts = len(definition.training.units), definition.training.attempts
+    training = definition.training
+    number, attempts = len(training.units) + training.twins, training.attempts
     if number * attempts >= FIRST_POSITION:
         raise PlanningError(
             f"{number} training units, up to {attempts} times, are too many: "
@@ -161,10 +162,13 @@ def training_note(known: Sequence[KnownUnitOutputs], shown: Sequence[Shown]) -> 
 # Twins
 
 
-def make_twins(definition: StudyDefinition, shown: Sequence[Shown]) -> tuple[Twin, ...]:
+def make_twins(
+    definition: StudyDefinition, shown: Sequence[Shown], taught: Collection[int] = ()
+) -> tuple[Twin, ...]:
     """Degrade some of the outputs that are judged; what was drawn before is reused.
 
-    Outputs that cannot be degraded as asked have no twin.
+    Outputs that cannot be degraded as asked have no twin, nor those `taught` with: what
+    is wrong with a copy of them people have been told.
     """
     checks = definition.checks
     if not checks.degradations or "twin" not in checks.kinds:
@@ -173,9 +177,10 @@ def make_twins(definition: StudyDefinition, shown: Sequence[Shown]) -> tuple[Twi
         output.pk: (place, output)
         for place, one in enumerate(shown)
         for output in one.outputs
+        if output.pk not in taught
     }
     strata = {pk: output.method_id for pk, (_place, output) in places.items()}
-    number = max(1, round(checks.share * len(places)))
+    number = min(len(places), max(1, round(checks.share * len(places))))
     dice = random.Random(definition.seed)
     made = []
     for pk in sampling.subset(list(places), number, definition.seed, strata):

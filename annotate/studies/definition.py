@@ -21,8 +21,9 @@ Texts = dict[str, str]
 class QuestionDefinition:
     """One dimension or criterion, or one label of a checklist.
 
-    `stories` restricts it to stories with one of the values of a tag: `{"angle":
-    ("TR",)}`; a story without the tag is asked about, too.
+    `degradation` is the one that makes its answer worse. `stories` restricts it to
+    stories with one of the values of a tag: `{"angle": ("TR",)}`; a story without the
+    tag is asked about, too.
     """
 
     key: str
@@ -36,6 +37,7 @@ class QuestionDefinition:
     anchors: dict[str, Texts] = field(default_factory=dict)
     allow_tie: bool = True
     categories: Texts = field(default_factory=dict)
+    degradation: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,15 @@ class KnownUnit:
 
 @dataclass(frozen=True)
 class Training:
-    """Units to begin with, and which share of the answers must be as expected."""
+    """Units to begin with, and which share of the answers must be as expected.
 
-    units: tuple[KnownUnit, ...]
+    `twins` more are made of degraded twins when the study is planned.
+    """
+
+    units: tuple[KnownUnit, ...] = ()
     pass_mark: float = 0.7
     attempts: int = 2
+    twins: int = 0
 
 
 @dataclass(frozen=True)

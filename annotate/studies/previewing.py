@@ -69,6 +69,7 @@ def _only_questions(definition: StudyDefinition) -> StudyDefinition:
     """Return the study with a single slot, of the one unit there is."""
     return replace(
         definition,
+        questions=tuple(replace(one, degradation="") for one in definition.questions),
         assignment="open",
         redundancy=1,
         rounds=1,

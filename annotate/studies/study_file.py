@@ -201,8 +201,14 @@ class _StudyReader(Reader):
             help_texts=self.texts(data.get("help"), [*path, "help"]),
             metric=self.text(data.get("metric"), [*path, "metric"]),
             stories=self._tags(data.get("stories"), [*path, "stories"]),
+            degradation=self._degradation(
+                data.get("degradation"), [*path, "degradation"]
+            ),
             **kind.read(self, data, path, scale),
         )
+
+    def _degradation(self, value: Any, path: Step) -> str:
+        return "" if value is None else self.one_of(value, DEGRADATIONS, path)
 
     def _tags(self, data: Any, path: Step) -> dict[str, tuple[str, ...]]:
         return {
@@ -310,12 +316,16 @@ class _StudyReader(Reader):
         if not any(kind.has_known_answers for kind in kinds):
             told = f"a {kinds[0].name} has no known answers to train with; leave it out"
             raise self.fail(["training"], told)
-        data = self.part(data, ("units", "pass_mark", "attempts"), ["training"])
+        data = self.part(data, vars(Training()), ["training"])
         path: Step = ["training", "units"]
         units = self._known_units(data.get("units"), path, questions)
-        if not units and not self.is_wrong(*path):
-            self.refuse(path, "write at least one unit", None)
-        return Training(units, **self.plain(Training, data, ["training"]))
+        training = Training(units, **self.plain(Training, data, ["training"]))
+        if not (units or training.twins or self.is_wrong("training")):
+            self.refuse(path, "write at least one unit, or twins: 3", None)
+        elif training.twins and not any(one.degradation for one in questions):
+            told = "no question says which degradation makes its answer worse"
+            self.refuse(["training", "twins"], told, None)
+        return training
 
     def _checks(
         self, data: Any, kinds: list[Kind], questions: tuple[QuestionDefinition, ...]

@@ -81,7 +81,12 @@ def definition_data(definition: StudyDefinition) -> Dumped:
         and {
             "pass_mark": definition.training.pass_mark,
             "attempts": definition.training.attempts,
-            "units": [_known_unit(unit) for unit in definition.training.units],
+            **_filled(
+                {
+                    "twins": definition.training.twins,
+                    "units": [_known_unit(unit) for unit in definition.training.units],
+                }
+            ),
         },
         "checks": None
         if definition.checks == Checks()
@@ -127,6 +132,7 @@ def _question(question: QuestionDefinition, *, names_kind: bool) -> Dumped:
             "kind": question.kind if names_kind else None,
             "category": question.categories,
             "metric": question.metric,
+            "degradation": question.degradation,
             "scale": question.scale and list(question.scale),
             "title": question.titles,
             "text": question.texts,

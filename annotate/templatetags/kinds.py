@@ -8,10 +8,12 @@ from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import answer_tables, kind_of, kinds_of
 from annotate.models import Question, Study
+from annotate.presentation.examples import example_of
 
 register = template.Library()
 register.filter("kinds", kinds_of)
 register.filter("tables", answer_tables)
+register.filter("example", example_of)
 
 
 @register.filter

@@ -54,6 +54,7 @@ from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from evalcore.models import BenchmarkMember
 from evalcore.scoring import metric_runs
+from evalcore.twins.twin_outputs import make_twin
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
 from tests.people import log_in
@@ -122,6 +123,7 @@ class World:
             consented=True,
             benchmark=video_benchmark(folder, methods=("Dogwood", "Elm")),
         )
+        self._illustrate()
         log_in("alice", self.trial, "manager")
         author = User.objects.get(username="alice")
         definition = load_definition("storybench-side-by-side")
@@ -174,6 +176,14 @@ class World:
         (kept / "report.html").write_text("<main></main>")
         (kept / "report.json").write_text("{}")
 
+    def _illustrate(self) -> None:
+        """Give the first question of the trial a pictured example."""
+        question = self.trial.questions.first()
+        original = self.trial.benchmark.stories.get().outputs.first()
+        question.degradation, question.example_shots = "blurred", [[1, True]]
+        question.example = make_twin(original, question.degradation, seed=1)
+        question.save()
+
     def study(self, address: Address) -> Study:
         """Return the study that has what the address shows."""
         if "video" in address.route or "still" in address.route:
@@ -212,6 +222,8 @@ class World:
             "side": "only" if preview else side,
             "number": 1,
             "index": 0,
+            "question": 1,
+            "which": "bad",
             "rendition": "thumb",
             "pk": rows[kind].pk if kind else 0,
             "run": self.run.pk,

@@ -60,7 +60,7 @@ class ChoiceKind(Kind):
     table = "choices"
     is_nominal = True
     compares = "majority"
-    keys = frozenset({"allow_tie"})
+    keys = frozenset({"allow_tie", "degradation"})
     form_parts: ClassVar[tuple[str, ...]] = ("tie",)
     columns: ClassVar[tuple[str, ...]] = (
         "story",

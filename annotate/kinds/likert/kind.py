@@ -53,7 +53,7 @@ class LikertKind(Kind):
     keys_template = "rate/_keys_likert.html"
     options_class = "options-scale"
     model = Rating
-    keys = frozenset({"scale", "anchors"})
+    keys = frozenset({"scale", "anchors", "degradation"})
     form_parts = ("scale",)
     columns = ("story", "method", "dimension", "annotator", "rating")
 

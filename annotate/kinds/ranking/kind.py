@@ -71,7 +71,7 @@ class RankingKind(ChoiceKind):
         "impossible_time",
     )
     seconds = 20
-    keys = frozenset()
+    keys = frozenset({"degradation"})
     form_parts = ()
     columns = ("story", "method", "criterion", "annotator", "rank", "place")
     more_columns = ()

@@ -5,13 +5,15 @@ from functools import wraps
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
 from annotate.models import Annotator, Slot
 from annotate.pages.seat.byte_ranges import send_part
-from annotate.pages.seat.invitation import for_annotator
+from annotate.pages.seat.invitation import NotYetError, for_annotator
 from annotate.pages.seat.slot import look_at
 from annotate.presentation import same_size, slot_view
+from annotate.slots.admission import lacking
 from evalcore import media
 from evalcore.models import Frame, MediaFile, Output
 from evalcore.video.storing import video_rendition_path
@@ -27,10 +29,19 @@ def send_frame(
 ) -> HttpResponse:
     """Send the picture of one shot in the study's size, if there is one."""
     output = slot_view.sides(slot).get(side)
+    return _send_shot(output, number, rendition, same_size.box_of(slot.study))
+
+
+def _send_shot(
+    output: Output | None,
+    number: str,
+    rendition: media.Rendition,
+    box: media.Box | None,
+) -> HttpResponse:
     frame = Frame.objects.filter(output=output, number=number).first()
     if output is None or frame is None or frame.media is None:
         raise Http404
-    return _send(frame.media, rendition, same_size.box_of(slot.study))
+    return _send(frame.media, rendition, box)
 
 
 def send_character(
@@ -79,6 +90,22 @@ def _of_own_slot(send: Sends) -> Sends:
         return send(request, look_at(annotator, code), **which)
 
     return view
+
+
+@require_safe
+@for_annotator
+def example(
+    request: HttpRequest, annotator: Annotator, question: str, which: str, number: str
+) -> HttpResponse:
+    """Send a small picture of a question's example, before the first story too."""
+    if annotator.consented_at is None:
+        raise NotYetError(lacking(annotator))
+    study = annotator.study
+    rows = study.questions.select_related("example__twin_of")
+    twin = get_object_or_404(rows, ordinal=question, example__isnull=False).example
+    assert twin is not None
+    output = twin if which == "bad" else twin.twin_of
+    return _send_shot(output, number, "thumb", same_size.box_of(study))
 
 
 picture = _of_own_slot(send_frame)

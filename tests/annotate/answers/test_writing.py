@@ -17,9 +17,9 @@ from annotate.people import inviting
 from annotate.slots import errors, leasing
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
-from annotate.studies.study_file import load_definition
 from annotate.submission import consequences
 from tests.factories import make_benchmark, make_study
+from tests.untrained import untrained
 from tests.working import join
 
 pytestmark = pytest.mark.django_db
@@ -327,7 +327,7 @@ def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
 def test_a_person_added_takes_over_every_round_of_somebody_revoked():
     study = plan_study(
         # Always the same answer would break a rule.
-        load_definition("envision-expert").with_changes(rules=()),
+        untrained("envision-expert").with_changes(rules=()),
         benchmark=make_benchmark(),
         slug="experts",
         annotators=5,

@@ -50,8 +50,10 @@ consent: {version: "2024-1", en: Please agree, de: Bitte}
 instructions: {en: Look, zh: 请看}
 questions:
   - {key: a, title: {en: A, zh: 甲, de: Ah}, text: 'Which?', allow_tie: false}
-  - {key: b, help: {zh: 帮助}, metric: csd, stories: {angle: [TR, LI]}}
+  - {key: b, help: {zh: 帮助}, metric: csd, stories: {angle: [TR, LI]},
+     degradation: blurred}
 training:
+  twins: 2
   units: [{story: '01', methods: [Alder, Birch], expected: {a: Alder, b: tie}}]
 checks:
   per_session: 1
@@ -210,8 +212,20 @@ def test_a_template_leads_to_the_form(manager, woods):
         ({"questions__1__key": ["aesthetics"]}, "id_questions-2-key", "used twice"),
         ({"questions__0__scale__1": ["x"]}, "id_questions-0-scale-0", "lowest"),
         ({"questions__0__scale__1": ["-5"]}, "id_questions-0-scale-0", "lowest"),
-        ({"training": ["[unclosed"]}, "id_training", "line 1"),
-        ({"training": ["units: 3"]}, "id_training", "list of units"),
+        ({"training__units": ["[unclosed"]}, "id_training-units", "line 1"),
+        ({"training__units": ["3"]}, "id_training-units", "list of units"),
+        ({"training__twins": ["x"]}, "id_training-twins", "whole number"),
+        ({"training__twins": ["9999"]}, "id_training-twins", "too many"),
+        (
+            {f"questions__{n}__degradation": [""] for n in range(3)},
+            "id_training-twins",
+            "no question says",
+        ),
+        (
+            {"questions__1__degradation": ["smeared"]},
+            "id_questions-1-degradation",
+            "write one of shuffled, foreign_shot",
+        ),
         (
             {"rules__kind": ["own"], "rules__own": ["- {key: a}"]},
             "id_rules-own",
@@ -251,7 +265,7 @@ def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
             session_size=["0"],
             questions__0__key=["a b"],
             questions__1__scale__1=["x"],
-            training=["[unclosed"],
+            training__units=["[unclosed"],
             checks__share=["7"],
             checks__per_session=["x"],
         ),
@@ -265,7 +279,7 @@ def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
         "session_size",
         "questions-0-key",
         "questions-1-scale-0",
-        "training",
+        "training-units",
         "checks-share",
         "checks-per_session",
     ):
@@ -413,7 +427,8 @@ def test_file_and_form_hold_the_same(manager, woods):
     assert re.search(r'name="story" value="01" checked', back)
     made = post(manager, sent | {"do": "create"})
     assert made.status_code == 302
-    assert set(Study.objects.get().units.values_list("story__key", flat=True)) == {"01"}
+    judged = Study.objects.get().units.filter(purpose="real")
+    assert set(judged.values_list("story__key", flat=True)) == {"01"}
     wrong = post(manager, sent | {"file": "kind: x", "do": "fields", "slug": "b"})
     assert "Line 1" in problems(wrong)[0]
 

@@ -74,6 +74,7 @@ def questions(draw, kind):
         scale=scale if likert else None,
         allow_tie=likert or draw(st.booleans()),
         metric=draw(st.just("") | words),
+        degradation=draw(st.sampled_from(["", *DEGRADATIONS])),
         stories=draw(tags),
     )
 
@@ -123,6 +124,7 @@ def definitions(draw):
         st.lists(questions(kind), min_size=1, max_size=3, unique_by=lambda q: q.key)
     )
     known = st.lists(known_units(asked[0]), min_size=1, max_size=2).map(tuple)
+    twins = numbers if any(one.degradation for one in asked) else st.just(0)
     adaptive = st.none()
     assignment = draw(st.sampled_from(["planned", "open"]))
     if (kind, assignment) == ("choice", "open"):
@@ -147,7 +149,7 @@ def definitions(draw):
         sets=draw(sets(kind)),
         stories=draw(st.none() | samples),
         subset=draw(st.none() | st.builds(Subset, numbers, samples)),
-        training=draw(st.none() | st.builds(Training, known, shares, numbers)),
+        training=draw(st.none() | st.builds(Training, known, shares, numbers, twins)),
         checks=draw(
             st.builds(
                 Checks,
@@ -256,6 +258,22 @@ MERGED = "a: &a {k: v}\n" + "".join(
                 "bad.yaml:4: presentation.must_see: write a number of seconds",
             )
             for seconds in ("-0.1", "60.5", "true", "soon", ".nan")
+        ),
+        (
+            "kind: choice\nquestions:\n  - key: a\n    degradation: smeared",
+            r"bad.yaml:4: questions.0.degradation: write one of shuffled, foreign_shot",
+        ),
+        (
+            "kind: checklist\nquestions:\n  - {key: a, degradation: blurred}",
+            "bad.yaml:3: questions.0.degradation: unknown key",
+        ),
+        (
+            "kind: choice\nquestions: [{key: a}]\ntraining:\n  twins: 3",
+            "bad.yaml:4: training.twins: no question says which degradation",
+        ),
+        (
+            "kind: choice\nquestions: [{key: a}]\ntraining:\n  twins: 0",
+            "training.units: write at least one unit, or twins: 3",
         ),
     ],
 )

@@ -53,6 +53,8 @@ PUBLIC = {
     "index",
     "name",
     "format",
+    "question",
+    "which",
 }
 VALUES = {
     "code": "12",
@@ -60,6 +62,8 @@ VALUES = {
     "number": "1",
     "rendition": "thumb",
     "index": "1",
+    "question": "1",
+    "which": "bad",
 }
 
 

@@ -27,7 +27,8 @@ async function fetchPage(address, withVideos, signal) {
   const page = pageOf(parsed, address);
   document.adoptNode(page.main);
   const all = (name) => [...page.main.querySelectorAll(name)];
-  const loaded = all("img").map((image) => new Promise((done) => {
+  // Those of examples come when they are looked at.
+  const loaded = all("img:not(.example img)").map((image) => new Promise((done) => {
     image.loading = "eager";
     image.onload = image.onerror = ({ type }) => done(type === "load");
   }));
@@ -56,7 +57,7 @@ export function openPages() {
 
   // Browsers keep few pictures decoded.
   function decodeNext() {
-    next()?.main.querySelectorAll("img").forEach((image) => image.decode().catch(() => {}));
+    next()?.main.querySelectorAll("img:not(.example img)").forEach((image) => image.decode().catch(() => {}));
   }
 
   async function fetchAll(url) {

@@ -1,0 +1,161 @@
+"""Pictured examples: which shots are shown, what is said, who sees them."""
+
+import re
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils import translation
+
+from annotate.blinding.blinding_check import BlindingCheck
+from annotate.blinding.findings import LookedAt
+from annotate.blinding.seat_crawl import Seat, visit_pages
+from annotate.presentation.examples import picked, what_is_wrong
+from annotate.presentation.same_size import draw
+from tests.factories import make_benchmark
+from tests.working import Browser, make_planned
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+ASKED = """
+kind: likert
+scale: [0, 4]
+questions:
+  - {key: cast, title: Cast, text: "Same?", degradation: foreign_shot}
+  - {key: beauty, title: Beauty, text: "How nice?", help: Look at the light.}
+"""
+
+
+def shots(number, changed):
+    return [(n, n in changed) for n in range(1, number + 1)]
+
+
+@pytest.mark.parametrize(
+    ("number", "changed", "expected"),
+    [
+        (1, {1}, [1]),
+        (4, {2}, [1, 2, 3, 4]),
+        (6, {1, 2, 3, 4, 5, 6}, [1, 2, 3, 4, 5, 6]),
+        (16, {3, 7, 9, 12, 16}, [1, 2, 3, 4, 7, 9]),
+        (16, {15}, [1, 2, 3, 4, 5, 15]),
+        (9, set(range(1, 10)), [1, 2, 3, 4, 5, 6]),
+        (9, set(range(2, 10)), [1, 2, 3, 4, 5, 6]),
+    ],
+)
+def test_so_many_shots_are_picked_and_the_changed_ones_are_among_them(
+    number, changed, expected
+):
+    found = picked(shots(number, changed))
+    assert [n for n, _c in found] == expected
+    assert [n for n, c in found if c] == [n for n in expected if n in changed]
+
+
+def test_sentences_name_the_shots():
+    assert what_is_wrong("foreign_shot", [2]) == "Shot 2 shows another story."
+    assert (
+        what_is_wrong("foreign_shot", [2, 5, 7])
+        == "Shots 2, 5 and 7 show another story."
+    )
+    with translation.override("zh-hans"):
+        told = what_is_wrong("foreign_shot", [2, 5])
+    assert told == "第 2 和 5 个镜头来自另一个故事。"
+
+
+@pytest.fixture
+def study():
+    return make_planned(
+        ASKED, benchmark=make_benchmark(stories=3, shots=4), annotators=3
+    )
+
+
+@pytest.fixture
+def browser(client, study):
+    return Browser(client, study.annotators.get(name="A01"))
+
+
+def pictures(page):
+    return re.findall(r'src="(/rate/[^"]+/example/[^"]+)"', page)
+
+
+def test_instructions_show_a_good_and_a_bad_strip(browser, study):
+    browser.post(browser.address("consent"))
+    page = browser.text(browser.address("instructions"))
+    found = pictures(page)
+    assert len(found) == 8
+    question = study.questions.get(key="cast")
+    (changed,) = (n for n, is_changed in question.example_shots if is_changed)
+    assert f"Shot {changed} shows another story." in page
+    assert page.count("✗ another story") == 1
+    bodies = [browser.get(address) for address in found]
+    assert {(one.status_code, one["Content-Type"]) for one in bodies} == {
+        (200, "image/webp")
+    }
+    good, bad = bodies[:4], bodies[4:]
+    differ = [a.content != b.content for a, b in zip(good, bad, strict=True)]
+    assert differ == [n == changed for n in range(1, 5)]
+    assert not {"ETag", "Last-Modified"} & set(bodies[0].headers)
+
+
+def test_the_seat_shows_it_on_demand_under_the_same_addresses(browser):
+    browser.post(browser.address("consent"))
+    before = pictures(browser.text(browser.address("instructions")))
+    browser.start()
+    page = browser.text()
+    (told,) = re.findall(
+        r'data-question="cast".*?<details[^>]*>(.*?)</details>', page, re.S
+    )
+    assert pictures(told) == pictures(page) == before
+    assert told.count('loading="lazy"') == 8
+    assert "Look at the light." in page
+
+
+def test_pictures_of_examples_need_consent_and_a_link_that_holds(
+    browser, study, client
+):
+    address = browser.address("example", "1", "bad", "1")
+    assert browser.get(address)["Location"] == browser.address("entry")
+    browser.post(browser.address("consent"))
+    assert browser.get(address).status_code == 200
+    for wrong in (("2", "bad", "1"), ("9", "good", "1"), ("1", "bad", "9")):
+        assert browser.get(browser.address("example", *wrong)).status_code == 404
+    unknown = reverse("rate-example", args=["nobody", "1", "bad", "1"])
+    assert client.get(unknown).status_code == 404
+    study.state = "paused"
+    study.save()
+    assert browser.get(address).status_code == 403
+
+
+def test_examples_give_no_method_away_and_are_looked_at(study):
+    check = BlindingCheck(study)
+    assert len(list(check.run())) > 0
+    assert check.report.leaks == []
+    seen = [
+        a.address for a, _token in visit_pages(study, Seat(LookedAt())) if a.is_media
+    ]
+    assert len(seen) == 8
+    assert all("/example/1/" in address for address in seen)
+
+
+def test_examples_are_drawn_beforehand(study, settings):
+    assert draw(study, 60)
+    twin = study.questions.get(key="cast").example
+    drawn = {path.stem for path in (settings.MEDIA_ROOT / "thumb").rglob("*.webp")}
+    for output in (twin, twin.twin_of):
+        for frame in output.frames.select_related("media"):
+            assert frame.media.sha256 in drawn
+
+
+def test_a_twin_that_an_example_shows_stays(study):
+    twin = study.questions.get(key="cast").example
+    from django.db.models import ProtectedError
+
+    with pytest.raises(ProtectedError), transaction.atomic():
+        twin.delete()
+
+
+def test_an_example_shows_a_degradation(study):
+    question = study.questions.get(key="cast")
+    for wrong in ("", "smeared"):
+        question.degradation = wrong
+        with pytest.raises(IntegrityError), transaction.atomic():
+            question.save()
