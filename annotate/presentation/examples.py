@@ -45,6 +45,9 @@ class Example:
 
     @property
     def mark(self) -> str:
+        """Return what is wrong with each changed picture; empty: with all the same."""
+        if all(is_changed for _number, is_changed in self.shots):
+            return ""
         return str(MARKS[self.question.degradation])
 
     @property

@@ -1,17 +1,23 @@
 """Pictured examples: which shots are shown, what is said, who sees them."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
 from django.urls import reverse
 from django.utils import translation
 
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.seat_crawl import Seat, visit_pages
+from annotate.people import inviting
 from annotate.presentation.examples import picked, what_is_wrong
 from annotate.presentation.same_size import draw
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import load_definition
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned
 
@@ -147,8 +153,6 @@ def test_examples_are_drawn_beforehand(study, settings):
 
 def test_a_twin_that_an_example_shows_stays(study):
     twin = study.questions.get(key="cast").example
-    from django.db.models import ProtectedError
-
     with pytest.raises(ProtectedError), transaction.atomic():
         twin.delete()
 
@@ -159,3 +163,31 @@ def test_an_example_shows_a_degradation(study):
         question.degradation = wrong
         with pytest.raises(IntegrityError), transaction.atomic():
             question.save()
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["vistorybench-crowd", "vistorybench-user-study", "storybench-side-by-side"],
+)
+def test_there_are_few_words_before_the_first_story(client, name):
+    """Of consent and instructions, without the keys, which are there to look up."""
+    asked = load_definition(name)
+    study = plan_study(
+        replace(asked, assignment="open", redundancy=1),
+        benchmark=make_benchmark(stories=4, shots=16),
+        slug="s",
+    )
+    lifecycle.launch(study)
+    browser = Browser(client, inviting.invite_new(study).annotator)
+    consent = browser.text(browser.address("consent"))
+    browser.post(browser.address("consent"))
+    instructions = browser.text(browser.address("instructions"))
+    assert "✗" in instructions
+    instructions = re.sub(r'<dl class="keys">.*</dl>', "", instructions, flags=re.S)
+    words = [
+        word
+        for page in (consent, instructions)
+        for text in re.findall(r">([^<]*)<", page[page.index("<main") :])
+        for word in re.findall(r"[A-Za-z][\w'-]*", text)
+    ]
+    assert 150 < len(words) <= 250

@@ -1,0 +1,107 @@
+"""People are taught before they are asked: by keys, by finger, at no cost unread."""
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Invitation
+from annotate.people import inviting
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from annotate.studies.study_file import load_definition
+from tests.browser.accessibility import violations
+from tests.factories import make_benchmark
+from tests.working import join
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def study():
+    crowd = load_definition("vistorybench-crowd")
+    benchmark = make_benchmark(stories=4, shots=4)
+    made = plan_study(crowd, benchmark=benchmark, slug="crowd")
+    return lifecycle.launch(made)
+
+
+@pytest.fixture
+def examples(page):
+    """The pictures of examples that the page asked for."""
+    asked = []
+    page.on("request", lambda r: asked.append(r.url) if "/example/" in r.url else None)
+    return asked
+
+
+def sit_down(page, live_server, study):
+    """Open the first story of somebody who knows how it works."""
+    person = join(study, trained_at="2025-01-01T00:00Z")
+    token = Invitation.objects.get(annotator=person).token
+    page.goto(live_server.url + reverse("rate-pause", args=[token]))
+    page.click("main button.primary")
+    page.wait_for_selector("html.js")
+
+
+def test_whoever_clicks_through_meets_a_training_story(page, live_server, study):
+    token = inviting.invite_new(study).token
+    page.goto(live_server.url + reverse("rate-entry", args=[token]))
+    for address in ("**/instructions/", "**/story/**"):
+        page.wait_for_function("() => document.activeElement.tagName === 'BUTTON'")
+        page.keyboard.press("Enter")
+        page.wait_for_url(address)
+    assert "Training 1 of 3" in page.inner_text("header")
+
+
+def test_instructions_show_what_is_good_and_bad(page, live_server, study, examples):
+    token = inviting.invite_new(study).token
+    page.goto(live_server.url + reverse("rate-consent", args=[token]))
+    page.click("main button.primary")
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.locator(".example").last.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "() => [...document.querySelectorAll('.example img')]"
+            ".every((image) => image.complete && image.naturalWidth)"
+        )
+        assert page.evaluate(
+            "() => document.documentElement.scrollWidth <= window.innerWidth"
+        )
+        assert violations(page) == []
+    assert len(set(examples)) == 3 * 2 * 4
+    assert page.locator(".example").first.inner_text().count("another story") == 2
+
+
+def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
+    page, live_server, study, examples
+):
+    sit_down(page, live_server, study)
+    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 2")
+    for key in ("3", "3", "3", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_function("() => !document.querySelector('input:checked')")
+    page.wait_for_load_state("networkidle")
+    assert examples == []
+    page.focus("fieldset details summary")
+    page.keyboard.press("Space")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('[open] .example img')]"
+        ".every((image) => image.complete && image.naturalWidth)"
+    )
+    assert len(examples) == 8
+    assert violations(page) == []
+    page.keyboard.press("Space")
+    assert not page.is_visible(".example >> nth=0")
+
+
+def test_examples_open_by_finger(chromium, live_server, study):
+    with chromium.new_context(
+        has_touch=True, viewport={"width": 390, "height": 844}
+    ) as context:
+        page = context.new_page()
+        sit_down(page, live_server, study)
+        page.locator("fieldset details summary").first.tap()
+        strip = page.locator("[open] .example ol").last
+        strip.wait_for()
+        picture = strip.locator("img").first.bounding_box()
+        assert picture["width"] >= 90
+        assert page.evaluate(
+            "() => document.documentElement.scrollWidth <= window.innerWidth"
+        )
