@@ -142,7 +142,14 @@ def test_examples_give_no_method_away_and_are_looked_at(study):
     assert all("/example/1/" in address for address in seen)
 
 
-def test_examples_are_drawn_beforehand(study, settings):
+def test_examples_are_drawn_beforehand(settings):
+    study = make_planned(
+        ASKED,
+        benchmark=make_benchmark(stories=3, shots=4),
+        stories=["01", "02"],
+        annotators=2,
+        redundancy=2,
+    )
     assert draw(study, 60)
     twin = study.questions.get(key="cast").example
     drawn = {path.stem for path in (settings.MEDIA_ROOT / "thumb").rglob("*.webp")}

@@ -290,6 +290,23 @@ def test_all_that_is_wrong_is_told_at_once_and_where(manager, woods):
     assert 'id="problems" tabindex="-1" autofocus' in page.content.decode()
 
 
+def test_a_form_without_training_stories_and_units_has_no_training(manager, woods):
+    sent = filled(training__twins=[""], training__pass_mark=["0.9"])
+    page = post(manager, sent | {"do": ["check"]}).content.decode()
+    assert "Taught by pictured examples of 3 questions." in page
+    assert post(manager, sent).status_code == 302
+    study = Study.objects.get()
+    assert study.training == {}
+    assert not study.units.filter(purpose="training").exists()
+
+
+def test_the_summary_says_what_people_are_taught_with(manager):
+    make_benchmark(slug="hut", stories=1, shots=1)
+    page = post(manager, filled() | {"do": ["check"]}, "/setup/hut/").content.decode()
+    assert "Taught by 3 training stories made worse on purpose" not in page
+    assert "Only 2 of the 3 training stories could be made" in page
+
+
 def test_a_wrong_name_does_not_hide_a_plan_that_is_impossible(manager, woods):
     told = problems(post(manager, filled(slug=[""], redundancy=["9"])))
     assert ["#id_slug" in told[0], "#id_annotators" in told[1]] == [True, True]
@@ -469,7 +486,10 @@ def test_a_question_of_an_endless_number_is_passed_over(manager, woods):
 
 
 @pytest.mark.parametrize("name", [LIKERT, PAIRS])
-def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, name):
+def test_the_preview_is_the_annotators_page_and_stores_nothing(
+    manager, woods, name, settings
+):
+    originals = sorted((settings.MEDIA_ROOT / "original").rglob("*.png"))
     data = filled(name, do=["preview"], annotators=[""], slug=[""])
     text = post(manager, data).content.decode()
     assert 'id="seat"' in text
@@ -494,6 +514,8 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(manager, woods, n
     assert manager.post(submit).status_code == 204
     for model in (Study, Slot, Annotator, Event):
         assert not model.objects.exists()
+    # Nor is drawn what people are taught with.
+    assert sorted((settings.MEDIA_ROOT / "original").rglob("*.png")) == originals
 
 
 def test_a_preview_waits_for_no_shot_to_be_in_sight(manager, woods):

@@ -117,6 +117,18 @@ def test_a_question_of_some_stories_is_trained_with_one_of_them():
     ]
 
 
+def test_a_unit_is_about_no_question_that_its_story_is_not_asked():
+    text = LIKERT.replace("key: place,", "key: place, stories: {angle: [LI]},")
+    benchmark = make_benchmark(stories=4)
+    benchmark.stories.update(tags={"angle": "TR"})
+    taught = chosen(text, benchmark).taught.training
+    assert [[q.key for q in one.questions] for one in taught] == [
+        ["cast"],
+        ["beauty"],
+        ["cast"],
+    ]
+
+
 def test_stories_that_are_not_judged_come_first():
     draft = chosen(LIKERT, stories=("01", "02", "03"))
     taught = draft.taught

@@ -57,7 +57,7 @@ export function openPages() {
 
   // Browsers keep few pictures decoded.
   function decodeNext() {
-    next()?.main.querySelectorAll("img:not(.example img)").forEach((image) => image.decode().catch(() => {}));
+    next()?.main.querySelectorAll("img").forEach((image) => image.decode().catch(() => {}));
   }
 
   async function fetchAll(url) {
