@@ -105,3 +105,19 @@ def test_examples_open_by_finger(chromium, live_server, study):
         assert page.evaluate(
             "() => document.documentElement.scrollWidth <= window.innerWidth"
         )
+
+
+def test_a_single_picture_is_large_enough_to_see_the_fault(page, live_server):
+    pairs = load_definition("vistar-pairwise")
+    benchmark = make_benchmark(stories=4, shots=1)
+    study = plan_study(pairs, benchmark=benchmark, slug="pairs", annotators=3)
+    lifecycle.launch(study)
+    token = inviting.invite(study, count=1)[0].token
+    page.goto(live_server.url + reverse("rate-consent", args=[token]))
+    page.click("main button.primary")
+    for width in (1440, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        pictures = page.locator(".example img")
+        assert pictures.count() == 3 * 2
+        assert 250 <= pictures.first.bounding_box()["width"] <= 320
+    assert page.locator(".example").first.inner_text().count("✗") == 2

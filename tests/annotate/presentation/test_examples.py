@@ -158,12 +158,14 @@ def test_examples_are_drawn_beforehand(settings):
             assert frame.media.sha256 in drawn
 
 
+@pytest.mark.twice
 def test_a_twin_that_an_example_shows_stays(study):
     twin = study.questions.get(key="cast").example
     with pytest.raises(ProtectedError), transaction.atomic():
         twin.delete()
 
 
+@pytest.mark.twice
 def test_an_example_shows_a_degradation(study):
     question = study.questions.get(key="cast")
     for wrong in ("", "smeared"):
