@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -42,6 +43,11 @@ class Example:
     def strips(self) -> list[tuple[str, list[tuple[int, bool]]]]:
         """Return the rows of pictures: as they were made, and made worse."""
         return [("good", [(n, False) for n, _c in self.shots]), ("bad", self.shots)]
+
+    @property
+    def size_attributes(self) -> str:
+        """Return width and height of each picture as HTML, where they are known."""
+        return format_html('width="{}" height="{}"', *self.size) if self.size else ""
 
     @property
     def mark(self) -> str:
