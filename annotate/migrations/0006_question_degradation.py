@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotate', '0004_report_command'),
+        ('annotate', '0005_shots_in_sight'),
         ('evalcore', '0002_twin_scores'),
     ]
 
