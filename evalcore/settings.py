@@ -174,7 +174,7 @@ STORAGES = {
     },
     "staticfiles": {
         "BACKEND": (
-            "evalcore.static_files.HashedStaticFiles"
+            "evalcore.serving.static_files.HashedStaticFiles"
             if PRODUCTION
             else "django.contrib.staticfiles.storage.StaticFilesStorage"
         ),

@@ -1,5 +1,7 @@
 """A checklist in Chromium: by keyboard alone, on a phone, without a script, axe."""
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -14,6 +16,17 @@ from tests.browser.waiting import stop_time, wait_until
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+# How often the video goes back, and the earliest time that it shows.
+NOTE_TIMES = """() => {
+  const video = document.querySelector("video");
+  [window.backs, window.least] = [0, Infinity];
+  let before = video.currentTime;
+  setInterval(() => {
+    if (video.currentTime < before - 0.1) window.backs += 1;
+    before = video.currentTime;
+    window.least = Math.min(window.least, before);
+  }, 20);
+}"""
 
 
 @pytest.fixture
@@ -142,7 +155,9 @@ def test_a_click_counts_once_the_picture_is_there(page, live_server, study):
     page.wait_for_selector("html.ready")
     page.wait_for_timeout(800)
     page.click(".sheet-bar button", force=True)
-    expect(page.locator("#problem")).to_contain_text("First look at this shot.")
+    expect(page.locator("#problem")).to_contain_text(
+        "This shot is done as soon as it was in sight."
+    )
     assert not Rating.objects.exists()
 
 
@@ -160,8 +175,7 @@ def test_a_shot_that_cannot_be_shown_cannot_be_done(page, live_server, study):
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
     page.unroute("**/2/display/")
     page.click("#shot-2 .retry")
-    confirm(page)
-    expect(page.locator("#sheet-3")).to_be_visible()
+    expect(page.locator("#sheet-3")).to_be_visible()  # Enter was heard
 
 
 def unwatched(page, folder, live_server, **kw) -> Study:
@@ -180,7 +194,9 @@ def unwatched(page, folder, live_server, **kw) -> Study:
 def refuses(page) -> None:
     page.wait_for_timeout(800)
     press(page, "Enter")
-    expect(page.locator("#problem")).to_contain_text("First play this shot’s part")
+    expect(page.locator("#problem")).to_contain_text(
+        "This shot is done as soon as its part"
+    )
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/video/")
@@ -207,7 +223,6 @@ def test_a_shot_shorter_than_what_is_counted_by_is_to_be_watched(
     expect(page.locator("#sheet-2")).to_be_visible()
     refuses(page)
     page.click("[data-press=' ']")  # plays
-    confirm(page)
     expect(page.locator("#submit")).to_be_visible()
 
 
@@ -216,16 +231,59 @@ def test_a_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp
     refuses(page)
     assert not Rating.objects.exists()
     press(page, *12 * ".")  # frame by frame
-    confirm(page)
-    expect(page.locator("#sheet-2")).to_be_visible()
+    expect(page.locator("#sheet-2")).to_be_visible()  # by the Enter from before
     refuses(page)
     saved(page)
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
     page.click("[data-press=' ']")  # plays
-    confirm(page)
     send(page)
     page.wait_for_url("**/done/")
     assert Rating.objects.filter(is_current=True).count() == 2 * 6
+
+
+def test_a_box_that_is_ticked_meanwhile_waits_for_another_enter(
+    page, live_server, tmp_path
+):
+    unwatched(page, tmp_path, live_server)
+    refuses(page)
+    press(page, "1", *12 * ".")
+    expect(page.locator(".sheet-bar button")).not_to_have_attribute(
+        "aria-disabled", "true"
+    )
+    page.wait_for_timeout(300)
+    assert page.is_visible("#sheet-1")
+    press(page, "Enter")
+    expect(page.locator("#sheet-2")).to_be_visible()
+
+
+def test_the_part_of_a_shot_is_played_again_and_again(page, live_server, tmp_path):
+    study = unwatched(page, tmp_path, live_server)
+    page.emulate_media(reduced_motion="no-preference")
+    page.reload()
+    page.wait_for_selector("html.ready")
+    confirm(page)
+    expect(page.locator("#sheet-2")).to_be_visible()
+    page.evaluate(NOTE_TIMES)
+    page.wait_for_function("() => window.backs > 1", timeout=20_000)
+    assert 0.9 <= page.evaluate("window.least") < 1.2
+    assert study.annotators.count() == 1
+
+
+def test_none_of_a_category_takes_its_ticks_back(page, live_server, study):
+    start(page, live_server, study)
+    press(page, "ArrowDown", "1", "ArrowDown", "1", "ArrowUp")
+    both = [(1, "pan|text"), (1, "tilt|text")]
+    wait_until(page, lambda: ticked(study, shot=1), both)
+    press(page, "n")
+    wait_until(page, lambda: ticked(study, shot=1), [])
+    mark = page.locator("#sheet-1 .none").first
+    expect(mark).to_have_class(re.compile("given"))
+    here = page.locator("#sheet-1 .labels .current input").first
+    expect(here).to_have_attribute("name", "1:people|text")
+    press(page, "ArrowUp", "2")
+    expect(mark).not_to_have_class(re.compile("given"))
+    page.locator("#sheet-1 .none").nth(1).click()
+    expect(here).to_have_attribute("name", "1:humans_moving|text")
 
 
 def test_walking_through_shots_turns_the_sheets(page, live_server, study):

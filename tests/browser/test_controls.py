@@ -164,6 +164,9 @@ TO_CHINESE = Use(".language [value=zh-hans]", has("html", "lang", "zh-hans"))
 TO_ENGLISH = Use(".language [value=en]", has("html", "lang", "en"))
 
 
+GIVEN = re.compile("given")
+
+
 # Pages
 
 
@@ -568,6 +571,7 @@ def checklist(seat: Seat) -> list[Use]:
 
     return [
         Use("[name='1:pan|text']", stored(ticks, shot=1), after(looked)),
+        Use("#sheet-1 .none >> nth=0", has("#sheet-1 .none >> nth=0", "class", GIVEN)),
         opened("details:has(.meanings)"),
         Use(".sheet-bar button", shows("#sheet-2")),
     ]

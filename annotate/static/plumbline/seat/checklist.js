@@ -8,6 +8,8 @@ export function open(main, seat) {
   const sheets = all(".sheet");
   const [done, submit] = all(".sheet-bar button, #submit");
   let sheet, row, seen;
+  let age = 0; // tenths that the sheet is open
+  let isAwaited = false; // the shot is done as soon as it was in sight
 
   const rows = () => all(".labels div", sheet);
   const boxes = (each) => all(".labels input", each);
@@ -28,6 +30,8 @@ export function open(main, seat) {
     sheets.forEach((each) => each.classList.toggle("current", each === sheet));
     offer(0);
     mark(0);
+    age = 0;
+    isAwaited = false;
   }
 
   function openSheet({ dataset: { shot } }) {
@@ -57,7 +61,10 @@ export function open(main, seat) {
   }
 
   const timer = setInterval(() => {
-    if (!document.hidden && (!left() || isInSight())) offer(seen + 1);
+    if (document.hidden) return;
+    age += 1;
+    if (!left() || isInSight()) offer(seen + 1);
+    if (isAwaited && seen >= LEAST) finish();
   }, 100);
   seat.signal.addEventListener("abort", () => clearInterval(timer));
 
@@ -69,7 +76,10 @@ export function open(main, seat) {
 
   function finish() {
     if (!looked(sheet).checked) {
-      if (!isInSight()) seat.problem(done.dataset.wait);
+      if (!isInSight()) {
+        seat.problem(done.dataset.wait);
+        isAwaited = age >= LEAST;
+      }
       if (seen < LEAST || seat.isGated()) return;
       looked(sheet).checked = true;
       send();
@@ -79,8 +89,24 @@ export function open(main, seat) {
     submit.scrollIntoView({ block: "nearest" });
   }
 
+  // No label of a category; on to the next one.
+  function none(block) {
+    const ticked = all("input:checked", block);
+    ticked.forEach((box) => { box.checked = false; });
+    if (ticked.length) send();
+    block.querySelector(".none").classList.add("given");
+    mark(rows().findLastIndex((each) => block.contains(each)) + 1)[0].focus();
+  }
+
   const on = (kind, act) => seat.on(main, kind, ({ target }) => act(target));
-  on("change", (target) => target.closest(".labels") && send());
+  on("change", (target) => {
+    const block = target.closest(".labels");
+    if (!block) return;
+    block.querySelector(".none").classList.remove("given");
+    isAwaited = false;
+    send();
+  });
+  on("click", (target) => target.closest(".none") && none(target.closest(".labels")));
   on("focusin", (target) => rows().forEach((each, i) => each.contains(target) && mark(i)));
   seat.on(done, "click", finish);
   seat.shotShown = turnTo;
@@ -94,6 +120,11 @@ export function open(main, seat) {
       ArrowDown: () => mark(row + 1)[0].focus(),
       1: tick,
       2: tick,
+      n: () => {
+        const block = rows()[row].closest(".labels");
+        if (!block.querySelector(".none")) return true;
+        none(block);
+      },
       Enter: ({ target }) => !left() || target.matches("button, a, summary") || finish(),
     },
     show({ shot, ticked, looked: isDone }) {

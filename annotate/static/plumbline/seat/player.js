@@ -19,6 +19,7 @@ export function open(main, seat) {
   const on = (target, kinds, act) =>
     kinds.split(" ").forEach((kind) => seat.on(target, kind, act));
   const videos = [...box.querySelectorAll("video")];
+  const isCalm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const captions = [...box.querySelectorAll(".captions button")];
   const [scrub, place, left] = [".scrub", ".place", ".to-watch"].map(find);
 
@@ -26,6 +27,7 @@ export function open(main, seat) {
 
   let [alive, lead, length, rate, total] = [[], null, 0, 1, 1];
   let [playing, loop, speed] = [false, false, 1]; // what is wanted, also while it waits
+  let segment; // seconds: of a checklist's shot, which is played again and again
 
   function measure() {
     alive = videos.filter((video) => !video.hidden);
@@ -115,6 +117,8 @@ export function open(main, seat) {
     alive.forEach(follow);
     watch(lead.currentTime);
     show(frameNow());
+    const past = segment ? lead.currentTime + 1 / rate - segment.end : -1;
+    if (past >= 0 && past < FAR) goTo(frameAt(segment.start));
   }
 
   function show(frame) {
@@ -218,7 +222,8 @@ export function open(main, seat) {
       if (video !== lead) return;
       watch(length);
       show(total - 1);
-      if (loop) goTo(0);
+      if (segment) goTo(frameAt(segment.start));
+      else if (loop) goTo(0);
       else want(false);
     });
     attend(video);
@@ -240,9 +245,16 @@ export function open(main, seat) {
     video.load(); // lets go of the connection
   }));
   // A video that is loading shows its beginning.
-  seat.showShot = (number) => lead?.readyState && find(`[data-shot="${number}"]`)?.click();
+  seat.showShot = (number) => {
+    const caption = find(`.captions [data-shot="${number}"]`);
+    if (!caption) return;
+    segment = { start: Number(caption.dataset.start), end: Number(caption.dataset.end) };
+    if (!lead?.readyState) return;
+    caption.click();
+    want(!isCalm);
+  };
   setLoop(Boolean(seat.setting("loop")));
   setSpeed(Math.min(seat.setting("speed") ?? 1, left && missing() ? 1 : 2));
-  want(missing() > 0 && !matchMedia("(prefers-reduced-motion: reduce)").matches);
+  want(missing() > 0 && !isCalm);
   return { keys };
 }

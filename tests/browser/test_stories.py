@@ -1,0 +1,249 @@
+"""Stories of several methods in Chromium: by shot, by story, one at a time; by phone."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotate.models import Rating
+from evalcore.models import Character, Shot
+from tests.browser.hands import PHONE, Finger
+from tests.browser.test_viewer import begin, open_story, touch
+from tests.browser.waiting import wait_until
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+# Whether nothing covers the middle of what is marked, or of the pictures in sight.
+UNCOVERED = """(selector) => [...document.querySelectorAll(selector)].some((one) => {
+  const box = one.getBoundingClientRect();
+  const hit = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);
+  return box.width > 0 && hit !== null && (one.contains(hit) || hit.contains(one));
+})"""
+
+
+@pytest.fixture
+def phone(chromium):
+    context = chromium.new_context(**PHONE)
+    yield context.new_page()
+    context.close()
+
+
+def box(page, selector):
+    return page.locator(selector).bounding_box()
+
+
+@pytest.mark.parametrize("kind", ["choice", "ranking"])
+def test_each_story_is_a_block_of_its_own(page, live_server, kind):
+    begin(kind, shots=6)
+    open_story(page, live_server)
+    page.keyboard.press("b")
+    for story in page.locator(".story").all():
+        sides = story.locator("figure").evaluate_all(
+            "(all) => all.map(({ dataset }) => [dataset.side, dataset.shot])"
+        )
+        side = story.get_attribute("data-side")
+        assert sides == [[side, str(number)] for number in range(1, 7)]
+    page.keyboard.press("b")
+    shots = page.locator("#shot-2 figure").evaluate_all(
+        "(all) => all.map(({ dataset }) => [dataset.side, dataset.shot])"
+    )
+    assert [shot for _side, shot in shots] == ["2"] * len(page.locator(".story").all())
+    assert page.locator(".story figure").count() == 0
+
+
+@pytest.mark.parametrize("size", [(64, 64), (160, 90), (64, 96)])
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_both_stories_of_sixteen_shots_are_seen_whole(page, live_server, key, size):
+    begin("choice", shots=16, size=size)
+    page.set_viewport_size({"width": 1440, "height": 900})
+    open_story(page, live_server)
+    page.keyboard.press(key)
+    panes = page.locator("#shots a.pane")
+    expect(panes).to_have_count(32)
+    for pane in panes.all():
+        expect(pane).to_be_in_viewport(ratio=1)
+    assert min(pane.bounding_box()["width"] for pane in panes.all()) >= 100
+
+
+def test_what_is_chosen_holds_for_the_next_pair(page, live_server):
+    begin("choice")
+    open_story(page, live_server)
+    page.keyboard.press("b")
+    here = page.url
+    for key in ("1", "1", "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_url(lambda url: url != here)
+    page.wait_for_selector("html.ready")
+    expect(page.locator(".story[data-side=right] figure")).to_have_count(3)
+
+
+def test_stories_that_do_not_fit_scroll_together(page, live_server):
+    begin("choice", shots=40)
+    open_story(page, live_server)
+    page.keyboard.press("b")
+    left, right = page.locator(".story").all()
+    left.hover()
+    page.mouse.wheel(0, 300)
+    page.wait_for_function("() => document.querySelector('.story').scrollTop > 100")
+    top = "(one) => one.scrollTop"
+    wait_until(page, lambda: right.evaluate(top) == left.evaluate(top), True)
+
+
+@pytest.mark.parametrize("key", ["a", "b"])
+def test_a_shot_under_the_pointer_grows_in_both_stories(page, live_server, key):
+    begin("choice", shots=16)
+    open_story(page, live_server)
+    page.keyboard.press(key)
+    sides = [f"figure[data-shot='7'][data-side={side}]" for side in ("left", "right")]
+    before = [box(page, side)["width"] for side in sides]
+    page.hover(f"{sides[0]} .pane")
+    wait_until(page, lambda: page.locator(".peek").count() > 0, True)
+    for side, width in zip(sides, before, strict=True):
+        assert box(page, side)["width"] > 1.5 * width
+        expect(page.locator(side)).to_be_in_viewport(ratio=1)
+    page.keyboard.press("Escape")
+    assert [box(page, side)["width"] for side in sides] == before
+    page.mouse.move(5, 5)
+    page.locator(f"{sides[1]} a").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    wait_until(page, lambda: page.locator(".peek").count() > 0, True)
+    page.keyboard.press("Enter")  # opens it
+    expect(page.locator("#here")).to_have_text("Shot 7 of 16")
+    expect(page.locator("[data-look=all]")).to_have_attribute("aria-pressed", "false")
+    assert not page.locator(".peek").count()
+
+
+def test_one_story_at_a_time_by_arrows(page, live_server):
+    begin("choice")
+    open_story(page, live_server)
+    page.keyboard.press("o")
+    seen = []
+    for key in ("", *["ArrowRight"] * 6, "ArrowLeft"):
+        if key:
+            page.keyboard.press(key)
+        shown = page.locator("#shots figure:visible")
+        expect(shown).to_have_count(1)
+        seen.append(
+            tuple(shown.get_attribute(f"data-{name}") for name in ("shot", "side"))
+        )
+    order = [(shot, side) for shot in "123" for side in ("left", "right")]
+    assert seen == [*order, order[-1], order[-2]]
+
+
+def test_a_finger_swipes_from_shot_to_shot(phone, live_server):
+    begin("choice")
+    open_story(phone, live_server)
+    swipe_from = box(phone, ".shot.current .pane >> nth=0")
+    x, y = swipe_from["x"] + 120, swipe_from["y"] + 60
+
+    def swipe(by):
+        touch(phone, [(x, y)], [(x + by / 2, y)], [(x + by, y)])
+
+    swipe(-80)
+    expect(phone.locator("#shot-2")).to_be_visible()
+    swipe(80)
+    expect(phone.locator("#shot-1")).to_be_visible()
+    phone.tap("[data-key=o]")
+    swipe(-80)
+    shown = phone.locator("#shots figure:visible")
+    expect(shown).to_have_attribute("data-side", "right")
+    expect(shown).to_have_attribute("data-shot", "1")
+    expect(phone.locator("#zoom")).to_have_text("1×")
+
+
+@pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
+@pytest.mark.parametrize("size", [(390, 844), (360, 640), (720, 450), (844, 390)])
+def test_a_picture_is_in_sight_at_every_question(chromium, live_server, kind, size):
+    begin(kind, shots=16, characters=2)
+    Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 60}})
+    width, height = size
+    hand = Finger()
+    with hand.page(chromium, viewport={"width": width, "height": height}) as page:
+        open_story(page, live_server)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for question in ("character", "aesthetics"):
+            asked = page.locator(f"[data-question={question}]")
+            expect(asked).to_be_visible()
+            assert page.locator(".question:visible").count() == 1
+            assert page.evaluate(UNCOVERED, ".shot.current .pane")
+            assert box(page, ".shot.current .pane >> nth=0")["height"] > 80
+            assert page.evaluate(UNCOVERED, "#submit")
+            answer = hand.rank if kind == "ranking" else hand.choose
+            value = {"likert": "3", "choice": "left", "ranking": "2>1>3"}[kind]
+            answer(page, question, value)
+        wait_until(page, lambda: page.locator(".question:has(:checked)").count(), 2)
+
+
+SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
+  const box = (one.closest(".option") ?? one).getBoundingClientRect();
+  return [one.outerHTML.slice(0, 90), Math.round(box.width), Math.round(box.height)];
+}).filter(([, width, height]) => Math.min(width, height) < 44)"""
+
+
+@pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
+def test_targets_are_large_enough_for_a_finger(phone, live_server, kind):
+    begin(kind, shots=3, characters=1)
+    open_story(phone, live_server)
+    controls = ".viewer-bar button, .panel-end *, .options input, .ranks button, .turn"
+    targets = phone.locator(controls).and_(phone.locator("button, input, a"))
+    assert targets.evaluate_all(SMALL) == []
+
+
+def test_who_is_on_stage_is_told_of_each_shot(page, live_server):
+    study = begin(characters=2)
+    for shot in Shot.objects.filter(number=2):
+        shot.characters.set(Character.objects.filter(story=shot.story, key="c1"))
+    open_story(page, live_server)
+    expect(page.locator("#shot-1 .person")).to_have_count(0)
+    page.keyboard.press("ArrowRight")
+    person = page.locator("#shot-2 .person")
+    expect(person).to_have_text("Fox 1")
+    source = person.locator("img").get_attribute("src")
+    assert re.search("/character/1/1/thumb/$", source)
+    page.keyboard.press("a")
+    told = page.locator("#shot-2 .told")
+    expect(told).to_contain_text("Fox walks 2")
+    expect(told.locator("img:visible")).to_have_count(1)
+    expect(page.locator("#shot-3 .told img")).to_have_count(0)
+    assert study.annotators.count() == 1
+
+
+def test_what_was_answered_before_the_scripts_came_is_kept(page, live_server):
+    """A click counts as soon as the page is painted, however slow the network."""
+    begin()
+    held = []
+    page.route("**/question.js", held.append)
+    open_page = "() => document.querySelector('main form button').click()"
+    open_story_page(page, live_server, open_page)
+    page.click("[name='q:character'][value='3']")
+    assert page.locator("html.js").count()
+    assert not page.locator("html.ready").count()
+    assert not Rating.objects.exists()
+    for route in held:
+        route.continue_()
+    wait_until(page, lambda: list(Rating.objects.values_list("value")), [(3,)])
+
+
+def open_story_page(page, live_server, press):
+    """Go to the first story without waiting for its scripts."""
+    from django.urls import reverse
+
+    from annotate.models import Invitation
+
+    token = Invitation.objects.get().token
+    page.goto(live_server.url + reverse("rate-entry", args=[token]))
+    page.evaluate(press)
+    page.wait_for_url("**/story/**", wait_until="commit")
+    page.wait_for_selector("[name='q:character']", state="attached")
+
+
+@pytest.mark.page_errors("ERR_FAILED .*seat.js")
+def test_without_its_modules_the_seat_is_a_plain_form(page, live_server):
+    begin()
+    page.route("**/seat.js", lambda route: route.abort())
+    open_story_page(
+        page, live_server, "() => document.querySelector('main form button').click()"
+    )
+    expect(page.locator("html.js")).to_have_count(0)
+    expect(page.locator("#shot-3")).to_be_visible()
