@@ -28,7 +28,7 @@ def asked_of_all(questions: Iterable[Question]) -> list[Question]:
 
 @register.simple_tag(takes_context=True)
 def scripts_of(context: Context) -> list[str]:
-    """Return the modules that the page of a slot needs beside `seat`."""
+    """Return the modules that the page of a slot needs."""
     study = context["study"]
     if context["videos"]:
         shown = ["player"]
@@ -40,7 +40,7 @@ def scripts_of(context: Context) -> list[str]:
         for kind in kinds_of(study)
         if context.get("sheets") or not kind.of_shots
     ]
-    return ["queue", "pages", "state", *shown, *dict.fromkeys(asked)]
+    return ["seat", "queue", "pages", "state", *shown, *dict.fromkeys(asked)]
 
 
 @register.filter

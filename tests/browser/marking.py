@@ -18,9 +18,9 @@ LOADERS = [
         [f"{__name__}.Marking", "django.template.loaders.app_directories.Loader"],
     )
 ]
-# Whatever can be used on a page, however it came there.
+# Whatever can be used on a page, however it came there; text that scrolls is read.
 CONTROLS = """a, button, select, summary, textarea, input:not([type=hidden]), video,
-[role=button], [tabindex="0"], [contenteditable]"""
+[role=button], [tabindex="0"]:not(.sheet-script), [contenteditable]"""
 
 
 def places(name: str, text: str) -> Iterator[str]:

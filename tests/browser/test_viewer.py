@@ -6,11 +6,18 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
+from annotate.kinds.registry import KINDS
 from annotate.models import Annotator, Fault, Invitation, Rating
 from evalcore.models import Character, Frame, Shot
 from tests.browser.accessibility import violations
 from tests.browser.waiting import stop_time
-from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
+from tests.factories import (
+    METHODS,
+    make_benchmark,
+    make_study,
+    picture_bytes,
+    store_picture,
+)
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -24,8 +31,9 @@ PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pa
 
 
 def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
-    """A study of two methods with one annotator who has read the instructions."""
-    benchmark = make_benchmark(stories=2, shots=shots, methods=("Alder", "Birch"))
+    """A study of a few methods with one annotator who has read the instructions."""
+    methods = METHODS[: max(2, KINDS[kind].least)]
+    benchmark = make_benchmark(stories=2, shots=shots, methods=methods)
     for frame in Frame.objects.exclude(output__method__name="Birch"):
         label = f"{frame.output.story.key} Alder {frame.number}"
         frame.media = store_picture(picture_bytes(label, size))

@@ -81,6 +81,7 @@ export function open(main, seat) {
         isAwaited = age >= LEAST;
       }
       if (seen < LEAST || seat.isGated()) return;
+      isAwaited = false;
       looked(sheet).checked = true;
       send();
     }

@@ -48,7 +48,10 @@ function isGated() {
 
 const names = partsOf(document);
 const scriptOf = (name) => document.querySelector(`[data-script=${name}]`).href;
-const parts = await Promise.all(names.map((name) => import(scriptOf(name))));
+const parts = await Promise.all(names.map((name) => import(scriptOf(name)))).catch((error) => {
+  dispatchEvent(new Event("plain-seat"));
+  throw error;
+});
 
 function open(page) {
   const { main } = page;

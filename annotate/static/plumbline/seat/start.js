@@ -10,8 +10,12 @@
     if (viewer.text !== false) seat.classList.add("text");
     seat.style.setProperty("--ratio", seat.dataset.ratio);
     // Without them it is a plain page again.
-    addEventListener("error", ({ target }) =>
-      target.type === "module" && classList.remove("js"), true);
+    const undo = () => {
+      classList.remove("js");
+      seat.className = "seat-grid";
+    };
+    addEventListener("plain-seat", undo);
+    addEventListener("error", ({ target }) => target.type === "module" && undo(), true);
   }
   // Enter that is still held presses nothing on the next page.
   addEventListener("keydown", (e) => e.repeat && e.key === "Enter" && e.preventDefault());
