@@ -117,8 +117,11 @@ export function open(main, seat) {
     alive.forEach(follow);
     watch(lead.currentTime);
     show(frameNow());
-    const past = segment ? lead.currentTime + 1 / rate - segment.end : -1;
-    if (past >= 0 && past < FAR) goTo(frameAt(segment.start));
+    const past = lead.currentTime + 1 / rate - segment?.end;
+    const isFirst = left && missing(); // all of it is to be watched once
+    if (!(past >= 0 && past < FAR) || isFirst) return;
+    watch(segment.end); // its last frame was seen
+    goTo(frameAt(segment.start));
   }
 
   function show(frame) {
