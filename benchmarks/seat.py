@@ -13,12 +13,14 @@ Prints, against their limits:
 - server milliseconds of "submit and next", of an answer, of what comes next, and of the
   page of a story, for one annotator at a time on SQLite, through Django's whole
   middleware, beside how fast this machine counts at that moment;
-- bytes of the seat's JavaScript by kind of page, of the stylesheet, of a unit's HTML.
+- bytes of the seat's JavaScript by kind of page and of its stylesheet, as a deployment
+  sends them (packed by gzip) and unpacked, and of a unit's HTML.
 
 Exit 1 when a limit is missed.
 """
 
 import argparse
+import gzip
 import os
 import shutil
 import statistics
@@ -37,13 +39,13 @@ THINKING_MS = 1500  # in which a person looks at a story, and the next one is fe
 YARDSTICK = "counting to 200,000"
 # What each kind of page loads.
 CORE = ("seat", "queue", "pages", "state")
-PICTURES = ("shots", "zoom")
+PICTURES = ("start", "shots", "zoom", "looking")
 KINDS = {
     "pictures": (*CORE, *PICTURES, "question"),
     "pairs of pictures": (*CORE, *PICTURES, "compare", "question"),
-    "videos": (*CORE, "player", "question"),
+    "videos": (*CORE, "start", "player", "question"),
     "checklist of pictures": (*CORE, *PICTURES, "checklist"),
-    "checklist of videos": (*CORE, "player", "checklist"),
+    "checklist of videos": (*CORE, "start", "player", "checklist"),
 }
 # Notes when a key is pressed, and when all that is then in sight has been painted.
 WATCH = """() => {
@@ -149,13 +151,20 @@ def weigh(study, token: str) -> bool:
     failed = False
     for kind, modules in KINDS.items():
         paths = [SEAT / "seat" / f"{name}.js" for name in modules]
-        total = sum(path.stat().st_size for path in paths)
-        failed |= show(f"JavaScript, {kind}", total, SCRIPT_BYTES, "bytes")
-    style = (SEAT / "plumbline.css").stat().st_size
-    failed |= show("stylesheet", style, STYLE_BYTES, "bytes")
+        failed |= weigh_files(f"JavaScript, {kind}", paths, SCRIPT_BYTES)
+    failed |= weigh_files("stylesheet", [SEAT / "plumbline.css"], STYLE_BYTES)
     client = Client(SERVER_NAME="127.0.0.1")
     page = client.post(reverse("rate-pause", args=[token]), follow=True)
     failed |= show("HTML of a unit", len(page.content), HTML_BYTES, "bytes")
+    return failed
+
+
+def weigh_files(name: str, paths: list[Path], limit: int) -> bool:
+    """Print what is sent of files, and what it is unpacked; say whether it is much."""
+    contents = [path.read_bytes() for path in paths]
+    sent = sum(len(gzip.compress(content)) for content in contents)
+    failed = show(name, sent, limit, "bytes")
+    print(f"    unpacked {sum(map(len, contents)):,}")
     return failed
 
 
