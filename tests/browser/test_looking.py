@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.quality_rules.rules import DEFAULT_RULES
-from evalcore.models import Frame
+from evalcore.models import Frame, Shot
 from tests.browser.hands import Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
 from tests.factories import make_benchmark, make_study
@@ -200,6 +200,7 @@ def test_nothing_is_in_sight_of_a_hidden_tab(page, live_server):
 
 def test_a_picture_that_is_scrolled_away_is_not_in_sight(page, live_server):
     begin(must_see=2)
+    Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 60}})
     page.set_viewport_size({"width": 390, "height": 500})
     open_story(page, live_server)
     page.evaluate("document.querySelector('#shots').scrollTop = 9999")
