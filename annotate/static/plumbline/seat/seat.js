@@ -200,7 +200,8 @@ function onReply(code, { gone, submitted, next }) {
   if (isHere && gone) location.reload();
   if (isHere && !submitted) story.isSubmitted = false;
   // Whoever hurries has begun the next one by then; what was answered there is kept.
-  if (submitted && next.endsWith("/note/")) return location.assign(next);
+  const isOurs = isHere || code === left;
+  if (submitted && isOurs && next.endsWith("/note/")) return location.assign(next);
   // The story shown since may be somebody else's; what was begun is finished.
   const isOver = isHere ? story.isSubmitted : code === left && !story.isTouched;
   if (!submitted || !isOver || next === story.page.url || pages.finished.has(next)) return;

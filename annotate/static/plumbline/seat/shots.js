@@ -154,7 +154,7 @@ export function open(main, seat) {
   }
 
   const { drag = () => {}, ...comparing } = pair?.openComparison(main, on) ?? {};
-  const zoom = openZoom(main, on, { drag, flick: step }, (factor) => {
+  const zoom = openZoom(main, on, { drag, flick: (by) => isOn("swipe") || step(by) }, (factor) => {
     enlarged = factor;
     choosePictures();
   });
@@ -194,7 +194,7 @@ export function open(main, seat) {
     on(story, "scroll", () => stories.forEach((each) => { each.scrollTop = story.scrollTop; }));
   }
   on(main, "error", ({ target }) => showFault(target), { capture: true });
-  on(window, "resize", arrange);
+  on(window, "resize", makeRoom);
   zoom.fit();
   arrange();
   images.filter((each) => each.complete && !each.naturalWidth && each.loading !== "lazy").forEach(showFault);

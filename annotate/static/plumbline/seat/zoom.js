@@ -56,7 +56,7 @@ export function openZoom(main, on, { drag, flick }, changed) {
     event.target.setPointerCapture(event.pointerId);
     fingers.set(event.pointerId, pointOf(event));
     isStill = fingers.size === 1;
-    start = event.clientX;
+    start = isStill ? event.clientX : NaN; // two fingers turn nothing
   });
   onPane("pointermove", move);
   onPane("pointerup", ({ clientX, pointerType }) => {
