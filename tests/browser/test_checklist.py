@@ -256,6 +256,27 @@ def test_a_box_that_is_ticked_meanwhile_waits_for_another_enter(
     expect(page.locator("#sheet-2")).to_be_visible()
 
 
+def test_one_enter_outlasts_a_video_that_is_to_be_watched_whole(
+    page, live_server, tmp_path
+):
+    page.emulate_media(reduced_motion="reduce")
+    benchmark = make_reel(tmp_path, [TWO_SECONDS])
+    start(
+        page,
+        live_server,
+        make_study(kind="checklist", benchmark=benchmark, annotators=1),
+    )
+    press(page, *12 * ".")  # the first shot's part, not the whole
+    page.wait_for_timeout(800)
+    press(page, "Enter")
+    problem = page.locator("#problem")
+    expect(problem).to_contain_text("Watch to the end")
+    assert page.is_visible("#sheet-1")
+    press(page, *12 * ".")
+    expect(page.locator("#sheet-2")).to_be_visible()
+    expect(problem).to_be_hidden()
+
+
 def test_the_part_of_a_shot_is_played_again_and_again(page, live_server, tmp_path):
     study = unwatched(page, tmp_path, live_server)
     page.emulate_media(reduced_motion="no-preference")

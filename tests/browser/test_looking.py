@@ -237,6 +237,33 @@ def test_both_stories_of_a_pair_have_to_be_in_sight(page, live_server):
     expect(line(tab)).to_have_text(DONE)
 
 
+def test_one_at_a_time_counts_as_long_as_the_shot_was_in_sight(page, live_server):
+    begin("choice", shots=1, must_see=0)
+    open_story(page, live_server)
+    page.keyboard.press("o")
+    page.wait_for_timeout(900)
+    page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(900)
+    done = submit_pair(page)
+    assert done.in_sight["1"] >= 1.7  # each side for half of it
+
+
+def test_a_side_that_was_never_in_sight_leaves_nothing(page, live_server):
+    begin("choice", shots=1, must_see=0)
+    alone = '{"viewer": {"alone": true}}'
+    page.add_init_script(f"localStorage.setItem('plumbline-seat', '{alone}')")
+    open_story(page, live_server)
+    page.wait_for_timeout(600)
+    assert submit_pair(page).in_sight["1"] == 0
+
+
+def submit_pair(page):
+    for key in ("1", "3", "Enter"):
+        page.keyboard.press(key)
+    wait_until(page, Slot.objects.filter(state="submitted").exists, True)
+    return Slot.objects.get(state="submitted")
+
+
 def test_a_submitted_story_waits_for_nothing(page, live_server):
     begin(session_size=3)
     open_story(page, live_server)

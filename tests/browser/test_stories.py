@@ -187,7 +187,39 @@ def test_targets_are_large_enough_for_a_finger(phone, live_server, kind):
     open_story(phone, live_server)
     controls = ".viewer-bar button, .panel-end *, .options input, .ranks button, .turn"
     targets = phone.locator(controls).and_(phone.locator("button, input, a"))
+    assert targets.count() > 10
     assert targets.evaluate_all(SMALL) == []
+
+
+@pytest.mark.parametrize("size", [(390, 844), (360, 640), (768, 1024), (720, 450)])
+def test_a_value_without_an_anchor_shows_its_number(chromium, live_server, size):
+    begin()  # 0 none, 1, 2, 3, 4 perfect
+    viewport = dict(zip(("width", "height"), size, strict=True))
+    with Finger().page(chromium, viewport=viewport) as page:
+        open_story(page, live_server)
+        shown = page.locator(".question.current .option").all_inner_texts()
+        assert [" ".join(text.split()) for text in shown] == [
+            "0 none",
+            "1",
+            "2",
+            "3",
+            "4 perfect",
+        ]
+
+
+def test_a_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
+    begin()
+    open_story(phone, live_server)
+    place = box(phone, ".option:has([name='q:character'][value='3'])")
+    x, y = place["x"] + 60, place["y"] + 20
+    phone.touchscreen.tap(x, y)
+    expect(phone.locator("[data-question=aesthetics]")).to_be_visible()
+    phone.touchscreen.tap(x, y)
+    expect(phone.locator("[data-question=aesthetics]")).to_be_focused()
+    wait_until(phone, lambda: list(Rating.objects.values_list("value")), [(3,)])
+    phone.wait_for_timeout(400)
+    phone.touchscreen.tap(x, y)
+    wait_until(phone, Rating.objects.count, 2)
 
 
 def test_who_is_on_stage_is_told_of_each_shot(page, live_server):
@@ -236,6 +268,48 @@ def open_story_page(page, live_server, press):
     page.evaluate(press)
     page.wait_for_url("**/story/**", wait_until="commit")
     page.wait_for_selector("[name='q:character']", state="attached")
+
+
+@pytest.mark.page_errors("no database")
+def test_modules_that_fail_while_they_run_leave_a_plain_form(page, live_server):
+    """As in a window that keeps nothing: the browser's database cannot be opened."""
+    begin()
+    page.add_init_script(
+        "IDBFactory.prototype.open = () => { throw new Error('no database'); }"
+    )
+    press = "() => document.querySelector('main form button').click()"
+    open_story_page(page, live_server, press)
+    expect(page.locator("html.js")).to_have_count(0)
+    expect(page.locator("#shot-3")).to_be_visible()
+    here = page.url
+    for question in ("character", "aesthetics"):
+        page.click(f"[name='q:{question}'][value='3']")
+    page.click("#submit")
+    page.wait_for_url(lambda url: url != here)
+    wait_until(page, Rating.objects.count, 2)
+
+
+def test_a_resize_leaves_the_overview_where_it_is(page, live_server):
+    begin(shots=60)
+    page.set_viewport_size({"width": 1000, "height": 700})
+    open_story(page, live_server)
+    page.keyboard.press("a")
+    page.evaluate("document.querySelector('#shots').scrollTop = 400")
+    page.set_viewport_size({"width": 1000, "height": 690})
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.querySelector('#shots').scrollTop") == 400
+
+
+def test_a_swipe_on_the_divider_turns_no_shot(phone, live_server):
+    begin("choice")
+    open_story(phone, live_server)
+    phone.tap(".tools summary")
+    phone.tap("[data-key=s]")
+    place = box(phone, ".shot.current .pane >> nth=0")
+    x, y = place["x"] + 200, place["y"] + 60
+    touch(phone, [(x, y)], [(x - 60, y)], [(x - 120, y)])
+    assert int(phone.input_value("#divider")) < 40
+    expect(phone.locator("#shot-1")).to_be_visible()
 
 
 @pytest.mark.page_errors("ERR_FAILED .*seat.js")

@@ -37,7 +37,7 @@ def sit_down(page, live_server, study):
     token = Invitation.objects.get(annotator=person).token
     page.goto(live_server.url + reverse("rate-pause", args=[token]))
     page.click("main button.primary")
-    page.wait_for_selector("html.js")
+    page.wait_for_selector("html.ready")
 
 
 def test_whoever_clicks_through_meets_a_training_story(page, live_server, study):
@@ -74,9 +74,12 @@ def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
 ):
     sit_down(page, live_server, study)
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 2")
+    here = page.url
+    page.keyboard.press("a")
+    page.wait_for_selector("text=All shots were in sight")
     for key in ("3", "3", "3", "Enter"):
         page.keyboard.press(key)
-    page.wait_for_function("() => !document.querySelector('input:checked')")
+    page.wait_for_url(lambda url: url != here)
     page.wait_for_load_state("networkidle")
     assert examples == []
     page.focus("fieldset details summary")

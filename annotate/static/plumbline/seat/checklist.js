@@ -64,7 +64,7 @@ export function open(main, seat) {
     if (document.hidden) return;
     age += 1;
     if (!left() || isInSight()) offer(seen + 1);
-    if (isAwaited && seen >= LEAST) finish();
+    if (isAwaited && seen >= LEAST && !seat.hasGate()) finish();
   }, 100);
   seat.signal.addEventListener("abort", () => clearInterval(timer));
 
@@ -76,12 +76,10 @@ export function open(main, seat) {
 
   function finish() {
     if (!looked(sheet).checked) {
-      if (!isInSight()) {
-        seat.problem(done.dataset.wait);
-        isAwaited = age >= LEAST;
-      }
-      if (seen < LEAST || seat.isGated()) return;
-      isAwaited = false;
+      if (!isInSight()) seat.problem(done.dataset.wait);
+      const waits = seen < LEAST || seat.isGated();
+      isAwaited = waits && age >= LEAST;
+      if (waits) return;
       looked(sheet).checked = true;
       send();
     }

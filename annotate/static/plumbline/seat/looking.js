@@ -24,6 +24,8 @@ export function open(main, seat) {
     picture && waited < PATIENCE && (!picture.complete || picture.naturalWidth);
   const of = (shot) => views.filter((view) => view.shot === shot && isShown(view));
   const secondsOf = (shot) => Math.min(...of(shot).map(({ seconds }) => seconds));
+  // Of a shot: while any of its pictures was; nothing as long as one of them never was.
+  const together = Object.fromEntries(shots.map((shot) => [shot, before[shot] ?? 0]));
   const left = () => shots.filter((shot) => secondsOf(shot) < enough);
 
   let since = performance.now();
@@ -38,8 +40,10 @@ export function open(main, seat) {
       if (!view.picture?.complete) view.waited += passed;
       else view.seconds += passed;
     }
+    const here = views.filter(({ isHere, picture }) => isHere && picture?.complete);
+    for (const shot of new Set(here.map((view) => view.shot))) together[shot] += passed;
     const kept = views.map(({ key, seconds }) => [key, seconds]);
-    sessionStorage.setItem(memory, JSON.stringify(Object.fromEntries(kept)));
+    sessionStorage.setItem(memory, JSON.stringify({ ...together, ...Object.fromEntries(kept) }));
     if (enough) tell();
   }
 
@@ -90,8 +94,9 @@ export function open(main, seat) {
     keys: {},
     told() {
       count();
-      const seen = shots.map((shot) => [shot, secondsOf(shot)]);
-      return { looked: Object.fromEntries(seen.filter(([, seconds]) => seconds < Infinity)) };
+      const shown = shots.filter((shot) => of(shot).length);
+      const seen = shown.map((shot) => [shot, secondsOf(shot) && together[shot]]);
+      return { looked: Object.fromEntries(seen) };
     },
   };
 }

@@ -1,5 +1,6 @@
 // A digit answers the marked question.
 const TURN = 250; // ms in which an answer is seen before the next question comes
+const QUIET = 300; // ms after that in which a second tap answers nothing
 
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
@@ -23,6 +24,19 @@ export function open(main, seat) {
     if (scroll) questions[current].scrollIntoView({ block: "nearest" });
   }
 
+  // On the marked question; from there Enter sends, and Space does not.
+  const focus = () => questions[current].focus({ preventScroll: true });
+
+  function turn() {
+    mark(nextOpen());
+    const question = questions[current];
+    question.inert = true;
+    setTimeout(() => {
+      question.inert = false;
+      focus();
+    }, QUIET);
+  }
+
   function set(question, value) {
     for (const input of question.elements) input.checked = input.value === value;
     question.dataset.before = value;
@@ -41,8 +55,7 @@ export function open(main, seat) {
     if (seat.isGated()) return;
     give(question, input.value);
     mark(nextOpen());
-    // From here Enter sends, and Space does not.
-    question.focus({ preventScroll: true });
+    focus();
     if (firstOpen() < 0) seat.answered();
   }
 
@@ -62,12 +75,12 @@ export function open(main, seat) {
       if (seat.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
       mark(i);
-      if (isNarrow() && !target.matches(":focus-visible")) setTimeout(() => mark(nextOpen()), TURN);
+      if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
       // Keys pass over answers that are not meant.
       if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
     // On a radio button the arrow keys would change the answer instead of the shot.
-    seat.on(question, "pointerup", () => setTimeout(() => question.focus({ preventScroll: true })));
+    seat.on(question, "pointerup", () => setTimeout(focus));
   });
   mark(firstOpen(), false);
 

@@ -48,10 +48,7 @@ function isGated() {
 
 const names = partsOf(document);
 const scriptOf = (name) => document.querySelector(`[data-script=${name}]`).href;
-const parts = await Promise.all(names.map((name) => import(scriptOf(name)))).catch((error) => {
-  dispatchEvent(new Event("plain-seat"));
-  throw error;
-});
+const parts = await Promise.all(names.map((name) => import(scriptOf(name))));
 
 function open(page) {
   const { main } = page;
@@ -84,6 +81,7 @@ function open(page) {
       if (!text) byId("problem").hidden = true;
     },
     isGated,
+    hasGate: () => Boolean(opened.gate),
     isFirst: !story, // somebody may have answered before the scripts were there
     isSubmitted: () => pages.finished.has(page.url) || isSubmitted !== undefined,
     problem: showProblem,

@@ -9,13 +9,14 @@
     seat.classList.add(viewer.all ? "all" : "one");
     if (viewer.text !== false) seat.classList.add("text");
     seat.style.setProperty("--ratio", seat.dataset.ratio);
-    // Without them it is a plain page again.
-    const undo = () => {
+    // Whatever fails until it is ready, loading or running: a plain page again.
+    const undo = ({ target }) => {
+      if (classList.contains("ready") || !(target === window || target.type === "module")) return;
       classList.remove("js");
       seat.className = "seat-grid";
     };
-    addEventListener("plain-seat", undo);
-    addEventListener("error", ({ target }) => target.type === "module" && undo(), true);
+    addEventListener("error", undo, true);
+    addEventListener("unhandledrejection", undo);
   }
   // Enter that is still held presses nothing on the next page.
   addEventListener("keydown", (e) => e.repeat && e.key === "Enter" && e.preventDefault());
