@@ -46,6 +46,7 @@ LABELS = {
     "cap": gettext_lazy("cap"),
     "any_device": gettext_lazy("ids count on any device"),
     "version": gettext_lazy("version"),
+    "questions": gettext_lazy("order of questions"),
     "right": gettext_lazy("right answers"),
     "of": gettext_lazy("answers that were checked"),
     "file": gettext_lazy("file"),

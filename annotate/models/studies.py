@@ -149,6 +149,10 @@ class Study(models.Model):
         return float(self.presentation.get("must_see", 0))
 
     @property
+    def shuffles_questions(self) -> bool:
+        return bool(self.presentation.get("shuffle_questions", False))
+
+    @property
     def may_comment(self) -> bool:
         return bool(self.presentation.get("comments", False))
 

@@ -12,6 +12,7 @@ from annotate.kinds.registry import kind_of
 from annotate.models import Question, Slot
 from annotate.models.studies import PLACES
 from annotate.presentation import same_size
+from annotate.presentation.question_order import in_order
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
 from evalcore.video import storing
@@ -296,7 +297,7 @@ def shown_questions(slot: Slot) -> list[ShownQuestion]:
     """
     answers = current_answers(slot, slot.annotator)
     shown = []
-    for question in slot.questions:
+    for question in in_order(slot.questions, slot.study, slot.annotator):
         kind = kind_of(question)
         given = answers.get(question.pk)
         answer = kind.as_displayed(slot, given.value) if given else ""

@@ -137,6 +137,8 @@ def _fields(values: FormValues) -> Iterator[Field]:
     )
     commented = _("Annotators may write a comment on a story")
     yield one("presentation.comments", commented, kind="tick")
+    shuffled = _("Each annotator is asked the questions in another order")
+    yield one("presentation.shuffle_questions", shuffled, kind="tick")
 
     yield whole(
         "checks.per_session",

@@ -29,7 +29,7 @@ NAMES = re.compile(
     r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
     r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
-    r"|presentation\.(sent|same_size|must_watch|must_see|comments)"
+    r"|presentation\.(sent|same_size|must_watch|must_see|comments|shuffle_questions)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
     r"|questions\.\d{1,4}\.(key|kind|metric|degradation|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"

@@ -21,11 +21,13 @@ from django.views.decorators.http import (
 
 from annotate import event_log
 from annotate.access import rate_limits
+from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.people import devices
 from annotate.presentation import same_size
+from annotate.presentation.question_order import in_order
 from annotate.quality import monitoring
 from annotate.slots import leasing, locking, pace
 from annotate.slots.admission import lacking
@@ -178,10 +180,21 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
                 annotator.study_id,
                 annotator=annotator,
                 version=annotator.study.consent_version,
+                **_order(annotator),
             )
         response = redirect("rate-instructions", request.token)
         return devices.remember(request, response, annotator)
     return annotator_page(request, annotator, "rate/consent.html")
+
+
+def _order(annotator: Annotator) -> dict[str, list[str]]:
+    """Return what the log says of the order of questions; nothing if all have one."""
+    study = annotator.study
+    if not study.shuffles_questions:
+        return {}
+    whole = [question for question in study.asked if not kind_of(question).of_shots]
+    asked = in_order(whole, study, annotator)
+    return {"questions": [question.key for question in asked]}
 
 
 def _language() -> str:
@@ -206,7 +219,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         request,
         annotator,
         "rate/instructions.html",
-        questions=annotator.study.questions.all(),
+        questions=in_order(annotator.study.questions.all(), annotator.study, annotator),
         # What keys there are; those of texts and characters are told in any case.
         videos=outputs.filter(video__isnull=False).exists(),
         has_texts=True,

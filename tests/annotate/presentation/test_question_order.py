@@ -1,0 +1,88 @@
+"""The order in which people are asked: one for all, or each in another."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Event
+from annotate.presentation.slot_view import shown_questions
+from annotate.studies.study_file import read_definition
+from tests.factories import make_benchmark
+from tests.working import Browser, always, join, make_planned, work
+
+pytestmark = pytest.mark.django_db
+KEYS = ["a", "b", "c", "d", "e"]
+ASKED = "".join(f"\n  - {{key: {key}, title: {key}, text: Which one}}" for key in KEYS)
+STUDY = f"kind: choice\nseed: 3\nquestions:{ASKED}\n"
+SHUFFLED = f"{STUDY}presentation: {{shuffle_questions: true}}\n"
+
+
+def orders(study) -> list[list[str]]:
+    """The order in which each annotator is asked in the first two slots; it is one."""
+    found = []
+    for person in study.annotators.all():
+        slots = work(join(study, person.name), always("left"), most=2)
+        one, other = (
+            [shown.question.key for shown in shown_questions(slot)] for slot in slots
+        )
+        assert one == other
+        found.append(one)
+    return found
+
+
+def plan(text: str):
+    benchmark = make_benchmark(stories=2, methods=("Alder", "Birch"))
+    return make_planned(text, benchmark=benchmark, annotators=8, redundancy=8)
+
+
+def test_everybody_is_asked_in_the_order_of_the_file():
+    assert orders(plan(STUDY)) == [KEYS] * 8
+
+
+def test_each_person_is_asked_in_an_order_of_their_own():
+    found = orders(plan(SHUFFLED))
+    assert all(sorted(order) == KEYS for order in found)
+    assert len({tuple(order) for order in found}) > 4
+    assert len({order[0] for order in found}) > 2
+
+
+def test_the_order_follows_the_seed_and_the_name():
+    other = SHUFFLED.replace("seed: 3", "seed: 4")
+    first = plan(SHUFFLED)
+    again = make_planned(
+        SHUFFLED, benchmark=first.benchmark, slug="again", annotators=8, redundancy=8
+    )
+    moved = make_planned(
+        other, benchmark=first.benchmark, slug="moved", annotators=8, redundancy=8
+    )
+    assert orders(first) == orders(again) != orders(moved)
+
+
+def test_the_log_and_the_instructions_have_the_order(client):
+    study = plan(SHUFFLED)
+    person = study.annotators.get(name="A01")
+    browser = Browser(client, person)
+    client.post(browser.address("consent"))
+    page = browser.text(browser.address("instructions"))
+    listed = re.findall(r"<strong>(\w)\.</strong>", page)
+    browser.start()
+    asked = re.findall(r'data-question="(\w)"', browser.text())
+    given = Event.objects.get(kind=Event.Kind.CONSENT_GIVEN)
+    assert listed == asked == given.details["questions"] != KEYS
+
+
+def test_nothing_is_logged_of_an_order_that_all_have(client):
+    study = plan(STUDY)
+    client.post(
+        reverse("rate-consent", args=[study.annotators.first().invitation.token])
+    )
+    given = Event.objects.get(kind=Event.Kind.CONSENT_GIVEN)
+    assert "questions" not in given.details
+
+
+def test_a_wrong_switch_is_refused():
+    with pytest.raises(ValueError, match=r"presentation\.shuffle_questions"):
+        read_definition(
+            STUDY + "presentation: {shuffle_questions: often}", file="s.yaml", name="s"
+        )
