@@ -51,7 +51,7 @@ class Mouse:
     def look_at(self, page: Page, shot: int) -> None:
         """Have a shot of a checklist before one's eyes for long enough."""
         expect(page.locator(f"#sheet-{shot}")).to_be_visible()
-        done = page.locator(".sheet-bar button")
+        done = page.locator("#shot-done")
         expect(done).not_to_have_attribute("aria-disabled", "true")
 
     def tick(self, page: Page, shot: int, box: str) -> None:
@@ -60,7 +60,7 @@ class Mouse:
 
     def finish_shot(self, page: Page, shot: int) -> None:
         """Say that the boxes of a shot are as they should be."""
-        self.press(page.locator(".sheet-bar button"))
+        self.press(page.locator("#shot-done"))
 
     def send(self, page: Page) -> None:
         """Submit the story's answers."""

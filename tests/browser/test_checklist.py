@@ -59,7 +59,7 @@ def press(page, *keys):
 
 def confirm(page):
     """Say that the shot in sight is done, as soon as that can be said."""
-    button = page.locator(".sheet-bar button")
+    button = page.locator("#shot-done")
     expect(button).to_be_visible()
     expect(button).to_be_enabled()
     press(page, "Enter")
@@ -103,7 +103,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
     study.benchmark.stories.first().shots.filter(number=3).delete()
     page.clock.install()
     start(page, live_server, study)
-    expect(page.locator(".sheet-bar button")).to_be_enabled()
+    expect(page.locator("#shot-done")).to_be_enabled()
     stop_time(page)
     for _press in range(3):
         press(page, "Enter")
@@ -116,7 +116,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
 
 def test_two_presses_of_space_tick_nothing_of_the_next_shot(page, live_server, study):
     start(page, live_server, study)
-    button = page.locator(".sheet-bar button")
+    button = page.locator("#shot-done")
     expect(button).to_be_enabled()
     button.focus()
     press(page, " ", " ")
@@ -138,7 +138,7 @@ def test_sending_is_offered_when_each_shot_is_done(page, live_server, study):
         confirm(page)
     page.clock.run_for(400)
     press(page, "Enter")  # a second press: too soon to send
-    expect(page.locator(".sheet-bar button")).to_be_hidden()
+    expect(page.locator("#shot-done")).to_be_hidden()
     saved(page)
     assert Rating.objects.count() == 3 * 68
     assert not study.slots.filter(state=Slot.State.SUBMITTED).exists()
@@ -154,7 +154,7 @@ def test_a_click_counts_once_the_picture_is_there(page, live_server, study):
     page.reload(wait_until="domcontentloaded")
     page.wait_for_selector("html.ready")
     page.wait_for_timeout(800)
-    page.click(".sheet-bar button", force=True)
+    page.click("#shot-done", force=True)
     expect(page.locator("#problem")).to_contain_text(
         "This shot is done as soon as it was in sight."
     )
@@ -247,9 +247,7 @@ def test_a_box_that_is_ticked_meanwhile_waits_for_another_enter(
     unwatched(page, tmp_path, live_server)
     refuses(page)
     press(page, "1", *12 * ".")
-    expect(page.locator(".sheet-bar button")).not_to_have_attribute(
-        "aria-disabled", "true"
-    )
+    expect(page.locator("#shot-done")).not_to_have_attribute("aria-disabled", "true")
     page.wait_for_timeout(300)
     assert page.is_visible("#sheet-1")
     press(page, "Enter")
@@ -367,7 +365,7 @@ def test_by_touch_on_a_phone(chromium, live_server, study):
         assert min(size["width"], size["height"]) >= 44
         box.tap()
         page.evaluate("scrollTo(0, 0)")
-        page.tap(".sheet-bar button")
+        page.tap("#shot-done")
         if shot < 3:  # the next shot and the begin of its sheet are in sight
             for part in (f"#shot-{shot + 1} .pane", f"#sheet-{shot + 1} h2"):
                 expect(page.locator(part)).to_be_in_viewport()

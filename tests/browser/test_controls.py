@@ -150,6 +150,17 @@ def comes_anew(page: Page) -> None:
     expect(page.locator("html.old")).to_have_count(0)
 
 
+def if_shown(hand: Mouse, control: Locator) -> None:
+    """Press what only a narrow window has."""
+    if control.is_visible():
+        hand.press(control)
+
+
+def closes(page: Page) -> None:
+    page.keyboard.press("Escape")
+
+
+MORE = Use(".more", shows("#more"), if_shown)
 SKIP_LINK = Use(
     ".skip-link >> nth=0",
     leads("**/#main"),
@@ -444,11 +455,14 @@ def story(seat: Seat) -> list[Use]:
         Use("[name='q:character'][value='3']", stored(answers, value=3)),
         opened("details:has(textarea)"),
         Use("textarea", stored(comments, comment="Dark."), types("Dark.")),
+        MORE,
         opened(".keys-help"),
         Use("[data-setting=keysOff]", is_silent),
         Use("[data-setting=keysOff]", talks_again),
-        Use("#back", leads(re.compile(rf"(?<!{slot.code}/)$"))),
+        Use("#back", leads(re.compile(rf"(?<!{slot.code}/)$")), after(closes)),
+        MORE,
         Use("#break", leads("**/pause/")),
+        MORE,
         opened(".keys-help"),
         Use("[data-setting=auto]", goes_on),
     ]
@@ -472,6 +486,7 @@ def skipping(seat: Seat) -> list[Use]:
     skips = Skip.objects.filter(slot=slot, reason="unclear", comment="Why")
     field = ".skip [name=comment]"
     return [
+        MORE,
         opened(".skip"),
         Use(".skip [value=unclear]", checked(".skip [value=unclear]")),
         Use(
@@ -566,14 +581,14 @@ def checklist(seat: Seat) -> list[Use]:
     ticks = Rating.objects.filter(slot=slot, value=1, question__key="pan|text")
 
     def looked(page):
-        done = page.locator(".sheet-bar button")
+        done = page.locator("#shot-done")
         expect(done).not_to_have_attribute("aria-disabled", "true")
 
     return [
         Use("[name='1:pan|text']", stored(ticks, shot=1), after(looked)),
         Use("#sheet-1 .none >> nth=0", has("#sheet-1 .none >> nth=0", "class", GIVEN)),
         opened("details:has(.meanings)"),
-        Use(".sheet-bar button", shows("#sheet-2")),
+        Use("#shot-done", shows("#sheet-2")),
     ]
 
 
@@ -660,7 +675,7 @@ def test_every_control_does_something(chromium, live_server, clip, subtests, han
 
 
 # What the other hand's window has instead, and this one never shows.
-ELSEWHERE = {Mouse: ".turn", Finger: "#strip a"}
+ELSEWHERE = {Mouse: ".turn, .more", Finger: "#strip a"}
 PLACES = """(all, elsewhere) => all
   .filter((one) => !one.matches(elsewhere) || one.checkVisibility())
   .map((one) => one.dataset.place ?? one.outerHTML)"""

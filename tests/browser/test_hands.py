@@ -42,7 +42,7 @@ SHOWING = {"pictures": "shots", "videos": "player"}
 CLIP = {"frames": 6, "rate": 12}
 # The button that finishes a shot has gone, or the page has with it.
 ALL_SHOTS_DONE = """(here) => location.href !== here
-  || !document.querySelector(".sheet-bar button").checkVisibility()"""
+  || !document.querySelector("#shot-done").checkVisibility()"""
 TRAINING = """
 session_size: 2
 training:

@@ -298,3 +298,21 @@ def test_who_clicks_through_is_warned_at_once(page, live_server):
     page.wait_for_url("**/story/**")
     expect(page.locator("[name='q:character'][value='2']")).to_be_checked()
     assert Annotator.objects.get().state == "active"
+
+
+@pytest.mark.parametrize(
+    ("place", "hidden", "shown"), [("10", "left", "right"), ("90", "right", "left")]
+)
+def test_a_picture_behind_another_one_is_not_in_sight(
+    page, live_server, place, hidden, shown
+):
+    begin("choice", must_see=30)
+    open_story(page, live_server)
+    page.keyboard.press("s")
+    page.locator("#divider").fill(place)
+    seconds = "() => JSON.parse(sessionStorage[`in sight ${location.pathname}`])"
+    before = page.evaluate(seconds)
+    page.wait_for_timeout(600)
+    after = page.evaluate(seconds)
+    assert after[f"1 {hidden}"] - before[f"1 {hidden}"] < 0.2
+    assert after[f"1 {shown}"] - before[f"1 {shown}"] > 0.3

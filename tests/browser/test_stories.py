@@ -5,7 +5,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from annotate.models import Rating
+from annotate.kinds.registry import KINDS
+from annotate.models import Question, Rating
 from evalcore.models import Character, Shot
 from tests.browser.hands import PHONE, Finger
 from tests.browser.test_viewer import begin, open_story, touch
@@ -112,6 +113,7 @@ def test_a_shot_under_the_pointer_grows_in_both_stories(page, live_server, key):
     expect(page.locator("#here")).to_have_text("Shot 7 of 16")
     expect(page.locator("[data-look=all]")).to_have_attribute("aria-pressed", "false")
     assert not page.locator(".peek").count()
+    expect(page.locator(f"{sides[1]} a")).to_be_focused()
 
 
 def test_one_story_at_a_time_by_arrows(page, live_server):
@@ -175,20 +177,45 @@ def test_a_picture_is_in_sight_at_every_question(chromium, live_server, kind, si
         wait_until(page, lambda: page.locator(".question:has(:checked)").count(), 2)
 
 
+# What is less than 44 px wide or high, of a box the words that belong to it.
 SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
-  const box = (one.closest(".option") ?? one).getBoundingClientRect();
+  const box = (one.closest("label") ?? one).getBoundingClientRect();
   return [one.outerHTML.slice(0, 90), Math.round(box.width), Math.round(box.height)];
-}).filter(([, width, height]) => Math.min(width, height) < 44)"""
+}).filter(([, width, height]) => width && Math.min(width, height) < 44)"""
+TARGETS = """a:not(.skip-link), button, summary, textarea, select,
+  input:not([type=hidden], [type=range])"""
+HANDHELD = [(390, 844), (360, 640), (844, 390), (768, 1024), (1024, 768)]
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
-def test_targets_are_large_enough_for_a_finger(phone, live_server, kind):
-    begin(kind, shots=3, characters=1)
-    open_story(phone, live_server)
-    controls = ".viewer-bar button, .panel-end *, .options input, .ranks button, .turn"
-    targets = phone.locator(controls).and_(phone.locator("button, input, a"))
-    assert targets.count() > 10
-    assert targets.evaluate_all(SMALL) == []
+@pytest.mark.parametrize("size", HANDHELD)
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size):
+    begin(kind, shots=3, characters=1, presentation={"comments": True})
+    Question.objects.update(help_texts={"en": "Look at the hat."})
+    width, height = size
+    with Finger().page(chromium, viewport={"width": width, "height": height}) as page:
+        open_story(page, live_server)
+        targets = page.locator(TARGETS)
+        assert targets.count() > 10
+        assert targets.evaluate_all(SMALL) == []
+        if page.locator(".more").is_visible():
+            page.tap(".more")
+        for menu in (".skip", ".keys-help"):
+            page.tap(f"{menu} > summary")
+            assert targets.evaluate_all(SMALL) == []
+
+
+def test_what_is_folded_away_in_a_narrow_window_has_its_key(page, live_server):
+    begin()
+    page.set_viewport_size({"width": 720, "height": 450})
+    open_story(page, live_server)
+    expect(page.locator("#break")).to_be_hidden()
+    page.keyboard.press("?")
+    expect(page.locator(".keys-help .keys")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#break")).to_be_hidden()
+    page.keyboard.press("p")
+    page.wait_for_url("**/pause/")
 
 
 @pytest.mark.parametrize("size", [(390, 844), (360, 640), (768, 1024), (720, 450)])

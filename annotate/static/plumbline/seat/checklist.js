@@ -6,7 +6,7 @@ const LEAST = 5; // tenths of a second: longer than a double press
 export function open(main, seat) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
-  const [done, submit] = all(".sheet-bar button, #submit");
+  const [done, submit] = all("#shot-done, #submit");
   let sheet, row, seen;
   let age = 0; // tenths that the sheet is open
   let isAwaited = false; // the shot is done as soon as it was in sight
@@ -76,7 +76,7 @@ export function open(main, seat) {
 
   function finish() {
     if (!looked(sheet).checked) {
-      if (!isInSight()) seat.problem(done.dataset.wait);
+      if (!isInSight()) seat.problem(all(".checklist")[0].dataset.wait);
       const waits = seen < LEAST || seat.isGated();
       isAwaited = waits && age >= LEAST;
       if (waits) return;

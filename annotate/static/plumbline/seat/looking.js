@@ -17,7 +17,7 @@ export function open(main, seat) {
     const key = `${shot} ${side}`;
     const pane = figure.querySelector(".pane");
     const picture = pane.querySelector("img");
-    return { key, shot, pane, picture, seconds: before[key] ?? 0, waited: 0, isHere: false };
+    return { key, side, shot, pane, picture, seconds: before[key] ?? 0, waited: 0, isHere: false };
   });
   const shots = [...new Set(views.map(({ shot }) => shot))];
   const isShown = ({ picture, waited }) =>
@@ -26,6 +26,15 @@ export function open(main, seat) {
   const secondsOf = (shot) => Math.min(...of(shot).map(({ seconds }) => seconds));
   // Of a shot: while any of its pictures was; nothing as long as one of them never was.
   const together = Object.fromEntries(shots.map((shot) => [shot, before[shot] ?? 0]));
+  // Two pictures in one place: the right one alone, or the larger part of the divided room.
+  const { classList } = main.querySelector("#seat");
+  const divider = main.querySelector("#divider");
+  function isOnTop({ side, pane }) {
+    const isOne = pane.closest(".shot") && /swipe|flick/.test(classList);
+    if (!isOne) return true;
+    if (classList.contains("flick")) return side === "right";
+    return Math.abs(divider.value - (side === "left" ? 100 : 0)) / 100 < 1 - HALF;
+  }
   const left = () => shots.filter((shot) => secondsOf(shot) < enough);
 
   let since = performance.now();
@@ -36,11 +45,12 @@ export function open(main, seat) {
     const passed = isHidden ? 0 : (performance.now() - since) / 1000;
     since = performance.now();
     isHidden = document.hidden;
-    for (const view of views.filter(({ isHere }) => isHere)) {
+    const seen = views.filter((view) => view.isHere && isOnTop(view));
+    for (const view of seen) {
       if (!view.picture?.complete) view.waited += passed;
       else view.seconds += passed;
     }
-    const here = views.filter(({ isHere, picture }) => isHere && picture?.complete);
+    const here = seen.filter(({ picture }) => picture?.complete);
     for (const shot of new Set(here.map((view) => view.shot))) together[shot] += passed;
     const kept = views.map(({ key, seconds }) => [key, seconds]);
     sessionStorage.setItem(memory, JSON.stringify({ ...together, ...Object.fromEntries(kept) }));

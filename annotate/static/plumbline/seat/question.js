@@ -8,7 +8,7 @@ export function open(main, seat) {
   let current = 0;
 
   // Where only the marked one is shown, the next one comes by itself.
-  const isNarrow = () => !questions.every((question) => question.checkVisibility());
+  const isNarrow = () => !questions.every((question) => question.getClientRects().length);
   const chosen = (question) => question.querySelector("input:checked")?.value || "";
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 

@@ -3,6 +3,8 @@ import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf, partsOf } from "./pages.js";
 import { teller } from "./state.js";
 
+const PATIENCE = 4000; // ms for a page that may not come
+
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
 const setting = (name) => settings[name];
 function setSetting(name, value) {
@@ -116,7 +118,8 @@ function showRow(row) {
 }
 
 async function rest({ href }) {
-  const reply = await fetch(href, { method: "HEAD" }).catch(() => null);
+  const signal = AbortSignal.timeout(PATIENCE);
+  const reply = await fetch(href, { method: "HEAD", signal }).catch(() => null);
   if (reply) location.assign(href);
   else showProblem(byId("problem").dataset.offline);
 }
@@ -212,12 +215,20 @@ const ownKeys = {
   Enter: ({ target }) => target.matches("button, a, summary") || complete(),
   Backspace: () => byId("back")?.click(),
   p: () => byId("break")?.click(),
-  "?": () => document.querySelector(".keys-help").toggleAttribute("open"),
+  "?": () => {
+    const more = byId("more");
+    if (!more.getClientRects().length) more.showPopover();
+    more.querySelector(".keys-help").toggleAttribute("open");
+  },
 };
+
+// Old browsers have no such menu: what is in it stands below.
+const isMenuOpen = () => byId("more").showPopover && byId("more").matches(":popover-open");
 
 function onKey(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || !target.matches) return;
+  if (key === "Escape" && isMenuOpen()) return; // which it closes
   if (target.closest(".skip, textarea, select, .language")) return;
   if (key.startsWith("Arrow") && target.matches("[type=radio], [type=range]")) return;
   if (key === " " && target.closest("button, a, summary, input")) return;

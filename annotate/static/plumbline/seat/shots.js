@@ -24,6 +24,7 @@ export function open(main, seat) {
   let side = 0; // px: the longer one of a picture among all
   let enlarged = 1;
   let waits;
+  let over; // the figure under the pointer
 
   const numberOf = (index) => shots[index].id.slice(5);
   const ofShot = (index) => figures.filter(({ dataset }) => dataset.shot === numberOf(index));
@@ -62,6 +63,7 @@ export function open(main, seat) {
       grid.classList.toggle(look, wanted);
       find(`[data-look=${look}]`)?.setAttribute("aria-pressed", wanted);
     }
+    const { activeElement } = document;
     for (const figure of figures) {
       const { side: name, shot: number } = figure.dataset;
       const home = find(`#shot-${number} .shot-pictures`);
@@ -69,6 +71,8 @@ export function open(main, seat) {
     }
     makeRoom();
     showShot(shot);
+    // What is moved loses the focus.
+    if (sheet.contains(activeElement)) activeElement.focus({ preventScroll: true });
   }
 
   function choose(look) {
@@ -182,12 +186,12 @@ export function open(main, seat) {
   });
   on(sheet, "pointermove", ({ target, pointerType }) => {
     const figure = pointerType === "mouse" && target.closest("figure");
-    if (figure === peek.over) return;
-    peek.over = figure;
+    if (figure === over) return;
+    over = figure;
     clearTimeout(waits);
     waits = setTimeout(() => peek(figure), figure ? WAIT : 0);
   });
-  on(sheet, "pointerleave", () => { peek(); peek.over = null; });
+  on(sheet, "pointerleave", () => { peek(); over = null; });
   on(sheet, "focusin", ({ target }) => target.matches("a.pane:focus-visible") && peek(target.closest("figure")));
   on(sheet, "focusout", () => peek());
   for (const story of stories) {
