@@ -71,8 +71,10 @@ def example_of(question: Question) -> Example | None:
 
 
 def changed_shots(twin: Output) -> list[tuple[int, bool]]:
-    """Return the shots of a twin that have pictures, and whether each differs."""
+    """Return the shots of a twin that are to be seen, and whether each differs."""
     assert twin.twin_of is not None
+    if twin.video_id is not None:
+        return [(number, differs) for number, _start, _stop, differs in twin.parts]
     before, after = (
         dict(
             output.frames.filter(media__isnull=False)

@@ -224,8 +224,6 @@ class _Shelf:
         need = NEEDS[question.degradation]
         if is_used:
             why = _("there are no more outputs for “%(title)s”")
-        elif suited and all(output.video_id for output in suited):
-            why = _("videos have no degraded copies")
         elif suited:
             why = _("“%(title)s” needs %(need)s")
         else:

@@ -230,6 +230,8 @@ def _store_story(
         summary.created += created
     if summary.created > known:
         score_rows.forget_story(story)
+        for output in story.outputs.filter(video__isnull=False):
+            twin_outputs.forget_twins(output)  # shots may be cut elsewhere now
 
 
 def _add_missing_frames(story: Story, shot: Shot) -> None:

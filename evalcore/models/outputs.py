@@ -79,6 +79,13 @@ class Output(models.Model):
         max_length=20, choices=Degradation.choices, blank=True
     )
 
+    parts = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Of a twin that is a video, for each shot: its number, first frame "
+        "and end, and whether it shows something else than the original.",
+    )
+
     # The first one is what related managers are made of.
     objects = OriginalManager()
     twins = TwinManager()

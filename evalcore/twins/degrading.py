@@ -125,8 +125,12 @@ def swapped_characters(
 
 def blurred(picture: Image.Image) -> Image.Image:
     """Blur a picture strongly, whatever its size."""
-    radius = max(LEAST_BLUR, BLUR * min(picture.size))
-    return picture.filter(ImageFilter.GaussianBlur(radius))
+    return picture.filter(ImageFilter.GaussianBlur(blur_radius(picture.size)))
+
+
+def blur_radius(size: tuple[int, int]) -> float:
+    """Return the standard deviation of the blur of a picture or video of that size."""
+    return max(LEAST_BLUR, BLUR * min(size))
 
 
 def fitted(picture: Image.Image, size: tuple[int, int]) -> Image.Image:

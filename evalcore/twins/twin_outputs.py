@@ -1,14 +1,14 @@
 """Degraded twins of outputs: what people must rate lower than the originals.
 
-The pictures are written before the database is touched, and a twin is stored whole or
-not at all. The same output, degradation and seed make the same twin on any machine.
+The pictures, or the video, are written before the database is touched, and a twin is
+stored whole or not at all. The same output, degradation and seed show the same on any
+machine.
 """
 
 import contextlib
 import os
-import random
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,21 +22,29 @@ from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.models import Benchmark, Frame, MediaFile, Output, TwinScore
 from evalcore.postgresql import analyze
-from evalcore.twins import degrading
+from evalcore.twins import degrading, video_twins
+from evalcore.twins.arranging import (
+    Pictures,
+    arranged_pictures,
+    arranged_segments,
+    pictures_of,
+)
 from evalcore.twins.degrading import ImpossibleDegradationError
+from evalcore.twins.video_twins import segments_of
+from evalcore.video import storing
+from evalcore.video.decoding import UnreadableVideoError
 
 Degradation = Output.Degradation
 SHOWN_OUTPUTS = 10
-# What each shot shows, by its number; shots without a picture are left out.
-Pictures = dict[int, MediaFile]
 Alteration = Callable[[Image.Image], Image.Image]
 
 
 @dataclass(frozen=True)
 class PreparedTwin:
-    """A twin whose pictures are written and whose rows may not be there yet.
+    """A twin whose files are written and whose rows may not be there yet.
 
-    `pictures` has the hash of each shot's picture; `drawn` are the new ones.
+    `pictures` has the hash of each shot's picture; `drawn` are the new ones. Of a video
+    `parts` are those of `Output.parts`.
     """
 
     output: Output
@@ -44,6 +52,8 @@ class PreparedTwin:
     seed: int
     pictures: Mapping[int, str]
     drawn: tuple[media.Prepared, ...]
+    video: MediaFile | None = None
+    parts: list[tuple[int, int, int, bool]] = field(default_factory=list)
 
 
 @dataclass
@@ -87,7 +97,10 @@ def possible(
 def why_impossible(output: Output, degradation: str) -> str | None:
     """Say what a degradation would need that the output lacks; None: nothing."""
     try:
-        _arranged(output, Degradation(degradation), seed=0)
+        if output.video_id is None:
+            arranged_pictures(output, Degradation(degradation), seed=0)
+        else:
+            arranged_segments(output, Degradation(degradation), seed=0)
     except ImpossibleDegradationError as error:
         return str(error)
     return None
@@ -103,7 +116,7 @@ def make_twin(output: Output, degradation: str, seed: int) -> Output:
     ImpossibleDegradationError
         The output cannot be degraded so; the message says why.
     InputError
-        Stored pictures cannot be read; every one is named.
+        Stored pictures, or a video, cannot be read; every one is named.
     """
     existing = find_twin(output, Degradation(degradation))
     return existing or store_twin(prepare_twin(output, degradation, seed))
@@ -117,7 +130,7 @@ def make_twins(
     Raises
     ------
     InputError
-        Stored pictures cannot be read; every one is named and nothing was stored.
+        Stored files cannot be read; every one is named and nothing was stored.
     """
     names = list(dict.fromkeys(degradations))
     wanted = [(output, name) for output in outputs for name in names]
@@ -149,12 +162,14 @@ def find_twin(output: Output, degradation: str) -> Output | None:
 
 
 def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
-    """Write the pictures of a twin; the database is only read.
+    """Write the pictures of a twin, or its video; the database is only read.
 
     Raises what `make_twin` raises.
     """
-    before = _pictures(output)
-    after = _arranged(output, Degradation(degradation), seed)
+    if output.video_id is not None:
+        return _prepare_video(output, Degradation(degradation), seed)
+    before = pictures_of(output)
+    after = arranged_pictures(output, Degradation(degradation), seed)
     drawn = _draw(output, after, _alterations(degradation, before, after))
     hashes = {number: picture.sha256 for number, picture in after.items()}
     hashes |= {number: picture.sha256 for number, picture in drawn.items()}
@@ -163,11 +178,27 @@ def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
     return PreparedTwin(output, degradation, seed, hashes, tuple(drawn.values()))
 
 
+def _prepare_video(output: Output, degradation: Degradation, seed: int) -> PreparedTwin:
+    before, after = segments_of(output), arranged_segments(output, degradation, seed)
+    is_blurred = degradation == Degradation.BLURRED
+    try:
+        video = video_twins.film(output, before, after, is_blurred=is_blurred)
+    except (OSError, UnreadableVideoError) as error:
+        expected = f"readable videos, its own and those of other stories ({error})"
+        raise InputError([Problem(_name(output), expected)]) from error
+    parts = [
+        (number, one.frames.start, one.frames.stop, is_blurred or one != after[number])
+        for number, one in before.items()
+    ]
+    return PreparedTwin(output, degradation, seed, {}, (), video, parts)
+
+
 def store_twin(twin: PreparedTwin) -> Output:
     """Store a prepared twin and return it; the one that is there already stays."""
     original = twin.output
     with transaction.atomic():
         media.store_prepared(twin.drawn)
+        storing.store_prepared([twin.video] if twin.video else [])
         row, created = Output.twins.get_or_create(
             twin_of=original,
             degradation=twin.degradation,
@@ -179,6 +210,8 @@ def store_twin(twin: PreparedTwin) -> Output:
                 "timestamp": original.timestamp,
                 "index_shift": original.index_shift,
                 "source": f"seed {twin.seed}",
+                "video_id": twin.video.pk if twin.video else None,
+                "parts": twin.parts,
             },
         )
         if created:
@@ -209,19 +242,22 @@ def forget_twins(output: Output) -> None:
 def current_twins(benchmark: Benchmark) -> list[Output]:
     """Return the twins of outputs that are still what the twins were made from.
 
-    Outputs change when pictures or shots arrive. A twin has a frame for each shot that
-    its original had, and a picture where that had one.
+    Outputs change when pictures or shots arrive, or the times of shots. A twin has a
+    frame for each shot that its original had, and a picture where that had one; of a
+    video it has the parts that its original had.
     """
     twins = (
         Output.twins.filter(story__benchmark=benchmark)
-        .select_related("story", "method", "video", "twin_of")
+        .select_related("story", "method", "video", "twin_of__story", "twin_of__video")
         .prefetch_related("frames", "twin_of__frames")
         .order_by("pk")
     )
     return [
         twin
         for twin in twins
-        if twin.twin_of and _layout(twin) == _layout(twin.twin_of)
+        if twin.twin_of
+        and _layout(twin) == _layout(twin.twin_of)
+        and _cuts(twin) == segments_of(twin.twin_of)
     ]
 
 
@@ -230,69 +266,15 @@ def _layout(output: Output) -> dict[int, bool]:
     return {frame.number: frame.media_id is not None for frame in output.frames.all()}
 
 
-def _arranged(output: Output, degradation: Degradation, seed: int) -> Pictures:
-    """Return which stored picture each shot shows; those to blur are still sharp."""
-    if output.twin_of_id is not None:
-        raise ImpossibleDegradationError("it is a degraded twin itself")
-    if output.video_id is not None:
-        raise ImpossibleDegradationError("it is a video; only pictures are degraded")
-    pictures = _pictures(output)
-    if not pictures:
-        raise ImpossibleDegradationError("it has no pictures")
-    # Not from keys of rows, which are others on another machine.
-    own_seed = f"{seed} {degradation} {output.story.key} {output.method.name}"
-    match degradation:
-        case Degradation.SHUFFLED:
-            return degrading.shuffled(pictures, own_seed)
-        case Degradation.REPEATED_SHOT:
-            return degrading.repeated_shot(pictures, own_seed)
-        case Degradation.SWAPPED_CHARACTERS:
-            on_stage = _on_stage(output)
-            return degrading.swapped_characters(pictures, on_stage, own_seed)
-        case Degradation.FOREIGN_SHOT:
-            foreign = _foreign_pictures(output, pictures, own_seed)
-            return degrading.foreign_shot(pictures, foreign, own_seed)
-    return pictures
-
-
-def _pictures(output: Output) -> Pictures:
-    frames = output.frames.filter(media__isnull=False).select_related("media")
+def _cuts(twin: Output) -> video_twins.Segments:
+    """Return which frames of its original a twin was made of; none of pictures."""
+    assert twin.twin_of is not None
+    video = twin.twin_of.video
     return {
-        frame.number: frame.media
-        for frame in frames.order_by("number")
-        if frame.media is not None
+        number: video_twins.Segment(video, range(start, stop))
+        for number, start, stop, _is_changed in twin.parts
+        if video is not None
     }
-
-
-def _on_stage(output: Output) -> dict[int, frozenset[str]]:
-    shots = output.story.shots.prefetch_related("characters")
-    return {
-        shot.number: frozenset(character.key for character in shot.characters.all())
-        for shot in shots
-    }
-
-
-def _foreign_pictures(output: Output, own: Pictures, seed: str) -> list[MediaFile]:
-    """Return one other story's pictures: by the same method, else by any."""
-    for other in _foreign_outputs(output, seed):
-        found = list(_pictures(other).values())
-        if not set(found) <= set(own.values()):
-            return found
-    return []
-
-
-def _foreign_outputs(output: Output, seed: str) -> Iterator[Output]:
-    """Yield the benchmark's outputs of other stories, the same method's first."""
-    elsewhere = Output.objects.filter(
-        story__benchmark=output.story.benchmark_id, frames__media__isnull=False
-    ).exclude(story=output.story_id)
-    rng = random.Random(seed)
-    for outputs in (
-        elsewhere.filter(method=output.method_id),
-        elsewhere.exclude(method=output.method_id),
-    ):
-        listed = list(outputs.order_by("story__key", "method__name").distinct())
-        yield from rng.sample(listed, len(listed))
 
 
 def _alterations(

@@ -101,6 +101,12 @@ def frame_count(stored: MediaFile) -> int:
     return round(stored.duration_seconds * stored.frame_rate)
 
 
+def frame_rate(stored: MediaFile) -> Fraction:
+    """Return how many frames a second the rendition of a video has."""
+    assert stored.frame_rate is not None
+    return Fraction(stored.frame_rate).limit_denominator(1001)
+
+
 @contextmanager
 def _copied(path: Path, container: Container) -> Iterator[Path]:
     """Lend a copy of the stream alone: no tags, no dates, no chapters, no sound."""
@@ -159,10 +165,8 @@ def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
     if not path.is_file():
-        assert stored.frame_rate is not None
-        rate = Fraction(stored.frame_rate).limit_denominator(1001)
         with media.temporary_file(path.parent, "mp4") as draft:
-            encode(media.original_path(stored), draft, shape, rate)
+            encode(media.original_path(stored), draft, shape, frame_rate(stored))
             os.replace(draft, path)
     return path
 
@@ -172,12 +176,32 @@ def _shown(stored: MediaFile, name: str) -> Path:
     return folder / f"{stored.sha256}-{name}"
 
 
-def video_still_path(stored: MediaFile, rendition: media.Rendition) -> Path:
-    """Return the middle frame as a WebP picture, made on first use."""
-    width, height = rendition_size(stored)
-    path = _shown(stored, f"{width}x{height}-middle-{rendition}.webp")
+def video_still_path(
+    stored: MediaFile,
+    rendition: media.Rendition,
+    box: Box | None = None,
+    number: int | None = None,
+) -> Path:
+    """Return a frame of the rendition as a WebP picture, made on first use.
+
+    Parameters
+    ----------
+    stored
+        The video.
+    rendition
+        How large.
+    box
+        Of the rendition: width and height that it is fitted into.
+    number
+        Which frame, from 0; by default the middle one.
+    """
+    width, height = rendition_size(stored, box)
+    which = "middle" if number is None else number
+    path = _shown(stored, f"{width}x{height}-{which}-{rendition}.webp")
     if not path.is_file():
-        picture = _frame(video_rendition_path(stored), frame_count(stored) // 2)
+        middle = frame_count(stored) // 2
+        wanted = middle if number is None else number
+        picture = picture_at(video_rendition_path(stored, box), wanted)
         side = media.LONGEST_SIDE[rendition]
         picture.thumbnail((side, side), Image.Resampling.LANCZOS)
         with media.temporary_file(path.parent, "webp") as draft:
@@ -188,7 +212,8 @@ def video_still_path(stored: MediaFile, rendition: media.Rendition) -> Path:
     return path
 
 
-def _frame(path: Path, number: int) -> Image.Image:
+def picture_at(path: Path, number: int) -> Image.Image:
+    """Return one frame of a rendition."""
     with av.open(str(path)) as file:
         stream = file.streams.video[0]
         rate, base = stream.average_rate, stream.time_base

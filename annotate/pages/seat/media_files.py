@@ -16,7 +16,7 @@ from annotate.presentation import same_size, slot_view
 from annotate.slots.admission import lacking
 from evalcore import media
 from evalcore.models import Frame, MediaFile, Output
-from evalcore.video.storing import video_rendition_path
+from evalcore.video.storing import video_rendition_path, video_still_path
 
 PICTURE_SECONDS = 24 * 3600
 
@@ -64,11 +64,14 @@ def send_character(
 def _send(
     stored: MediaFile, rendition: media.Rendition, box: media.Box | None = None
 ) -> HttpResponse:
-    """Send a picture with headers that are the same for all methods.
+    return _picture(media.rendition_path(stored, rendition, box).read_bytes())
+
+
+def _picture(data: bytes) -> HttpResponse:
+    """Return a picture with headers that are the same for all methods.
 
     No ETag, date or file name: equal pictures could be recognised by them.
     """
-    data = media.rendition_path(stored, rendition, box).read_bytes()
     response = HttpResponse(data, content_type="image/webp")
     response["Cache-Control"] = f"private, max-age={PICTURE_SECONDS}"
     return response
@@ -104,8 +107,24 @@ def example(
     rows = study.questions.select_related("example__twin_of")
     twin = get_object_or_404(rows, ordinal=question, example__isnull=False).example
     assert twin is not None
-    output = twin if which == "bad" else twin.twin_of
-    return _send_shot(output, number, "thumb", same_size.box_of(study))
+    output, box = twin if which == "bad" else twin.twin_of, same_size.box_of(study)
+    if twin.video_id is None:
+        return _send_shot(output, number, "thumb", box)
+    return _send_still(output, twin.parts, number, box)
+
+
+def _send_still(
+    output: Output | None,
+    parts: list[tuple[int, int, int, bool]],
+    number: str,
+    box: media.Box | None,
+) -> HttpResponse:
+    """Send the middle frame of one shot's part of a video."""
+    frames = {shot: (start + stop) // 2 for shot, start, stop, _differs in parts}
+    if output is None or output.video is None or int(number) not in frames:
+        raise Http404
+    path = video_still_path(output.video, "thumb", box, frames[int(number)])
+    return _picture(path.read_bytes())
 
 
 picture = _of_own_slot(send_frame)

@@ -1,13 +1,16 @@
 """Pictured examples: which shots are shown, what is said, who sees them."""
 
+import io
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
 from django.urls import reverse
 from django.utils import translation
+from PIL import Image
 
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import LookedAt
@@ -18,6 +21,7 @@ from annotate.presentation.same_size import draw
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
+from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned
 
@@ -100,6 +104,36 @@ def test_instructions_show_a_good_and_a_bad_strip(browser, study):
     differ = [a.content != b.content for a, b in zip(good, bad, strict=True)]
     assert differ == [n == changed for n in range(1, 5)]
     assert not {"ETag", "Last-Modified"} & set(bodies[0].headers)
+
+
+def test_of_videos_they_are_stills_of_each_shot(client, tmp_path):
+    study = make_planned(
+        ASKED, benchmark=make_drawn_reels(tmp_path, ["Alder"]), annotators=3
+    )
+    browser = Browser(client, study.annotators.get(name="A01"))
+    browser.post(browser.address("consent"))
+    found = pictures(browser.text(browser.address("instructions")))
+    stills = [read_still(browser.get(address)) for address in found]
+    question = study.questions.get(key="cast")
+    (changed,) = (n for n, is_changed in question.example_shots if is_changed)
+    assert {one.shape for one in stills} == {(128, 192, 3)}
+    for number, good, bad in zip((1, 2, 3), stills[:3], stills[3:], strict=True):
+        top = (3 - number) * 32  # of the square, which is higher in each shot
+        column = good[:, 70:100].min(axis=(1, 2))
+        assert (column[top + 6 : top + 26] < 35).all()
+        assert (column[: max(0, top - 6)] > 35).all()
+        apart = np.abs(good.astype(int) - bad).mean()
+        assert (apart > 20) == (number == changed)
+    missing = browser.get(browser.address("example", "1", "bad", "9"))
+    assert missing.status_code == 404
+    check = BlindingCheck(study)
+    assert len(list(check.run())) > 0
+    assert check.report.leaks == []
+
+
+def read_still(response) -> np.ndarray:
+    with Image.open(io.BytesIO(response.content)) as picture:
+        return np.asarray(picture.convert("RGB"))
 
 
 def test_the_seat_shows_it_on_demand_under_the_same_addresses(browser):

@@ -11,6 +11,7 @@ from annotate.studies.planning import Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
 from tests.annotate.pages.test_videos import video_benchmark
+from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import make_planned
 
@@ -209,19 +210,43 @@ def test_what_is_impossible_is_said_and_nothing_fails(made, told):
     assert problems(study) == []
 
 
-def test_videos_have_no_training(tmp_path):
-    benchmark = video_benchmark(tmp_path)
-    draft = chosen(PAIRS, benchmark)
-    assert draft.notes() == [
-        "No training story could be made by degrading outputs: videos have no degraded "
-        "copies."
-    ]
-    assert draft.taught.summary() == ""
+def test_videos_teach_as_pictures_do(tmp_path):
+    benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=3, seconds=0.5)
     study = plan_study(
         definition(PAIRS), benchmark=benchmark, slug="films", annotators=3
     )
-    assert training(study) == []
-    assert not study.questions.filter(example__isnull=False).exists()
+    units = training(study)
+    assert [unit.output_b.degradation for unit in units] == ["foreign_shot", "shuffled"]
+    assert all(unit.output_b.video != unit.output_a.video for unit in units)
+    (foreign,) = (n for n, _a, _b, differs in units[0].output_b.parts if differs)
+    assert f"Shot {foreign} shows another story." in units[0].feedback["en"]
+    asked = study.questions.get(key="cast")
+    assert len(asked.example_shots) == 3
+    assert sum(differs for _n, differs in asked.example_shots) == 1
+
+
+def test_videos_of_two_shots_are_not_shuffled(tmp_path):
+    draft = chosen(PAIRS, video_benchmark(tmp_path))
+    assert draft.notes() == [
+        "No training story could be made by degrading outputs: “Cast” needs another "
+        "story with other pictures; “Order” needs three shots with different pictures."
+    ]
+
+
+def test_videos_check_by_twins(tmp_path):
+    checks = "checks: {per_session: 1, kinds: [twin], share: 1.0, degradations: "
+    asked = PAIRS.replace("training: {twins: 2}", checks + "[shuffled, blurred]}")
+    benchmark = make_drawn_reels(tmp_path, ["Alder", "Birch"], stories=2, seconds=0.5)
+    study = plan_study(
+        definition(asked),
+        benchmark=benchmark,
+        slug="films",
+        annotators=3,
+    )
+    checked = study.units.filter(purpose=Purpose.TWIN)
+    assert {unit.output_b.degradation for unit in checked} <= {"shuffled", "blurred"}
+    assert checked
+    assert all(unit.output_b.video_id != unit.output_a.video_id for unit in checked)
 
 
 def test_the_plan_says_what_people_are_taught_with():

@@ -235,13 +235,10 @@ def test_nothing_can_be_made_of_an_output_without_pictures():
     assert twin_outputs.why_impossible(output, "blurred") == "it has no pictures"
 
 
-def test_nothing_can_be_made_of_a_video_or_a_twin(woods):
+def test_nothing_can_be_made_of_a_twin(woods):
     output = an_output(woods)
     twin = twin_outputs.make_twin(output, "blurred", 1)
     assert "a degraded twin itself" in twin_outputs.why_impossible(twin, "shuffled")
-    output.video = MediaFile.objects.first()
-    output.save()
-    assert "a video" in twin_outputs.why_impossible(output, "shuffled")
 
 
 def test_a_blank_picture_cannot_be_blurred(woods):
