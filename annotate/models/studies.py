@@ -149,7 +149,7 @@ class Study(models.Model):
         return float(self.presentation.get("must_see", 0))
 
     @property
-    def shuffles_questions(self) -> bool:
+    def shuffle_questions(self) -> bool:
         return bool(self.presentation.get("shuffle_questions", False))
 
     @property

@@ -15,7 +15,7 @@ def in_order(
 ) -> list[Question]:
     """Return the questions in the order in which an annotator is asked them."""
     asked = sorted(questions, key=lambda question: question.ordinal)
-    if annotator is not None and study.shuffles_questions:
+    if annotator is not None and study.shuffle_questions:
         # One order for all stories, also for those that are asked only some of them.
         dice = random.Random(f"questions {study.seed} {annotator.name}")
         places = {question.pk: dice.random() for question in study.asked}

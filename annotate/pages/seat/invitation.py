@@ -190,7 +190,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 def _order(annotator: Annotator) -> dict[str, list[str]]:
     """Return what the log says of the order of questions; nothing if all have one."""
     study = annotator.study
-    if not study.shuffles_questions:
+    if not study.shuffle_questions:
         return {}
     whole = [question for question in study.asked if not kind_of(question).of_shots]
     asked = in_order(whole, study, annotator)
