@@ -10,10 +10,8 @@ by `annotate.next_slot.choosing`. Then a smaller study runs through the real fun
 on a database of its own (SQLite).
 """
 
-import os
 import random
 import sys
-import tempfile
 from collections import Counter, defaultdict
 from pathlib import Path
 
@@ -21,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from benchmarks.temporary_site import temporary_site
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
 ARRIVALS, ABANDON = 60, 0.2
@@ -169,14 +168,6 @@ def spread_of_methods(study: OpenStudy, person: Person) -> int:
 
 def in_the_database(dice: random.Random) -> None:
     """Run a smaller study through the real functions, and measure it."""
-    import django
-
-    os.environ["DATA_DIR"] = tempfile.mkdtemp(prefix="plumbline-crowd-")
-    os.environ["DATABASE_URL"] = ""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
-    django.setup()
-    from django.core.management import call_command
-
     from annotate.answers import writing
     from annotate.history.verifying import problems
     from annotate.next_slot import choosing
@@ -184,7 +175,6 @@ def in_the_database(dice: random.Random) -> None:
     from annotate.submission import consequences
     from tests.pressure.grids import add_people, make_grid
 
-    call_command("migrate", verbosity=0)
     study = make_grid("crowd", stories=10, methods=8, redundancy=5, session_size=7)
     people, question = add_people(study, 12), study.questions.get()
     widest, waiting = 0, set()
@@ -222,7 +212,8 @@ def main() -> None:
     print(f"{METHODS} methods x {STORIES} stories x {REDUNDANCY}, {arrivals} arrivals")
     report(*simulate(arrivals, dice))
     print("8 methods x 10 stories x 5, 12 people, in the database")
-    in_the_database(dice)
+    with temporary_site():
+        in_the_database(dice)
 
 
 if __name__ == "__main__":

@@ -13,14 +13,15 @@ the first answer, and the layout shift (CLS) of a visit in which nobody does any
 """
 
 import argparse
-import os
-import shutil
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.seat import build
+from benchmarks.temporary_site import chromium, serve, temporary_site
+
 SLOW_4G = {
     "offline": False,
     "latency": 562.5,
@@ -61,18 +62,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="plumbline-first-") as folder:
-        os.environ |= {"DATA_DIR": folder, "PYTHONPATH": str(ROOT), "DATABASE_URL": ""}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
-        sys.path.insert(0, str(ROOT))
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        from benchmarks.seat import build
-
-        call_command("migrate", verbosity=0)
+    with temporary_site():
         size = argparse.Namespace(stories=2, shots=16, side=1024)
         _study, tokens = build(size)
         work(tokens, options.runs)
@@ -80,15 +70,7 @@ def main() -> int:
 
 
 def work(tokens: list[str], runs: int) -> None:
-    from playwright.sync_api import sync_playwright
-
-    from benchmarks.serving import serve
-
-    with serve() as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
+    with serve() as base, chromium() as browser:
         for token, (name, size) in zip(tokens, SIZES.items(), strict=False):
             address = first_story(browser, base, token)
             for hand in ("digit", "click", "nobody"):
@@ -98,7 +80,6 @@ def work(tokens: list[str], runs: int) -> None:
                     for key in found[0]
                 )
                 print(f"{name}, {hand}: {shown}", flush=True)
-        browser.close()
 
 
 def first_story(browser, base: str, token: str) -> str:

@@ -16,16 +16,16 @@ or tap 1.3 s, a scroll .8 s).
 """
 
 import argparse
-import os
-import shutil
 import sys
-import tempfile
 from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks.temporary_site import chromium, serve, temporary_site
+
 SECONDS = {"key": 0.28, "press": 1.3, "scroll": 0.8}
 CASES = {
     "vistorybench-user-study": "pictures",
@@ -59,18 +59,9 @@ def main() -> int:
     parser.add_argument("--stories", type=int, default=10)
     parser.add_argument("--only", choices=CASES)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="plumbline-hands-") as folder:
-        os.environ |= {"DATA_DIR": folder, "PYTHONPATH": str(ROOT), "DATABASE_URL": ""}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
-        sys.path.insert(0, str(ROOT))
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
+    with temporary_site() as folder:
         links = {
-            name: build(name, medium, options.stories, Path(folder))
+            name: build(name, medium, options.stories, folder)
             for name, medium in CASES.items()
             if options.only in (None, name)
         }
@@ -135,18 +126,11 @@ def build(name: str, medium: str, stories: int, folder: Path) -> list[str]:
 
 def work(links: dict[str, list[str]], stories: int) -> None:
     """Work through each study by each hand, and print a table."""
-    from playwright.sync_api import sync_playwright
-
-    from benchmarks.serving import serve
     from tests.browser.hands import Digits, Finger, Mouse
 
     print("| protocol | hand | presses | scrolls | in sight | seconds |")
     print("|---|---|---|---|---|---|")
-    with serve() as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
+    with serve() as base, chromium() as browser:
         hands = {"mouse": Mouse(), "finger": Finger(), "keys": Digits()}
         for name, addresses in links.items():
             for (title, hand), address in zip(hands.items(), addresses, strict=True):
@@ -161,7 +145,6 @@ def work(links: dict[str, list[str]], stories: int) -> None:
                     f"| {seconds:.0f} |",
                     flush=True,
                 )
-        browser.close()
 
 
 @contextmanager

@@ -22,14 +22,16 @@ Exit 1 when a limit is missed.
 import argparse
 import gzip
 import os
-import shutil
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.temporary_site import chromium, serve, temporary_site
+
 SEAT = ROOT / "annotate" / "static" / "plumbline"
 NEXT_MS, SERVER_MS = 100, 15
 ASKING = 4  # people, one after the other, whose requests are measured on the server
@@ -82,16 +84,7 @@ def main() -> int:
     parser.add_argument("--shots", type=int, default=16)
     parser.add_argument("--side", type=int, default=1024)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="plumbline-seat-") as folder:
-        os.environ |= {"DATA_DIR": folder, "PYTHONPATH": str(ROOT), "DATABASE_URL": ""}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
-        sys.path.insert(0, str(ROOT))
-        import django
-
-        django.setup()
-        from django.core.management import call_command
-
-        call_command("migrate", verbosity=0)
+    with temporary_site():
         study, tokens = build(options)
         failed = weigh(study, tokens[0])
         failed |= ask_server(tokens[:ASKING])
@@ -233,16 +226,8 @@ def save(client, address: str, questions: list[str], shown: str | None = None) -
 
 def work(tokens: list[str], options: argparse.Namespace) -> bool:
     """Work through sessions in Chromium; print how long the next story takes."""
-    from playwright.sync_api import sync_playwright
-
-    from benchmarks.serving import serve
-
     failed = False
-    with serve() as base, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
+    with serve() as base, chromium() as browser:
         for name, token, keys, ahead in (
             ("one shot at a time", tokens[0], "", True),
             ("all shots in sight", tokens[1], "a", True),
@@ -255,7 +240,6 @@ def work(tokens: list[str], options: argparse.Namespace) -> bool:
                 f"    median {statistics.median(times):.0f}, "
                 f"slowest {max(times):.0f} ms"
             )
-        browser.close()
     return failed
 
 

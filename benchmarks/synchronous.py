@@ -13,10 +13,12 @@ import argparse
 import os
 import statistics
 import sys
-import tempfile
 from pathlib import Path
 
-import seat
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from benchmarks import seat
+from benchmarks.temporary_site import temporary_site
 
 LEVELS = ("NORMAL", "FULL")
 PAGE = b"0" * 4096
@@ -30,22 +32,14 @@ def main() -> None:
     parser.add_argument("--folder", help="on the disk that is measured; default: /tmp")
     options = parser.parse_args()
     options.shots, options.side = 2, 64
-    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-        os.environ |= {"DATA_DIR": folder, "DATABASE_URL": ""}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
-        sys.path.insert(0, str(seat.ROOT))
-        import django
-
-        django.setup()
-        from django.core.management import call_command
+    with temporary_site(options.folder) as folder:
         from django.test import Client
 
-        call_command("migrate", verbosity=0)
         seat.ASKING = options.people
         _study, tokens = seat.build(options)
         spent: dict[tuple[str, str], list[float]] = {}
         disk: list[float] = []
-        with (Path(folder) / "page").open("wb", buffering=0) as stream:
+        with (folder / "page").open("wb", buffering=0) as stream:
             for token in tokens[: options.people]:
                 work(Client(SERVER_NAME="127.0.0.1"), token, spent, disk, stream)
     show(spent)
