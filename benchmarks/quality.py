@@ -39,6 +39,10 @@ ANSWERING = 0.4  # seconds a question, beside looking
 # Who looks at all shots at once looks so long at sixteen of them, and who steps from
 # one to the next sees each for a time of its own, with this spread.
 OVERVIEW, STEP_SPREAD = 3.0, 0.6
+# Who sees one picture at a time turns to the next by a key or by a swipe; on a phone
+# there is less to see in a picture, and the next question has to come.
+TURNING = {"one at a time": 0.28, "phone": 0.5}
+PHONE_PACE, PHONE_ANSWERING = 0.7, 1.3
 TWIN_LOSS, TIE_BAND, CHOICE_NOISE, SECONDS_PER_SHOT = 1.5, 0.45, 0.8, 2.5
 KINDS = (
     "careful",
@@ -55,12 +59,12 @@ HURRIED = (
     "clicks, overview",  # the same, with all shots in sight
     "stops at 3",  # careful with three shots, the others are never in sight
     "overview",
+    "one at a time",  # each picture alone, in pairs left and right
+    "phone",  # the same by swiping, with one question at a time
     "slow",  # three times as long as the careful
     "no scripts",  # careful, but nothing is measured
 )
-
-
-CAREFUL = ("careful", "overview", "slow", "no scripts")
+CAREFUL = ("careful", "overview", *TURNING, "slow", "no scripts")
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,7 @@ def person_of(kind: str, study: Study, dice: random.Random) -> Person:
         kind=kind,
         severity=dice.gauss(0, 0.35),
         noise=study.noise * dice.lognormvariate(0, 0.3) * (2 if kind == "fast" else 1),
-        pace={"fast": 0.2, "slow": 3}.get(kind, 1)
+        pace={"fast": 0.2, "slow": 3, "phone": PHONE_PACE}.get(kind, 1)
         * SECONDS_PER_SHOT
         * dice.lognormvariate(0, 0.35),
         pull=dice.gauss(0, 0.1),
@@ -188,9 +192,10 @@ def _pressed(habit: int | str, left: bool) -> int | str:
 
 
 def looking(
-    person: Person, shots: int, questions: int, dice: random.Random
+    person: Person, shots: int, study: Study, dice: random.Random
 ) -> tuple[float, tuple[float, ...] | None]:
     """Return the time on the page, and for how long each shot was in sight."""
+    questions = study.questions
     pace = person.pace * dice.lognormvariate(0, 0.35)
     answering = ANSWERING * questions
     if person.kind.startswith("clicks"):
@@ -202,11 +207,29 @@ def looking(
         return seconds + answering, (seconds + answering,) * shots
     if person.kind == "no scripts":
         return pace * shots, None
+    if person.kind in TURNING:
+        return one_by_one(person.kind, pace, shots, study, dice)
     seen = min(3, shots) if person.kind == "stops at 3" else shots
     parts = [dice.lognormvariate(0, STEP_SPREAD) for _ in range(seen)]
     time = pace * seen
     steps = [time * part / sum(parts) for part in parts]
     return time, (*steps, *[0.0] * (shots - seen))
+
+
+def one_by_one(
+    kind: str, pace: float, shots: int, study: Study, dice: random.Random
+) -> tuple[float, tuple[float, ...]]:
+    """Look at picture after picture, and answer with the last one in sight.
+
+    A shot of a pair was in sight while either of its pictures was.
+    """
+    pictures = 2 if study.pairwise else 1
+    parts = [dice.lognormvariate(0, STEP_SPREAD) for _ in range(shots * pictures)]
+    looks = [pace * shots * part / sum(parts) + TURNING[kind] for part in parts]
+    in_sight = [sum(looks[i * pictures : (i + 1) * pictures]) for i in range(shots)]
+    answering = PHONE_ANSWERING if kind == "phone" else ANSWERING
+    in_sight[-1] += answering * study.questions
+    return sum(in_sight), tuple(in_sight)
 
 
 def rest_of(
@@ -256,7 +279,7 @@ class Sitting:
         dice, study = self.dice, self.study
         left = dice.random() < 0.5
         answers = answers_of(self.person, shown, study, dice, left)
-        seconds, in_sight = looking(self.person, shots, len(answers), dice)
+        seconds, in_sight = looking(self.person, shots, study, dice)
         return JudgedUnit(
             purpose,
             answers,
