@@ -108,7 +108,7 @@ def save(
     shown: str = "",
     proof: str = "",
     seconds: float | None = 20,
-    looked: object = None,
+    in_sight: object = None,
     **answers: str | int,
 ):
     """Send what the page with JavaScript sends of a story; return the response."""
@@ -117,7 +117,7 @@ def save(
         for name, value in answers.items()
     ]
     if submit:
-        told = {"seconds": seconds, "looked": looked, "shown": shown}
+        told = {"seconds": seconds, "in_sight": in_sight, "shown": shown}
         rows.append({"kind": "submit", "id": "submit", **told})
     return client.post(
         f"{address}save/" + (f"?{urlencode({'proof': proof})}" if proof else ""),

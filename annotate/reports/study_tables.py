@@ -20,7 +20,8 @@ from django.db.models import Exists, F, OuterRef, Q
 from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
-from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
+from annotate.models import MAIN, Answer, Purpose, Rating, Study
+from annotate.reports.answer_marks import check_marks, hidden_slots, is_surplus
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.slots import timing
 from evalcore.models import Story
@@ -124,7 +125,7 @@ def _answers(
     """
     answers = _answers_now(model, study)
     if as_of is None:
-        hidden = _hidden_now(study, view)
+        hidden = hidden_slots(study, view)
     else:
         hidden = as_of.hidden_from(view)
         answers = _answers_then(model, study, as_of)
@@ -141,7 +142,7 @@ def _answers(
             if slot is None or slot.annotator != row["annotator"]:
                 continue
             row["slot__ordinal"] = slot.ordinal
-        surplus = row["slot__purpose"] == Purpose.REAL and row["slot__ordinal"] is None
+        surplus = is_surplus(row["slot__purpose"], row["slot__ordinal"])
         yield row | {"excluded": surplus or row["slot"] in hidden}
 
 
@@ -170,13 +171,6 @@ def _answers_then(model: type[Answer], study: Study, as_of: Moment) -> Any:
         created_at__lte=as_of.at,
     )
     return model.objects.filter(then, ~Exists(later), slot__study=study)
-
-
-def _hidden_now(study: Study, view: str) -> set[int]:
-    hiding = Exclusion.objects.filter(
-        slot__study=study, undone_at__isnull=True, views__key=view
-    )
-    return set(hiding.values_list("slot", flat=True))
 
 
 def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
@@ -222,8 +216,7 @@ def _about_slot(row: AnswerRow) -> AnswerRow:
         "started_at": _stamp(row["slot__started_at"]),
         "submitted_at": _stamp(row["slot__submitted_at"]),
         "seconds": row["seconds"],
-        "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
-        "is_repeat": purpose == Purpose.REPEAT,
+        **check_marks(purpose),
         "excluded": row["excluded"],
     }
 

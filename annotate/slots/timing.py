@@ -15,16 +15,17 @@ from typing import cast
 from django.db.models import Case, F, Q, When
 
 from annotate.models import Annotator, Event, Slot
+from evalcore.models import Frame
 
 LONGEST_SECONDS = 24 * 3600
 # Two clocks do not go alike.
 TOLERANCE = 1.0
 
-# Since when a story could be seen, and how long it was looked at.
-Looked = tuple[datetime, float]
+# Since when a story could be seen, and its time on the page.
+TimeOnPage = tuple[datetime, float]
 
 
-def room(since: datetime, now: datetime, before: Iterable[Looked]) -> float:
+def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
     r"""Return the longest time for which a story can have been looked at.
 
     It could be seen `since` then, and its answers come `now`; all stories in `before`
@@ -58,7 +59,7 @@ def note_time(
     # What came "later" than now came before the server's clock was set back.
     done = Slot.objects.filter(annotator=person, submitted_at__lte=now)
     timed = done.filter(offered_at__isnull=False, seconds__isnull=False)
-    before = cast("list[Looked]", list(timed.values_list("offered_at", "seconds")))
+    before = cast("list[TimeOnPage]", list(timed.values_list("offered_at", "seconds")))
     most = room(held.offered_at, now, before)
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None
@@ -78,16 +79,17 @@ def note_time(
 def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
     """Set for how long each shot of a locked slot was in sight, whose time is set.
 
-    `told` is what the browser says, by the numbers of shots that have pictures; None
-    where it says nothing. No shot was in sight for longer than the whole slot took.
+    `told` is what the browser says, by the numbers of shots; None where it says
+    nothing. A shot with a picture of which it says nothing never was in sight, and none
+    was for longer than the whole slot took.
     """
     if told is None or held.seconds is None:
         return
-    shots = held.unit.story.shots.order_by("number").values_list("number", flat=True)
+    pictures = Frame.objects.filter(output__in=held.unit.outputs, media__isnull=False)
+    shots = pictures.order_by("number").values_list("number", flat=True).distinct()
     held.in_sight = {
-        str(shot): min(max(round(told[shot], 2), 0.0), held.seconds)
+        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
         for shot in shots
-        if shot in told
     }
 
 

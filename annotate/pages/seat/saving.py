@@ -200,7 +200,7 @@ def _read(request: SeatRequest) -> Sending:
         raise UnreadableError(
             "Expected JSON with rows, each an answer (id, key, question, value), the "
             "boxes of a shot (id, key, shot, ticked, looked), a comment (id, text), a "
-            f"fault (id, side, shot) or a submit (seconds, looked, shown): {error!r}."
+            f"fault (id, side, shot) or a submit (seconds, in_sight, shown): {error!r}."
         ) from error
 
 
@@ -212,7 +212,7 @@ def _seconds(submit: Row) -> float | None:
 
 def _in_sight(submit: Row) -> dict[int, float] | None:
     """Return the seconds for which each shot was in sight; None where none is told."""
-    told = submit.get("looked")
+    told = submit.get("in_sight")
     if told is None:
         return None
     found = {int(shot): float(seconds) for shot, seconds in told.items()}

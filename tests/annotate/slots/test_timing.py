@@ -18,6 +18,7 @@ from annotate.next_slot import choosing
 from annotate.reports.study_export import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.slots import leasing, pace, timing
+from evalcore.models import Frame
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
 from tests.working import Browser, form, join, make_planned, save
@@ -66,9 +67,9 @@ def honest_work(draw):
     for _story in range(draw(st.integers(1, 12))):
         clock += draw(st.floats(0, 60))  # a break, or nothing
         fetched = draw(st.floats(0, clock))
-        looked = draw(st.floats(0.2, 900))
-        clock += looked
-        rows.append([fetched, looked, clock + draw(st.floats(0, 5))])
+        spent = draw(st.floats(0.2, 900))
+        clock += spent
+        rows.append([fetched, spent, clock + draw(st.floats(0, 5))])
     if draw(st.booleans()):
         for row in rows[draw(st.integers(0, len(rows) - 1)) :]:
             row[2] = clock + 3600
@@ -81,9 +82,9 @@ def test_the_time_of_honest_people_is_kept_as_it_is(rows, dice):
     dice.shuffle(rows)
     rows.sort(key=lambda row: row[2])
     done: list[tuple[datetime, float]] = []
-    for fetched, looked, arrived in rows:
-        assert timing.room(at(fetched), at(arrived), done) >= looked
-        done.append((at(fetched), looked))
+    for fetched, spent, arrived in rows:
+        assert timing.room(at(fetched), at(arrived), done) >= spent
+        done.append((at(fetched), spent))
 
 
 def test_two_stories_fetched_together_share_the_time_since():
@@ -435,14 +436,18 @@ def sent(client, later, **told):
     ("told", "kept"),
     [
         ({"1": 2.004, "2": 0, "3": 1e9}, {"1": 2.0, "2": 0.0, "3": 20.0}),
-        ({"1": 1, "2": -5, "99": 4}, {"1": 1.0, "2": 0.0}),
-        ({"1": float("nan"), "2": float("inf"), "3": "7"}, {"3": 7.0}),
-        ({}, {}),
+        ({"1": 1, "2": -5, "99": 4}, {"1": 1.0, "2": 0.0, "3": 0.0}),
+        ({"3": 7}, {"1": 0.0, "2": 0.0, "3": 7.0}),
+        (
+            {"1": float("nan"), "2": float("inf"), "3": "7"},
+            {"1": 0.0, "2": 0.0, "3": 7.0},
+        ),
+        ({}, {"1": 0.0, "2": 0.0, "3": 0.0}),
         (None, None),
     ],
 )
 def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept):
-    reply, slot = sent(client, later, looked=told)
+    reply, slot = sent(client, later, in_sight=told)
     assert reply.json()["submitted"]
     assert slot.seconds == 20
     assert slot.in_sight == kept
@@ -450,13 +455,31 @@ def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept
 
 
 @pytest.mark.django_db
+def test_only_a_shot_without_any_picture_is_left_out(client, later):
+    study = make_study(kind="choice", benchmark=make_benchmark(stories=1, shots=3))
+    frames = Frame.objects.filter(output__story__benchmark=study.benchmark)
+    frames.filter(number=2).update(media=None)
+    one_side = frames.filter(number=3, output__method__name="Birch")
+    one_side.update(media=None)
+    person = join(study, "A01")
+    browser = Browser(client, person)
+    browser.at = browser.post(browser.address("pause"))
+    later(60)
+    answers = {"character": "left", "aesthetics": "tie"}
+    save(client, browser.at, submit=True, in_sight={"2": 4}, **answers)
+    slot = study.slots.get(state="submitted")
+    assert slot.unit.methods == ("Alder", "Birch")
+    assert slot.in_sight == {"1": 0.0, "3": 0.0}
+
+
+@pytest.mark.django_db
 @pytest.mark.parametrize(
     "told", [[1, 2], "1", {"one": 2}, {"1": "long"}, {"1": None}, 3]
 )
 def test_what_has_another_shape_is_refused(client, later, told):
-    reply, slot = sent(client, later, looked=told)
+    reply, slot = sent(client, later, in_sight=told)
     assert reply.status_code == 400
-    assert "looked" in reply.json()["error"]
+    assert "in_sight" in reply.json()["error"]
     assert slot.in_sight is None
 
 
@@ -470,21 +493,21 @@ def test_what_has_another_shape_is_refused(client, later, told):
     ],
 )
 def test_what_cannot_be_in_sight_is_found(client, later, stored, problem):
-    _reply, slot = sent(client, later, looked={"1": 1})
+    _reply, slot = sent(client, later, in_sight={"1": 1})
     Slot.objects.filter(pk=slot.pk).update(in_sight=stored, seconds=20)
     assert verifying.problems(slot.study) == [f"slot {slot.code}: {problem}"]
 
 
 @pytest.mark.django_db
 def test_what_was_in_sight_is_exported_and_shown(client, later, tmp_path):
-    _reply, slot = sent(client, later, looked={"1": 0.2, "2": 9.5, "3": 0.6})
+    _reply, slot = sent(client, later, in_sight={"1": 0.2, "2": 9.5, "3": 0.6})
     write_export(slot.study, tmp_path)
     text = (tmp_path / "in_sight.csv").read_text()
     assert text == (
-        "slot,story,annotator,shot,seconds,seen,share_seen\n"
-        f"{slot.code},01,A01,1,0.2,false,0.6667\n"
-        f"{slot.code},01,A01,2,9.5,true,0.6667\n"
-        f"{slot.code},01,A01,3,0.6,true,0.6667\n"
+        "slot,story,annotator,shot,seconds,seen,share_seen,is_gold,is_repeat,excluded\n"
+        f"{slot.code},01,A01,1,0.2,false,0.6667,false,false,false\n"
+        f"{slot.code},01,A01,2,9.5,true,0.6667,false,false,false\n"
+        f"{slot.code},01,A01,3,0.6,true,0.6667,false,false,false\n"
     )
     url = reverse("slot-detail", args=[slot.study.slug, slot.code])
     page = alice(slot.study).get(url).content.decode()

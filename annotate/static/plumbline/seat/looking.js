@@ -104,9 +104,9 @@ export function open(main, seat) {
     keys: {},
     told() {
       count();
-      const shown = shots.filter((shot) => of(shot).length);
-      const seen = shown.map((shot) => [shot, secondsOf(shot) && together[shot]]);
-      return { looked: Object.fromEntries(seen) };
+      // A picture that never came was not seen, either.
+      const seen = shots.map((shot) => [shot, secondsOf(shot) && together[shot]]);
+      return { in_sight: Object.fromEntries(seen) };
     },
   };
 }
