@@ -317,7 +317,7 @@ def copied(person: Annotator) -> Seen:
 
     def seen(page: Page) -> None:
         person.refresh_from_db()
-        expect(page.locator("[data-copied]")).to_have_text("Copied")
+        expect(page.locator("[data-copied] + output")).to_have_text("Copied")
         page.evaluate("document.body.append(document.createElement('textarea'))")
         page.focus("textarea")
         page.keyboard.press("Control+V")

@@ -212,7 +212,7 @@ def test_a_picture_that_is_scrolled_away_is_not_in_sight(page, live_server):
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
 def test_a_picture_that_is_missing_or_broken_holds_nobody_up(page, live_server):
-    """One that is there, but never came, was not seen; of a missing one nothing is said."""
+    """One that never came was not seen; of one that is missing nothing is said."""
     begin()
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile("/only/3/display"), lambda route: route.abort())

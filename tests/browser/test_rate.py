@@ -694,3 +694,21 @@ def test_a_reply_that_breaks_off_is_asked_for_again(page, live_server):
     saved(page)
     assert cut
     assert Rating.objects.get().value == 3
+
+
+@pytest.mark.parametrize(
+    ("copies", "said"),
+    [(True, "Copied"), (False, "This browser does not copy it: the code is marked")],
+)
+def test_the_code_is_called_copied_only_if_it_is(page, live_server, copies, said):
+    study = make_study(annotators=1, consented=True)
+    ann = study.annotators.get()
+    Annotator.objects.filter(pk=ann.pk).update(state="finished")
+    page.add_init_script(f"document.execCommand = () => {str(copies).lower()}")
+    token = Invitation.objects.get(annotator=ann).token
+    page.goto(live_server.url + reverse("rate-done", args=[token]))
+    page.get_by_role("button", name="Copy").click()
+    expect(page.get_by_role("status").filter(has_text=said)).to_be_visible()
+    ann.refresh_from_db()
+    assert page.evaluate("String(getSelection()).trim()") == ann.completion_code
+    expect(page.get_by_role("button", name="Copy")).to_be_visible()

@@ -17,8 +17,9 @@ if (copy) {
   copy.hidden = false;
   copy.onclick = () => {
     getSelection().selectAllChildren(document.querySelector(".completion-code"));
-    document.execCommand("copy"); // also where the page came without encryption
-    copy.textContent = copy.dataset.copied;
+    const isCopied = document.execCommand("copy"); // also where the page came without encryption
+    const { copied, refused } = copy.dataset;
+    copy.nextElementSibling.value = isCopied ? copied : refused;
   };
 }
 
