@@ -45,6 +45,13 @@ PICTURES = ("start", "shots", "zoom", "looking")
 KINDS = {
     "pictures": (*CORE, *PICTURES, "question"),
     "pairs of pictures": (*CORE, *PICTURES, "compare", "question"),
+    "pairs with comments on shots": (
+        *CORE,
+        *PICTURES,
+        "compare",
+        "question",
+        "comments",
+    ),
     "videos": (*CORE, "start", "player", "question"),
     "checklist of pictures": (*CORE, *PICTURES, "checklist"),
     "checklist of videos": (*CORE, "start", "player", "checklist"),

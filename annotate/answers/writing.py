@@ -20,6 +20,7 @@ from annotate.models import (
     Look,
     Purpose,
     Question,
+    ShotComment,
     Slot,
     Study,
     Unit,
@@ -254,7 +255,8 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
 
 def move_answers(lost: Slot, to: Slot) -> None:
     """Let another slot of its annotator have what they answered in one they lost."""
-    tables: list[type[Answer] | type[Look]] = [*tables_of(to.study), Look]
+    written = [*tables_of(to.study), Look, ShotComment]
+    tables: list[type[Answer] | type[Look] | type[ShotComment]] = written
     for model in tables:
         model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
 

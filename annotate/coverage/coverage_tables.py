@@ -9,6 +9,7 @@ from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.kinds.registry import kind_of
 from annotate.models import Skip, Slot, Study
+from annotate.presentation import shot_comments
 
 Rows = Callable[[Study], Iterator[tuple[object, ...]]]
 # What is told of an annotator as it was counted.
@@ -173,6 +174,7 @@ TABLES: dict[str, tuple[tuple[str, ...], Rows]] = {
         ("kind", "slot", "story", "methods", "annotator", "at", "text"),
         _comments,
     ),
+    "shot_comments": (shot_comments.HEADER, shot_comments.rows),
     "events": (
         ("event", "at", "kind", "annotator", "user", "slot", "details"),
         _events,

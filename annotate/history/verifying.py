@@ -17,6 +17,7 @@ from annotate.models import (
     Exclusion,
     Purpose,
     Rating,
+    ShotComment,
     Slot,
     Study,
     Unit,
@@ -39,6 +40,7 @@ def problems(study: Study) -> list[str]:
         *_shots_answered(study),
         *_looks(study),
         *_in_sight(study),
+        *_shot_comments(study),
         *_values(study),
         *_counts(study),
         *_scores(study),
@@ -254,6 +256,20 @@ def _in_sight(study: Study) -> Iterator[str]:
             yield f"slot {slot.code}: a shot was in sight that its story has not"
         if any(not 0 <= s <= (slot.seconds or 0) for s in seen.values()):
             yield f"slot {slot.code}: a shot was in sight for longer than the slot took"
+
+
+def _shot_comments(study: Study) -> Iterator[str]:
+    """Check that each comment on a shot is about one that its slot shows."""
+    same = Shot.objects.filter(
+        story=OuterRef("slot__unit__story"), number=OuterRef("shot")
+    )
+    is_shown = Q(pk__in=[])
+    for path in study.output_paths("slot__unit__"):
+        is_shown |= Q(output=F(path))
+    rows = ShotComment.objects.filter(slot__study=study)
+    for row in rows.exclude(is_shown & Exists(same)).select_related("slot"):
+        told = f"output {row.output_id} and shot {row.shot}, which it does not show"
+        yield f"slot {row.slot.code}: a comment is about {told}"
 
 
 def _values(study: Study) -> Iterator[str]:

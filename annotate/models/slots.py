@@ -13,6 +13,7 @@ from annotate.models.people import Annotator
 from annotate.models.purposes import PURPOSES, Purpose
 from annotate.models.studies import PLACES, Question, Study
 from annotate.models.units import Unit
+from evalcore.models import Output
 
 
 def new_code() -> str:
@@ -221,6 +222,36 @@ class Slot(models.Model):
         places.sort(key=lambda i: sha256(f"{shown} {i}".encode()).digest())
         start = self.turn % len(places)
         return places[start:] + places[:start]
+
+
+class ShotComment(models.Model):
+    """What an annotator wrote about one shot of an output, where the study asks for it.
+
+    There is none without text.
+    """
+
+    slot = models.ForeignKey(
+        Slot, on_delete=models.CASCADE, related_name="shot_comments"
+    )
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="shot_comments"
+    )
+    output = models.ForeignKey(Output, on_delete=models.PROTECT, related_name="+")
+    shot = models.PositiveIntegerField()
+    text = models.TextField()
+    written_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["slot", "annotator", "shot", "output"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator", "output", "shot"],
+                name="shot_comment_once_per_shot",
+            ),
+            models.CheckConstraint(
+                condition=~Q(text=""), name="shot_comment_says_something"
+            ),
+        ]
 
 
 class Skip(models.Model):

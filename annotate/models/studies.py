@@ -157,6 +157,10 @@ class Study(models.Model):
         return bool(self.presentation.get("comments", False))
 
     @property
+    def may_comment_on_shots(self) -> bool:
+        return bool(self.presentation.get("shot_comments", False))
+
+    @property
     def method_names(self) -> list[str]:
         """Return the names of the methods that are judged."""
         judged = self.units.filter(purpose=Purpose.REAL).order_by()

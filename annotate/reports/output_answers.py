@@ -14,7 +14,8 @@ from django.db.models import Count, F, Q, QuerySet
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
-from annotate.models import Answer, Purpose, Question, Slot, Study
+from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
+from annotate.presentation import shot_comments
 from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
 from annotate.reports.story_ranks import RankedValue, ranked
 from annotate.reports.study_scores import judged_units
@@ -42,13 +43,15 @@ class ToldSlot:
     """What somebody said of an output, beside the others that it was compared with.
 
     `answers` are in words, in the order of the questions that are not asked of shots;
-    `shots` are those of a checklist. One that is not `counted` enters no mean.
+    `shots` are those of a checklist, `comments` are about single shots of the output.
+    One that is not `counted` enters no mean.
     """
 
     slot: Slot
     others: list[Output]
     answers: list[str]
     shots: list[ToldShot]
+    comments: list[ShotComment]
     counted: bool
 
 
@@ -124,6 +127,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
     whole = [one for one in asked_of(study, output.story) if not kind_of(one).of_shots]
     said = _in_words(study, output, slots)
     shots = told_by_slot(slots) if asks_of_shots(study) else {}
+    comments = shot_comments.about(output, slots)
     told = [
         ToldSlot(
             slot,
@@ -134,6 +138,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
                 for shot in shots.get(slot.pk, [])
                 if shot.annotator.pk == slot.annotator_id
             ],
+            comments.get(slot.pk, []),
             slot.state == Slot.State.SUBMITTED and slot.ordinal is not None,
         )
         for slot in slots

@@ -8,6 +8,7 @@ from typing import Any
 from annotate import spreadsheet
 from annotate.kinds.registry import answer_tables
 from annotate.models import Study
+from annotate.presentation import shot_comments
 from annotate.reports import downloads, shots_in_sight
 
 
@@ -24,6 +25,10 @@ def write_export(study: Study, out: Path) -> list[Path]:
     found["in_sight.csv"] = spreadsheet.csv_lines(
         shots_in_sight.HEADER, shots_in_sight.rows(study)
     )
+    if study.may_comment_on_shots:
+        found["shot_comments.csv"] = spreadsheet.csv_lines(
+            shot_comments.HEADER, shot_comments.rows(study)
+        )
     found["study.json"] = iter([description])
     for name, lines in found.items():
         partial = out / f"{name}.part"

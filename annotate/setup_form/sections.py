@@ -137,6 +137,8 @@ def _fields(values: FormValues) -> Iterator[Field]:
     )
     commented = _("Annotators may write a comment on a story")
     yield one("presentation.comments", commented, kind="tick")
+    on_shots = _("Annotators may write a comment on a single shot")
+    yield one("presentation.shot_comments", on_shots, kind="tick")
     shuffled = _("Each annotator is asked the questions in another order")
     yield one("presentation.shuffle_questions", shuffled, kind="tick")
 

@@ -116,13 +116,15 @@ class Presentation:
     `same_size`: pictures and videos of all methods have one size. `must_watch`: a video
     is seen to its end before answers count. `must_see`: each shot's picture is in sight
     for so many seconds before answers count, where it is not 0. `comments`: annotators
-    may write one. `shuffle_questions`: each is asked in another order.
+    may write one, `shot_comments`: one on each shot. `shuffle_questions`: each is asked
+    in another order.
     """
 
     same_size: bool = True
     must_watch: bool = True
     must_see: float = 0.0
     comments: bool = False
+    shot_comments: bool = False
     shuffle_questions: bool = False
 
 

@@ -40,6 +40,7 @@ def scripts_of(context: Context) -> list[str]:
         for kind in kinds_of(study)
         if context.get("sheets") or not kind.of_shots
     ]
+    asked += ["comments"] if study.may_comment_on_shots else []
     return ["seat", "queue", "pages", "state", *shown, *dict.fromkeys(asked)]
 
 

@@ -19,6 +19,7 @@ from annotate.models import (
     Flag,
     Ranking,
     Rating,
+    ShotComment,
     Skip,
     Slot,
     Study,
@@ -121,6 +122,10 @@ def types(text: str) -> Callable[[Mouse, Locator], None]:
     return how
 
 
+def chooses(value: str) -> Callable[[Mouse, Locator], object]:
+    return lambda _hand, control: control.select_option(value)
+
+
 def at(across: float) -> Callable[[Mouse, Locator], None]:
     """Press a slider somewhere along its way."""
 
@@ -217,7 +222,11 @@ class Seat:
             benchmark=benchmark,
             annotators=people,
             slug=self.name,
-            presentation={"comments": True, "must_watch": False},
+            presentation={
+                "comments": True,
+                "shot_comments": True,
+                "must_watch": False,
+            },
             **kw,
         )
         study.questions.update(help_texts={"en": "Look at the hat."})
@@ -453,8 +462,19 @@ def story(seat: Seat) -> list[Use]:
             has(".question.current details", "open", ""),
         ),
         Use("[name='q:character'][value='3']", stored(answers, value=3)),
-        opened("details:has(textarea)"),
-        Use("textarea", stored(comments, comment="Dark."), types("Dark.")),
+        opened("details:has(textarea[name=comment])"),
+        Use(
+            "textarea[name=comment]",
+            stored(comments, comment="Dark."),
+            types("Dark."),
+        ),
+        opened(".shot-comments"),
+        Use(".shot-comments select", shows("#shot-2"), chooses("2")),
+        Use(
+            ".shot-comments .current textarea",
+            stored(ShotComment.objects, slot=slot, shot=2, text="Dim."),
+            types("Dim."),
+        ),
         MORE,
         opened(".keys-help"),
         Use("[data-setting=keysOff]", is_silent),

@@ -27,6 +27,7 @@ TITLES = {
     "arrivals": gettext_lazy("arrivals"),
     "alerts": gettext_lazy("alerts"),
     "comments": gettext_lazy("comments"),
+    "shot_comments": gettext_lazy("comments on single shots"),
     "events": gettext_lazy("log"),
 }
 NOTHING_NEW = 204  # htmx leaves the page as it is

@@ -20,7 +20,7 @@ from annotate.access.permissions import can_create, visible_outputs
 from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
-from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.studies.planning import Setup
 from annotate.studies.previewing import first_slot
 from evalcore import media
@@ -60,6 +60,7 @@ def preview_page(
             **slot_view.for_player(slot),
             "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
+            **shot_comments.on_page(slot),
             "progress": {
                 "number": 1,
                 "size": setup.definition.session_size,

@@ -204,6 +204,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),
+        shot_comments=slot.shot_comments.select_related("output__method", "annotator"),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),
         outputs=[

@@ -23,7 +23,7 @@ from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import after_slot, for_annotator, number_in_session
 from annotate.pages.seat.slot import get_slot
-from annotate.presentation import broken_media
+from annotate.presentation import broken_media, shot_comments
 from annotate.slots import errors, pace
 from annotate.submission import consequences, late_answers
 
@@ -109,6 +109,19 @@ class SentComment(Sent):
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         writing.record_comment(slot=slot, annotator=annotator, text=self.text)
+
+
+@dataclass(frozen=True)
+class SentShotComment(Sent):
+    """What the annotator writes about one shot of an output; empty takes it back."""
+
+    side: str
+    shot: int
+    text: str
+
+    def store(self, slot: Slot, annotator: Annotator) -> None:
+        texts = {(self.side, self.shot): self.text}
+        shot_comments.record(slot=slot, annotator=annotator, texts=texts)
 
 
 @dataclass(frozen=True)
@@ -200,7 +213,8 @@ def _read(request: SeatRequest) -> Sending:
         raise UnreadableError(
             "Expected JSON with rows, each an answer (id, key, question, value), the "
             "boxes of a shot (id, key, shot, ticked, looked), a comment (id, text), a "
-            f"fault (id, side, shot) or a submit (seconds, in_sight, shown): {error!r}."
+            "comment on a shot (id, side, shot, text), a fault (id, side, shot) or a "
+            f"submit (seconds, in_sight, shown): {error!r}."
         ) from error
 
 
@@ -231,6 +245,11 @@ def _comment(row: Row) -> Sent:
     return SentComment(_text(row["id"]), _text(row["text"]))
 
 
+def _shot_comment(row: Row) -> Sent:
+    name, side = _text(row["id"]), _text(row["side"])
+    return SentShotComment(name, side, int(row["shot"]), _text(row["text"]))
+
+
 def _fault(row: Row) -> Sent:
     return SentFault(_text(row["id"]), _text(row["side"]), int(row["shot"]))
 
@@ -244,7 +263,12 @@ def _text(value: object) -> str:
     return text
 
 
-READ = {"answer": _answer, "comment": _comment, "fault": _fault}
+READ = {
+    "answer": _answer,
+    "comment": _comment,
+    "shot_comment": _shot_comment,
+    "fault": _fault,
+}
 
 
 def _store(

@@ -21,7 +21,7 @@ from annotate.pages.seat.invitation import (
     progress,
     to_next,
 )
-from annotate.presentation import checklist_sheets, slot_view
+from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import training
 from annotate.slots import errors, leasing, locking, pace
 from annotate.slots.admission import lacking
@@ -144,6 +144,8 @@ def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[s
         todo.append((checklists.record_checklist_form, {"posted": posted}))
     if row.study.presentation.get("comments") and "comment" in posted:
         todo.append((writing.record_comment, {"text": posted["comment"]}))
+    if texts := shot_comments.posted(posted):
+        todo.append((shot_comments.record, {"texts": texts}))
     problems = []
     for work, given in todo:
         try:
@@ -241,6 +243,7 @@ def _slot_page(
         previous=_before(annotator, row),
         error=error,
         **checklist_sheets.on_page(row),
+        **shot_comments.on_page(row),
         **_feedback(row),
     )
 

@@ -34,7 +34,15 @@ from tests.people import alice, answer_everything, eve, rob
 from tests.studies import flag, running_study, set_aside
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
-TABLES = ["cells", "annotators", "arrivals", "alerts", "comments", "events"]
+TABLES = [
+    "cells",
+    "annotators",
+    "arrivals",
+    "alerts",
+    "comments",
+    "shot_comments",
+    "events",
+]
 
 
 @pytest.fixture

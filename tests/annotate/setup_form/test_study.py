@@ -554,7 +554,8 @@ def test_a_draft_is_edited_in_place(manager, woods):
 
 def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     chosen = {"must_watch": None, "must_see": ["0.5"]}
-    chosen |= {"comments": ["1"], "shuffle_questions": ["1"]}
+    switched = ["comments", "shot_comments", "shuffle_questions"]
+    chosen |= dict.fromkeys(switched, ["1"])
     post(manager, filled(**{f"presentation__{k}": v for k, v in chosen.items()}))
     study = Study.objects.get()
     assert study.presentation == {
@@ -562,6 +563,7 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
         "must_watch": False,
         "must_see": 0.5,
         "comments": True,
+        "shot_comments": True,
         "shuffle_questions": True,
     }
     assert (study.same_size, study.must_watch, study.may_comment) == (True, False, True)
@@ -569,10 +571,11 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     assert "All methods in one size" in page
     assert "Answers count before a video has ended" in page
     assert "Each picture is in sight for 0.5 s before answers count" in page
+    assert "Annotators may write a comment on a single shot" in page
     assert "Each annotator is asked the questions in another order" in page
     form = manager.get("/studies/pilot/edit/").content.decode()
     ticked = re.findall(r'name="presentation\.(\w+)" value="1"[^>]* checked', form)
-    assert ticked == ["same_size", "comments", "shuffle_questions"]
+    assert ticked == ["same_size", *switched]
     assert re.search(r'name="presentation\.must_see" value="0\.5"', form)
     nothing = {f"presentation__{key}": None for key in study.presentation}
     post(manager, filled(**nothing), "/studies/pilot/edit/")

@@ -157,6 +157,7 @@ export function openQueue(here, tell, onReply, onRow) {
     answer: (story, what) =>
       keep("answer", story, what, what.shot ? `shot ${what.shot}` : `question ${what.question}`),
     comment: (story, text) => keep("comment", story, { text }),
+    shotComment: (story, what) => keep("shot_comment", story, what, `${what.shot} ${what.side}`),
     fault: (story, what) => keep("fault", story, what, Object.values(what)),
     submit: (story, what) => keep("submit", story, what),
   };

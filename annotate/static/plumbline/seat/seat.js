@@ -93,6 +93,10 @@ function open(page) {
       opened.isTouched = true;
       queue.answer(opened, answer);
     },
+    comment(what) {
+      opened.isTouched = true;
+      queue.shotComment(opened, what);
+    },
     answered() {
       if (setting("auto")) going = setTimeout(() => story === opened && complete(), 400);
     },
@@ -113,7 +117,7 @@ function open(page) {
 // What waits in this browser, or was given in another tab just now.
 function showRow(row) {
   if (row.code !== story.code) return;
-  if (row.kind === "answer") story.parts.forEach((part) => part.show?.(row));
+  if (["answer", "shot_comment"].includes(row.kind)) story.parts.forEach((part) => part.show?.(row));
   if (row.kind === "comment") story.page.main.querySelector("[name=comment]").value = row.text;
 }
 

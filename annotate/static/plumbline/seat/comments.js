@@ -1,0 +1,72 @@
+// Comments on single shots: the fields are those of the shot that is shown, or chosen.
+
+const WAIT = 500; // ms after the last key
+
+export function open(main, seat) {
+  const box = main.querySelector("[data-part=comments]");
+  const [list, told] = ["select", "output"].map((name) => box.querySelector(name));
+  const rows = [...box.querySelectorAll("[data-shot]")];
+  const fields = (row) => [...row.querySelectorAll("textarea")];
+  let unsent; // the field that is being written in
+  let timer;
+
+  function follow(shot) {
+    if (!rows.some(({ dataset }) => dataset.shot === `${shot}`)) return;
+    list.value = shot;
+    rows.forEach((row) => row.classList.toggle("current", row.dataset.shot === `${shot}`));
+  }
+
+  // Which shots have one.
+  function tell() {
+    const written = rows.filter((row) => fields(row).some(({ value }) => value.trim()));
+    told.value = written.map(({ dataset }) => dataset.shot).join(", ");
+  }
+
+  function send() {
+    clearTimeout(timer);
+    if (!unsent) return;
+    const [, shot, side] = unsent.name.split(":");
+    seat.comment({ shot, side, text: unsent.value });
+    unsent = null;
+    tell();
+  }
+
+  function turnTo(shot) {
+    const caption = main.querySelector(`.captions [data-shot="${shot}"]`);
+    if (caption) caption.click();
+    else seat.showShot(shot);
+  }
+
+  for (const name of ["showShot", "shotShown"]) {
+    const before = seat[name];
+    seat[name] = (shot) => {
+      before?.(shot);
+      follow(shot);
+    };
+  }
+  seat.on(box, "input", ({ target }) => {
+    if (target === list) return;
+    unsent = target;
+    clearTimeout(timer);
+    timer = setTimeout(send, WAIT);
+  });
+  seat.on(box, "change", ({ target }) => (target === list ? turnTo(list.value) : send()));
+  // A video goes on while somebody writes.
+  seat.on(main, "timeupdate", () => {
+    if (box.contains(document.activeElement)) return;
+    follow(main.querySelector(".captions [aria-current=true]")?.dataset.shot);
+  }, { capture: true });
+  seat.signal.addEventListener("abort", send);
+  follow(main.querySelector(".sheet.current, .here")?.dataset.shot);
+
+  return {
+    keys: {},
+    told: send,
+    show({ kind, shot, side, text }) {
+      if (kind !== "shot_comment") return;
+      const field = box.querySelector(`[name="shot-comment:${shot}:${side}"]`);
+      if (field && field !== unsent) field.value = text;
+      tell();
+    },
+  };
+}

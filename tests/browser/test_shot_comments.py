@@ -1,0 +1,240 @@
+"""Comments on single shots in Chromium: by every hand, also without network."""
+
+import pytest
+from django.urls import reverse
+from playwright.sync_api import expect
+
+from annotate.models import Choice, Invitation, ShotComment, Slot
+from annotate.presentation import slot_view
+from tests.browser.accessibility import violations
+from tests.browser.hands import HANDS, Keyboard, NoScript, tab_to
+from tests.browser.reels import make_same_reel
+from tests.browser.test_rate import OFFLINE, saved
+from tests.browser.waiting import wait_until
+from tests.clips import write_clip
+from tests.factories import make_benchmark, make_study
+from tests.working import join
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+TEXT = "At 2 the hat\nhas 3 tails"
+FIELD = ".shot-comments .current textarea"
+
+
+def begin(kind="likert", *, shots=3, benchmark=None, **kw):
+    methods = {"likert": 1, "checklist": 1, "choice": 2, "ranking": 3}[kind]
+    names = ("Alder", "Birch", "Cedar")[:methods]
+    benchmark = benchmark or make_benchmark(stories=2, shots=shots, methods=names)
+    kw["presentation"] = {"shot_comments": True, "must_watch": False}
+    study = make_study(kind=kind, benchmark=benchmark, annotators=1, **kw)
+    return join(study, "A01")
+
+
+def sit_down(page, live_server, has_scripts=True):
+    token = Invitation.objects.get().token
+    page.goto(live_server.url + reverse("rate-pause", args=[token]))
+    page.click("main form button.primary")
+    page.wait_for_url("**/story/**")
+    if has_scripts:
+        page.wait_for_selector("html.ready")
+
+
+def opened(page):
+    page.click(".shot-comments summary")
+    return page.locator(FIELD)
+
+
+def stored():
+    rows = ShotComment.objects.order_by("shot", "output__method__name")
+    return [(row.output.method.name, row.shot, row.text) for row in rows]
+
+
+def told(page):
+    return page.locator(".shot-comments output")
+
+
+@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, hand):
+    begin("choice")
+    has_scripts = not isinstance(hand, NoScript)
+    with hand.page(chromium) as page:
+        sit_down(page, live_server, has_scripts)
+        here, slot = page.url, Slot.objects.get(state="leased")
+        if has_scripts:
+            hand.press(page.locator(".viewer-bar [data-key=ArrowRight]"))
+        hand.press(page.locator(".shot-comments summary"))
+        field = page.get_by_label("Shot 2 Right")
+        if isinstance(hand, Keyboard):
+            tab_to(field)
+        else:
+            hand.press(field)
+        page.keyboard.type(TEXT)
+        assert page.url == here
+        assert not page.locator(".question :checked").count()
+        newline = "\n"
+        if not has_scripts:
+            newline = "\r\n"  # as forms send it
+            hand.choose(page, "character", "left")
+            hand.choose(page, "aesthetics", "tie")
+            hand.send(page)
+            page.wait_for_url(lambda url: url != here)
+        name = slot_view.sides(slot)["right"].method.name
+        wait_until(page, stored, [(name, 2, TEXT.replace("\n", newline))])
+        page.goto(here)
+        expect(told(page)).to_have_text("2")
+        assert field.input_value() == TEXT
+        assert Choice.objects.count() == (0 if has_scripts else 2)
+
+
+def test_the_field_follows_the_shot_and_the_list_turns_to_one(page, live_server):
+    begin("choice", shots=5)
+    sit_down(page, live_server)
+    fields = opened(page)
+    expect(fields).to_have_count(2)
+    fields.first.fill("First.")
+    page.locator("#strip a").nth(3).click()
+    chosen = page.locator(".shot-comments select")
+    expect(chosen).to_have_value("4")
+    assert fields.first.input_value() == fields.last.input_value() == ""
+    fields.last.fill("Fourth.")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    expect(page.locator("#here")).to_have_text("Shot 2 of 5")
+    expect(told(page)).to_have_text("1, 4")
+    page.evaluate("document.activeElement.blur()")
+    for key in ("a", "b"):
+        page.keyboard.press(key)
+        chosen.select_option("5")
+        expect(page.locator("#shot-5, .story .here").first).to_be_visible()
+        expect(page.locator("#here")).to_have_text("Shot 5 of 5")
+        page.evaluate("document.activeElement.blur()")
+        page.keyboard.press("ArrowLeft")
+        expect(chosen).to_have_value("4")
+    saved(page)
+    assert [shot for _method, shot, _text in stored()] == [1, 4]
+    assert not violations(page)
+
+
+def test_neither_question_nor_picture_leaves_the_window(page, live_server):
+    begin("choice", shots=16)
+    for size in ((390, 844), (1440, 900)):
+        page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+        sit_down(page, live_server)
+        opened(page).first.fill("The hat.")
+        for seen in (".shot.current .pane", ".question.current", FIELD, "#submit"):
+            expect(page.locator(seen).first).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Tab")
+        saved(page)
+        page.goto("about:blank")
+
+
+@pytest.mark.page_errors(OFFLINE)
+def test_what_is_written_without_network_waits_with_its_story(page, live_server):
+    person = begin()
+    sit_down(page, live_server)
+    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
+    here = page.url
+    page.context.set_offline(True)
+    opened(page).fill("Waits.")
+    page.evaluate("document.activeElement.blur()")
+    for key in ("3", "1", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("#place")).to_contain_text("Story 2 of")
+    assert page.locator(FIELD).input_value() == ""
+    page.keyboard.press("Backspace")
+    page.wait_for_url(here)
+    assert page.locator(FIELD).input_value() == "Waits."
+    assert not ShotComment.objects.exists()
+    page.context.set_offline(False)
+    saved(page)
+    assert stored() == [("Alder", 1, "Waits.")]
+    first = person.slots.get(position=1)
+    assert ShotComment.objects.get().slot == first
+    assert first.state == Slot.State.SUBMITTED
+
+
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
+def test_what_waits_is_shown_after_a_reload_and_sent_later(page, live_server):
+    begin()
+    page.route("**/save/", lambda route: route.abort())
+    sit_down(page, live_server)
+    opened(page).fill("Not sent yet.")  # and the field is not left
+    page.wait_for_selector("#save-state.warn")
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.reload()
+    expect(page.locator(FIELD)).to_have_value("Not sent yet.")
+    expect(told(page)).to_have_text("1")
+    page.unroute("**/save/")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    saved(page)
+    assert stored() == [("Alder", 1, "Not sent yet.")]
+
+
+def test_who_leaves_the_story_while_writing_loses_nothing(page, live_server):
+    begin()
+    sit_down(page, live_server)
+    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
+    for key in ("3", "1", "Enter"):
+        page.keyboard.press(key)
+    expect(page.locator("#place")).to_contain_text("Story 2 of")
+    opened(page).fill("Half a")
+    page.go_back()
+    expect(page.locator("#place")).to_contain_text("Story 1 of")
+    saved(page)
+    wait_until(page, stored, [("Alder", 1, "Half a")])
+    assert ShotComment.objects.get().slot.position == 2
+
+
+def test_it_appears_in_another_tab(page, live_server):
+    begin()
+    sit_down(page, live_server)
+    other = page.context.new_page()
+    other.goto(page.url)
+    other.wait_for_selector("html.ready")
+    opened(page).fill("Both.")
+    expect(other.locator(FIELD)).to_have_value("Both.")
+    expect(told(other)).to_have_text("1")
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    path = tmp_path_factory.mktemp("clip") / "clip.mp4"
+    return write_clip(path, frames=24, rate=12)
+
+
+def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
+    begin(benchmark=make_same_reel(clip, 2.0, ["Alder"]))
+    sit_down(page, live_server)
+    box = page.locator(".shot-comments")
+    captions = page.locator(".captions button")
+    number = captions.last.get_attribute("data-shot")
+    opened(page)
+    page.evaluate("document.activeElement.blur()")
+    captions.last.click()
+    expect(box.locator("select")).to_have_value(number)
+    page.locator(FIELD).fill("Jumps.")
+    page.evaluate("document.querySelector('.scrub').value = 0")
+    page.evaluate("document.querySelector('video').currentTime = 0")
+    page.wait_for_timeout(400)  # what does not come cannot be awaited
+    expect(box.locator("select")).to_have_value(number)
+    first = captions.first.get_attribute("data-shot")
+    box.locator("select").select_option(first)
+    expect(captions.first).to_have_attribute("aria-current", "true")
+    saved(page)
+    assert stored() == [("Alder", int(number), "Jumps.")]
+
+
+@pytest.mark.parametrize("medium", ["pictures", "video"])
+def test_of_a_checklist_it_is_the_shot_that_is_asked_about(
+    page, live_server, clip, medium
+):
+    reel = make_same_reel(clip, 2.0, ["Alder"]) if medium == "video" else None
+    begin("checklist", benchmark=reel, shots=2)
+    sit_down(page, live_server)
+    opened(page)
+    page.locator(".sheet-bar button").click()
+    expect(page.locator("#sheet-2")).to_be_visible()
+    expect(page.locator(".shot-comments select")).to_have_value("2")
+    expect(page.locator(FIELD)).to_have_attribute("name", "shot-comment:2:only")
