@@ -255,8 +255,8 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
 
 def move_answers(lost: Slot, to: Slot) -> None:
     """Let another slot of its annotator have what they answered in one they lost."""
-    written = [*tables_of(to.study), Look, ShotComment]
-    tables: list[type[Answer] | type[Look] | type[ShotComment]] = written
+    tables: list[type[Answer | Look | ShotComment]]
+    tables = [*tables_of(to.study), Look, ShotComment]
     for model in tables:
         model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
 

@@ -67,13 +67,14 @@ def record(*, slot: Slot, annotator: Annotator, texts: Mapping[Place, str]) -> N
 
 
 def _keep(held: Slot, person: Annotator, output: Output, shot: int, text: str) -> None:
-    place = {"slot": held, "annotator": person, "output": output, "shot": shot}
-    own = ShotComment.objects.filter(**place)
+    own = person.shot_comments.filter(slot=held)
     if not text:
-        own.delete()
-    elif not own.filter(text=text).exists():
+        own.filter(output=output, shot=shot).delete()
+    elif not own.filter(output=output, shot=shot, text=text).exists():
         fields = {"text": text, "written_at": timezone.now()}
-        ShotComment.objects.update_or_create(**place, defaults=fields)
+        person.shot_comments.update_or_create(
+            slot=held, output=output, shot=shot, defaults=fields
+        )
 
 
 def _refuse_unknown(
@@ -109,7 +110,8 @@ def on_page(slot: Slot) -> dict[str, object]:
     if not slot.study.may_comment_on_shots:
         return {}
     written = {
-        (row.output_id, row.shot): row.text for row in of_holder(slot.shot_comments)
+        (row.output_id, row.shot): row.text
+        for row in of_holder(slot.shot_comments.all())
     }
     numbers = slot.unit.story.shots.values_list("number", flat=True)
     outputs = sides(slot)

@@ -90,7 +90,7 @@ def test_the_field_follows_the_shot_and_the_list_turns_to_one(page, live_server)
     begin("choice", shots=5)
     sit_down(page, live_server)
     fields = opened(page)
-    expect(fields).to_have_count(2)
+    expect(page.locator(".shot-comments textarea:visible")).to_have_count(2)
     fields.first.fill("First.")
     page.locator("#strip a").nth(3).click()
     chosen = page.locator(".shot-comments select")
@@ -138,6 +138,8 @@ def test_what_is_written_without_network_waits_with_its_story(page, live_server)
     here = page.url
     page.context.set_offline(True)
     opened(page).fill("Waits.")
+    page.locator(".shot-comments select").select_option("3")
+    page.locator(FIELD).fill("Too.")
     page.evaluate("document.activeElement.blur()")
     for key in ("3", "1", "Enter"):
         page.keyboard.press(key)
@@ -145,13 +147,15 @@ def test_what_is_written_without_network_waits_with_its_story(page, live_server)
     assert page.locator(FIELD).input_value() == ""
     page.keyboard.press("Backspace")
     page.wait_for_url(here)
+    page.locator(".shot-comments select").select_option("1")
     assert page.locator(FIELD).input_value() == "Waits."
+    expect(told(page)).to_have_text("1, 3")
     assert not ShotComment.objects.exists()
     page.context.set_offline(False)
     saved(page)
-    assert stored() == [("Alder", 1, "Waits.")]
+    assert stored() == [("Alder", 1, "Waits."), ("Alder", 3, "Too.")]
     first = person.slots.get(position=1)
-    assert ShotComment.objects.get().slot == first
+    assert {row.slot for row in ShotComment.objects.all()} == {first}
     assert first.state == Slot.State.SUBMITTED
 
 
@@ -185,6 +189,26 @@ def test_who_leaves_the_story_while_writing_loses_nothing(page, live_server):
     saved(page)
     wait_until(page, stored, [("Alder", 1, "Half a")])
     assert ShotComment.objects.get().slot.position == 2
+
+
+def test_a_button_that_takes_no_focus_sends_what_is_being_written_first(
+    page, live_server
+):
+    begin()
+    sit_down(page, live_server)
+    sent = []
+    page.on("request", lambda one: sent.append(one.post_data or ""))
+    for key in "31":
+        page.keyboard.press(key)
+    saved(page)
+    opened(page).fill("Before.")
+    page.evaluate("document.querySelector('#submit').click()")
+    wait_until(page, Slot.objects.filter(state="submitted").exists, True)
+    kinds = [
+        kind for text in sent for kind in ("shot_comment", "submit") if kind in text
+    ]
+    assert kinds.index("shot_comment") < kinds.index("submit")
+    assert stored() == [("Alder", 1, "Before.")]
 
 
 def test_it_appears_in_another_tab(page, live_server):
