@@ -18,6 +18,11 @@ from tests.working import join
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 TEXT = "At 2 the hat\nhas 3 tails"
+TO_THE_START = """() => {
+  const scrub = document.querySelector(".scrub");
+  scrub.value = 0;
+  scrub.dispatchEvent(new Event("input"));
+}"""
 FIELD = ".shot-comments .current textarea"
 
 
@@ -147,7 +152,7 @@ def test_what_is_written_without_network_waits_with_its_story(page, live_server)
     assert page.locator(FIELD).input_value() == ""
     page.keyboard.press("Backspace")
     page.wait_for_url(here)
-    page.locator(".shot-comments select").select_option("1")
+    expect(page.locator(".shot-comments select")).to_have_value("1")
     assert page.locator(FIELD).input_value() == "Waits."
     expect(told(page)).to_have_text("1, 3")
     assert not ShotComment.objects.exists()
@@ -230,6 +235,7 @@ def clip(tmp_path_factory):
 
 def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
     begin(benchmark=make_same_reel(clip, 2.0, ["Alder"]))
+    page.emulate_media(reduced_motion="reduce")  # it waits to be played
     sit_down(page, live_server)
     box = page.locator(".shot-comments")
     captions = page.locator(".captions button")
@@ -239,13 +245,15 @@ def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
     captions.last.click()
     expect(box.locator("select")).to_have_value(number)
     page.locator(FIELD).fill("Jumps.")
-    page.evaluate("document.querySelector('.scrub').value = 0")
-    page.evaluate("document.querySelector('video').currentTime = 0")
+    page.evaluate(TO_THE_START)
+    expect(captions.first).to_have_attribute("aria-current", "true")
     page.wait_for_timeout(400)  # what does not come cannot be awaited
     expect(box.locator("select")).to_have_value(number)
-    first = captions.first.get_attribute("data-shot")
-    box.locator("select").select_option(first)
-    expect(captions.first).to_have_attribute("aria-current", "true")
+    box.locator("select").select_option(captions.first.get_attribute("data-shot"))
+    assert page.locator(FIELD).input_value() == ""
+    box.locator("select").select_option(number)
+    expect(captions.last).to_have_attribute("aria-current", "true")
+    assert page.locator(FIELD).input_value() == "Jumps."
     saved(page)
     assert stored() == [("Alder", int(number), "Jumps.")]
 

@@ -33,6 +33,7 @@ export function open(main, seat) {
 
   function turnTo(shot) {
     const caption = main.querySelector(`.captions [data-shot="${shot}"]`);
+    follow(shot);
     if (caption) caption.click();
     else seat.showShot(shot);
   }
@@ -56,7 +57,6 @@ export function open(main, seat) {
     if (box.contains(document.activeElement)) return;
     follow(main.querySelector(".captions [aria-current=true]")?.dataset.shot);
   }, { capture: true });
-  seat.signal.addEventListener("abort", send);
   follow(main.querySelector(".sheet.current, .here")?.dataset.shot);
 
   return {
