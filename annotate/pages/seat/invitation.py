@@ -6,7 +6,7 @@ it. Answers are stored by `annotate.answers.writing` alone.
 
 from collections.abc import Callable
 from functools import wraps
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
@@ -187,7 +187,7 @@ def consent(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     return annotator_page(request, annotator, "rate/consent.html")
 
 
-def _order(annotator: Annotator) -> dict[str, list[str]]:
+def _order(annotator: Annotator) -> dict[str, Any]:
     """Return what the log says of the order of questions; nothing if all have one."""
     study = annotator.study
     if not study.shuffle_questions:
