@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from django.utils.functional import Promise
 
 from annotate.models import Answer, Question, Slot, Study
-from annotate.quality_rules.signals import SIGNALS
+from annotate.quality_rules.signals import SIGNALS, is_right
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -131,7 +131,7 @@ class Kind(ABC):
         scale: Scale | None,
         methods: Sequence[str],
         path: Path,
-    ) -> tuple[int, int] | str:
+    ) -> tuple[int, int] | tuple[str, ...] | str:
         """Return an answer that is known beforehand."""
 
     def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
@@ -195,6 +195,10 @@ class Kind(ABC):
     ) -> str:
         """Return a stored answer as what it says of one of the unit's outputs."""
         return self.text_for_annotator(slot, question, [value])
+
+    def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
+        """Say whether an answer is as a training or gold unit expects it."""
+        return is_right(value, expected)
 
     # Verifying
 

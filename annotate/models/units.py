@@ -46,7 +46,8 @@ class Unit(models.Model):
     Several are stored with their methods in alphabetical order (`output_a` first), so
     that no two orders of them can both exist. Only a real unit has slots that count
     (`redundancy` of them in each round); the others check the annotators: training and
-    gold units have `expected` answers, and a twin shows a degraded copy of `original`.
+    gold units have `expected` answers, and a twin shows a degraded copy of `original`,
+    than which it must be rated lower, also where it is a training unit.
     `submitted` counts the submitted slots within the redundancy; `verify` counts again.
     """
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from django.utils.functional import Promise
 from django.utils.html import format_html
@@ -27,22 +28,33 @@ MARKS: dict[str, Promise] = {
 }
 
 
+class ExampleShot(NamedTuple):
+    """A shot of a twin: whether it differs, and which shot its picture was made for.
+
+    That is another one where shots stand in another order.
+    """
+
+    number: int
+    is_changed: bool
+    picture_of: int
+
+
 @dataclass(frozen=True)
 class Example:
     """A question's example as pages show it.
 
-    `shots` are numbers, each with whether the worse copy differs there; `size` is that
-    of every picture, where there is one.
+    `size` is that of every picture, where there is one.
     """
 
     question: Question
-    shots: list[tuple[int, bool]]
+    shots: list[ExampleShot]
     size: Box | None
 
     @property
-    def strips(self) -> list[tuple[str, list[tuple[int, bool]]]]:
+    def strips(self) -> list[tuple[str, list[ExampleShot]]]:
         """Return the rows of pictures: as they were made, and made worse."""
-        return [("good", [(n, False) for n, _c in self.shots]), ("bad", self.shots)]
+        made = [ExampleShot(one.number, False, one.number) for one in self.shots]
+        return [("good", made), ("bad", self.shots)]
 
     @property
     def size_attributes(self) -> str:
@@ -52,13 +64,15 @@ class Example:
     @property
     def mark(self) -> str:
         """Return what is wrong with each changed picture; empty: with all the same."""
-        if all(is_changed for _number, is_changed in self.shots):
-            return ""
+        return "" if all(one.is_changed for one in self.shots) else self.fault
+
+    @property
+    def fault(self) -> str:
         return str(MARKS[self.question.degradation])
 
     @property
     def told(self) -> str:
-        changed = [number for number, is_changed in self.shots if is_changed]
+        changed = [one.number for one in self.shots if one.is_changed]
         return what_is_wrong(self.question.degradation, changed)
 
 
@@ -66,15 +80,21 @@ def example_of(question: Question) -> Example | None:
     """Return the example of a question, if it has one."""
     if question.example_id is None:
         return None
-    shots = [(number, changed) for number, changed in question.example_shots]
+    shots = [ExampleShot(*one) for one in question.example_shots]
     return Example(question, shots, same_size.box_of(question.study))
 
 
-def changed_shots(twin: Output) -> list[tuple[int, bool]]:
+def is_shown(question: Question, number: int) -> bool:
+    """Say whether a shot is among those of the question's example."""
+    return any(number == one[0] for one in question.example_shots)
+
+
+def changed_shots(twin: Output) -> list[ExampleShot]:
     """Return the shots of a twin that are to be seen, and whether each differs."""
     assert twin.twin_of is not None
     if twin.video_id is not None:
-        return [(number, differs) for number, _start, _stop, differs in twin.parts]
+        shown = {part[0]: part[3] for part in twin.parts}
+        return [_example_shot(twin, number, of) for number, of in shown.items()]
     before, after = (
         dict(
             output.frames.filter(media__isnull=False)
@@ -83,18 +103,49 @@ def changed_shots(twin: Output) -> list[tuple[int, bool]]:
         )
         for output in (twin.twin_of, twin)
     )
-    return [(number, before.get(number) != after[number]) for number in after]
+    place = {picture: number for number, picture in reversed(before.items())}
+    return [
+        _example_shot(
+            twin,
+            number,
+            number if before.get(number) == picture else place.get(picture, 0),
+        )
+        for number, picture in after.items()
+    ]
 
 
-def picked(shots: Sequence[tuple[int, bool]]) -> list[tuple[int, bool]]:
+def _example_shot(twin: Output, number: int, shown: int) -> ExampleShot:
+    """Return a shot of a twin that shows what was made for another one, or for none."""
+    is_moved = twin.degradation == Degradation.SHUFFLED
+    return ExampleShot(number, shown != number, shown if is_moved else number)
+
+
+def picked(shots: Sequence[ExampleShot], degradation: str) -> list[ExampleShot]:
     """Return so many shots that they fit in a row, half of them changed if they can.
 
-    Those that stay are the first ones, so that it is seen what should go on.
+    Those that stay are the first ones, so that it is seen what should go on. An order
+    is seen of shots that follow each other, whose pictures come from among them.
     """
-    changed = [one for one in shots if one[1]]
+    if degradation == Degradation.SHUFFLED:
+        return _most_mixed(shots)
+    changed = [one for one in shots if one.is_changed]
     few = changed[: MOST // 2]
-    rest = [one for one in shots if not one[1]] + changed[MOST // 2 :]
+    rest = [one for one in shots if not one.is_changed] + changed[MOST // 2 :]
     return sorted(few + rest[: MOST - len(few)])
+
+
+def _most_mixed(shots: Sequence[ExampleShot]) -> list[ExampleShot]:
+    """Return shots that follow each other and show most of each other's pictures."""
+    windows = [
+        list(shots[start : start + MOST])
+        for start in range(max(1, len(shots) - MOST + 1))
+    ]
+
+    def exchanged(window: list[ExampleShot]) -> int:
+        numbers = {one.number for one in window}
+        return sum(one.is_changed and one.picture_of in numbers for one in window)
+
+    return max(windows, key=exchanged)
 
 
 def what_is_wrong(degradation: str, shots: Sequence[int]) -> str:

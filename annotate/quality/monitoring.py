@@ -33,7 +33,7 @@ from annotate.quality.checklist_ticks import SubmittedSlot, tick_signals
 from annotate.quality_rules.findings import finding, in_english
 from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
-from annotate.quality_rules.signals import measure
+from annotate.quality_rules.signals import below, measure
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.slots.locking import locked_annotator
@@ -153,6 +153,7 @@ def _scales(annotator: Annotator) -> dict[str, tuple[int, int]]:
 
 Rest = dict[int, dict[str, float]]
 Given = dict[int, dict[str, int | str]]
+Expected = dict[str, list[int] | str]
 
 
 def _judged(
@@ -170,6 +171,11 @@ def _judged(
         for slot in slots
         if slot.purpose == Purpose.REAL
     }
+    originals = {
+        slot.unit: answers.get(slot.pk, {})
+        for slot in slots
+        if slot.purpose == Purpose.TRAINING
+    }
     return [
         JudgedUnit(
             purpose=slot.purpose,
@@ -179,12 +185,25 @@ def _judged(
             time_problem=timing.time_problem(slot.offered, slot.claimed, slot.seconds),
             in_sight=tuple((slot.in_sight or {}).values()) or None,
             a_is_left=slot.a_is_left if annotator.study.outputs_at_once == 2 else None,
-            expected=slot.expected if slot.purpose not in UNKNOWN else None,
+            expected=_expected(slot, originals),
             earlier=_earlier(slot, answers, of_unit),
             rest=rest.get(slot.unit) if slot.purpose == Purpose.REAL else None,
         )
         for slot in slots
     ]
+
+
+def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
+    """Return the right answers; of a training twin less than its original got."""
+    if slot.purpose in UNKNOWN:
+        return None
+    given = originals.get(slot.original, {}) if slot.original is not None else {}
+    return {
+        key: below(value, int(given[key]))
+        if key in given and isinstance(value, list)
+        else value
+        for key, value in slot.expected.items()
+    }
 
 
 def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:

@@ -1,6 +1,7 @@
 """The training round: units with known answers, feedback on each, and a pass mark."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -8,13 +9,16 @@ from math import ceil
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.answers.writing import current_answers
+from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.assignment.sides import sides_of
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
-from annotate.quality_rules.signals import is_right
+from annotate.models.studies import LETTERS
+from annotate.quality_rules.signals import below
 from annotate.slots import leasing
 from annotate.slots.admission import is_training_needed
 from annotate.slots.locking import locked_annotator
@@ -79,14 +83,8 @@ def _begin(annotator: Annotator) -> None:
     first = own.count() + 1
     dice = random.Random(f"{person.study.seed} {person.pk} {first}")
     left = _units(person).exclude(pk__in=own.filter(round=round_).values("unit"))
-    sides = sides_of(person)
-    paths = person.study.output_paths("", "__method")
-    methods = {pk: tuple(shown) for pk, *shown in left.values_list("pk", *paths)}
-    for position, unit in enumerate(left.order_by("pk"), start=first):
-        ways = dice.sample((True, False), 2)
-        a_is_left = min(ways, key=partial(sides.cost, methods[unit.pk]))
-        sides.add(methods[unit.pk], a_is_left)
-        slot = Slot.objects.create(
+    slots = [
+        Slot(
             study_id=person.study_id,
             unit=unit,
             purpose=Purpose.TRAINING,
@@ -94,30 +92,99 @@ def _begin(annotator: Annotator) -> None:
             annotator=person,
             session=0,
             position=position,
-            a_is_left=a_is_left,
         )
+        for position, unit in enumerate(left.order_by("pk"), start=first)
+    ]
+    arrange(slots, sides_of(person), dice)
+    for slot in slots:
+        slot.save()
         event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=Purpose.TRAINING)
+
+
+def arrange(slots: Sequence[Slot], sides: ShownSides, dice: random.Random) -> None:
+    """Say how outputs stand, so that neither side is right much oftener than another.
+
+    Units with many right answers come first, since the others can make up for them;
+    what is left to choose makes up for the sides of the plan.
+    """
+    leaning = 0
+    for slot in sorted(slots, key=lambda one: -abs(_leaning(one, True, 0))):
+        unit = slot.unit
+        methods = tuple(output.method_id for output in unit.outputs)
+        ways = [(True, 0), (False, 0)]
+        if len(methods) > 2:
+            ways = [(True, turn) for turn in range(len(methods))]
+        slot.a_is_left, slot.turn = min(
+            dice.sample(ways, len(ways)),
+            key=lambda way: (
+                abs(leaning + _leaning(slot, *way)),
+                sides.cost(methods, way[0]),
+            ),
+        )
+        leaning += _leaning(slot, slot.a_is_left, slot.turn)
+        sides.add(methods, slot.a_is_left)
+
+
+def _leaning(slot: Slot, a_is_left: bool, turn: int) -> int:
+    """Return how many right answers put the left one first, less those that do not."""
+    order = Slot(unit=slot.unit, a_is_left=a_is_left, turn=turn).order
+    leaning = 0
+    for expected in slot.unit.expected.values():
+        if isinstance(expected, str) and expected != "tie":
+            better, *worse = (LETTERS.index(letter) for letter in expected)
+            other = worse[0] if worse else 1 - better
+            leaning += 1 if order.index(better) < order.index(other) else -1
+    return leaning
+
+
+def slot_of_original(slot: Slot) -> Slot | None:
+    """Return where a degraded twin that trains alone was met before, undegraded."""
+    if slot.purpose != Purpose.TRAINING or slot.unit.original_id is None:
+        return None
+    same_round = Slot.objects.filter(
+        annotator=slot.annotator_id, purpose=Purpose.TRAINING, round=slot.round
+    )
+    return same_round.filter(unit=slot.unit.original_id).first()
+
+
+def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
+    """Return the right answers by question, and how the page says them.
+
+    That of a degraded twin alone is less than the annotator gave its original.
+    """
+    earlier = slot_of_original(slot)
+    given = current_answers(earlier, slot.annotator) if earlier else {}
+    known: dict[str, tuple[list[int] | str, str]] = {}
+    for question in slot.questions:
+        expected = slot.unit.expected.get(question.key)
+        if expected is None:
+            continue
+        words = partial(kind_of(question).text_for_annotator, slot, question)
+        if question.pk in given:
+            value = given[question.pk].value
+            less = _("less than %(value)s") % {"value": words([value])}
+            known[question.key] = below(expected, value), less
+        else:
+            values = expected if type(expected) is list else [expected]
+            known[question.key] = expected, words(values)
+    return known
 
 
 def marks(slot: Slot) -> list[Marked]:
     """Return each answer to a unit whose answers are known, marked."""
     answers = current_answers(slot, slot.annotator)
+    known = known_answers(slot)
     marked = []
     for question in slot.questions:
         answer = answers.get(question.pk)
-        expected = slot.unit.expected.get(question.key)
-        if answer is not None and expected is not None:
-            kind = kind_of(question)
+        if answer is not None and question.key in known:
+            kind, (expected, words) = kind_of(question), known[question.key]
             marked.append(
                 Marked(
                     question,
                     kind.text_for_annotator(slot, question, [answer.value]),
-                    kind.text_for_annotator(
-                        slot,
-                        question,
-                        expected if type(expected) is list else [expected],
-                    ),
-                    is_right(answer.value, expected),
+                    words,
+                    kind.is_right(answer.value, expected),
                 )
             )
     return marked

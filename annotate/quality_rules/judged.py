@@ -34,7 +34,8 @@ class JudgedUnit:
         Whether output a stood left; None for ratings, and for choices from elsewhere.
     expected
         Of a training or gold unit: the lowest and the highest right rating, or the
-        right choice, by question.
+        right choice, by question. The highest of a degraded twin that is shown alone
+        lies below what the annotator gave its original.
     earlier
         Of a repeat: the annotator's own answers to the same unit; of a twin: to the
         original that was degraded.

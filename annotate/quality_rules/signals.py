@@ -195,6 +195,15 @@ def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
     return expected[0] <= value <= expected[1]
 
 
+def below(expected: Sequence[int], given: int) -> list[int]:
+    """Return the tolerance of a degraded twin whose original was rated so.
+
+    It is empty where the original got the lowest rating.
+    """
+    low, high = expected
+    return [low, min(high, given - 1)]
+
+
 def repeat(work: Sequence[JudgedUnit], scales: Scales) -> Signal:
     """Mean difference between two answers of the annotator to the same question.
 

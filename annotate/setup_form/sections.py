@@ -173,8 +173,9 @@ def _fields(values: FormValues) -> Iterator[Field]:
         "training.twins",
         _("Training stories made worse on purpose"),
         _(
-            "Made for questions that say which degradation makes their answer worse. "
-            "Empty, and no units below: no training."
+            "Made for questions that say which degradation makes their answer worse, "
+            "and shown beside their originals, or after them where stories are judged "
+            "one at a time. Empty, and no units below: no training."
         ),
         least=0,
     )

@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from analysis.problems import InputError
 from annotate.assignment.designs import sampling
 from annotate.models import Purpose, Study, Unit
+from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
 from annotate.slots.leasing import FIRST_POSITION
 from annotate.studies.definition import KnownUnit, StudyDefinition
@@ -99,7 +100,10 @@ def _check_room(definition: StudyDefinition) -> None:
     if definition.training is None:
         return
     training = definition.training
-    number, attempts = len(training.units) + training.twins, training.attempts
+    attempts = training.attempts
+    # A twin that is shown alone comes after its original.
+    each = 2 if definition.outputs_at_once == 1 else 1
+    number = len(training.units) + each * training.twins
     if number * attempts >= FIRST_POSITION:
         raise PlanningError(
             f"{number} training units, up to {attempts} times, are too many: "
@@ -163,12 +167,12 @@ def training_note(known: Sequence[KnownUnitOutputs], shown: Sequence[Shown]) -> 
 
 
 def make_twins(
-    definition: StudyDefinition, shown: Sequence[Shown], taught: Collection[int] = ()
+    definition: StudyDefinition, shown: Sequence[Shown], explained: Collection[int] = ()
 ) -> tuple[Twin, ...]:
     """Degrade some of the outputs that are judged; what was drawn before is reused.
 
-    Outputs that cannot be degraded as asked have no twin, nor those `taught` with: what
-    is wrong with a copy of them people have been told.
+    Outputs that cannot be degraded as asked have no twin, nor those `explained` in
+    training or examples: what is wrong with a copy of them people have been told.
     """
     checks = definition.checks
     if not checks.degradations or "twin" not in checks.kinds:
@@ -177,7 +181,7 @@ def make_twins(
         output.pk: (place, output)
         for place, one in enumerate(shown)
         for output in one.outputs
-        if output.pk not in taught
+        if output.pk not in explained
     }
     strata = {pk: output.method_id for pk, (_place, output) in places.items()}
     number = min(len(places), max(1, round(checks.share * len(places))))
@@ -240,11 +244,17 @@ def _known_unit(study: Study, one: KnownUnitOutputs) -> Unit:
     )
 
 
-def _stored(value: tuple[int, int] | str, names: list[str]) -> list[int] | str:
-    """Turn a method's name into its place in the unit."""
-    if isinstance(value, tuple):
-        return list(value)
-    return value if value == "tie" else "ab"[names.index(value)]
+def _stored(
+    value: tuple[int, int] | tuple[str, ...] | str, names: list[str]
+) -> list[int] | str:
+    """Turn methods' names into their places in the unit."""
+    if value == "tie":
+        return value
+    if isinstance(value, str):
+        return LETTERS[names.index(value)]
+    if isinstance(value[0], str):
+        return "".join(LETTERS[names.index(str(name))] for name in value)
+    return [int(limit) for limit in value]
 
 
 def _twin_unit(study: Study, unit: Unit, twin: Twin) -> Unit:

@@ -66,11 +66,14 @@ class Subset:
 
 @dataclass(frozen=True)
 class KnownUnit:
-    """A unit whose right answers are known: a range, a method's name, or `tie`."""
+    """A unit whose right answers are known.
+
+    A range, a method's name or `tie`, or the names of methods in their order.
+    """
 
     story: str
     methods: tuple[str, ...]
-    expected: dict[str, tuple[int, int] | str]
+    expected: dict[str, tuple[int, int] | tuple[str, ...] | str]
     feedback: Texts
 
 
@@ -78,7 +81,8 @@ class KnownUnit:
 class Training:
     """Units to begin with, and which share of the answers must be as expected.
 
-    `twins` more are made of degraded twins when the study is planned.
+    When the study is planned, so many `twins` are made and shown beside their
+    originals, or after them where one output is shown at once.
     """
 
     units: tuple[KnownUnit, ...] = ()

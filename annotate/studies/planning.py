@@ -19,7 +19,7 @@ from annotate.people.naming import name_people
 from annotate.presentation import shape_notes
 from annotate.presentation.shape_notes import ShapeNote
 from annotate.slots.leasing import FIRST_POSITION, SPACING
-from annotate.studies import lessons
+from annotate.studies import training_material, training_units
 from annotate.studies.check_units import (
     KnownUnitOutputs,
     Twin,
@@ -75,7 +75,7 @@ class Draft:
     shown: tuple[Shown, ...]
     known: tuple[KnownUnitOutputs, ...]
     people: dict[str, int]
-    taught: lessons.Lessons
+    material: training_material.TrainingMaterial
     plan: balanced.Plan | None = None
     twins: tuple[Twin, ...] = ()
 
@@ -96,7 +96,7 @@ class Draft:
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
         told = [training_note(self.known, self.shown), gaps_note(self.shown)]
-        return list(filter(None, [*told, self.taught.note()]))
+        return list(filter(None, [*told, self.material.note()]))
 
     def shape_notes(self) -> list[ShapeNote]:
         """Return what is to be told of shapes and sizes of pictures."""
@@ -147,8 +147,8 @@ def prepare(setup: Setup) -> Draft:
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
     shown = tuple(choose_units(definition, outputs))
     known = choose_known(definition, setup.benchmark, shown)
-    taught = lessons.choose(definition, setup.benchmark, shown, known)
-    draft = Draft(setup, shown, known, people, taught)
+    material = training_material.choose(definition, setup.benchmark, shown, known)
+    draft = Draft(setup, shown, known, people, material)
     if draft.slots > MOST_SLOTS:
         raise PlanningError(
             f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
@@ -268,11 +268,11 @@ def with_twins(draft: Draft) -> Draft:
     Drawing takes minutes, and nobody could answer meanwhile. What was drawn for a draft
     that is not stored then is used again by the next one.
     """
-    definition, taught = draft.definition, draft.taught
+    definition, material = draft.definition, draft.material
     return replace(
         draft,
-        taught=lessons.draw(taught, definition.seed),
-        twins=make_twins(definition, draft.shown, taught.originals),
+        material=training_material.draw(material, definition.seed),
+        twins=make_twins(definition, draft.shown, material.originals),
     )
 
 
@@ -283,7 +283,7 @@ def store(draft: Draft, user: User | None, previous: Study | None = None) -> Stu
     study = _create_study(draft.setup, previous)
     units = create_units(study, draft.shown)
     create_check_units(study, units, draft.known, draft.twins)
-    lessons.store(study, draft.taught)
+    training_units.store(study, draft.material)
     if draft.plan is None:
         slots = free_slots(study, units, draft.definition)
     else:

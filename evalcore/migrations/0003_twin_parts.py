@@ -13,6 +13,6 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='output',
             name='parts',
-            field=models.JSONField(blank=True, default=list, help_text='Of a twin that is a video, for each shot: its number, first frame and end, and whether it shows something else than the original.'),
+            field=models.JSONField(blank=True, default=list, help_text='Of a twin that is a video, for each shot: its number, first frame and end, and the shot of its original that it shows, or 0.'),
         ),
     ]

@@ -83,7 +83,7 @@ class Output(models.Model):
         default=list,
         blank=True,
         help_text="Of a twin that is a video, for each shot: its number, first frame "
-        "and end, and whether it shows something else than the original.",
+        "and end, and the shot of its original that it shows, or 0.",
     )
 
     # The first one is what related managers are made of.

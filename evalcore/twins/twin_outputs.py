@@ -53,7 +53,7 @@ class PreparedTwin:
     pictures: Mapping[int, str]
     drawn: tuple[media.Prepared, ...]
     video: MediaFile | None = None
-    parts: list[tuple[int, int, int, bool]] = field(default_factory=list)
+    parts: list[tuple[int, int, int, int]] = field(default_factory=list)
 
 
 @dataclass
@@ -186,8 +186,10 @@ def _prepare_video(output: Output, degradation: Degradation, seed: int) -> Prepa
     except (OSError, UnreadableVideoError) as error:
         expected = f"readable videos, its own and those of other stories ({error})"
         raise InputError([Problem(_name(output), expected)]) from error
+    sharp = {} if is_blurred else before
+    made_for = {segment: number for number, segment in sharp.items()}
     parts = [
-        (number, one.frames.start, one.frames.stop, is_blurred or one != after[number])
+        (number, one.frames.start, one.frames.stop, made_for.get(after[number], 0))
         for number, one in before.items()
     ]
     return PreparedTwin(output, degradation, seed, {}, (), video, parts)
@@ -272,7 +274,7 @@ def _cuts(twin: Output) -> video_twins.Segments:
     video = twin.twin_of.video
     return {
         number: video_twins.Segment(video, range(start, stop))
-        for number, start, stop, _is_changed in twin.parts
+        for number, start, stop, _shown in twin.parts
         if video is not None
     }
 

@@ -49,7 +49,7 @@ def test_whoever_clicks_through_meets_a_training_story(page, live_server, study)
         page.wait_for_function("() => document.activeElement.tagName === 'BUTTON'")
         page.keyboard.press("Enter")
         page.wait_for_url(address)
-    assert "Training 1 of 3" in page.inner_text("header")
+    assert "Training 1 of 6" in page.inner_text("header")
 
 
 def test_instructions_show_what_is_good_and_bad(page, live_server, study, examples):

@@ -90,7 +90,7 @@ class ChoiceKind(Kind):
         scale: Scale | None,
         methods: Sequence[str],
         path: Path,
-    ) -> str:
+    ) -> str | tuple[str, ...]:
         """Return the better method's name, or tie."""
         return str(reader.one_of(value, [*map(str, methods), "tie"], path))
 

@@ -13,6 +13,7 @@ from annotate.kinds.base import (
     Option,
     Path,
     Row,
+    Scale,
     Value,
     form_field,
 )
@@ -56,7 +57,6 @@ class RankingKind(ChoiceKind):
     least, most = 3, len(LETTERS)
     model = Ranking
     table = "rankings"
-    has_known_answers = False
     controls = ("repeat",)
     # Nothing is left or right, and an order does not repeat itself by chance alone.
     signals = (
@@ -80,6 +80,35 @@ class RankingKind(ChoiceKind):
     def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
         """Return nothing: all is said by the outputs that are shown."""
         return {}
+
+    def expected(
+        self,
+        reader: FileReader,
+        value: Any,
+        scale: Scale | None,
+        methods: Sequence[str],
+        path: Path,
+    ) -> tuple[str, ...]:
+        """Return methods in the order in which they must come; others may be between.
+
+        Raises what the reader raises where it is no such list.
+        """
+        named = [str(name) for name in value] if isinstance(value, list) else []
+        known = set(map(str, methods))
+        if (
+            len(named) < 2
+            or len(set(named)) < len(named)
+            or not known.issuperset(named)
+        ):
+            shown = ", ".join(map(str, methods[:2]))
+            told = f"list methods of the unit, the better first, such as [{shown}]"
+            raise reader.fail(path, told)
+        return tuple(named)
+
+    def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
+        """Say whether the expected outputs come in their order."""
+        places = [str(value).index(str(letter)) for letter in expected]
+        return places == sorted(places)
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn places on the screen into letters of the unit's outputs."""
@@ -138,6 +167,14 @@ class RankingKind(ChoiceKind):
         """Return the places on the screen, the best first."""
         shown = shown_letters(slot)
         return BEFORE.join(str(shown.index(letter) + 1) for letter in str(value))
+
+    def text_for_annotator(
+        self, slot: Slot, question: Question, values: Sequence[Value]
+    ) -> str:
+        """Return the versions, as they are named on the page, the best first."""
+        labels = self.labels()
+        places = self.as_displayed(slot, values[0]).split(BEFORE)
+        return f" {BEFORE} ".join(labels[int(place) - 1] for place in places)
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         """Return the methods' names, the best first."""

@@ -40,8 +40,7 @@ from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
 from annotate.pages.study_views import render_page, study_page
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
-from annotate.quality import exclusion, monitoring
-from annotate.quality_rules.signals import is_right
+from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.studies import lifecycle
@@ -250,20 +249,23 @@ def _in_words(slot: Slot, answer: Answer, value: int | str) -> str:
 
 def _mark(slot: Slot, answer: Answer) -> tuple[bool, str] | None:
     """Say whether an answer is as expected, and what is, where that is known."""
-    expected = slot.unit.expected.get(answer.question.key)
-    if expected is None or slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
+    if slot.purpose not in (Purpose.GOLD, Purpose.TRAINING):
         return None
+    known = training.known_answers(slot).get(answer.question.key)
+    if known is None:
+        return None
+    expected, words = known
     if isinstance(expected, str):
         words = _in_words(slot, answer, expected)
-    else:
-        words = "–".join(dict.fromkeys(map(str, expected)))
-    return is_right(answer.value, expected), words
+    return kind_of(answer.question).is_right(answer.value, expected), words
 
 
 def _to_compare(slot: Slot) -> Slot | None:
     """Return the annotator's slot with which a check is compared."""
     if slot.purpose == Purpose.REPEAT:
         return slot.repeat_of
+    if slot.purpose == Purpose.TRAINING:
+        return training.slot_of_original(slot)
     if slot.purpose != Purpose.TWIN or slot.annotator is None:
         return None
     real = slot.annotator.slots.filter(purpose=Purpose.REAL)

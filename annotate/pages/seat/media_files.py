@@ -13,6 +13,7 @@ from annotate.pages.seat.byte_ranges import send_part
 from annotate.pages.seat.invitation import NotYetError, for_annotator
 from annotate.pages.seat.slot import look_at
 from annotate.presentation import same_size, slot_view
+from annotate.presentation.examples import is_shown
 from annotate.slots.admission import lacking
 from evalcore import media
 from evalcore.models import Frame, MediaFile, Output
@@ -100,12 +101,18 @@ def _of_own_slot(send: Sends) -> Sends:
 def example(
     request: HttpRequest, annotator: Annotator, question: str, which: str, number: str
 ) -> HttpResponse:
-    """Send a small picture of a question's example, before the first story too."""
+    """Send a small picture of a question's example, before the first story too.
+
+    No other shot of its story, which may be judged later.
+    """
     if annotator.consented_at is None:
         raise NotYetError(lacking(annotator))
     study = annotator.study
     rows = study.questions.select_related("example__twin_of")
-    twin = get_object_or_404(rows, ordinal=question, example__isnull=False).example
+    asked = get_object_or_404(rows, ordinal=question, example__isnull=False)
+    if not is_shown(asked, int(number)):
+        raise Http404
+    twin = asked.example
     assert twin is not None
     output, box = twin if which == "bad" else twin.twin_of, same_size.box_of(study)
     if twin.video_id is None:

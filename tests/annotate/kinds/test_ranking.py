@@ -97,7 +97,7 @@ def test_a_file_survives_writing(sets):
         ("sets: [[A, B, B]]\n", "write 3 methods"),
         ("sets: {number: 2, by: [genre]}\n", "write all, ring, or a list of sets"),
         ("scale: [0, 4]\n", "study.yaml:7: scale: a ranking has no scale"),
-        ("training: {units: []}\n", "a ranking has no known answers to train with"),
+        ("training: {units: []}\n", "study.yaml:7: training.units: write at least one"),
         ("checks: {kinds: [gold]}\n", "write one of repeat"),
         ("adaptive: {}\nassignment: open\n", "only pairs can be chosen adaptively"),
     ],

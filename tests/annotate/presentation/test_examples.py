@@ -15,8 +15,9 @@ from PIL import Image
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.seat_crawl import Seat, visit_pages
+from annotate.pages.seat import media_files
 from annotate.people import inviting
-from annotate.presentation.examples import picked, what_is_wrong
+from annotate.presentation.examples import ExampleShot, picked, what_is_wrong
 from annotate.presentation.same_size import draw
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
@@ -37,7 +38,7 @@ questions:
 
 
 def shots(number, changed):
-    return [(n, n in changed) for n in range(1, number + 1)]
+    return [ExampleShot(n, n in changed, n) for n in range(1, number + 1)]
 
 
 @pytest.mark.parametrize(
@@ -55,9 +56,25 @@ def shots(number, changed):
 def test_so_many_shots_are_picked_and_the_changed_ones_are_among_them(
     number, changed, expected
 ):
-    found = picked(shots(number, changed))
-    assert [n for n, _c in found] == expected
-    assert [n for n, c in found if c] == [n for n in expected if n in changed]
+    found = picked(shots(number, changed), "foreign_shot")
+    assert found == [(n, n in changed, n) for n in expected]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ([3, 1, 2], [3, 1, 2]),
+        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]),
+        ([8, 9, 7, 5, 4, 6, 3, 1, 2], [9, 7, 5, 4, 6, 3]),
+        ([10, 11, 12, 9, 8, 7, 4, 6, 5, 3, 2, 1], [9, 8, 7, 4, 6, 5]),
+    ],
+)
+def test_of_another_order_those_are_picked_that_were_exchanged(order, expected):
+    twin = [ExampleShot(n, n != came, came) for n, came in enumerate(order, start=1)]
+    found = picked(twin, "shuffled")
+    assert [one.picture_of for one in found] == expected
+    first = found[0].number
+    assert [one.number for one in found] == [first + n for n in range(len(found))]
 
 
 def test_sentences_name_the_shots():
@@ -93,9 +110,17 @@ def test_instructions_show_a_good_and_a_bad_strip(browser, study):
     found = pictures(page)
     assert len(found) == 8
     question = study.questions.get(key="cast")
-    (changed,) = (n for n, is_changed in question.example_shots if is_changed)
+    (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
     assert f"Shot {changed} shows another story." in page
     assert page.count("✗ another story") == 1
+    alts = re.findall(r'alt="(Shot [^"]*)"', page)
+    assert alts[:4] == [f"Shot {n}, as made" for n in range(1, 5)]
+    assert alts[4:] == [
+        f"Shot {n}, made worse: another story"
+        if n == changed
+        else f"Shot {n}, unchanged in the worse copy"
+        for n in range(1, 5)
+    ]
     bodies = [browser.get(address) for address in found]
     assert {(one.status_code, one["Content-Type"]) for one in bodies} == {
         (200, "image/webp")
@@ -156,7 +181,16 @@ def test_pictures_of_examples_need_consent_and_a_link_that_holds(
     assert browser.get(address)["Location"] == browser.address("entry")
     browser.post(browser.address("consent"))
     assert browser.get(address).status_code == 200
-    for wrong in (("2", "bad", "1"), ("9", "good", "1"), ("1", "bad", "9")):
+    kept = study.questions.get(key="cast")
+    kept.example_shots = kept.example_shots[:3]
+    kept.save()
+    for wrong in (
+        ("2", "bad", "1"),
+        ("9", "good", "1"),
+        ("1", "bad", "9"),
+        ("1", "bad", "4"),
+        ("1", "good", "4"),
+    ):
         assert browser.get(browser.address("example", *wrong)).status_code == 404
     unknown = reverse("rate-example", args=["nobody", "1", "bad", "1"])
     assert client.get(unknown).status_code == 404
@@ -174,6 +208,27 @@ def test_examples_give_no_method_away_and_are_looked_at(study):
     ]
     assert len(seen) == 8
     assert all("/example/1/" in address for address in seen)
+
+
+def test_a_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
+    benchmark = make_benchmark(stories=3, shots=4)
+    study = make_planned(
+        ASKED, benchmark=benchmark, stories=["01", "02"], annotators=3, redundancy=2
+    )
+    assert study.questions.get(key="cast").example.story.key == "03"
+    send = media_files._send_shot
+
+    def telling(output, number, *how):
+        response = send(output, number, *how)
+        response["X-Made-Of"] = output.frames.get(number=number).media.sha256
+        return response
+
+    monkeypatch.setattr(media_files, "_send_shot", telling)
+    check = BlindingCheck(study)
+    list(check.run())
+    found = " ".join(leak.where for leak in check.report.leaks)
+    for number in range(1, 5):
+        assert f"in header X-Made-Of at /rate/…/example/1/good/{number}/" in found
 
 
 def test_examples_are_drawn_beforehand(settings):

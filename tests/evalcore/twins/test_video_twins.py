@@ -83,7 +83,7 @@ def steepest(picture) -> float:
 
 
 def differing(twin) -> set[int]:
-    return {number for number, _start, _stop, differs in twin.parts if differs}
+    return {number for number, _start, _stop, shown in twin.parts if shown != number}
 
 
 @pytest.mark.parametrize("degradation", ALL)

@@ -1,4 +1,4 @@
-"""What annotators are taught with before they judge, made of degraded twins.
+"""What training and examples are made of: outputs, and degraded twins of them.
 
 A question that says which degradation makes its answer worse gets a pictured example;
 the training round gets units whose right answers are known, since they were made so.
@@ -9,21 +9,14 @@ from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from django.conf import settings
-from django.utils import translation
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from analysis.problems import InputError
 from annotate.kinds.registry import KINDS
-from annotate.models import Purpose, Question, Study, Unit, localised
-from annotate.presentation.examples import (
-    changed_shots,
-    listed,
-    picked,
-    what_is_wrong,
-)
+from annotate.models import localised
+from annotate.presentation.examples import listed
 from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import QuestionDefinition, StudyDefinition
 from annotate.studies.units import PlanningError, Shown
@@ -47,14 +40,16 @@ NEEDS: dict[str, Promise] = {
 
 
 @dataclass(frozen=True)
-class Lesson:
-    """An output to be degraded, and the questions whose answers suffer from it.
+class Contrast:
+    """An output, its twin once it is drawn, and the questions that tell them apart.
 
-    Its twin is there once it is drawn.
+    `others` are outputs of the same story that a training unit shows besides, where one
+    shows more than two.
     """
 
     original: Output
     questions: tuple[QuestionDefinition, ...]
+    others: tuple[Output, ...] = ()
     twin: Output | None = None
 
     @property
@@ -63,14 +58,16 @@ class Lesson:
 
 
 @dataclass(frozen=True)
-class Lessons:
-    """Examples, a question each, and units of the training round.
+class TrainingMaterial:
+    """Contrasts for examples, a question each, and for the training round.
 
-    `lacking` says why there are fewer units than `wanted`.
+    `judged` are the outputs that the study itself judges; `lacking` says why there are
+    fewer contrasts in the training than `wanted`.
     """
 
-    examples: tuple[Lesson, ...] = ()
-    training: tuple[Lesson, ...] = ()
+    examples: tuple[Contrast, ...] = ()
+    training: tuple[Contrast, ...] = ()
+    judged: frozenset[int] = frozenset()
     wanted: int = 0
     lacking: tuple[str, ...] = ()
 
@@ -83,8 +80,8 @@ class Lessons:
         parts = []
         if self.training:
             text = ngettext(
-                "%(n)d training story made worse on purpose",
-                "%(n)d training stories made worse on purpose",
+                "%(n)d training story and its copy made worse on purpose",
+                "%(n)d training stories and their copies made worse on purpose",
                 len(self.training),
             )
             parts.append(text % {"n": len(self.training)})
@@ -95,7 +92,31 @@ class Lessons:
                 len(self.examples),
             )
             parts.append(text % {"n": len(self.examples)})
-        return _("Taught by %(parts)s.") % {"parts": listed(parts)} if parts else ""
+        if not parts:
+            return ""
+        told = _("Taught by %(parts)s.") % {"parts": listed(parts)}
+        return " ".join(filter(None, [told, self._judged_too()]))
+
+    def _judged_too(self) -> str:
+        """Say how much of it people judge afterwards; empty: nothing."""
+        training = sum(
+            any(output.pk in self.judged for output in (one.original, *one.others))
+            for one in self.training
+        )
+        examples = sum(one.original.pk in self.judged for one in self.examples)
+        parts = []
+        if training:
+            text = ngettext("%(n)d training story", "%(n)d training stories", training)
+            parts.append(text % {"n": training})
+        if examples:
+            text = ngettext("%(n)d example", "%(n)d examples", examples)
+            parts.append(text % {"n": examples})
+        if not parts:
+            return ""
+        return _(
+            "The study judges the outputs of %(parts)s, too; those of stories that it "
+            "leaves out would come first."
+        ) % {"parts": listed(parts)}
 
     def note(self) -> str:
         """Say why training is shorter than was asked for; empty: it is not."""
@@ -124,44 +145,52 @@ def choose(
     benchmark: Benchmark,
     shown: Sequence[Shown],
     known: Sequence[KnownUnitOutputs],
-) -> Lessons:
+) -> TrainingMaterial:
     """Return what people are to be taught with; nothing is drawn yet.
 
-    Stories that the study does not judge come first, and what training or gold show is
-    left out.
+    Outputs that the study does not judge come first, and what written training or gold
+    units show is left out.
     """
     asked = [one for one in definition.questions if one.degradation]
     if not asked:
-        return Lessons()
-    shelf = _Shelf(definition, benchmark, shown, known)
-    examples = [lesson for one in asked if (lesson := shelf.lesson([one]))]
-    shelf.lacking.clear()
+        return TrainingMaterial()
+    candidates = _Candidates(definition, benchmark, shown, known)
+    examples = [found for one in asked if (found := candidates.contrast([one]))]
+    candidates.lacking.clear()
     wanted = definition.training.twins if definition.training else 0
     marked = [one for one in asked if KINDS[one.kind].has_known_answers]
-    training = _training(shelf, marked, wanted)
-    return Lessons(tuple(examples), tuple(training), wanted, tuple(shelf.lacking))
+    training = _training(candidates, marked, wanted)
+    return TrainingMaterial(
+        tuple(examples),
+        tuple(training),
+        frozenset(candidates.judged),
+        wanted,
+        tuple(candidates.lacking),
+    )
 
 
 def _training(
-    shelf: "_Shelf", asked: Sequence[QuestionDefinition], wanted: int
-) -> list[Lesson]:
-    """Return so many lessons: a first one about each question, then further ones."""
-    lessons: list[Lesson] = []
+    candidates: "_Candidates", asked: Sequence[QuestionDefinition], wanted: int
+) -> list[Contrast]:
+    """Return so many contrasts: a first one about each question, then further ones."""
+    found: list[Contrast] = []
     met: set[str] = set()
     queue = deque(asked)
-    while queue and len(lessons) < wanted:
+    while queue and len(found) < wanted:
         one = queue.popleft()
         if one.key in met and not met.issuperset(other.key for other in queue):
             queue.append(one)
-        elif lesson := shelf.lesson([one, *(q for q in asked if q is not one)]):
-            lessons.append(lesson)
-            met |= {question.key for question in lesson.questions}
+        elif contrast := candidates.training_contrast(
+            [one, *(q for q in asked if q is not one)]
+        ):
+            found.append(contrast)
+            met |= {question.key for question in contrast.questions}
             queue.append(one)
-    return lessons
+    return found
 
 
-class _Shelf:
-    """Outputs to take lessons from, each once for a degradation."""
+class _Candidates:
+    """Outputs to be degraded, each once for a degradation and once for training."""
 
     def __init__(
         self,
@@ -176,18 +205,33 @@ class _Shelf:
         rows = rows.exclude(pk__in=told).select_related("story", "method")
         self.outputs = list(rows.order_by("story__key", "method__name"))
         random.Random(definition.seed).shuffle(self.outputs)
-        self.judged = {one.story.pk for one in shown}
+        self.judged = {output.pk for one in shown for output in one.outputs}
+        self.judged_stories = {one.story.pk for one in shown}
+        self.others = max(0, definition.outputs_at_once - 2)
         self.taken: Counter[object] = Counter()
+        self.trained: set[int] = set()
         self.lacking: dict[str, None] = {}
 
-    def lesson(self, questions: Sequence[QuestionDefinition]) -> Lesson | None:
+    def training_contrast(
+        self, questions: Sequence[QuestionDefinition]
+    ) -> Contrast | None:
+        """Return a contrast whose output no other training unit is about."""
+        found = self.contrast(questions, is_training=True)
+        if found is None:
+            return None
+        self.trained.add(found.original.pk)
+        return replace(found, others=tuple(self._others_of(found.original)))
+
+    def contrast(
+        self, questions: Sequence[QuestionDefinition], *, is_training: bool = False
+    ) -> Contrast | None:
         """Return an output to degrade for the first of these questions.
 
         With it come those that the same degradation makes worse, if they are asked of
         that story.
         """
         first = questions[0]
-        found = self._output(first)
+        found = self._output(first, is_training=is_training)
         if found is None:
             return None
         for one in (found, found.story, found.method, (found, first.degradation)):
@@ -197,21 +241,36 @@ class _Shelf:
             for one in questions
             if one.degradation == first.degradation and found.story.suits(one.stories)
         )
-        return Lesson(found, tuple(also))
+        return Contrast(found, tuple(also))
 
-    def _output(self, question: QuestionDefinition) -> Output | None:
+    def _others_of(self, original: Output) -> list[Output]:
+        """Return as many outputs of the same story as stand beside the two."""
+        of_story = (o for o in self.outputs if o.story == original.story)
+        return [o for o in of_story if o != original][: self.others]
+
+    def _output(
+        self, question: QuestionDefinition, *, is_training: bool
+    ) -> Output | None:
         degradation = question.degradation
         suited = [o for o in self.outputs if o.story.suits(question.stories)]
-        left = [o for o in suited if not self.taken[o, degradation]]
+        left = [
+            o
+            for o in suited
+            if not self.taken[o, degradation]
+            and not (is_training and o.pk in self.trained)
+        ]
         left.sort(
             key=lambda o: (
-                o.story.pk in self.judged,
+                o.pk in self.judged,
+                o.story.pk in self.judged_stories,
                 self.taken[o],
                 self.taken[o.story],
                 self.taken[o.method],
             )
         )
         for output in left[:TRIES]:
+            if is_training and len(self._others_of(output)) < self.others:
+                continue
             if twin_outputs.why_impossible(output, degradation) is None:
                 return output
         self._note(question, suited, is_used=len(left) < len(suited))
@@ -232,20 +291,20 @@ class _Shelf:
         self.lacking[why % told] = None
 
 
-# Drawing and storing
+# Drawing
 
 
-def draw(lessons: Lessons, seed: int) -> Lessons:
-    """Draw the twins; a lesson whose twin would look like its original is left out."""
+def draw(material: TrainingMaterial, seed: int) -> TrainingMaterial:
+    """Draw the twins; one that would look like its original is left out."""
     return replace(
-        lessons,
-        examples=tuple(_drawn(lessons.examples, seed)),
-        training=tuple(_drawn(lessons.training, seed)),
+        material,
+        examples=tuple(_drawn(material.examples, seed)),
+        training=tuple(_drawn(material.training, seed)),
     )
 
 
-def _drawn(lessons: Iterable[Lesson], seed: int) -> Iterable[Lesson]:
-    for one in lessons:
+def _drawn(contrasts: Iterable[Contrast], seed: int) -> Iterable[Contrast]:
+    for one in contrasts:
         try:
             twin = twin_outputs.make_twin(one.original, one.degradation, seed)
         except ImpossibleDegradationError:
@@ -253,73 +312,3 @@ def _drawn(lessons: Iterable[Lesson], seed: int) -> Iterable[Lesson]:
         except InputError as error:
             raise PlanningError(str(error), field="training.twins") from error
         yield replace(one, twin=twin)
-
-
-def store(study: Study, lessons: Lessons) -> None:
-    """Store the units of the training round and the examples of the questions."""
-    Unit.objects.bulk_create(
-        _unit(study, one, one.twin) for one in lessons.training if one.twin
-    )
-    rows = {row.key: row for row in study.questions.all()}
-    illustrated = [
-        _illustrated(rows[one.questions[0].key], one.twin)
-        for one in lessons.examples
-        if one.twin
-    ]
-    Question.objects.bulk_update(illustrated, ["example", "example_shots"])
-
-
-def _illustrated(question: Question, twin: Output) -> Question:
-    question.example, question.example_shots = twin, picked(changed_shots(twin))
-    return question
-
-
-def _unit(study: Study, lesson: Lesson, twin: Output) -> Unit:
-    """Return the twin alone, whose answers are low; or beside its original."""
-    shown = {"output_a": twin}
-    if study.is_side_by_side:
-        shown = {"output_a": lesson.original, "output_b": twin}
-    return Unit(
-        study=study,
-        story=lesson.original.story,
-        purpose=Purpose.TRAINING,
-        **shown,
-        expected={one.key: _expected(one) for one in lesson.questions},
-        feedback=_in_each_language(study, lesson, twin),
-    )
-
-
-def _expected(question: QuestionDefinition) -> list[int] | str:
-    """Return the lower half of the scale, or the original."""
-    if question.scale is None:
-        return "a"
-    low, high = question.scale
-    return [low, (low + high) // 2]
-
-
-def _in_each_language(study: Study, lesson: Lesson, twin: Output) -> dict[str, str]:
-    shots = [number for number, is_changed in changed_shots(twin) if is_changed]
-    told = {}
-    for code, _name in settings.LANGUAGES:
-        with translation.override(code):
-            told[code.split("-")[0]] = _feedback(study, lesson, shots)
-    return told
-
-
-def _feedback(study: Study, lesson: Lesson, shots: Sequence[int]) -> str:
-    titles = [
-        _("“%(title)s”") % {"title": localised(q.titles)} for q in lesson.questions
-    ]
-    text = (
-        _(
-            "One of the two was made worse on purpose. %(wrong)s So the other one is "
-            "better in %(questions)s."
-        )
-        if study.is_side_by_side
-        else _(
-            "This story was made worse on purpose. %(wrong)s So it deserves little for "
-            "%(questions)s."
-        )
-    )
-    wrong = what_is_wrong(lesson.degradation, shots)
-    return text % {"wrong": wrong, "questions": listed(titles)}

@@ -1,13 +1,13 @@
 """Training and examples made of degraded twins, as a study is planned."""
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from annotate.history.verifying import problems
 from annotate.models import Purpose
-from annotate.studies import lessons
-from annotate.studies.planning import Setup, plan_study, prepare
+from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
 from tests.annotate.pages.test_videos import video_benchmark
@@ -51,34 +51,43 @@ def training(study):
     return list(study.units.filter(purpose=Purpose.TRAINING).order_by("pk"))
 
 
-def test_a_likert_question_expects_the_lower_half_of_its_scale():
+def test_a_twin_comes_after_its_original_and_must_be_rated_lower():
     study = make_planned(LIKERT, annotators=3)
     units = training(study)
-    assert [unit.output_a.degradation for unit in units] == [
+    originals, twins = units[::2], units[1::2]
+    assert [unit.output_a.degradation for unit in twins] == [
         "foreign_shot",
         "blurred",
         "foreign_shot",
     ]
-    assert [unit.expected for unit in units] == [
-        {"cast": [0, 2], "place": [0, 2]},
-        {"beauty": [1, 4]},
-        {"cast": [0, 2], "place": [0, 2]},
+    assert [unit.output_a.twin_of for unit in twins] == [u.output_a for u in originals]
+    assert [unit.original for unit in twins] == originals
+    assert [unit.expected for unit in originals] == [{}, {}, {}]
+    assert [unit.expected for unit in twins] == [
+        {"cast": [0, 4], "place": [0, 4]},
+        {"beauty": [1, 6]},
+        {"cast": [0, 4], "place": [0, 4]},
     ]
     assert problems(study) == []
-    assert len({unit.output_a.twin_of_id for unit in units}) == 3
-    first = units[0].feedback
-    (shot,) = (
+
+
+def test_feedback_says_what_was_done_and_of_an_original_that_nothing_was():
+    original, twin = training(make_planned(LIKERT, annotators=3))[:2]
+    assert original.feedback["en"].startswith("Nothing was done to this story, so no ")
+    assert original.feedback["zh"].startswith("这个故事没有被改动")
+    shots = [
         number
         for number in (1, 2, 3)
-        if units[0].output_a.frames.get(number=number).media
-        != units[0].output_a.twin_of.frames.get(number=number).media
+        if twin.output_a.frames.get(number=number).media
+        != original.output_a.frames.get(number=number).media
+    ]
+    assert twin.feedback["en"] == (
+        f"This is the story before, made worse on purpose. Shot {shots[0]} shows "
+        "another story. So it deserves less than that for “Cast” and “Place”."
     )
-    assert first["en"] == (
-        f"This story was made worse on purpose. Shot {shot} shows another story. So it "
-        "deserves little for “Cast” and “Place”."
-    )
-    assert f"第 {shot} 个镜头来自另一个故事。" in first["zh"]
-    assert "“角色” 和 “地点”" in first["zh"]
+    assert len(shots) == 1
+    assert f"第 {shots[0]} 个镜头来自另一个故事。" in twin.feedback["zh"]
+    assert "“角色” 和 “地点”" in twin.feedback["zh"]
 
 
 def test_side_by_side_the_original_is_expected():
@@ -94,8 +103,8 @@ def test_each_question_comes_first_until_the_number_is_reached():
     for number, expected in ((1, ["foreign_shot"]), (2, ["foreign_shot", "blurred"])):
         text = LIKERT.replace("twins: 3", f"twins: {number}")
         draft = chosen(text, make_benchmark(stories=4, slug=f"w{number}"))
-        assert [one.degradation for one in draft.taught.training] == expected
-        assert draft.taught.note() == ""
+        assert [one.degradation for one in draft.material.training] == expected
+        assert draft.material.note() == ""
 
 
 def test_a_question_of_some_stories_is_trained_with_one_of_them():
@@ -106,13 +115,13 @@ def test_a_question_of_some_stories_is_trained_with_one_of_them():
     for story in benchmark.stories.all():
         story.tags = {"angle": "TR" if story.key == "03" else "LI"}
         story.save()
-    taught = chosen(text, benchmark).taught
-    (blurred,) = (one for one in taught.training if one.degradation == "blurred")
+    material = chosen(text, benchmark).material
+    (blurred,) = (one for one in material.training if one.degradation == "blurred")
     assert blurred.original.story.key == "03"
     benchmark.stories.update(tags={"angle": "LI"})
     draft = chosen(text, benchmark)
-    assert draft.taught.training
-    assert [q.key for one in draft.taught.examples for q in one.questions] == [
+    assert draft.material.training
+    assert [q.key for one in draft.material.examples for q in one.questions] == [
         "cast",
         "place",
     ]
@@ -122,7 +131,7 @@ def test_a_unit_is_about_no_question_that_its_story_is_not_asked():
     text = LIKERT.replace("key: place,", "key: place, stories: {angle: [LI]},")
     benchmark = make_benchmark(stories=4)
     benchmark.stories.update(tags={"angle": "TR"})
-    taught = chosen(text, benchmark).taught.training
+    taught = chosen(text, benchmark).material.training
     assert [[q.key for q in one.questions] for one in taught] == [
         ["cast"],
         ["beauty"],
@@ -130,14 +139,27 @@ def test_a_unit_is_about_no_question_that_its_story_is_not_asked():
     ]
 
 
+def test_an_output_is_met_once_in_the_training():
+    study = make_planned(
+        LIKERT.replace("twins: 3", "twins: 8"),
+        benchmark=make_benchmark(stories=4, methods=("Alder",)),
+        annotators=1,
+        redundancy=1,
+    )
+    originals = training(study)[::2]
+    assert len({unit.output_a for unit in originals}) == len(originals) == 4
+
+
 def test_stories_that_are_not_judged_come_first():
     draft = chosen(LIKERT, stories=("01", "02", "03"))
-    taught = draft.taught
-    used = [one.original for one in (*taught.examples, *taught.training)]
+    material = draft.material
+    used = [one.original for one in (*material.examples, *material.training)]
     assert {output.story.key for output in used[:3]} == {"04"}
     pairs = {
         (output.pk, one.degradation)
-        for one, output in zip((*taught.examples, *taught.training), used, strict=True)
+        for one, output in zip(
+            (*material.examples, *material.training), used, strict=True
+        )
     }
     assert len(pairs) == len(used), "nothing is shown twice with the same fault"
 
@@ -152,7 +174,7 @@ def test_no_output_of_gold_or_of_a_method_that_is_not_judged_is_taken():
     )
     names = {
         (one.original.story.key, one.original.method.name)
-        for one in (*draft.taught.examples, *draft.taught.training)
+        for one in (*draft.material.examples, *draft.material.training)
     }
     assert ("04", "Birch") in names
     assert ("04", "Alder") not in names
@@ -167,7 +189,7 @@ def test_what_taught_people_does_not_check_them():
     study = make_planned(
         LIKERT + checks, benchmark=make_benchmark(stories=3), annotators=3
     )
-    taught = {unit.output_a.twin_of_id for unit in training(study)}
+    taught = {unit.output_a.pk for unit in training(study)[::2]}
     taught |= {q.example.twin_of_id for q in study.questions.all() if q.example}
     checked = study.units.filter(purpose=Purpose.TWIN)
     assert len(taught) == 6
@@ -181,7 +203,7 @@ def test_the_same_seed_teaches_the_same():
     seeds = [
         [
             one.original.pk
-            for one in chosen(LIKERT + f"seed: {n}", benchmark).taught.training
+            for one in chosen(LIKERT + f"seed: {n}", benchmark).material.training
         ]
         for n in (1, 1, 2)
     ]
@@ -206,7 +228,7 @@ def test_what_is_impossible_is_said_and_nothing_fails(made, told):
     (note,) = draft.notes()
     assert told in note
     study = make_planned(LIKERT, benchmark=benchmark, annotators=2, redundancy=1)
-    assert len(training(study)) == len(draft.taught.training)
+    assert len(training(study)) == 2 * len(draft.material.training)
     assert problems(study) == []
 
 
@@ -250,14 +272,37 @@ def test_videos_check_by_twins(tmp_path):
 
 
 def test_the_plan_says_what_people_are_taught_with():
-    assert chosen(LIKERT).taught.summary() == (
-        "Taught by 3 training stories made worse on purpose and pictured examples of 3 "
-        "questions."
+    draft = chosen(LIKERT, make_benchmark(stories=6), stories=("01", "02", "03"))
+    assert draft.material.summary() == (
+        "Taught by 3 training stories and their copies made worse on purpose and "
+        "pictured examples of 3 questions."
     )
 
 
+@pytest.mark.parametrize(
+    ("judged", "told"),
+    [
+        (
+            ("01", "02", "03", "04"),
+            "The study judges the outputs of 3 training stories and 3 examples, too;",
+        ),
+        # Five of six take story 04 by each method, for one fault and then for another.
+        (("01", "02", "03"), "The study judges the outputs of 1 training story, too;"),
+    ],
+)
+def test_the_plan_says_how_much_of_it_is_judged_too(judged, told):
+    draft = chosen(LIKERT, stories=judged)
+    assert told in draft.material.summary()
+    shown = {output.pk for one in draft.shown for output in one.outputs}
+    counted = [
+        sum(one.original.pk in shown for one in some)
+        for some in (draft.material.training, draft.material.examples)
+    ]
+    assert counted == [int(n) for n in re.findall(r"[0-9]+", f"{told} 0")][:2]
+
+
 def test_too_many_are_refused():
-    with pytest.raises(lessons.PlanningError, match="training units, up to 2 times"):
+    with pytest.raises(PlanningError, match="training units, up to 2 times"):
         chosen(LIKERT.replace("twins: 3", "twins: 600"))
 
 
@@ -281,8 +326,9 @@ def test_every_template_of_pictures_trains(name, degradations):
         annotators=0 if asked.assignment == "open" else asked.redundancy,
     )
     units = training(study)
-    assert len(units) == 3
-    shown = {(unit.output_b or unit.output_a).degradation for unit in units}
+    twins = units if asked.outputs_at_once == 2 else units[1::2]
+    assert len(twins) == asked.training.twins
+    shown = {(unit.output_b or unit.output_a).degradation for unit in twins}
     assert shown == degradations
     illustrated = study.questions.filter(example__isnull=False)
     assert {q.key for q in illustrated} == {

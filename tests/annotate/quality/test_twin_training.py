@@ -1,0 +1,229 @@
+"""A training round of degraded twins: who passes it, and what it says."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Purpose, Slot
+from annotate.quality import monitoring, training
+from annotate.studies.study_file import DefinitionError, read_definition
+from annotate.studies.study_writing import write_definition
+from evalcore.models import Frame, Output
+from tests.factories import make_benchmark
+from tests.working import Browser, always, join, make_planned, work
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+RATINGS = """
+kind: likert
+scale: [0, 4]
+questions:
+  - {key: cast, title: Cast, degradation: foreign_shot, anchors: {3: good}}
+  - {key: beauty, title: Beauty, degradation: blurred}
+training: {twins: 2, attempts: 2}
+"""
+PAIRS = """
+kind: choice
+questions:
+  - {key: cast, title: Cast, degradation: foreign_shot}
+  - {key: place, title: Place, degradation: foreign_shot}
+  - {key: order, title: Order, degradation: shuffled}
+  - {key: beauty, title: Beauty, degradation: blurred}
+training: {twins: 3, attempts: 2}
+"""
+RANKING = """
+kind: ranking
+outputs: 3
+redundancy: 3
+questions:
+  - {key: quality, title: Quality, degradation: blurred}
+training: {twins: 3, attempts: 2}
+"""
+
+
+def is_twin(slot):
+    return slot.unit.output_a.twin_of_id is not None
+
+
+def drop(by):
+    """Rate a twin by so many steps lower than its original."""
+    return lambda slot, _question: "3" if not is_twin(slot) else str(3 - by)
+
+
+@pytest.fixture
+def study():
+    return make_planned(RATINGS, annotators=3, redundancy=2)
+
+
+@pytest.mark.parametrize("value", range(5))
+def test_nobody_passes_with_one_answer_to_everything(study, value):
+    person = join(study, "A01")
+    done = work(person, always(str(value)))
+    assert [slot.purpose for slot in done] == ["training"] * 8
+    assert study.annotators.get(name="A01").state == Annotator.State.FAILED
+
+
+@pytest.mark.parametrize(("by", "is_passed"), [(1, True), (3, True), (-1, False)])
+def test_who_rates_twins_lower_than_their_originals_passes(study, by, is_passed):
+    person = join(study, "A01")
+    work(person, drop(by), most=4)
+    found = training.result(person, 1)
+    assert (found.right, found.n) == ((2 if is_passed else 0), 2)
+    assert found.passed == is_passed
+    trained = study.annotators.get(name="A01").trained_at is not None
+    assert trained == is_passed
+    assert problems(study) == []
+
+
+def test_a_twin_is_held_against_the_original_of_the_same_round(study):
+    person = join(study, "A01")
+    work(person, drop(-1), most=4)
+    work(person, lambda slot, _q: "1" if not is_twin(slot) else "2", most=4)
+    assert training.result(person, 2).right == 0, "3 was given in the round before"
+
+
+def test_an_original_is_told_as_what_it_is_and_a_twin_with_what_was_given(
+    client, study
+):
+    browser = Browser(client, study.annotators.get(name="A01"))
+    browser.start()
+    browser.fill(cast="3", beauty="2")
+    page = browser.text()
+    assert "Nothing was done to this story" in page
+    assert "<dd>" not in page
+    browser.post(browser.address("pause"))
+    browser.fill(cast="3", beauty="4")
+    page = browser.text()
+    assert "This is the story before, made worse on purpose." in page
+    assert re.findall(r"<dd>([^<]*)</dd>", page) == ["3 (good)", "less than 3 (good)"]
+
+
+def test_nothing_is_lower_than_the_lowest(study):
+    person = join(study, "A01")
+    *_rest, twin = work(person, always("0"), most=2)
+    (mark,) = training.marks(twin)
+    assert (mark.right, mark.expected_words) == (False, "less than 0")
+
+
+def test_signals_count_twins_that_are_rated_lower(study):
+    person = join(study, "A01")
+    study.training["pass_mark"] = 0.5
+    study.save()
+
+    def one_of_two(slot, question):
+        return "2" if is_twin(slot) and question == "beauty" else "3"
+
+    work(person, one_of_two, most=4)
+    signal = monitoring.signals_of(study.annotators.get(name="A01"))["training"]
+    assert (signal.value, signal.n) == (0.5, 2)
+
+
+def test_managers_see_what_was_expected_beside_the_original(admin_client, study):
+    person = join(study, "A01")
+    original, twin = work(person, always("3"), most=2)
+    page = admin_client.get(reverse("slot-detail", args=[study.slug, twin.code]))
+    assert "Expected: less than 3 (good)" in page.content.decode().replace(
+        "</span>", ""
+    )
+    assert page.context["other"] == original
+
+
+# Several at once
+
+
+@pytest.mark.parametrize("side", ["left", "right", "tie"])
+def test_one_side_is_not_right_often_enough(side):
+    """Of four answers to three pairs, two of which come together."""
+    study = make_planned(PAIRS, annotators=12, redundancy=2)
+    for person in study.annotators.all():
+        work(join(study, person.name), always(side), most=3)
+        found = training.result(person, 1)
+        assert (found.n, found.right) == (4, 0 if side == "tie" else 2)
+
+
+def as_shown(slot, _question):
+    return ">".join(str(place) for place in range(1, len(slot.order) + 1))
+
+
+def with_the_original_first(slot, _question):
+    places = sorted(slot.order, key=lambda i: slot.unit.outputs[i].twin_of_id or 0)
+    return ">".join(str(slot.order.index(place) + 1) for place in places)
+
+
+@pytest.fixture
+def ranking():
+    benchmark = make_benchmark(stories=4)
+    return make_planned(RANKING, benchmark=benchmark, annotators=6)
+
+
+def test_in_a_ranking_the_original_must_come_before_its_twin(ranking):
+    units = ranking.units.filter(purpose=Purpose.TRAINING)
+    assert units.count() == 3
+    for unit in units:
+        place = "abc".index(unit.expected["quality"][0])
+        assert unit.expected == {"quality": "abc"[place : place + 2]}
+        assert unit.outputs[place + 1].twin_of == unit.outputs[place]
+        assert len({output.method for output in unit.outputs}) == 2
+        assert "One of these is a copy of another one" in unit.feedback["en"]
+    person = join(ranking, "A01")
+    work(person, with_the_original_first, most=3)
+    assert training.result(person, 1).passed
+    assert problems(ranking) == []
+
+
+def test_a_ranking_as_it_stands_does_not_pass(ranking):
+    for person in ranking.annotators.all():
+        work(join(ranking, person.name), as_shown, most=3)
+        assert not training.result(person, 1).passed
+
+
+def test_an_order_is_told_as_it_was_seen(client, ranking):
+    browser = Browser(client, ranking.annotators.get(name="A01"))
+    browser.start()
+    slot = browser.slot
+    first, last = ("abc".index(letter) for letter in slot.unit.expected["quality"])
+    wrong = sorted(slot.order, key=lambda place: place == first)
+    ranks = {
+        f"q:quality:{slot.order.index(place) + 1}": str(rank)
+        for rank, place in enumerate(wrong, start=1)
+    }
+    browser.post(f"{browser.at}submit/", seconds="20", **ranks)
+    given, expected = re.findall(r"<dd>([^<]*)</dd>", browser.text())
+    at = [slot.order.index(place) + 1 for place in (first, last)]
+    assert expected == f"Version {at[0]} &gt; Version {at[1]}"
+    assert given.split(" &gt; ")[-1] == f"Version {at[0]}"
+
+
+def test_a_written_unit_of_a_ranking_names_methods_in_their_order():
+    unit = "{story: '01', methods: [Alder, Birch, Cedar], expected: {quality: %s}}"
+    text = RANKING.replace("twins: 3,", f"units: [{unit}],")
+    asked = text % "[Cedar, Alder]"
+    written = write_definition(read_definition(asked, file="s.yaml", name="s"))
+    study = make_planned(written, annotators=3)
+    (known,) = study.units.filter(purpose=Purpose.TRAINING)
+    assert known.expected == {"quality": "ca"}
+    slot = Slot(unit=known)
+    (question,) = study.questions.all()
+    kind = training.kind_of(question)
+    assert [kind.is_right(order, "ca") for order in ("cab", "cba", "bca", "acb")] == [
+        True,
+        True,
+        True,
+        False,
+    ]
+    assert slot.unit.outputs[2].method.name == "Cedar"
+    for wrong in ("Cedar", "[Cedar]", "[Cedar, Cedar]", "[Cedar, Elm]"):
+        with pytest.raises(DefinitionError, match="list methods of the unit, the be"):
+            read_definition(text % wrong, file="s.yaml", name="s")
+
+
+def test_a_story_with_one_method_trains_no_ranking():
+    benchmark = make_benchmark(stories=3)  # an example takes one, training the other
+    alone = Output.objects.exclude(story__key="01").exclude(method__name="Alder")
+    Frame.objects.filter(output__in=alone).delete()
+    alone.delete()
+    study = make_planned(RANKING, benchmark=benchmark, annotators=3, stories=["01"])
+    units = study.units.filter(purpose=Purpose.TRAINING)
+    assert {unit.story.key for unit in units} == {"01"}
