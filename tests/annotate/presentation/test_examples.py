@@ -17,11 +17,18 @@ from annotate.blinding.findings import LookedAt
 from annotate.blinding.seat_crawl import Seat, visit_pages
 from annotate.pages.seat import media_files
 from annotate.people import inviting
-from annotate.presentation.examples import ExampleShot, picked, what_is_wrong
+from annotate.presentation.examples import (
+    ExampleShot,
+    changed_shots,
+    picked,
+    what_is_wrong,
+)
 from annotate.presentation.same_size import draw
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
+from evalcore.models import Output
+from evalcore.twins.twin_outputs import make_twin
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned
@@ -140,7 +147,7 @@ def test_of_videos_they_are_stills_of_each_shot(client, tmp_path):
     found = pictures(browser.text(browser.address("instructions")))
     stills = [read_still(browser.get(address)) for address in found]
     question = study.questions.get(key="cast")
-    (changed,) = (n for n, is_changed in question.example_shots if is_changed)
+    (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
     assert {one.shape for one in stills} == {(128, 192, 3)}
     for number, good, bad in zip((1, 2, 3), stills[:3], stills[3:], strict=True):
         top = (3 - number) * 32  # of the square, which is higher in each shot
@@ -289,3 +296,14 @@ def test_there_are_few_words_before_the_first_story(client, name):
         for word in re.findall(r"[A-Za-z][\w'-]*", text)
     ]
     assert 150 < len(words) <= 250
+
+
+def test_the_example_of_a_shuffled_video_tells_whose_parts_it_shows(tmp_path):
+    make_drawn_reels(tmp_path, ["Alder"])
+    original = Output.objects.get(story__key="01")
+    shots = changed_shots(make_twin(original, "shuffled", seed=1))
+    assert sorted(one.picture_of for one in shots) == [1, 2, 3]
+    assert [one.is_changed for one in shots] == [
+        one.picture_of != one.number for one in shots
+    ]
+    assert any(one.is_changed for one in shots)

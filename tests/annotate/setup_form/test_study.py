@@ -555,7 +555,7 @@ def test_a_draft_is_edited_in_place(manager, woods):
 def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     chosen = {"must_watch": None, "must_see": ["0.5"]}
     switched = ["comments", "shot_comments", "shuffle_questions"]
-    chosen |= dict.fromkeys(switched, ["1"])
+    chosen |= {key: ["1"] for key in switched}
     post(manager, filled(**{f"presentation__{k}": v for k, v in chosen.items()}))
     study = Study.objects.get()
     assert study.presentation == {

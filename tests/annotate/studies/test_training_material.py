@@ -240,11 +240,11 @@ def test_videos_teach_as_pictures_do(tmp_path):
     units = training(study)
     assert [unit.output_b.degradation for unit in units] == ["foreign_shot", "shuffled"]
     assert all(unit.output_b.video != unit.output_a.video for unit in units)
-    (foreign,) = (n for n, _a, _b, differs in units[0].output_b.parts if differs)
+    (foreign,) = (n for n, _a, _b, shown in units[0].output_b.parts if not shown)
     assert f"Shot {foreign} shows another story." in units[0].feedback["en"]
     asked = study.questions.get(key="cast")
     assert len(asked.example_shots) == 3
-    assert sum(differs for _n, differs in asked.example_shots) == 1
+    assert sum(differs for _n, differs, _of in asked.example_shots) == 1
 
 
 def test_videos_of_two_shots_are_not_shuffled(tmp_path):
