@@ -37,11 +37,19 @@ export function open(main, seat) {
       each.classList.toggle("here", each.dataset.shot === numberOf(shot));
       each.classList.toggle("aside", isOn("alone") && i % several !== at);
     });
-    find("#here").textContent = shots[shot].querySelector("h2").textContent.trim();
+    tell();
     if (!isOn("all")) zoom.fit();
     const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
     if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
     seat.shotShown?.(numberOf(shot));
+  }
+
+  // Which shot it is, and which side where these are seen one at a time; heard, too.
+  function tell() {
+    const side = isOn("alone") && ofShot(shot)[at].querySelector("b").textContent;
+    const told = [side, shots[shot].querySelector("h2").textContent.trim()].filter(Boolean).join(": ");
+    const here = find("#here");
+    if (here.value !== told) here.value = told;
   }
 
   // To the next shot; where sides are seen one at a time, to the next of them.

@@ -4,10 +4,13 @@ const KINDS = { saved: "good", saving: "", waiting: "warn", refused: "bad" };
 export function teller() {
   const badge = document.getElementById("save-state");
   let hasAnswers = document.querySelector(".question :checked, .looked :checked");
+  let heard = ""; // once, and no passing state
   return (state, detail) => {
     hasAnswers ||= state !== "saved";
     if (!hasAnswers) return; // there is nothing yet that could be saved
     const several = detail > 1 ? `: ${detail} ${badge.dataset.stories}` : "";
+    badge.ariaLive = state === "saving" || state === heard ? "off" : "polite";
+    if (state !== "saving") heard = state;
     badge.textContent = badge.dataset[state] + several;
     badge.className = `badge ${KINDS[state]}`;
   };

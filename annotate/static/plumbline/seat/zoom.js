@@ -24,7 +24,8 @@ export function openZoom(main, on, { drag, flick }, changed) {
     place = newPlace.map((part) => within(part, (1 - zoom) / 2, (zoom - 1) / 2));
     sheet.style.cssText = `--zoom: ${zoom}; --x: ${place[0] * 100}%; --y: ${place[1] * 100}%`;
     sheet.classList.toggle("zoomed", zoom > 1);
-    main.querySelector("#zoom").textContent = `${+zoom.toFixed(1)}×`;
+    const [shown, told] = [main.querySelector("#zoom"), `${+zoom.toFixed(1)}×`];
+    if (shown.value !== told) shown.value = told; // is heard
     changed(zoom);
   }
 
