@@ -44,12 +44,13 @@ export function open(main, seat) {
     seat.shotShown?.(numberOf(shot));
   }
 
-  // Which shot it is, and which side where these are seen one at a time; heard, too.
+  // Which shot it is; where sides are seen one at a time, which of them is heard, too.
   function tell() {
-    const side = isOn("alone") && ofShot(shot)[at].querySelector("b").textContent;
-    const told = [side, shots[shot].querySelector("h2").textContent.trim()].filter(Boolean).join(": ");
-    const here = find("#here");
-    if (here.value !== told) here.value = told;
+    const side = isOn("alone") ? `${ofShot(shot)[at].querySelector("b").textContent}: ` : "";
+    const told = [side, shots[shot].querySelector("h2").textContent.trim()];
+    [...find("#here").children].forEach((part, i) => {
+      if (part.textContent !== told[i]) part.textContent = told[i];
+    });
   }
 
   // To the next shot; where sides are seen one at a time, to the next of them.
