@@ -266,7 +266,7 @@ def test_of_a_checklist_it_is_the_shot_that_is_asked_about(
     begin("checklist", benchmark=reel, shots=2)
     sit_down(page, live_server)
     opened(page)
-    page.locator(".sheet-bar button").click()
+    page.locator("#shot-done").click()
     expect(page.locator("#sheet-2")).to_be_visible()
     expect(page.locator(".shot-comments select")).to_have_value("2")
     expect(page.locator(FIELD)).to_have_attribute("name", "shot-comment:2:only")

@@ -153,7 +153,7 @@ def test_videos_train_and_tell_what_was_wrong(page, live_server, films):
     page.wait_for_selector("html.ready")
     mouse, told = Mouse(), []
     for place in (1, 2, 3):
-        assert f"Training {place} of 3" in page.inner_text("header")
+        assert f"Training {place} of 4" in page.inner_text("header")
         assert page.locator("video").count() == 2
         page.wait_for_function(
             "() => /^Watched/.test(document.querySelector('.to-watch').innerText)"
