@@ -110,10 +110,10 @@ def work(study: Study, people: list[Annotator], watch: Stopwatch) -> None:
 
 SLOTS = """
 INSERT INTO annotate_slot (study_id, unit_id, code, purpose, round, ordinal, level,
-    state, draw, lease, claimed, language, a_is_left, turn, comment, annotator_id,
+    state, draw, lease, claimed, language, a_is_left, turn, annotator_id,
     session, position)
 SELECT u.study_id, u.id, md5(u.id || '-' || n)::varchar(20), 'real', 1, n, n, 'open',
-    (random() * 2147483646)::int, 0, false, '', true, 0, '', {holder}
+    (random() * 2147483646)::int, 0, false, '', true, 0, {holder}
 FROM (SELECT id, study_id, row_number() OVER (ORDER BY id) - 1 AS place
       FROM annotate_unit WHERE study_id = %s) u, generate_series(1, %s) n
 """

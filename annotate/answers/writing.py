@@ -22,6 +22,7 @@ from annotate.models import (
     Question,
     ShotComment,
     Slot,
+    StoryComment,
     Study,
     Unit,
 )
@@ -42,7 +43,6 @@ from annotate.slots.timing import note_sight, note_time
 from evalcore.models import Shot
 from evalcore.postgresql import analyze
 
-LONGEST_COMMENT = 4000
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
@@ -255,25 +255,10 @@ def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
 
 def move_answers(lost: Slot, to: Slot) -> None:
     """Let another slot of its annotator have what they answered in one they lost."""
-    tables: list[type[Answer | Look | ShotComment]]
-    tables = [*tables_of(to.study), Look, ShotComment]
+    tables: list[type[Answer | Look | ShotComment | StoryComment]]
+    tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
     for model in tables:
         model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
-
-
-def record_comment(*, slot: Slot, annotator: Annotator, text: str) -> None:
-    """Store what an annotator writes about a story, where the study asks for it.
-
-    What is longer than `LONGEST_COMMENT` is cut.
-    """
-    if not slot.study.presentation.get("comments"):
-        raise BadAnswerError("This study takes no comments.")
-    with transaction.atomic():
-        person = locked_annotator(annotator)
-        held = locked_slot(slot.pk, person.study)
-        refuse_unless_held(held, person)
-        held.comment = text.strip()[:LONGEST_COMMENT]
-        held.save(update_fields=["comment"])
 
 
 @transaction.atomic

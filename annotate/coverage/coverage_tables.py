@@ -4,11 +4,12 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from annotate.answers.story_comments import of_holder
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.kinds.registry import kind_of
-from annotate.models import Skip, Slot, Study
+from annotate.models import Skip, StoryComment, Study
 from annotate.presentation import shot_comments
 
 Rows = Callable[[Study], Iterator[tuple[object, ...]]]
@@ -105,27 +106,22 @@ def _events(study: Study) -> Iterator[tuple[object, ...]]:
 
 def _comments(study: Study) -> Iterator[tuple[object, ...]]:
     """Yield what annotators wrote about stories, and why they skipped some."""
-    related = (
-        "annotator",
-        "unit__story",
-        *study.output_paths("unit__", "__method"),
-    )
-    written = study.slots.exclude(comment="").select_related(*related).order_by("pk")
-    for slot in written:
-        yield _said("comment", slot, slot, slot.submitted_at)
-    skips = Skip.objects.filter(slot__study=study).select_related(*related, "slot")
+    outputs = study.output_paths("slot__unit__", "__method")
+    related = ("annotator", "slot__unit__story", *outputs)
+    written = of_holder(StoryComment.objects.filter(slot__study=study))
+    for row in written.select_related(*related).order_by("slot"):
+        yield _said("comment", row, row.written_at, row.text)
+    skips = Skip.objects.filter(slot__study=study).select_related(*related)
     for skip in skips.order_by("pk"):
-        yield _said(f"skipped: {skip.reason}", skip, skip.slot, skip.created_at)
+        yield _said(f"skipped: {skip.reason}", skip, skip.created_at, skip.comment)
 
 
 def _said(
-    kind: str, said: Slot | Skip, slot: Slot, at: datetime | None
+    kind: str, said: StoryComment | Skip, at: datetime, text: str
 ) -> tuple[object, ...]:
-    unit = said.unit
-    methods = " / ".join(unit.methods)
-    name = said.annotator.name if said.annotator else ""
-    moment = at.isoformat() if at else ""
-    return kind, slot.code, unit.story.key, methods, name, moment, said.comment
+    slot, unit = said.slot, said.slot.unit
+    methods, name = " / ".join(unit.methods), said.annotator.name
+    return kind, slot.code, unit.story.key, methods, name, at.isoformat(), text
 
 
 # Of each table its header, and what yields its rows.

@@ -12,7 +12,7 @@ from annotate.models.flags import Flag
 from annotate.models.people import Annotator, Invitation, JoinLink, new_token
 from annotate.models.purposes import CHECKS, PURPOSES, Purpose
 from annotate.models.reports import Report
-from annotate.models.slots import Fault, ShotComment, Skip, Slot
+from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
 from annotate.models.studies import BOXES, Question, Study, StudyMember
 from annotate.models.texts import localised
 from annotate.models.units import Unit
@@ -44,6 +44,7 @@ __all__ = [
     "Skip",
     "Slot",
     "Snapshot",
+    "StoryComment",
     "Study",
     "StudyMember",
     "Unit",

@@ -107,9 +107,6 @@ class Slot(models.Model):
         help_text='Seconds for which each shot was in sight: {"1": 2.5, ...}; empty '
         "where no page told it.",
     )
-    comment = models.TextField(
-        blank=True, help_text="What the annotator wrote, where the study asks for it."
-    )
 
     class Meta:
         ordering = ["unit_id", "round", "ordinal"]
@@ -222,6 +219,33 @@ class Slot(models.Model):
         places.sort(key=lambda i: sha256(f"{shown} {i}".encode()).digest())
         start = self.turn % len(places)
         return places[start:] + places[:start]
+
+
+class StoryComment(models.Model):
+    """What an annotator wrote about the story of a slot, where the study asks for it.
+
+    It stays theirs when somebody else gets the slot. There is none without text.
+    """
+
+    slot = models.ForeignKey(
+        Slot, on_delete=models.CASCADE, related_name="story_comments"
+    )
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="story_comments"
+    )
+    text = models.TextField()
+    written_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["slot", "annotator"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["slot", "annotator"], name="story_comment_once_per_slot"
+            ),
+            models.CheckConstraint(
+                condition=~Q(text=""), name="story_comment_says_something"
+            ),
+        ]
 
 
 class ShotComment(models.Model):

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from django.db import transaction
-from django.db.models import F, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.answers.writing import LONGEST_COMMENT
+from annotate.answers.story_comments import LONGEST_COMMENT, of_holder
 from annotate.models import Annotator, ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
 from annotate.slots.errors import BadAnswerError
@@ -124,11 +123,6 @@ def on_page(slot: Slot) -> dict[str, object]:
     ]
     told = [str(shot.number) for shot in fields if any(shot.texts.values())]
     return {"comment_shots": fields, "commented": ", ".join(told)}
-
-
-def of_holder(rows: QuerySet[ShotComment]) -> QuerySet[ShotComment]:
-    """Return what those wrote who hold the slots, not those who lost them."""
-    return rows.filter(annotator=F("slot__annotator"))
 
 
 def about(output: Output, slots: Iterable[Slot]) -> dict[int, list[ShotComment]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
+from annotate.answers import story_comments
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
@@ -43,14 +44,15 @@ class ToldSlot:
     """What somebody said of an output, beside the others that it was compared with.
 
     `answers` are in words, in the order of the questions that are not asked of shots;
-    `shots` are those of a checklist, `comments` are about single shots of the output.
-    One that is not `counted` enters no mean.
+    `shots` are those of a checklist; `comment` is about the story, `comments` about
+    single shots of the output. One that is not `counted` enters no mean.
     """
 
     slot: Slot
     others: list[Output]
     answers: list[str]
     shots: list[ToldShot]
+    comment: str
     comments: list[ShotComment]
     counted: bool
 
@@ -127,6 +129,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
     whole = [one for one in asked_of(study, output.story) if not kind_of(one).of_shots]
     said = _in_words(study, output, slots)
     shots = told_by_slot(slots) if asks_of_shots(study) else {}
+    of_stories = story_comments.by_slot(slots)
     comments = shot_comments.about(output, slots)
     told = [
         ToldSlot(
@@ -138,6 +141,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
                 for shot in shots.get(slot.pk, [])
                 if shot.annotator.pk == slot.annotator_id
             ],
+            of_stories.get(slot.pk, ""),
             comments.get(slot.pk, []),
             slot.state == Slot.State.SUBMITTED and slot.ordinal is not None,
         )

@@ -86,7 +86,7 @@ def shown_output(study: Study, story: str, method: str) -> ShownOutput | None:
         [question for question in asked if not kind_of(question).of_shots],
         box_names(output),
         _folded(told),
-        any(one.slot.comment or one.comments for one in told),
+        any(one.comment or one.comments for one in told),
     )
 
 

@@ -22,6 +22,7 @@ from annotate.models import (
     ShotComment,
     Skip,
     Slot,
+    StoryComment,
     Study,
 )
 from annotate.next_slot import choosing
@@ -412,7 +413,7 @@ def story(seat: Seat) -> list[Use]:
     work(person, always("2"), most=1)
     slot = seat.open_next(person)
     answers = Rating.objects.filter(slot=slot, is_current=True)
-    comments = Slot.objects.filter(pk=slot.pk)
+    comments = StoryComment.objects.filter(slot=slot)
     pressed = "aria-pressed"
 
     def is_silent(page):
@@ -465,7 +466,7 @@ def story(seat: Seat) -> list[Use]:
         opened("details:has(textarea[name=comment])"),
         Use(
             "textarea[name=comment]",
-            stored(comments, comment="Dark."),
+            stored(comments, text="Dark."),
             types("Dark."),
         ),
         opened(".shot-comments"),

@@ -14,7 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
-from annotate.models import Fault, Invitation, Rating, Slot
+from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
@@ -420,7 +420,7 @@ def test_a_comment_is_kept_where_the_study_takes_them(page, live_server, study):
     expect(page.locator("input:checked[type=radio]")).to_have_count(0)
     page.keyboard.press("Tab")
     saved(page)
-    assert Slot.objects.get(state="leased").comment.startswith("The 3rd shot")
+    assert StoryComment.objects.get().text.startswith("The 3rd shot")
     page.reload()
     assert page.input_value("textarea[name=comment]").startswith("The 3rd shot")
 

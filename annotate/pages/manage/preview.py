@@ -17,6 +17,7 @@ from django.utils import translation
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import can_create, visible_outputs
+from annotate.answers import story_comments
 from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
@@ -60,6 +61,7 @@ def preview_page(
             **slot_view.for_player(slot),
             "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
+            **story_comments.on_page(slot),
             **shot_comments.on_page(slot),
             "progress": {
                 "number": 1,

@@ -203,6 +203,7 @@ def slot_detail(request: UserRequest, study: Study, code: str) -> HttpResponse:
             slot.offered_at, slot.claimed_seconds, slot.seconds
         ),
         in_sight=_in_sight(slot),
+        story_comments=slot.story_comments.select_related("annotator"),
         shot_comments=slot.shot_comments.select_related("output__method", "annotator"),
         exclusions=[(row, reasons[row.pk]) for row in exclusions],
         views=named_views(study),

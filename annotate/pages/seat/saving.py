@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.answers import checklists, writing
+from annotate.answers import checklists, story_comments, writing
 from annotate.models import Annotator, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
@@ -108,7 +108,7 @@ class SentComment(Sent):
     text: str
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
-        writing.record_comment(slot=slot, annotator=annotator, text=self.text)
+        story_comments.record(slot=slot, annotator=annotator, text=self.text)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.answers import checklists, writing
+from annotate.answers import checklists, story_comments, writing
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
 from annotate.next_slot import choosing
@@ -143,7 +143,7 @@ def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[s
     if asks_of_shots(row.study):
         todo.append((checklists.record_checklist_form, {"posted": posted}))
     if row.study.presentation.get("comments") and "comment" in posted:
-        todo.append((writing.record_comment, {"text": posted["comment"]}))
+        todo.append((story_comments.record, {"text": posted["comment"]}))
     if texts := shot_comments.posted(posted):
         todo.append((shot_comments.record, {"texts": texts}))
     problems = []
@@ -243,6 +243,7 @@ def _slot_page(
         previous=_before(annotator, row),
         error=error,
         **checklist_sheets.on_page(row),
+        **story_comments.on_page(row),
         **shot_comments.on_page(row),
         **_feedback(row),
     )

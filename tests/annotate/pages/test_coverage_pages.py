@@ -672,8 +672,8 @@ def test_only_who_manages_is_sent_to_the_invitations():
 @pytest.mark.twice
 def test_comments_and_reasons_are_one_table(study):
     slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
-    slot.comment = "The fox has =two= tails."
-    slot.save()
+    text = "The fox has =two= tails."
+    slot.story_comments.create(annotator=slot.annotator, text=text)
     Skip.objects.create(
         slot=slot,
         unit=slot.unit,

@@ -166,7 +166,9 @@ def test_every_answer_stands_with_its_slot(study):
     of_output = study.slots.filter(
         unit__story__key="01", unit__output_a__method__name="Alder"
     )
-    of_output.filter(annotator__name="A02").update(comment="The hat <changes>.")
+    second = of_output.get(annotator__name="A02")
+    own = {"annotator": second.annotator, "text": "The hat <changes>."}
+    second.story_comments.create(**own)
     slots = list(of_output.order_by("annotator__name"))
     exclusion.exclude(slots[0], reason="asleep", author=None)
     Slot.objects.filter(pk=slots[2].pk).update(ordinal=None)

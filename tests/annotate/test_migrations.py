@@ -1,0 +1,62 @@
+"""What migrations do to rows that are there."""
+
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from annotate.models import Event, Slot, StoryComment
+from annotate.next_slot import choosing
+from annotate.people import inviting
+from tests.factories import make_benchmark
+from tests.working import LIKERT, end_leases, join, make_planned, work
+
+pytestmark = pytest.mark.django_db(transaction=True)
+OPEN = f"{LIKERT}\nredundancy: 1\nassignment: open\npresentation: {{comments: true}}\n"
+
+
+@pytest.fixture
+def go_back():
+    """Undo migrations of `annotate` after the named one, and return the slots then."""
+    executor = MigrationExecutor(connection)
+
+    def to(name):
+        target = [("annotate", name)]
+        executor.migrate(target)
+        state = executor.loader.project_state(target)
+        return state.apps.get_model("annotate", "Slot").objects.order_by("pk")
+
+    yield to
+    call_command("migrate", verbosity=0)
+
+
+def test_the_comment_of_a_slot_goes_to_whoever_took_it_last(go_back):
+    study = make_planned(OPEN, benchmark=make_benchmark(stories=1))
+    ann, bob = join(study), join(study)
+    [done] = work(ann, lambda *_given: 3, most=1)
+    lost = choosing.take_next(ann).slot
+    end_leases()
+    assert choosing.take_next(bob).slot == lost
+    held = choosing.take_next(ann).slot
+    inviting.revoke(bob)
+    assert Slot.objects.get(pk=lost.pk).annotator is None
+    Event.objects.filter(slot=held).delete()  # as if nothing told whose it was before
+    slots = go_back("0007_shot_comments")
+    for slot in (done, lost, held):
+        slots.filter(pk=slot.pk).update(comment=f"On {slot.code}.")
+    call_command("migrate", verbosity=0)
+    told = StoryComment.objects.order_by("pk").values_list("slot", "annotator", "text")
+    expected = [(done, ann), (lost, bob), (held, ann)]
+    expected.sort(key=lambda row: row[0].pk)
+    assert list(told) == [(s.pk, p.pk, f"On {s.code}.") for s, p in expected]
+    assert StoryComment.objects.get(slot=done).written_at == done.submitted_at
+
+
+def test_going_back_puts_the_comment_of_the_holder_into_the_slot(go_back):
+    study = make_planned(OPEN, benchmark=make_benchmark(stories=1))
+    ann, bob = join(study), join(study)
+    slot = choosing.take_next(ann).slot
+    for person, text in [(ann, "Dark."), (bob, "Bright.")]:
+        slot.story_comments.create(annotator=person, text=text)
+    slots = go_back("0007_shot_comments")
+    assert [row.comment for row in slots.exclude(comment="")] == ["Dark."]
