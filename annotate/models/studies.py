@@ -250,7 +250,8 @@ class Question(models.Model):
     example_shots = models.JSONField(
         default=list,
         blank=True,
-        help_text="Which shots of it are shown, and whether they differ: [[1, true]].",
+        help_text="Which shots of it are shown, whether they differ, and which shot "
+        "their picture was made for: [[1, true, 2]].",
     )
     stories = models.JSONField(
         default=dict,

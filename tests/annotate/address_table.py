@@ -180,7 +180,7 @@ class World:
         """Give the first question of the trial a pictured example."""
         question = self.trial.questions.first()
         original = self.trial.benchmark.stories.get().outputs.first()
-        question.degradation, question.example_shots = "blurred", [[1, True]]
+        question.degradation, question.example_shots = "blurred", [[1, True, 1]]
         question.example = make_twin(original, question.degradation, seed=1)
         question.save()
 

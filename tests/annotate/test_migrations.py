@@ -8,6 +8,7 @@ from django.db.migrations.executor import MigrationExecutor
 from annotate.models import Event, Slot, StoryComment
 from annotate.next_slot import choosing
 from annotate.people import inviting
+from evalcore.models import Output
 from tests.factories import make_benchmark
 from tests.working import LIKERT, end_leases, join, make_planned, work
 
@@ -17,14 +18,14 @@ OPEN = f"{LIKERT}\nredundancy: 1\nassignment: open\npresentation: {{comments: tr
 
 @pytest.fixture
 def go_back():
-    """Undo migrations of `annotate` after the named one, and return the slots then."""
+    """Undo migrations of `annotate` after the named one, and return a table then."""
     executor = MigrationExecutor(connection)
 
-    def to(name):
+    def to(name, table="Slot"):
         target = [("annotate", name)]
         executor.migrate(target)
         state = executor.loader.project_state(target)
-        return state.apps.get_model("annotate", "Slot").objects.order_by("pk")
+        return state.apps.get_model("annotate", table).objects.order_by("pk")
 
     yield to
     call_command("migrate", verbosity=0)
@@ -60,3 +61,17 @@ def test_going_back_puts_the_comment_of_the_holder_into_the_slot(go_back):
         slot.story_comments.create(annotator=person, text=text)
     slots = go_back("0007_shot_comments")
     assert [row.comment for row in slots.exclude(comment="")] == ["Dark."]
+
+
+def test_shots_of_examples_say_their_own_number(go_back):
+    study = make_planned(LIKERT, benchmark=make_benchmark(stories=1))
+    question, other = study.questions.all()
+    question.example, question.example_shots = Output.objects.first(), [[2, True, 5]]
+    question.degradation = "shuffled"
+    question.save()
+    questions = go_back("0008_story_comments", "Question")
+    assert questions.get(pk=question.pk).example_shots == [[2, True]]
+    call_command("migrate", verbosity=0)
+    question.refresh_from_db()
+    other.refresh_from_db()
+    assert (question.example_shots, other.example_shots) == ([[2, True, 2]], [])

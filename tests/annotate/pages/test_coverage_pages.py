@@ -232,7 +232,7 @@ def test_a_gold_slot_says_what_was_expected(study):
     gold.save()
     shown = slot_page(study, check(study, Purpose.GOLD, 3, unit=gold))
     assert shown.count("badge good") == 2, "the study is open, one answer is right"
-    assert "Expected: 3–4" in shown
+    assert "Expected: 3 to 4 (perfect)" in shown
     assert "not as expected</span>" in shown
     assert "Expected: 1<" in shown
 
