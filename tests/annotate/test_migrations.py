@@ -64,7 +64,7 @@ def test_going_back_puts_the_comment_of_the_holder_into_the_slot(go_back):
 
 
 def test_shots_of_examples_say_their_own_number(go_back):
-    study = make_planned(LIKERT, benchmark=make_benchmark(stories=1))
+    study = make_planned(OPEN, benchmark=make_benchmark(stories=1))
     question, other = study.questions.all()
     question.example, question.example_shots = Output.objects.first(), [[2, True, 5]]
     question.degradation = "shuffled"
