@@ -6,7 +6,7 @@ from django.db import migrations, models
 def say_their_own(apps, _editor):
     Question = apps.get_model('annotate', 'Question')
     for question in Question.objects.exclude(example=None):
-        question.example_shots = [(number, is_changed, number) for number, is_changed in question.example_shots]
+        question.example_shots = [[*shot[:2], *(shot[2:] or shot[:1])] for shot in question.example_shots]
         question.save(update_fields=['example_shots'])
 
 
