@@ -99,6 +99,7 @@ def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, han
         assert not page.locator(".question :checked").count()
         step(page, hand)
         expect(line(page)).to_have_text(left("3"))
+        expect(page.locator("#problem")).to_have_text(left("3"))
         step(page, hand)
         expect(line(page)).to_have_text(DONE)
         expect(page.locator("#problem")).to_be_hidden()

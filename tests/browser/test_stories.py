@@ -348,3 +348,72 @@ def test_without_its_modules_the_seat_is_a_plain_form(page, live_server):
     )
     expect(page.locator("html.js")).to_have_count(0)
     expect(page.locator("#shot-3")).to_be_visible()
+
+
+@pytest.mark.parametrize("size", [(390, 844), (720, 450), (1440, 700)])
+def test_the_next_shot_begins_with_its_picture(page, live_server, size):
+    begin("choice", shots=16)
+    Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 90}})
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    open_story(page, live_server)
+    pane = page.locator(".shot.current .pane").first
+    for act in ("ArrowRight", "a"):
+        page.evaluate("document.querySelector('#shots').scrollTop = 400")
+        page.keyboard.press(act)
+        if act == "a":
+            page.evaluate("document.querySelector('#shots').scrollTop = 400")
+            page.locator("#shots .pane").last.click()
+        expect(pane).to_be_in_viewport(ratio=0.99)
+
+
+def test_a_phone_says_which_shot_it_shows(phone, live_server):
+    begin(shots=16)
+    open_story(phone, live_server)
+    phone.tap(".viewer-bar [data-key=ArrowRight]")
+    expect(phone.locator("#nth")).to_have_text("2/16")
+    expect(phone.locator("#nth")).to_be_in_viewport(ratio=1)
+
+
+def test_a_menu_that_is_open_keeps_keys_from_answering(page, live_server):
+    begin()
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_story(page, live_server)
+    page.click(".more")
+    page.keyboard.press("3")
+    expect(page.locator(".question.current")).to_have_attribute(
+        "data-question", "character"
+    )
+    page.keyboard.press("Escape")
+    page.keyboard.press("3")
+    wait_until(page, lambda: list(Rating.objects.values_list("value")), [(3,)])
+
+
+@pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED")
+def test_without_network_a_break_is_told_of_past_the_menu(phone, live_server):
+    begin()
+    open_story(phone, live_server)
+    phone.context.set_offline(True)
+    phone.tap(".more")
+    phone.tap("#break")
+    expect(phone.locator("#problem")).to_contain_text("You may simply leave")
+    expect(phone.locator("#more")).to_be_hidden()
+    assert phone.evaluate(UNCOVERED, "#problem")
+
+
+@pytest.mark.parametrize("size", [(360, 640), (390, 844), (720, 450), (844, 390)])
+def test_the_last_button_shows_its_words(chromium, live_server, size):
+    """Also of a checklist, where what a label means stands beside it."""
+    begin("checklist", shots=1)
+    width, height = size
+    with Finger().page(chromium, viewport={"width": width, "height": height}) as page:
+        open_story(page, live_server)
+        expect(page.locator("#shot-done")).not_to_have_attribute(
+            "aria-disabled", "true"
+        )
+        for button in ("#shot-done", "#submit"):
+            fits = (
+                "(one) => one.scrollWidth <= one.clientWidth && one.offsetHeight < 60"
+            )
+            assert page.locator(button).evaluate(fits)
+            assert page.evaluate(UNCOVERED, button)
+            page.tap(button)

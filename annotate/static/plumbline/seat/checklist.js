@@ -6,7 +6,7 @@ const LEAST = 5; // tenths of a second: longer than a double press
 export function open(main, seat) {
   const all = (selector, root = main) => [...root.querySelectorAll(selector)];
   const sheets = all(".sheet");
-  const [done, submit] = all("#shot-done, #submit");
+  const [meaning, done, submit] = all(".meaning, #shot-done, #submit");
   let sheet, row, seen;
   let age = 0; // tenths that the sheet is open
   let isAwaited = false; // the shot is done as soon as it was in sight
@@ -21,7 +21,7 @@ export function open(main, seat) {
   function mark(index) {
     row = (index + rows().length) % rows().length;
     rows().forEach((each, i) => each.classList.toggle("current", i === row));
-    all(".meaning")[0].textContent = all(".meanings dd")[row].textContent;
+    meaning.textContent = all(".meanings dd")[row].textContent;
     return boxes(rows()[row]);
   }
 
@@ -55,7 +55,7 @@ export function open(main, seat) {
   // The word on this shot, or, when all are done, to send them.
   function offer(tenths) {
     seen = tenths;
-    done.hidden = !left();
+    done.hidden = meaning.hidden = !left();
     submit.hidden = !done.hidden;
     submit.disabled = done.ariaDisabled = seen < LEAST;
   }

@@ -80,7 +80,7 @@ export function open(main, seat) {
       if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
     // On a radio button the arrow keys would change the answer instead of the shot.
-    seat.on(question, "pointerup", () => setTimeout(focus));
+    seat.on(question, "pointerup", ({ target }) => target.closest(".option") && setTimeout(focus));
   });
   mark(firstOpen(), false);
 

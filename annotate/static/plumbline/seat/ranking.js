@@ -91,7 +91,8 @@ export function open(main, seat) {
     seat.on(ranking, "focusout", ({ target, relatedTarget }) =>
       target.closest(".ranks")?.contains(relatedTarget) || settle(ranking));
     // On a radio button the arrow keys would change the rank instead of the shot.
-    seat.on(ranking, "pointerup", () => setTimeout(() => ranking.focus({ preventScroll: true })));
+    seat.on(ranking, "pointerup", ({ target }) =>
+      target.closest(".ranks") && setTimeout(() => ranking.focus({ preventScroll: true })));
   }
   mark(rankings.findIndex(isOpen), false);
 

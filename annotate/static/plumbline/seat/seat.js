@@ -36,16 +36,25 @@ function tell(state, detail, code) {
   if (isNew) reveal(waits);
 }
 
-function showProblem(text) {
+function showProblem(text, kind = "error") {
   const problem = byId("problem");
+  problem.className = `notice ${kind}`;
+  problem.ariaLive = "assertive";
   problem.textContent = text.trim() || problem.dataset.refused;
   problem.hidden = false;
   reveal(problem);
 }
 
 function isGated() {
-  if (story.gate) showProblem(story.gate);
+  if (story.gate) showProblem(story.gate, "warning");
   return story.gate;
+}
+
+// What is left changes under the eyes of who was told; it is not said again.
+function follow(gate) {
+  const problem = byId("problem");
+  if (!gate) problem.hidden = true;
+  else if (problem.matches(".warning")) [problem.ariaLive, problem.textContent] = ["off", gate];
 }
 
 const names = partsOf(document);
@@ -80,7 +89,7 @@ function open(page) {
     on: (element, kind, act, more) => element.addEventListener(kind, act, { signal, ...more }),
     gate(text) {
       opened.gate = text;
-      if (!text) byId("problem").hidden = true;
+      follow(text);
     },
     isGated,
     hasGate: () => Boolean(opened.gate),
@@ -124,8 +133,9 @@ function showRow(row) {
 async function rest({ href }) {
   const signal = AbortSignal.timeout(PATIENCE);
   const reply = await fetch(href, { method: "HEAD", signal }).catch(() => null);
-  if (reply) location.assign(href);
-  else showProblem(byId("problem").dataset.offline);
+  if (reply) return location.assign(href);
+  if (isMenuOpen()) byId("more").hidePopover();
+  showProblem(byId("problem").dataset.offline);
 }
 
 function wire(main, on) {
@@ -232,7 +242,7 @@ const isMenuOpen = () => byId("more").showPopover && byId("more").matches(":popo
 function onKey(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || !target.matches) return;
-  if (key === "Escape" && isMenuOpen()) return; // which it closes
+  if (isMenuOpen() && !/^[?p]$/i.test(key)) return; // Escape closes it
   if (target.closest(".skip, textarea, select, .language")) return;
   if (key.startsWith("Arrow") && target.matches("[type=radio], [type=range]")) return;
   if (key === " " && target.closest("button, a, summary, input")) return;

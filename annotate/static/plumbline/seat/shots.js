@@ -38,7 +38,11 @@ export function open(main, seat) {
       each.classList.toggle("aside", isOn("alone") && i % several !== at);
     });
     tell();
-    if (!isOn("all")) zoom.fit();
+    find("#nth").textContent = `${numberOf(shot)}/${shots.length}`;
+    if (!isOn("all")) {
+      zoom.fit();
+      sheet.scrollTop = 0; // to the picture, whatever was read of the script before
+    }
     const seen = isOn("stories") ? ofShot(shot) : [(isOn("all") ? shots : links)[shot]];
     if (seat.showShot) seen.forEach((each) => each.scrollIntoView({ block: "nearest", inline: "center" }));
     seat.shotShown?.(numberOf(shot));
