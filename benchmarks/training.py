@@ -6,7 +6,8 @@
 Marks and sides are those of the server; people answer as drawn from one seed. An output
 has a quality on a scale from 0 to 4, its degraded twin `--loss` less of it; the careful
 rate both with normal noise (`--noise`), half of whose variance is common to the answers
-about one story. Nobody learns from the feedback, nor remembers the story before.
+about one story. A further round shows the same stories to the same person, whose noise
+alone is new. Nobody learns from the feedback, nor remembers the story before.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import os
 import random
 import sys
 from collections.abc import Callable, Sequence
-from math import ceil
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -27,7 +27,7 @@ django.setup()
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.kinds.ranking.kind import RankingKind
 from annotate.models import Slot, Unit
-from annotate.quality.training import arrange
+from annotate.quality.training import TrainingResult, arrange
 from annotate.quality_rules.signals import below, is_right
 from annotate.studies.definition import Training
 from annotate.studies.study_file import load_definition
@@ -45,28 +45,37 @@ PAIRS = {"storybench-side-by-side": (1, 1, 2, 1), "vistar-pairwise": (1, 1, 1, 1
 # No template is a ranking.
 RANKINGS = {"a ranking of three": (1, 1, 1, 1, 1)}
 
-Round = Callable[[random.Random, Sequence[int], argparse.Namespace], int]
+# What a round's answers are worth: right or not, and None where one is not marked.
+Round = Callable[[], list[bool | None]]
+Person = Callable[[random.Random, Sequence[int], argparse.Namespace], Round]
 
 
-def ratings(answer: str) -> Round:
+def ratings(answer: str) -> Person:
     """Rate each original and then its twin."""
 
-    def right(
+    def person(
         dice: random.Random, marks: Sequence[int], asked: argparse.Namespace
-    ) -> int:
-        severity, count = dice.gauss(0, SEVERITY), 0
-        for questions in marks:
-            qualities = [dice.gauss(QUALITY, SPREAD) for _ in range(questions)]
-            first = _rated(answer, qualities, severity, dice, asked.noise)
-            worse = [quality - asked.loss for quality in qualities]
-            then = _rated(answer, worse, severity, dice, asked.noise)
-            count += sum(
-                is_right(new, below([LOW, HIGH - 1], old))
-                for old, new in zip(first, then, strict=True)
-            )
-        return count
+    ) -> Round:
+        severity = dice.gauss(0, SEVERITY)
+        stories = [[dice.gauss(QUALITY, SPREAD) for _ in range(n)] for n in marks]
 
-    return right
+        def answers() -> list[bool | None]:
+            found: list[bool | None] = []
+            for qualities in stories:
+                first = _rated(answer, qualities, severity, dice, asked.noise)
+                worse = [quality - asked.loss for quality in qualities]
+                then = _rated(answer, worse, severity, dice, asked.noise)
+                found += map(_is_lower, first, then)
+            return found
+
+        return answers
+
+    return person
+
+
+def _is_lower(original: int, twin: int) -> bool | None:
+    expected = below([LOW, HIGH - 1], original)
+    return None if expected is None else is_right(twin, expected)
 
 
 def _rated(
@@ -85,20 +94,19 @@ def _rated(
     return [min(max(round(value), LOW), HIGH) for value in seen]
 
 
-def pairs(answer: str) -> Round:
+def pairs(answer: str) -> Person:
     """Choose between original (a) and twin (b), left, right or neither."""
 
-    def right(
+    def person(
         dice: random.Random, marks: Sequence[int], asked: argparse.Namespace
-    ) -> int:
-        count = 0
-        for slot, questions in zip(_slots(2, "a", marks, dice), marks, strict=True):
-            for _ in range(questions):
-                chosen = _chosen(answer, bool(slot.a_is_left), dice, asked)
-                count += is_right(chosen, "a")
-        return count
+    ) -> Round:
+        return lambda: [
+            is_right(_chosen(answer, bool(slot.a_is_left), dice, asked), "a")
+            for slot, questions in zip(_slots(2, "a", marks, dice), marks, strict=True)
+            for _ in range(questions)
+        ]
 
-    return right
+    return person
 
 
 def _chosen(
@@ -112,30 +120,37 @@ def _chosen(
     return side if side == "tie" else "a" if (side == "left") == a_is_left else "b"
 
 
-def rankings(answer: str) -> Round:
+def rankings(answer: str) -> Person:
     """Put the original (a), its twin (b) and another output into an order."""
 
-    def right(
+    def person(
         dice: random.Random, marks: Sequence[int], asked: argparse.Namespace
-    ) -> int:
-        count, kind = 0, RankingKind()
-        for slot in _slots(3, "ab", marks, dice):
-            order = ["abc"[place] for place in slot.order]
-            if answer == "backwards":
-                order.reverse()
-            elif answer == "random":
-                dice.shuffle(order)
-            elif answer == "careful":
-                good = {"a": asked.loss, "b": 0.0, "c": dice.gauss(0, SPREAD)}
-                seen = {
-                    name: value + dice.gauss(0, asked.noise)
-                    for name, value in good.items()
-                }
-                order.sort(key=seen.__getitem__, reverse=True)
-            count += kind.is_right("".join(order), "ab")
-        return count
+    ) -> Round:
+        stories = [
+            {"a": asked.loss, "b": 0.0, "c": dice.gauss(0, SPREAD)} for _ in marks
+        ]
+        return lambda: [
+            RankingKind().is_right(
+                "".join(_ranked(answer, slot, good, dice, asked.noise)), "ab"
+            )
+            for slot, good in zip(_slots(3, "ab", marks, dice), stories, strict=True)
+        ]
 
-    return right
+    return person
+
+
+def _ranked(
+    answer: str, slot: Slot, good: dict[str, float], dice: random.Random, noise: float
+) -> list[str]:
+    order = ["abc"[place] for place in slot.order]
+    if answer == "backwards":
+        order.reverse()
+    elif answer == "random":
+        dice.shuffle(order)
+    elif answer == "careful":
+        seen = {name: value + dice.gauss(0, noise) for name, value in good.items()}
+        order.sort(key=seen.__getitem__, reverse=True)
+    return order
 
 
 def _slots(
@@ -168,15 +183,23 @@ def training_of(name: str, marks: Sequence[int]) -> Training:
     return found
 
 
+def _is_passed(answers: Sequence[bool | None], pass_mark: float) -> bool:
+    marked = [answer for answer in answers if answer is not None]
+    found = TrainingResult(sum(marked), len(marked), len(answers), pass_mark, True)
+    return found.passed
+
+
 def passed(
-    right: Round, marks: Sequence[int], training: Training, asked: argparse.Namespace
+    person: Person, marks: Sequence[int], training: Training, asked: argparse.Namespace
 ) -> str:
     """Return which share passes in one round, and in as many as there are."""
     dice = random.Random(f"{asked.seed} {marks}")
-    needed = ceil(training.pass_mark * sum(marks) - 1e-9)
     first = later = 0
     for _ in range(asked.people):
-        rounds = [right(dice, marks, asked) >= needed for _ in range(training.attempts)]
+        answers = person(dice, marks, asked)
+        rounds = [
+            _is_passed(answers(), training.pass_mark) for _ in range(training.attempts)
+        ]
         first += rounds[0]
         later += any(rounds)
     return f"{100 * first / asked.people:.0f} % ({100 * later / asked.people:.0f} %)"

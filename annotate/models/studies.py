@@ -118,7 +118,7 @@ class Study(models.Model):
     @cached_property
     def asked(self) -> list["Question"]:
         """Return the questions in order, read once: they stay as they are."""
-        return list(self.questions.all())
+        return list(self.questions.select_related("example"))
 
     def output_paths(self, above: str = "", below: str = "") -> tuple[str, ...]:
         """Return the lookups of the outputs of a unit, or of what is `below` each."""

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from django.utils.functional import Promise
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
 from annotate.models import Question
 from annotate.presentation import same_size
@@ -73,7 +73,8 @@ class Example:
     @property
     def told(self) -> str:
         changed = [one.number for one in self.shots if one.is_changed]
-        return what_is_wrong(self.question.degradation, changed)
+        assert self.question.example is not None
+        return what_is_wrong(self.question.example, changed)
 
 
 def example_of(question: Question) -> Example | None:
@@ -103,15 +104,24 @@ def changed_shots(twin: Output) -> list[ExampleShot]:
         )
         for output in (twin.twin_of, twin)
     )
-    place = {picture: number for number, picture in reversed(before.items())}
-    return [
-        _example_shot(
-            twin,
-            number,
-            number if before.get(number) == picture else place.get(picture, 0),
-        )
-        for number, picture in after.items()
-    ]
+    return [_example_shot(twin, *one) for one in _made_for(before, after)]
+
+
+def _made_for(
+    before: dict[int, str], after: dict[int, str]
+) -> Iterable[tuple[int, int]]:
+    """Yield each shot's number and which shot its picture was made for; 0: none.
+
+    Of equal pictures each is taken once; those that stayed have their own number.
+    """
+    left: dict[str, list[int]] = {}
+    for number, picture in before.items():
+        if after.get(number) != picture:
+            left.setdefault(picture, []).append(number)
+    for number, picture in after.items():
+        places = left.get(picture)
+        stayed = before.get(number) == picture
+        yield number, number if stayed else places.pop(0) if places else 0
 
 
 def _example_shot(twin: Output, number: int, shown: int) -> ExampleShot:
@@ -148,9 +158,11 @@ def _most_mixed(shots: Sequence[ExampleShot]) -> list[ExampleShot]:
     return max(windows, key=exchanged)
 
 
-def what_is_wrong(degradation: str, shots: Sequence[int]) -> str:
-    """Say in a sentence what was done to these shots."""
-    return SENTENCES[degradation](len(shots)) % {"shots": listed(map(str, shots))}
+def what_is_wrong(twin: Output, shots: Sequence[int]) -> str:
+    """Say in a sentence what was done to these shots of a twin."""
+    of_videos = OF_VIDEOS if twin.video_id is not None else {}
+    sentence = of_videos.get(twin.degradation) or SENTENCES[twin.degradation]
+    return sentence(len(shots)) % {"shots": listed(map(str, shots))}
 
 
 def listed(names: Iterable[str]) -> str:
@@ -159,6 +171,16 @@ def listed(names: Iterable[str]) -> str:
     if not before:
         return last
     return _("%(first)s and %(last)s") % {"first": ", ".join(before), "last": last}
+
+
+def quoted(titles: Sequence[str]) -> str:
+    """Return titles as a sentence lists them: “Cast”, “Place” and “Order”."""
+    *before, last = [_("“%(title)s”") % {"title": title} for title in titles]
+    if not before:
+        return last
+    first = pgettext("between quoted titles", ", ").join(before)
+    text = pgettext("quoted titles", "%(first)s and %(last)s")
+    return text % {"first": first, "last": last}
 
 
 SENTENCES: dict[str, Callable[[int], str]] = {
@@ -179,5 +201,18 @@ SENTENCES: dict[str, Callable[[int], str]] = {
     Degradation.SWAPPED_CHARACTERS: lambda _n: _(
         "The pictures of shots %(shots)s are exchanged, so that others are seen than "
         "the script names."
+    ),
+}
+
+OF_VIDEOS: dict[str, Callable[[int], str]] = {
+    Degradation.SHUFFLED: lambda _n: _("The parts stand in another order."),
+    Degradation.REPEATED_SHOT: lambda n: ngettext(
+        "Shot %(shots)s repeats another shot.",
+        "Shots %(shots)s repeat another shot.",
+        n,
+    ),
+    Degradation.BLURRED: lambda _n: _("The video is blurred."),
+    Degradation.SWAPPED_CHARACTERS: lambda _n: _(
+        "Shots %(shots)s are exchanged, so that others are seen than the script names."
     ),
 }

@@ -194,16 +194,20 @@ def _judged(
 
 
 def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
-    """Return the right answers; of a training twin less than its original got."""
+    """Return the right answers; of a training twin less than its original got.
+
+    Where that got the lowest rating, nothing is expected.
+    """
     if slot.purpose in UNKNOWN:
         return None
     given = originals.get(slot.original, {}) if slot.original is not None else {}
-    return {
+    expected = {
         key: below(value, int(given[key]))
         if key in given and isinstance(value, list)
         else value
         for key, value in slot.expected.items()
     }
+    return {key: value for key, value in expected.items() if value is not None}
 
 
 def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:

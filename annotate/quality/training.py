@@ -42,17 +42,28 @@ class Marked:
 class TrainingResult:
     """How a round of training stands.
 
-    `needed` is how many of the `n` answers have to be right, once all units are done.
+    Of the `possible` marks `n` count, those of twins whose original got more than the
+    lowest rating; a round in which fewer than half count tells too little to be passed.
     """
 
     right: int
     n: int
-    needed: int
+    possible: int
+    pass_mark: float
     is_over: bool
 
     @property
+    def needed(self) -> int:
+        """Return how many answers have to be right, once all units are done."""
+        return ceil(self.pass_mark * self.n - 1e-9)
+
+    @property
+    def has_too_few(self) -> bool:
+        return 2 * self.n < self.possible
+
+    @property
     def passed(self) -> bool:
-        return self.is_over and self.right >= self.needed
+        return self.is_over and not self.has_too_few and self.right >= self.needed
 
 
 def _units(annotator: Annotator) -> QuerySet[Unit]:
@@ -150,7 +161,8 @@ def slot_of_original(slot: Slot) -> Slot | None:
 def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
     """Return the right answers by question, and how the page says them.
 
-    That of a degraded twin alone is less than the annotator gave its original.
+    That of a degraded twin alone is less than the annotator gave its original; there is
+    none where that is the lowest rating.
     """
     earlier = slot_of_original(slot)
     given = current_answers(earlier, slot.annotator) if earlier else {}
@@ -163,11 +175,30 @@ def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
         if question.pk in given:
             value = given[question.pk].value
             less = _("less than %(value)s") % {"value": words([value])}
-            known[question.key] = below(expected, value), less
+            if tolerance := below(expected, value):
+                known[question.key] = tolerance, less
         else:
             values = expected if type(expected) is list else [expected]
             known[question.key] = expected, words(values)
     return known
+
+
+def not_marked(slot: Slot) -> list[Question]:
+    """Return the questions of a twin alone whose original got the lowest rating."""
+    known = known_answers(slot)
+    return [one for one in _expecting(slot) if one.key not in known]
+
+
+def _expecting(slot: Slot) -> list[Question]:
+    return [one for one in slot.questions if one.key in slot.unit.expected]
+
+
+def worse_place(slot: Slot) -> int | None:
+    """Return where a twin beside its original stands, as shown: 0 is the left one."""
+    shown = [slot.unit.outputs[place] for place in slot.order]
+    originals = {output.pk for output in shown}
+    places = (n for n, output in enumerate(shown) if output.twin_of_id in originals)
+    return next(places, None)
 
 
 def marks(slot: Slot) -> list[Marked]:
@@ -199,11 +230,11 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
     )
     done = [slot for slot in slots if slot.submitted_at is not None]
     marked = [mark for slot in done for mark in marks(slot)]
-    share = annotator.study.training.get("pass_mark", Training.pass_mark)
     return TrainingResult(
         right=sum(mark.right for mark in marked),
         n=len(marked),
-        needed=ceil(share * len(marked) - 1e-9),
+        possible=sum(len(_expecting(slot)) for slot in done),
+        pass_mark=annotator.study.training.get("pass_mark", Training.pass_mark),
         is_over=len(done) == len(slots),
     )
 

@@ -195,13 +195,13 @@ def is_right(value: int | str, expected: Sequence[int] | str) -> bool:
     return expected[0] <= value <= expected[1]
 
 
-def below(expected: Sequence[int], given: int) -> list[int]:
+def below(expected: Sequence[int], given: int) -> list[int] | None:
     """Return the tolerance of a degraded twin whose original was rated so.
 
-    It is empty where the original got the lowest rating.
+    None where the original got the lowest rating: nothing is lower.
     """
     low, high = expected
-    return [low, min(high, given - 1)]
+    return [low, min(high, given - 1)] if given > low else None
 
 
 def repeat(work: Sequence[JudgedUnit], scales: Scales) -> Signal:

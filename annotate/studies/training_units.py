@@ -2,7 +2,8 @@
 
 On a scale an output is shown as it was made and then its degraded twin, which must be
 rated lower than it was: that the one is worse than the other is known, how good either
-is, is not. Of several outputs shown at once, the original must win.
+is, is not. Of several outputs shown at once, the original must win. Which of them is
+the twin depends on the slot: the page says it before the stored text.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,8 +17,8 @@ from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
 from annotate.presentation.examples import (
     changed_shots,
-    listed,
     picked,
+    quoted,
     what_is_wrong,
 )
 from annotate.studies.definition import QuestionDefinition
@@ -69,10 +70,7 @@ def _original_alone(study: Study, contrast: Contrast, twin: Output) -> Unit:
 
 
 def _original_text() -> str:
-    return _(
-        "Nothing was done to this story, so no answer is right or wrong: judge it as "
-        "you see it."
-    )
+    return _("The next story is compared with this one.")
 
 
 def _twin_alone(study: Study, contrast: Contrast, twin: Output) -> Unit:
@@ -111,16 +109,13 @@ def _side_by_side(study: Study, contrast: Contrast, twin: Output) -> Unit:
 
 
 def _pair_text() -> str:
-    return _(
-        "One of the two was made worse on purpose. %(wrong)s So the other one is "
-        "better in %(questions)s."
-    )
+    return _("%(wrong)s So the other one is better in %(questions)s.")
 
 
 def _several_text() -> str:
     return _(
-        "One of these is a copy of another one, made worse on purpose. %(wrong)s So it "
-        "comes after that one in %(questions)s."
+        "It is a copy of another one. %(wrong)s So it comes after that one in "
+        "%(questions)s."
     )
 
 
@@ -148,12 +143,8 @@ def _in_each_language(
     told = {}
     for code, _name in settings.LANGUAGES:
         with translation.override(code):
-            titles = [
-                _("“%(title)s”") % {"title": localised(one.titles)}
-                for one in contrast.questions
-            ]
             told[code.split("-")[0]] = text() % {
-                "wrong": what_is_wrong(contrast.degradation, shots),
-                "questions": listed(titles),
+                "wrong": what_is_wrong(twin, shots),
+                "questions": quoted([localised(q.titles) for q in contrast.questions]),
             }
     return told

@@ -169,7 +169,7 @@ def test_videos_train_and_tell_what_was_wrong(page, live_server, films):
         page.wait_for_url(lambda url, here=here: url not in (here, here + "feedback/"))
         if place < 3:
             page.wait_for_selector("html.ready")
-    assert all("One of the two was made worse on purpose." in one for one in told)
-    assert "All pictures are blurred." in told[0]
-    assert "The pictures stand in another order." in told[1]
+    assert all("one was made worse on purpose." in one for one in told)
+    assert "The video is blurred." in told[0]
+    assert "The parts stand in another order." in told[1]
     assert "shows another story." in told[2]

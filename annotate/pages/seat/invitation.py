@@ -113,8 +113,8 @@ def _stopped(
             "revoked": _("This invitation is no longer valid."),
             "gone": _("This story is now with somebody else."),
             "failed": _(
-                "Your answers in the training round differ too much from those "
-                "expected, so you cannot take part in this study."
+                "You did not pass the training round, so you cannot take part in this "
+                "study."
             ),
             "held": _("Your work is paused; the study's manager knows why."),
         }
@@ -219,7 +219,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         request,
         annotator,
         "rate/instructions.html",
-        questions=in_order(annotator.study.questions.all(), annotator.study, annotator),
+        questions=in_order(annotator.study.asked, annotator.study, annotator),
         # What keys there are; those of texts and characters are told in any case.
         videos=outputs.filter(video__isnull=False).exists(),
         has_texts=True,

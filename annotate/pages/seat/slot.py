@@ -129,7 +129,23 @@ def _feedback(row: Slot) -> dict[str, Any]:
     """Return what is told of a training story once it is submitted."""
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
         return {}
-    return {"marks": training.marks(row), "told": localised(row.unit.feedback)}
+    return {
+        "marks": training.marks(row),
+        "not_marked": training.not_marked(row),
+        "told": " ".join(filter(None, [_worse(row), localised(row.unit.feedback)])),
+    }
+
+
+def _worse(row: Slot) -> str:
+    """Say which of the versions was made worse, as the annotator saw them."""
+    place = training.worse_place(row)
+    if place is None:
+        return ""
+    if len(row.unit.outputs) > 2:
+        return _("Version %(n)s was made worse on purpose.") % {"n": place + 1}
+    if place == 0:
+        return _("The left one was made worse on purpose.")
+    return _("The right one was made worse on purpose.")
 
 
 def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[str]:

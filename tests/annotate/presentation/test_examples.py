@@ -21,6 +21,7 @@ from annotate.presentation.examples import (
     ExampleShot,
     changed_shots,
     picked,
+    quoted,
     what_is_wrong,
 )
 from annotate.presentation.same_size import draw
@@ -85,14 +86,66 @@ def test_of_another_order_those_are_picked_that_were_exchanged(order, expected):
 
 
 def test_sentences_name_the_shots():
-    assert what_is_wrong("foreign_shot", [2]) == "Shot 2 shows another story."
-    assert (
-        what_is_wrong("foreign_shot", [2, 5, 7])
-        == "Shots 2, 5 and 7 show another story."
-    )
+    twin = Output(degradation="foreign_shot")
+    assert what_is_wrong(twin, [2]) == "Shot 2 shows another story."
+    assert what_is_wrong(twin, [2, 5, 7]) == "Shots 2, 5 and 7 show another story."
     with translation.override("zh-hans"):
-        told = what_is_wrong("foreign_shot", [2, 5])
+        told = what_is_wrong(twin, [2, 5])
     assert told == "第 2 和 5 个镜头来自另一个故事。"
+
+
+@pytest.mark.parametrize(
+    ("degradation", "pictures", "video"),
+    [
+        (
+            "shuffled",
+            "The pictures stand in another order.",
+            "The parts stand in another order.",
+        ),
+        ("blurred", "All pictures are blurred.", "The video is blurred."),
+        (
+            "repeated_shot",
+            "Shots 2 and 3 repeat the picture of another shot.",
+            "Shots 2 and 3 repeat another shot.",
+        ),
+        ("foreign_shot", "Shots 2 and 3 show another story.", None),
+    ],
+)
+def test_of_videos_no_picture_is_told(degradation, pictures, video):
+    of_pictures = Output(degradation=degradation)
+    of_video = Output(degradation=degradation, video_id=1)
+    assert what_is_wrong(of_pictures, [2, 3]) == pictures
+    assert what_is_wrong(of_video, [2, 3]) == (video or pictures)
+
+
+@pytest.mark.parametrize(
+    ("titles", "en", "zh"),
+    [
+        (["A"], "“A”", "“A”"),
+        (["A", "B"], "“A” and “B”", "“A”和“B”"),
+        (["A", "B", "C"], "“A”, “B” and “C”", "“A”、“B”和“C”"),
+    ],
+)
+def test_titles_are_quoted_as_each_language_does(titles, en, zh):
+    assert quoted(titles) == en
+    with translation.override("zh-hans"):
+        assert quoted(titles) == zh
+
+
+def test_equal_pictures_are_each_counted_once():
+    """Shots 2 and 4 show the same; moved, each is one of the two."""
+    original = make_benchmark(stories=1, shots=6).stories.get().outputs.first()
+    second, fourth = (original.frames.get(number=n) for n in (2, 4))
+    fourth.media = second.media
+    fourth.save()
+    for seed in range(5):
+        twin = make_twin(original, "shuffled", seed=seed)
+        shown = changed_shots(twin)
+        assert sorted(one.picture_of for one in shown) == [1, 2, 3, 4, 5, 6]
+        for one in shown:
+            moved = twin.frames.get(number=one.number).media
+            assert moved == original.frames.get(number=one.picture_of).media
+        twin.delete()
 
 
 @pytest.fixture
@@ -120,6 +173,9 @@ def test_instructions_show_a_good_and_a_bad_strip(browser, study):
     (changed,) = (n for n, is_changed, _of in question.example_shots if is_changed)
     assert f"Shot {changed} shows another story." in page
     assert page.count("✗ another story") == 1
+    assert "<strong>As it was made</strong>" in page
+    assert "<strong>✗ Made worse:</strong>" in page
+    assert "Better" not in page
     alts = re.findall(r'alt="(Shot [^"]*)"', page)
     assert alts[:4] == [f"Shot {n}, as made" for n in range(1, 5)]
     assert alts[4:] == [
@@ -295,7 +351,7 @@ def test_there_are_few_words_before_the_first_story(client, name):
         for text in re.findall(r">([^<]*)<", page[page.index("<main") :])
         for word in re.findall(r"[A-Za-z][\w'-]*", text)
     ]
-    assert 150 < len(words) <= 250
+    assert 150 < len(words) <= 262
 
 
 def test_the_example_of_a_shuffled_video_tells_whose_parts_it_shows(tmp_path):

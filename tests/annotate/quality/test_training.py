@@ -194,7 +194,7 @@ def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study
     browser.fill(character="0", beauty="4")
     page = browser.get()
     assert page.status_code == 403
-    assert "differ too much from those expected" in page.content.decode()
+    assert "You did not pass the training round" in page.content.decode()
     assert "go to other people" in page.content.decode()
     assert browser.get(browser.address("entry")).status_code == 403
     ann = study.annotators.get(name="A01")

@@ -174,4 +174,4 @@ def test_scripts_read_why_somebody_was_not_admitted(client):
     person.save()
     response = save(client, link(person, "slot", code), character="3")
     assert response.status_code == 403
-    assert "differ too much from those expected" in response.json()["error"]
+    assert "You did not pass the training round" in response.json()["error"]

@@ -71,10 +71,10 @@ def test_a_twin_comes_after_its_original_and_must_be_rated_lower():
     assert problems(study) == []
 
 
-def test_feedback_says_what_was_done_and_of_an_original_that_nothing_was():
+def test_feedback_says_what_was_done_and_of_an_original_what_comes_next():
     original, twin = training(make_planned(LIKERT, annotators=3))[:2]
-    assert original.feedback["en"].startswith("Nothing was done to this story, so no ")
-    assert original.feedback["zh"].startswith("这个故事没有被改动")
+    assert original.feedback["en"] == "The next story is compared with this one."
+    assert original.feedback["zh"] == "下一个故事将与这个故事作比较。"
     shots = [
         number
         for number in (1, 2, 3)
@@ -87,7 +87,7 @@ def test_feedback_says_what_was_done_and_of_an_original_that_nothing_was():
     )
     assert len(shots) == 1
     assert f"第 {shots[0]} 个镜头来自另一个故事。" in twin.feedback["zh"]
-    assert "“角色” 和 “地点”" in twin.feedback["zh"]
+    assert "因此，它在“角色”和“地点”方面" in twin.feedback["zh"]
 
 
 def test_side_by_side_the_original_is_expected():
