@@ -132,8 +132,13 @@ def _feedback(row: Slot) -> dict[str, Any]:
     return {
         "marks": training.marks(row),
         "not_marked": training.not_marked(row),
-        "told": " ".join(filter(None, [_worse(row), localised(row.unit.feedback)])),
+        "told": _told(row),
     }
+
+
+def _told(row: Slot) -> str:
+    told, worse = localised(row.unit.feedback), _worse(row)
+    return _("%(worse)s %(told)s") % {"worse": worse, "told": told} if worse else told
 
 
 def _worse(row: Slot) -> str:

@@ -4,9 +4,11 @@ import re
 
 import pytest
 from django.urls import reverse
+from django.utils import translation
 
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
+from annotate.pages.seat import slot as slot_page
 from annotate.quality import monitoring, training
 from annotate.studies.study_file import DefinitionError, read_definition
 from annotate.studies.study_writing import write_definition
@@ -264,6 +266,9 @@ def test_it_is_told_which_side_was_made_worse(client):
         assert "not as expected" not in page
         sides.append(worse)
         browser.post(browser.address("pause"))
+        with translation.override("zh-hans"):
+            told = slot_page._feedback(Slot.objects.get(pk=slot.pk))["told"]
+        assert re.match("[左右]边的版本被故意变差了。[^ ]", told)
     assert set(sides) == {"left", "right"}
 
 
