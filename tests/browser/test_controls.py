@@ -418,11 +418,13 @@ def story(seat: Seat) -> list[Use]:
 
     def is_silent(page):
         expect(page.locator("[data-setting=keysOff]")).to_be_checked()
+        closes(page)
         page.keyboard.press("a")
         has("[data-look=all]", pressed, "false")(page)
 
     def talks_again(page):
         expect(page.locator("[data-setting=keysOff]")).not_to_be_checked()
+        closes(page)
         page.keyboard.press("a")
         has("[data-look=all]", pressed, "true")(page)
 
@@ -479,6 +481,7 @@ def story(seat: Seat) -> list[Use]:
         MORE,
         opened(".keys-help"),
         Use("[data-setting=keysOff]", is_silent),
+        MORE,
         Use("[data-setting=keysOff]", talks_again),
         Use("#back", leads(re.compile(rf"(?<!{slot.code}/)$")), after(closes)),
         MORE,
