@@ -1,9 +1,11 @@
+from typing import Any
+
 import django.db.models.deletion
 import django.utils.timezone
 from django.db import migrations, models
 
 
-def give_to_writers(apps, _editor):
+def give_to_writers(apps: Any, _editor: Any) -> None:
     """Make each slot's comment a row of whoever took the slot last.
 
     That is its annotator, if they began it; they may have lost it since.
@@ -21,7 +23,7 @@ def give_to_writers(apps, _editor):
     StoryComment.objects.bulk_create(rows, batch_size=500)
 
 
-def give_to_slots(apps, _editor):
+def give_to_slots(apps: Any, _editor: Any) -> None:
     """Put what those wrote who hold the slots back where there is room for it."""
     StoryComment = apps.get_model('annotate', 'StoryComment')
     written = StoryComment.objects.filter(annotator=models.F('slot__annotator'))

@@ -1,16 +1,18 @@
 """Each shot of an example says which shot its picture was made for; till now its own."""
 
+from typing import Any
+
 from django.db import migrations, models
 
 
-def say_their_own(apps, _editor):
+def say_their_own(apps: Any, _editor: Any) -> None:
     Question = apps.get_model('annotate', 'Question')
     for question in Question.objects.exclude(example=None):
         question.example_shots = [[*shot[:2], *(shot[2:] or shot[:1])] for shot in question.example_shots]
         question.save(update_fields=['example_shots'])
 
 
-def forget(apps, _editor):
+def forget(apps: Any, _editor: Any) -> None:
     Question = apps.get_model('annotate', 'Question')
     for question in Question.objects.exclude(example=None):
         question.example_shots = [shot[:2] for shot in question.example_shots]
