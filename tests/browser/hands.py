@@ -16,6 +16,19 @@ PHONE = {
     "is_mobile": True,
 }
 
+TARGETS = "a:not(.skip-link), button, summary, textarea, select, input:not([type=hidden])"
+
+# What is less than 44 px wide or high, of a box the words that belong to it.
+SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
+  const box = (one.closest("label") ?? one).getBoundingClientRect();
+  return [one.outerHTML.slice(0, 90), Math.round(box.width), Math.round(box.height)];
+}).filter(([, width, height]) => width && Math.min(width, height) < 44)"""
+
+
+def too_small(page: Page) -> list[list[object]]:
+    """Return the targets in sight that a finger may miss, with their sizes in px."""
+    return page.locator(TARGETS).evaluate_all(SMALL)
+
 
 class Mouse:
     """A click on the words beside a radio button, or on the box itself."""

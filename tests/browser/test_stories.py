@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from annotate.kinds.registry import KINDS
 from annotate.models import Question, Rating
 from evalcore.models import Character, Shot
-from tests.browser.hands import PHONE, Finger
+from tests.browser.hands import PHONE, TARGETS, Finger, too_small
 from tests.browser.test_viewer import begin, open_story, touch
 from tests.browser.waiting import wait_until
 
@@ -177,13 +177,6 @@ def test_a_picture_is_in_sight_at_every_question(chromium, live_server, kind, si
         wait_until(page, lambda: page.locator(".question:has(:checked)").count(), 2)
 
 
-# What is less than 44 px wide or high, of a box the words that belong to it.
-SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
-  const box = (one.closest("label") ?? one).getBoundingClientRect();
-  return [one.outerHTML.slice(0, 90), Math.round(box.width), Math.round(box.height)];
-}).filter(([, width, height]) => width && Math.min(width, height) < 44)"""
-TARGETS = """a:not(.skip-link), button, summary, textarea, select,
-  input:not([type=hidden], [type=range])"""
 HANDHELD = [(390, 844), (360, 640), (844, 390), (768, 1024), (1024, 768)]
 
 
@@ -195,14 +188,29 @@ def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size
     width, height = size
     with Finger().page(chromium, viewport={"width": width, "height": height}) as page:
         open_story(page, live_server)
-        targets = page.locator(TARGETS)
-        assert targets.count() > 10
-        assert targets.evaluate_all(SMALL) == []
+        assert page.locator(TARGETS).count() > 10
+        assert too_small(page) == []
+        if kind == "choice":
+            page.keyboard.press("s")
+            expect(page.locator("#divider")).to_be_visible()
+            assert too_small(page) == []
         if page.locator(".more").is_visible():
             page.tap(".more")
         for menu in (".skip", ".keys-help"):
             page.tap(f"{menu} > summary")
-            assert targets.evaluate_all(SMALL) == []
+            assert too_small(page) == []
+
+
+@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+def test_the_bar_of_a_telephone_stays_one_line(chromium, live_server, locale):
+    begin("ranking")
+    hand = Finger()
+    size = {"width": 360, "height": 640}
+    with hand.page(chromium, viewport=size, locale=locale) as page:
+        open_story(page, live_server)
+        hand.rank(page, "character", "2>1>3")
+        expect(page.locator("#save-state.good")).to_be_visible()
+        assert box(page, ".seatbar")["height"] < 50
 
 
 def test_what_is_folded_away_in_a_narrow_window_has_its_key(page, live_server):

@@ -6,6 +6,7 @@ from annotate.models import Choice
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
 from tests.browser.accessibility import violations
+from tests.browser.hands import PHONE, too_small
 from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
 from tests.browser.waiting import wait_until
 from tests.clips import BITS, stored_clip, write_clip
@@ -409,9 +410,7 @@ def test_a_webm_is_shown_too(page, live_server, tmp_path):
 
 
 def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
-    context = chromium.new_context(
-        viewport={"width": 390, "height": 844}, has_touch=True, reduced_motion="reduce"
-    )
+    context = chromium.new_context(**PHONE, reduced_motion="reduce")
     page = context.new_page()
     start(page, live_server, make_pair(tmp_path, [LONG, LONG], given=0.5))
     page.locator("[data-press=' ']").tap()
@@ -424,11 +423,7 @@ def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
         page.set_viewport_size({"width": width, "height": 844})
         wide = page.evaluate("() => document.documentElement.scrollWidth")
         assert wide <= width
-    sizes = page.eval_on_selector_all(
-        ".player button:not([hidden])",
-        "(all) => all.map((one) => one.getBoundingClientRect().height).filter(Boolean)",
-    )
-    assert min(sizes) >= 44
+        assert too_small(page) == []
     context.close()
 
 
