@@ -286,14 +286,14 @@ def test_who_clicks_through_is_warned_at_once(page, live_server):
     """The reply finds the next story begun; what was answered there is kept."""
     begin(must_see=0, stories=9, session_size=9, rules=UNSEEN)
     open_story(page, live_server)
-    for _ in range(3):
+    for story in range(4):
+        page.wait_for_function("() => document.body.dataset.ahead > 0")
         here = page.url
-        for key in ("3", "1", "Enter"):
+        for key in ("3", "1"):
             page.keyboard.press(key)
-        page.wait_for_url(lambda url, here=here: url != here)
-    page.wait_for_function("() => document.body.dataset.ahead > 0")
-    for key in ("3", "1"):
-        page.keyboard.press(key)
+        if story < 3:
+            page.keyboard.press("Enter")
+            page.wait_for_url(lambda url, here=here: url != here)
     page.evaluate(PRESS, ["Enter", "2"])
     page.wait_for_url("**/note/")
     expect(page.locator("main p").first).to_contain_text("before most of the shots")

@@ -28,6 +28,8 @@ PLACES = """() => [...document.querySelectorAll(".shot.current a.pane")].map((pa
   return [(picture.x - box.x) / box.width, (picture.y - box.y) / box.height,
           picture.width / box.width].map((part) => Math.round(part * 1000) / 1000);
 })"""
+SHOT_IS_THERE = """() => document.readyState === "complete" &&
+  [...document.querySelectorAll(".shot.current img")].every((one) => one.complete)"""
 
 
 def begin(kind="likert", *, shots=3, characters=0, size=(96, 64), **kw):
@@ -61,7 +63,7 @@ def open_story(page, live_server):
     page.goto(live_server.url + reverse("rate-entry", args=[token]))
     page.click("main form button")
     page.wait_for_selector("html.ready")
-    page.wait_for_load_state("networkidle")
+    page.wait_for_function(SHOT_IS_THERE)
 
 
 def pictures(page):
