@@ -16,7 +16,9 @@ PHONE = {
     "is_mobile": True,
 }
 
-TARGETS = "a:not(.skip-link), button, summary, textarea, select, input:not([type=hidden])"
+TARGETS = (
+    "a:not(.skip-link), button, summary, textarea, select, input:not([type=hidden])"
+)
 
 # What is less than 44 px wide or high, of a box the words that belong to it.
 SMALL = """(all) => all.filter((one) => one.checkVisibility()).map((one) => {
