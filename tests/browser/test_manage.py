@@ -44,6 +44,19 @@ def test_every_number_leads_to_its_slots(page, live_server, study):
     expect(page.locator("tbody tr")).to_have_count(2)
 
 
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844), (640, 360)])
+def test_a_slot_shows_the_pictures_it_was_about(page, live_server, study, size):
+    log_in(page, live_server)
+    width, height = size
+    page.set_viewport_size({"width": width, "height": height})
+    slot = study.slots.select_related("unit").first()
+    page.goto(live_server.url + reverse("slot-detail", args=[study.slug, slot.code]))
+    shown = page.locator(".strip .thumb")
+    assert shown.count() == sum(output.frames.count() for output in slot.unit.outputs)
+    for picture in shown.all():
+        expect(picture).to_be_visible()
+
+
 def test_a_key_with_a_space_is_refused_by_the_page(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("view-list", args=[study.slug]))
