@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from functools import cache
 from pathlib import Path
 from xml.etree.ElementTree import canonicalize
 
@@ -40,8 +41,9 @@ FOUND = re.compile(r'<pre id="images">(.*?)</pre>', re.S)
 NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
 
 
+@cache
 def templates() -> Environment:
-    """Return the templates of the page."""
+    """Return the templates of the page, each compiled once a process."""
     found = Environment(
         loader=PackageLoader("analysis.report"),
         autoescape=True,

@@ -96,7 +96,7 @@ class Draft:
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
         told = [training_note(self.known, self.shown), gaps_note(self.shown)]
-        return list(filter(None, [*told, self.material.note()]))
+        return [*filter(None, told), *self.material.notes()]
 
     def shape_notes(self) -> list[ShapeNote]:
         """Return what is to be told of shapes and sizes of pictures."""

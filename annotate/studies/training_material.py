@@ -8,6 +8,7 @@ import random
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -62,7 +63,8 @@ class TrainingMaterial:
     """Contrasts for examples, a question each, and for the training round.
 
     `judged` are the outputs that the study itself judges; `lacking` says why there are
-    fewer contrasts in the training than `wanted`.
+    fewer contrasts in the training than `wanted`. `pass_mark` is that of a training
+    side by side, in which these contrasts are all there is.
     """
 
     examples: tuple[Contrast, ...] = ()
@@ -70,6 +72,7 @@ class TrainingMaterial:
     judged: frozenset[int] = frozenset()
     wanted: int = 0
     lacking: tuple[str, ...] = ()
+    pass_mark: float | None = None
 
     @property
     def originals(self) -> set[int]:
@@ -118,7 +121,28 @@ class TrainingMaterial:
             "leaves out would come first."
         ) % {"parts": listed(parts)}
 
-    def note(self) -> str:
+    def notes(self) -> list[str]:
+        """Return what is possible in this training, but better known before."""
+        return list(filter(None, [self._shortness(), self._one_side()]))
+
+    def _one_side(self) -> str:
+        """Say that one side holds enough right answers; empty: it does not."""
+        marks = [len(one.questions) for one in self.training]
+        if not marks or self.pass_mark is None:
+            return ""
+        sums = {0}
+        for count in marks:
+            sums |= {so_far + count for so_far in sums}
+        # The sides are dealt as evenly as that many answers to each twin can be.
+        most, n = min(max(left, sum(marks) - left) for left in sums), sum(marks)
+        if most < ceil(self.pass_mark * n - 1e-9):
+            return ""
+        return _(
+            "Who always answers the same side may pass this training: one side has "
+            "%(most)d of its %(n)d right answers. Ask for more twins."
+        ) % {"most": most, "n": n}
+
+    def _shortness(self) -> str:
         """Say why training is shorter than was asked for; empty: it is not."""
         if len(self.training) == self.wanted:
             return ""
@@ -157,7 +181,8 @@ def choose(
     candidates = _Candidates(definition, benchmark, shown, known)
     examples = [found for one in asked if (found := candidates.contrast([one]))]
     candidates.lacking.clear()
-    wanted = definition.training.twins if definition.training else 0
+    rules = definition.training
+    wanted = rules.twins if rules else 0
     marked = [one for one in asked if KINDS[one.kind].has_known_answers]
     training = _training(candidates, marked, wanted)
     return TrainingMaterial(
@@ -166,6 +191,9 @@ def choose(
         frozenset(candidates.judged),
         wanted,
         tuple(candidates.lacking),
+        rules.pass_mark
+        if rules and not rules.units and definition.outputs_at_once == 2
+        else None,
     )
 
 

@@ -7,13 +7,14 @@ import pytest
 
 from annotate.history.verifying import problems
 from annotate.models import Purpose
+from annotate.quality.training import result
 from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
 from annotate.studies.study_file import load_definition, read_definition
 from evalcore.models import Output
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
-from tests.working import make_planned
+from tests.working import always, join, make_planned, work
 
 pytestmark = [pytest.mark.django_db, pytest.mark.once]
 
@@ -104,7 +105,7 @@ def test_each_question_comes_first_until_the_number_is_reached():
         text = LIKERT.replace("twins: 3", f"twins: {number}")
         draft = chosen(text, make_benchmark(stories=4, slug=f"w{number}"))
         assert [one.degradation for one in draft.material.training] == expected
-        assert draft.material.note() == ""
+        assert draft.material.notes() == []
 
 
 def test_a_question_of_some_stories_is_trained_with_one_of_them():
@@ -230,6 +231,33 @@ def test_what_is_impossible_is_said_and_nothing_fails(made, told):
     study = make_planned(LIKERT, benchmark=benchmark, annotators=2, redundancy=1)
     assert len(training(study)) == 2 * len(draft.material.training)
     assert problems(study) == []
+
+
+THREE_MARKS = PAIRS.replace(
+    "training:", "  - {key: place, degradation: foreign_shot}\ntraining:"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (PAIRS, None),
+        (PAIRS.replace("twins: 2", "twins: 1"), "1 of its 1 right answers"),
+        (THREE_MARKS, None),
+        (THREE_MARKS.replace("2}", "2, pass_mark: 0.6}"), "2 of its 3 right answers"),
+        (THREE_MARKS.replace("twins: 2", "twins: 1"), "2 of its 2 right answers"),
+    ],
+)
+def test_the_plan_says_when_one_side_passes(text, told):
+    study = make_planned(text, annotators=6, redundancy=1)
+    passed = []
+    for number in range(1, 7):
+        person = join(study, f"A0{number}")
+        work(person, always("left"), most=len(training(study)))
+        passed.append(result(person, 1).passed)
+    assert any(passed) is bool(told)
+    notes = prepare(Setup("t", study.benchmark, definition(text), 6)).notes()
+    assert [told in note for note in notes] == ([True] if told else [])
 
 
 def test_videos_teach_as_pictures_do(tmp_path):
