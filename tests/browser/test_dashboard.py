@@ -146,8 +146,11 @@ def test_the_menu_lies_above_the_table_and_closes(page, live_server, width):
         page.click(f"#revoke-{person.pk} summary")
         # It is placed anew after it has grown.
         page.wait_for_function(
-            "([panel, width]) => panel.getBoundingClientRect().right <= width",
-            arg=[panel.element_handle(), width],
+            """([panel, width, height]) => {
+              const { right, bottom } = panel.getBoundingClientRect();
+              return right <= width && bottom <= height;
+            }""",
+            arg=[panel.element_handle(), width, 800],
         )
         box = panel.bounding_box()
         assert box["x"] >= 0
