@@ -82,7 +82,7 @@ def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
     for key in ("3", "3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != here)
-    page.wait_for_load_state()
+    page.wait_for_load_state("networkidle")
     assert examples == []
     page.focus("fieldset details summary")
     page.keyboard.press("Space")
