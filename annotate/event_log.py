@@ -7,6 +7,7 @@ makes it, so that `annotate.history.replaying` can follow the slots from the log
 from collections.abc import Iterable, Sequence
 
 from annotate.models import Annotator, Event, Slot, Study, User
+from evalcore.prepared_writes import add
 
 CHUNK = 1000
 
@@ -37,7 +38,9 @@ def note_slot(
 
     `by` is the annotator (by id) whose slot it was, where it is nobody's any more.
     """
-    return Event.objects.create(**_about(kind, slot, by, user, details))
+    event = Event(**_about(kind, slot, by, user, details))
+    add(event)
+    return event
 
 
 def note_each(kind: Event.Kind, slots: Iterable[tuple[Slot, int | None]]) -> None:

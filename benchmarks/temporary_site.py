@@ -19,14 +19,15 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 @contextmanager
-def temporary_site(folder: str | None = None) -> Iterator[Path]:
+def temporary_site(folder: str | None = None, url: str = "") -> Iterator[Path]:
     """Set Django up on an empty database; yield the folder of its data.
 
     It is a new one below `folder`, or where the system has its temporary files, and is
-    removed at the end. Models can be imported inside only.
+    removed at the end. The database is SQLite in it, or the one at `url`. Models can be
+    imported inside only.
     """
     with tempfile.TemporaryDirectory(prefix="plumbline-", dir=folder) as own:
-        os.environ |= {"DATA_DIR": own, "DATABASE_URL": ""}
+        os.environ |= {"DATA_DIR": own, "DATABASE_URL": url}
         os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
         import django
 

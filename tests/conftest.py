@@ -112,7 +112,7 @@ def too_slow(config, items) -> set:
 
 
 def is_sqlite() -> bool:
-    return settings.DATABASES["default"]["ENGINE"].endswith("sqlite3")
+    return connection.vendor == "sqlite"
 
 
 def pytest_collection_modifyitems(config, items):
@@ -176,6 +176,15 @@ def django_db_setup(django_db_setup, django_db_keepdb, migrated_file):
     """Keep a database that had to be migrated, before any test has seen it."""
     if migrated_file is not None and not django_db_keepdb:
         migrated.copy(Path(connection.settings_dict["NAME"]), migrated_file)
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept():
+    """Let each test ask the database, which is emptied, and not what was kept of it."""
+    from annotate.models.studies import forget_questions  # once Django is set up
+
+    yield
+    forget_questions()
 
 
 @pytest.fixture(autouse=True)

@@ -4,6 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import lru_cache
+from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, QuerySet
@@ -12,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
-from annotate.kinds.registry import kind_of, tables_of
+from annotate.kinds.registry import KINDS, kind_of, tables_of
 from annotate.models import (
     Annotator,
     Answer,
@@ -42,6 +44,8 @@ from annotate.slots.locking import (
 from annotate.slots.timing import note_sight, note_time
 from evalcore.models import Shot
 from evalcore.postgresql import analyze
+from evalcore.prepared import Prepared
+from evalcore.prepared_writes import add, store
 
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
@@ -62,6 +66,19 @@ class SlotAnswers:
     boxes: dict[tuple[int, Question], int] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class GivenAnswer:
+    """What somebody answers; `key` names the key press, as the browser does.
+
+    A rating is a whole number, also in digits as forms send it; a choice is a side, a
+    ranking the places in order, `2>1>3`.
+    """
+
+    question: Question
+    value: int | str
+    key: str = ""
+
+
 def record_answer(
     *,
     slot: Slot,
@@ -70,43 +87,87 @@ def record_answer(
     value: int | str,
     client_key: str = "",
 ) -> Answer:
-    """Store one answer as it is given and return the current row.
+    """Store one answer as `record_answers` does, and return the current row."""
+    given = GivenAnswer(question, value, client_key)
+    return record_answers(slot=slot, annotator=annotator, given=[given])[0]
 
-    A rating is a whole number, also in digits as forms send it; a choice is a side, a
-    ranking the places in order, `2>1>3`.
+
+@transaction.atomic
+def record_answers(
+    *, slot: Slot, annotator: Annotator, given: Sequence[GivenAnswer]
+) -> list[Answer]:
+    """Store answers to different questions, and return the current rows.
+
     `checklists.record_shot` stores the boxes of a checklist.
 
-    The same value again, or the same `client_key` again, changes nothing. Another
-    value becomes the next revision; the earlier one is kept. Before the slot is
-    submitted the answer is a draft, and giving it renews the lease.
+    The same value again, or the same `key` again, changes nothing. Another value
+    becomes the next revision; the earlier one is kept. Before the slot is submitted an
+    answer is a draft, and giving it renews the lease.
+
+    Raises
+    ------
+    AnswerError
+        One of the answers cannot be stored; then none is.
     """
-    _refuse_other_study(question, slot)
-    with transaction.atomic():
-        person = locked_annotator(annotator)
-        given = _given(slot, annotator, question)
-        revisions = list(given.order_by("revision"))
-        current = next((row for row in revisions if row.is_current), None)
-        same = [row for row in revisions if client_key and row.client_key == client_key]
-        if same:  # stored before; what was taken back meanwhile is not given anew
-            return current or same[0]
-        held = locked_slot(slot.pk, person.study)
-        refuse_unless_held(held, person)
-        _refuse_box(question)
-        if question.stories and not question.is_asked_of(held.unit.story):
-            raise BadAnswerError("This question is not asked of this story.")
-        fields = kind_of(question).fields(held, question, value)
-        renew(held)
-        if current is not None and current.value == fields["value"]:
-            return current
-        row = kind_of(question).model(
-            slot=slot,
-            annotator=annotator,
-            question=question,
-            client_key=client_key,
-            **fields,
+    for answer in given:
+        _refuse_other_study(answer.question, slot)
+    person = locked_annotator(annotator)
+    before = _revisions(slot, annotator, given)
+    found = [_stored_before(answer, before[answer.question.pk]) for answer in given]
+    if all(found):
+        return [row for row in found if row is not None]
+    held = locked_slot(slot.pk, person.study)
+    refuse_unless_held(held, person)
+    new: dict[type[Answer], list[Answer]] = defaultdict(list)
+    for place, answer in enumerate(given):
+        if found[place] is None:
+            found[place] = row = _next(held, person, answer, before)
+            if row.pk is None:
+                new[type(row)].append(row)
+    renew(held)
+    for rows in new.values():
+        add_revisions(
+            held, rows, [old for row in rows for old in before[row.question_id]]
         )
-        add_revisions(held, [row], revisions)
-        return row
+    return [row for row in found if row is not None]
+
+
+def _stored_before(answer: GivenAnswer, revisions: Sequence[Answer]) -> Answer | None:
+    """Return what stands since the same key press came before, if it did.
+
+    What was taken back meanwhile is not given anew.
+    """
+    same = [row for row in revisions if answer.key and row.client_key == answer.key]
+    return (_current(revisions) or same[0]) if same else None
+
+
+def _current(revisions: Sequence[Answer]) -> Answer | None:
+    return next((row for row in revisions if row.is_current), None)
+
+
+def _next(
+    held: Slot,
+    person: Annotator,
+    answer: GivenAnswer,
+    before: Mapping[int, Sequence[Answer]],
+) -> Answer:
+    """Return the row of an answer to a locked slot: a new one, if it is news."""
+    question = answer.question
+    _refuse_box(question)
+    if question.stories and not question.is_asked_of(held.unit.story):
+        raise BadAnswerError("This question is not asked of this story.")
+    kind = kind_of(question)
+    fields = kind.fields(held, question, answer.value)
+    current = _current(before[question.pk])
+    if current is not None and current.value == fields["value"]:
+        return current
+    return kind.model(
+        slot=held,
+        annotator=person,
+        question=question,
+        client_key=answer.key,
+        **fields,
+    )
 
 
 def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) -> None:
@@ -131,7 +192,7 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
         model.objects.filter(pk__in=overtaken).update(is_current=False)
     try:
         with transaction.atomic():
-            model.objects.bulk_create(rows)
+            add(*rows)
     except IntegrityError as error:
         raise NotNowError(
             _("This answer was changed elsewhere; load the page again.")
@@ -163,6 +224,32 @@ def _given(slot: Slot, annotator: Annotator, question: Question) -> QuerySet[Ans
     return model.objects.filter(slot=slot, annotator=annotator, question=question)
 
 
+@lru_cache
+def _of_slot(model: type[Answer], *, is_current: bool) -> Prepared[Answer]:
+    """Return the query of an annotator's answers to a slot, but for boxes of shots."""
+    whole = {"question__kind__in": [k.name for k in KINDS.values() if not k.of_shots]}
+    only = whole | {"is_current": True} if is_current else whole
+    return Prepared(
+        lambda slot, annotator: model.objects.filter(
+            slot=slot, annotator=annotator, **only
+        ).order_by("revision"),
+        slot=int,
+        annotator=int,
+    )
+
+
+def _revisions(
+    slot: Slot, annotator: Annotator, given: Sequence[GivenAnswer]
+) -> dict[int, list[Answer]]:
+    """Return all revisions of an annotator's answers by question, in order."""
+    found: dict[int, list[Answer]] = {answer.question.pk: [] for answer in given}
+    for model in {kind_of(answer.question).model for answer in given}:
+        ask = _of_slot(model, is_current=False)
+        for row in ask.rows(slot=slot.pk, annotator=annotator.pk):
+            found.setdefault(row.question_id, []).append(row)
+    return found
+
+
 def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
     """Leave a question open again that was answered by mistake; the answer is kept.
 
@@ -184,21 +271,28 @@ def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer
 
     Those to questions that are asked of every shot are left out.
     """
+    if annotator is None:
+        return {}
     found: dict[int, Answer] = {}
     for model, kinds in tables_of(slot.study).items():
-        names = [kind.name for kind in kinds if not kind.of_shots]
-        rows = model.objects.filter(
-            slot=slot, annotator=annotator, is_current=True, question__kind__in=names
-        )
-        found |= {row.question_id: row for row in rows} if names else {}
+        if all(kind.of_shots for kind in kinds):
+            continue
+        ask = _of_slot(model, is_current=True)
+        rows = ask.rows(slot=slot.pk, annotator=annotator.pk)
+        found |= {row.question_id: row for row in rows}
     return found
 
 
 @transaction.atomic
-def submit_slot(
+def submit_slot(*, slot: Slot, annotator: Annotator, **told: Any) -> Slot:
+    """Close a slot as `close_slot` does, with what is `told` of the time."""
+    return close_slot(slot=slot, person=locked_annotator(annotator), **told)
+
+
+def close_slot(
     *,
     slot: Slot,
-    annotator: Annotator,
+    person: Annotator,
     seconds: float | None = None,
     offered_at: datetime | None = None,
     in_sight: Mapping[int, float] | None = None,
@@ -208,8 +302,8 @@ def submit_slot(
     `seconds` are what the browser says of the time on the page, `in_sight` of the time
     that each shot was in sight; `annotate.slots.timing` says what of that is believed.
     `offered_at` is when the annotator was given the page beforehand, if that is known.
+    Call with the annotator locked.
     """
-    person = locked_annotator(annotator)
     lock_unit(slot.unit_id)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
@@ -221,7 +315,7 @@ def submit_slot(
     note_time(held, person, seconds, offered_at)
     note_sight(held, in_sight)
     held.lease_until = None
-    held.save(update_fields=["state", "submitted_at", "lease_until", *TIMES])
+    store(held, "state", "submitted_at", "lease_until", *TIMES)
     count_submitted(held, 1)
     event_log.note_slot(Event.Kind.SLOT_SUBMITTED, held)
     return held

@@ -1,5 +1,9 @@
 """Studies, who may see them, and what they ask."""
 
+from copy import copy
+from datetime import datetime
+from functools import lru_cache
+
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
@@ -12,6 +16,8 @@ from annotate.models.purposes import Purpose
 from annotate.models.texts import localised
 from evalcore.models import Benchmark, Output, Story
 
+# Questions of so many studies are kept by each process.
+KEPT = 64
 # A letter for each output that can be shown at once, in the order of methods' names.
 LETTERS = "abcde"
 # Where three or more of them stand, from left to right.
@@ -86,6 +92,9 @@ class Study(models.Model):
     balance_report = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(default=timezone.now, editable=False)
 
+    # What no click of an annotator needs, and what takes long to read.
+    LONG = ("definition", "consent", "instructions", "balance_report")
+
     class Meta:
         verbose_name_plural = "studies"
         ordering = ["-created_at", "slug"]
@@ -117,8 +126,12 @@ class Study(models.Model):
 
     @cached_property
     def asked(self) -> list["Question"]:
-        """Return the questions in order, read once: they stay as they are."""
-        return list(self.questions.select_related("example"))
+        """Return the questions in order; once people answer, they stay as they are."""
+        if self.state == self.State.DRAFT or self.is_imported:
+            return _questions_of(self.pk)
+        return [
+            copy(question) for question in _kept_questions(self.pk, self.created_at)
+        ]
 
     def output_paths(self, above: str = "", below: str = "") -> tuple[str, ...]:
         """Return the lookups of the outputs of a unit, or of what is `below` each."""
@@ -142,6 +155,11 @@ class Study(models.Model):
     @property
     def must_watch(self) -> bool:
         return bool(self.presentation.get("must_watch", True))
+
+    @property
+    def shown_as(self) -> tuple[object, ...]:
+        """Return what all pages of its stories have in common, but for their words."""
+        return self.pk, self.created_at, self.presentation
 
     @property
     def must_see(self) -> float:
@@ -321,3 +339,22 @@ class Question(models.Model):
             (value, localised(self.anchors.get(str(value), {})))
             for value in range(self.scale_min, self.scale_max + 1)
         ]
+
+
+def _questions_of(study_id: int) -> list[Question]:
+    rows = Question.objects.filter(study=study_id).select_related("example")
+    return list(rows.order_by("ordinal"))
+
+
+@lru_cache(maxsize=KEPT)
+def _kept_questions(study_id: int, _made: datetime) -> list[Question]:
+    """Return the questions of a study that is past its draft, read once a process.
+
+    A study is told from one that was rolled back by when it was made.
+    """
+    return _questions_of(study_id)
+
+
+def forget_questions() -> None:
+    """Let the process read the questions of every study anew."""
+    _kept_questions.cache_clear()

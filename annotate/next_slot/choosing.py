@@ -10,21 +10,22 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial
-from typing import Any, cast
+from functools import lru_cache, partial
+from typing import Any
 from zlib import crc32
 
 from django.db import transaction
 from django.db.models import Q, QuerySet, Subquery
 from django.utils import timezone
 
-from annotate.models import Annotator, Purpose, Skip, Slot
+from annotate.models import Annotator, Purpose, Skip, Slot, Study
 from annotate.next_slot import adaptive_pairs
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
 from annotate.slots import errors, leasing
 from annotate.slots.leasing import UNFINISHED, LastPlace, Place
 from annotate.slots.locking import locked_annotator, locked_slot
+from evalcore.prepared import Prepared
 
 ReadSlot = Callable[[int], Slot]
 
@@ -87,7 +88,7 @@ def next_slot(annotator: Annotator) -> Slot | None:
 
 
 def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
-    own = leasing.waiting(person).first()
+    own = leasing.first_waiting(person)
     if own is None:
         return _best_free(person, read)
     work = NextStep(Next.WORK, own)
@@ -128,6 +129,7 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep
     place = None if moved else following.place
     try:
         slot = leasing.take_locked(following.slot, person, place)
+        Annotator.objects.filter(pk=person.pk).update(last_seen_at=slot.started_at)
     except errors.SlotTakenError:
         return None
     return NextStep(Next.WORK, slot, taken=True)
@@ -147,9 +149,11 @@ def _wished(person: Annotator, wish: str, read: ReadSlot) -> NextStep | None:
     if slot is None:
         return None
     place = leasing.last_place(person).place_for(slot.unit.story_id)
-    own = leasing.waiting(person).values_list("started_at", "position").first()
-    if own is not None and (own[0] is not None or place.position >= cast(int, own[1])):
-        return None
+    own = leasing.first_waiting(person)
+    if own is not None:
+        assert own.position is not None
+        if own.started_at is not None or place.position >= own.position:
+            return None
     return NextStep(Next.WORK, read(slot.pk), place=place)
 
 
@@ -191,16 +195,23 @@ def left_for(annotator: Annotator) -> QuerySet[Slot]:
     A unit is judged once in each round, and never after it was skipped. Slots planned
     for others stay with them.
     """
-    left = _wanted(annotator).filter(Q(annotator__isnull=True) | Q(claimed=True))
+    return left(
+        annotator.study.rounds, annotator.study_id, annotator.pk, annotator.language
+    )
+
+
+def left(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slot]:
+    """Return the slots `left_for` an annotator, by ids."""
+    found = _wanted(study, language).filter(Q(annotator__isnull=True) | Q(claimed=True))
     skipped = Skip.objects.filter(annotator=annotator)
-    left = left.exclude(unit__in=skipped.values("unit"))
+    found = found.exclude(unit__in=skipped.values("unit"))
     held = Slot.objects.filter(annotator=annotator)
-    if annotator.study.rounds == 1:
-        return left.exclude(unit__in=held.values("unit"))
-    for number in range(1, annotator.study.rounds + 1):
+    if rounds == 1:
+        return found.exclude(unit__in=held.values("unit"))
+    for number in range(1, rounds + 1):
         here = held.filter(round=number)
-        left = left.exclude(Q(round=number) & Q(unit__in=here.values("unit")))
-    return left
+        found = found.exclude(Q(round=number) & Q(unit__in=here.values("unit")))
+    return found
 
 
 def may_get_more(annotator: Annotator) -> bool:
@@ -215,9 +226,24 @@ def free_slots(annotator: Annotator) -> QuerySet[Slot]:
     In an open study every unit has an answer at each level below the lowest that is
     unfinished; slots are handed out up to one level above that.
     """
-    free = left_for(annotator).filter(annotator__isnull=True, state=Slot.State.OPEN)
-    if annotator.study.is_open and not annotator.study.adaptive:
-        free = free.filter(level__lte=Subquery(_lowest_level(annotator)) + 1)
+    build = partial(_free, annotator.study.rounds, _is_level(annotator.study))
+    return build(annotator.study_id, annotator.pk, annotator.language)
+
+
+def _is_level(study: Study) -> bool:
+    """Say whether all units of a study are to have about equally many answers."""
+    return study.is_open and not study.adaptive
+
+
+def _free(
+    rounds: int, is_level: bool, study: int, annotator: int, language: str
+) -> QuerySet[Slot]:
+    free = left(rounds, study, annotator, language).filter(
+        annotator__isnull=True, state=Slot.State.OPEN
+    )
+    if is_level:
+        lowest = _wanted(study, language).order_by("level").values("level")[:1]
+        free = free.filter(level__lte=Subquery(lowest) + 1)
     return free.order_by("level", "draw")
 
 
@@ -229,20 +255,16 @@ def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot |
     return free_slots(annotator).select_related(*related).filter(code=code).first()
 
 
-def _lowest_level(annotator: Annotator) -> QuerySet[Slot, Any]:
-    return _wanted(annotator).order_by("level").values("level")[:1]
-
-
-def _wanted(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the unfinished slots in the annotator's language, but for surplus ones.
+def _wanted(study: int, language: str) -> QuerySet[Slot]:
+    """Return the unfinished slots in an annotator's language, but for surplus ones.
 
     Units that are set aside are passed over.
     """
     return Slot.objects.filter(
-        study=annotator.study_id,
+        study=study,
         ordinal__isnull=False,
         state__in=UNFINISHED,
-        language__in=("", annotator.language),
+        language__in=("", language),
         unit__set_aside_at__isnull=True,
     )
 
@@ -251,38 +273,51 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     """Return the free slot that keeps the annotator's share most even."""
     if not has_room(annotator):
         return None
-    free = free_slots(annotator)
     if annotator.study.adaptive:
+        free = free_slots(annotator)
         seen, _last = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
         slot = adaptive_pairs.choose(
             annotator.study, new if new.exists() else free, seen.sides
         )
         return None if slot is None else NextStep(Next.WORK, slot)
-    candidates = _candidates(annotator, free[:WINDOW])
+    candidates = _candidates(annotator, WINDOW)
     if not candidates:
         return None
     seen, last = _seen(annotator)
     chosen = best(candidates, seen)
     assert chosen is not None
     if len(candidates) == WINDOW and not keeps_even(chosen, seen):
-        chosen = best(_candidates(annotator, free[:WIDE_WINDOW]), seen) or chosen
+        chosen = best(_candidates(annotator, WIDE_WINDOW), seen) or chosen
     return NextStep(Next.WORK, read(chosen.slot), place=last.place_for(chosen.story))
 
 
 def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:
     """Return free slots to choose from, what was seen so far, and where that ends."""
-    return _candidates(annotator, free_slots(annotator)[:WINDOW]), *_seen(annotator)
+    return _candidates(annotator, WINDOW), *_seen(annotator)
 
 
-def _candidates(annotator: Annotator, free: QuerySet[Slot]) -> list[Candidate]:
-    rows = free.values_list(
-        "pk",
-        "unit__story",
-        "level",
-        "a_is_left",
-        "round",
-        *annotator.study.output_paths("unit__", "__method"),
+@lru_cache
+def _first_free(
+    number: int, rounds: int, is_level: bool, methods: tuple[str, ...]
+) -> Prepared[tuple[Any, ...]]:
+    fields = ("pk", "unit__story", "level", "a_is_left", "round", *methods)
+    return Prepared(
+        lambda study, annotator, language: _free(
+            rounds, is_level, study, annotator, language
+        ).values_list(*fields)[:number],
+        study=int,
+        annotator=int,
+        language=str,
+    )
+
+
+def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
+    """Return so many free slots to choose from."""
+    study = annotator.study
+    methods = study.output_paths("unit__", "__method")
+    rows = _first_free(number, study.rounds, _is_level(study), methods).rows(
+        study=study.pk, annotator=annotator.pk, language=annotator.language
     )
     found = [
         Candidate(pk, story, tuple(methods), level, left, round_)
@@ -299,27 +334,30 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     Checks count for sides alone.
     """
     number = max(MEMORY, leasing.shown_in_session(annotator.study))
-    latest = leasing.latest_slots(annotator).values("pk")[:number]
-    # Finding the slots first keeps the database from joining all of them.
-    slots = Slot.objects.filter(pk__in=latest).order_by("-position")
-    rows = list(
-        slots.values_list(
-            *leasing.PLACED,
-            "a_is_left",
-            *annotator.study.output_paths("unit__", "__method"),
-        )
-    )
+    methods = annotator.study.output_paths("unit__", "__method")
+    rows = _latest(number, methods).rows(annotator=annotator.pk)
     seen = SeenSoFar()
-    for _session, _position, purpose, state, story, left, *methods in rows:
+    for _session, _position, purpose, state, story, left, *shown in rows:
         if state in leasing.CLOSED:
             continue
         if purpose == Purpose.REAL:
-            seen.add(Candidate(0, story, tuple(methods), 0, left))
+            seen.add(Candidate(0, story, tuple(shown), 0, left))
         else:
-            seen.sides.add(tuple(methods), left)
+            seen.sides.add(tuple(shown), left)
     place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
     return seen, place
+
+
+@lru_cache
+def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
+    def build(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
+        latest = leasing.latest_slots(annotator).values("pk")[:number]
+        # Finding the slots first keeps the database from joining all of them.
+        slots = Slot.objects.filter(pk__in=latest).order_by("-position")
+        return slots.values_list(*leasing.PLACED, "a_is_left", *methods)
+
+    return Prepared(build, annotator=int)
 
 
 def _minutes(person: Annotator) -> int:

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Count
 from django.utils.translation import get_language
 
 from annotate.answers.writing import current_answers
@@ -15,6 +16,7 @@ from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
+from evalcore.prepared import Prepared
 from evalcore.video import storing
 
 TEXT_FIELDS = (
@@ -129,10 +131,10 @@ def shown_shots(
 
     Of the `characters` each shot has those that are on stage.
     """
-    present: dict[str, set[int]] = {}
-    for side, output in sides(slot).items():
-        frames = Frame.objects.filter(output=output, media__isnull=False)
-        present[side] = set(frames.values_list("number", flat=True))
+    present = {
+        side: {number for number, *_size in PICTURES.rows(output=output.pk)}
+        for side, output in sides(slot).items()
+    }
     on_stage = _on_stage(slot, characters) if characters else {}
     return [
         ShownShot(
@@ -141,8 +143,29 @@ def shown_shots(
             {side: shot.number in numbers for side, numbers in present.items()},
             tuple(on_stage.get(shot.pk, ())),
         )
-        for shot in slot.unit.story.shots.all()
+        for shot in SHOTS.rows(story=slot.unit.story_id)
     ]
+
+
+PICTURES = Prepared[tuple[int, int, int]](
+    lambda output: (
+        Frame.objects.filter(output=output, media__isnull=False)
+        .order_by("number")
+        .values_list("number", "media__width", "media__height")
+    ),
+    output=int,
+)
+SHOTS = Prepared(
+    lambda story: Shot.objects.filter(story=story).order_by("number"), story=int
+)
+CHARACTERS = Prepared(
+    lambda story: (
+        Character.objects.filter(story=story)
+        .annotate(pictures=Count("images"))
+        .order_by("key")
+    ),
+    story=int,
+)
 
 
 def _on_stage(
@@ -178,10 +201,9 @@ def picture_ratio(slot: Slot) -> float:
     """
     size = same_size.box_of(slot.study)
     if size is None:
-        outputs = [output.pk for output in sides(slot).values()]
-        frames = Frame.objects.filter(output__in=outputs, media__isnull=False)
-        sizes = frames.order_by("number").values_list("media__width", "media__height")
-        size = sizes.first()
+        outputs = [output.pk for output in slot.unit.outputs]
+        found = [row for pk in outputs for row in PICTURES.rows(output=pk)[:1]]
+        size = min(found)[1:] if found else None
     return size[0] / size[1] if size else 1.5
 
 
@@ -270,7 +292,7 @@ def content_language() -> str:
 def shown_characters(slot: Slot) -> list[ShownCharacter]:
     language = content_language()
     shown = []
-    for index, character in enumerate(story_characters(slot)):
+    for index, character in enumerate(CHARACTERS.rows(story=slot.unit.story_id)):
         names, told = character.names, character.descriptions
         shown.append(
             ShownCharacter(
@@ -278,7 +300,7 @@ def shown_characters(slot: Slot) -> list[ShownCharacter]:
                 character.key,
                 names.get(language) or names.get("en") or character.key,
                 told.get(language) or told.get("en") or "",
-                range(1, character.images.count() + 1),
+                range(1, character.pictures + 1),
             )
         )
     return shown

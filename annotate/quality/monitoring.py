@@ -38,6 +38,7 @@ from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.slots.locking import locked_annotator
 from evalcore.models import Shot
+from evalcore.prepared import Prepared
 
 # What the others say takes the longest to look up; it changes slowly.
 OTHERS_EVERY = 5
@@ -340,12 +341,24 @@ def _stop(person: Annotator, flag: Flag) -> None:
 
 def unread_warnings(annotator: Annotator) -> QuerySet[Flag]:
     """Return the warnings the annotator has yet to read; settled ones are left out."""
+    return _unread(annotator.pk)
+
+
+def _unread(annotator: int) -> QuerySet[Flag]:
     return Flag.objects.filter(
         annotator=annotator,
         action=Flag.Action.WARN,
         shown_at__isnull=True,
         resolved_at__isnull=True,
     ).order_by("pk")
+
+
+FIRST_UNREAD = Prepared(lambda annotator: _unread(annotator)[:1], annotator=int)
+
+
+def has_unread_warning(annotator: Annotator) -> bool:
+    """Say whether the annotator is to read a warning before anything else."""
+    return FIRST_UNREAD.first(annotator=annotator.pk) is not None
 
 
 def warning_text(flag: Flag) -> str:

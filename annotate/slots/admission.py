@@ -26,5 +26,7 @@ def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
 
 def is_training_needed(person: Annotator) -> bool:
     """Say whether this annotator has to pass a training round first."""
+    if not person.study.training or person.trained_at is not None:
+        return False
     units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)
-    return bool(person.study.training) and person.trained_at is None and units.exists()
+    return units.exists()

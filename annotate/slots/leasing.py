@@ -9,6 +9,8 @@ that).
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -33,6 +35,7 @@ from annotate.slots.locking import (
     locked_slot,
     start_lease,
 )
+from evalcore.prepared import Prepared
 
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
@@ -42,8 +45,8 @@ FIRST_POSITION, SPACING = 100, 10
 SKIPS_TO_SET_ASIDE = 3
 
 
-def own_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the annotator's slots in the order in which they are shown."""
+def own_slots(annotator: Annotator | int) -> QuerySet[Slot]:
+    """Return an annotator's slots, in the order in which they are shown."""
     return (
         Slot.objects.filter(annotator=annotator, position__isnull=False)
         .exclude(state__in=CLOSED)
@@ -66,6 +69,10 @@ def waiting(annotator: Annotator) -> QuerySet[Slot]:
     What is set aside is passed over until somebody has looked at it, unless it was
     begun.
     """
+    return _waiting(annotator.pk)
+
+
+def _waiting(annotator: int) -> QuerySet[Slot]:
     own = Slot.objects.filter(
         Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True),
         annotator=annotator,
@@ -73,6 +80,14 @@ def waiting(annotator: Annotator) -> QuerySet[Slot]:
         state__in=UNFINISHED,
     )
     return own.order_by("position")
+
+
+FIRST_WAITING = Prepared(lambda annotator: _waiting(annotator)[:1], annotator=int)
+
+
+def first_waiting(annotator: Annotator) -> Slot | None:
+    """Return the first of the slots that are `waiting`."""
+    return FIRST_WAITING.first(annotator=annotator.pk)
 
 
 @transaction.atomic
@@ -165,14 +180,22 @@ PLACED = ("session", "position", "purpose", "state", "unit__story")
 
 def last_place(annotator: Annotator) -> LastPlace:
     """Return where the annotator's slots end."""
-    latest = latest_slots(annotator)[: shown_in_session(annotator.study)]
-    return place_after(list(latest.values_list(*PLACED)), annotator.study)
+    latest = _latest(shown_in_session(annotator.study))
+    return place_after(latest.rows(annotator=annotator.pk), annotator.study)
 
 
-def latest_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return all slots that were the annotator's turn, the last first."""
+def latest_slots(annotator: int) -> QuerySet[Slot]:
+    """Return all slots that were an annotator's turn, the last first."""
     return Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
         "-position"
+    )
+
+
+@lru_cache
+def _latest(number: int) -> Prepared[tuple[Any, ...]]:
+    return Prepared(
+        lambda annotator: latest_slots(annotator).values_list(*PLACED)[:number],
+        annotator=int,
     )
 
 
@@ -235,9 +258,18 @@ def release_expired() -> int:
 
     A planned one stays with its annotator, a claimed one becomes free for anyone.
     """
-    due = Slot.objects.filter(state=Slot.State.LEASED, lease_until__lt=timezone.now())
+    now = timezone.now()
     # Looking comes first: as a rule nothing has run out, and no lock is wanted.
-    return _release(due) if due.exists() else 0
+    return _release(_due(now)) if DUE.first(now=now) is not None else 0
+
+
+def _due(now: datetime) -> QuerySet[Slot]:
+    return Slot.objects.filter(state=Slot.State.LEASED, lease_until__lt=now)
+
+
+DUE = Prepared(
+    lambda now: _due(now).order_by().values_list("pk", flat=True)[:1], now=datetime
+)
 
 
 @transaction.atomic

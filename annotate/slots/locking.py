@@ -23,13 +23,48 @@ from annotate.slots.errors import (
     LostSlotError,
     NotNowError,
 )
+from evalcore.prepared import Prepared
+from evalcore.prepared_writes import store
+
+# A lease that began so lately is not worth writing anew.
+BARELY_BEGUN = timedelta(seconds=20)
+
+LOCKED_ANNOTATOR = Prepared(
+    lambda pk: (
+        Annotator.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study")
+        .defer(*(f"study__{name}" for name in Study.LONG))
+        .filter(pk=pk)
+    ),
+    pk=int,
+)
+LOCKED_SLOT = Prepared(
+    lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
+)
+# Times play no part in it: a clock may be set back.
+LAST_BEGUN = Prepared(
+    lambda annotator: (
+        Slot.objects.filter(
+            annotator=annotator, started_at__isnull=False, position__isnull=False
+        )
+        .order_by("-position")
+        .values_list("session", flat=True)[:1]
+    ),
+    annotator=int,
+)
 
 
 def renew(held: Slot) -> None:
-    """Let the lease of a locked slot begin anew: somebody is at work."""
+    """Let the lease of a locked slot begin anew: somebody is at work.
+
+    One that has just begun is left alone.
+    """
     if held.state == Slot.State.LEASED:
-        held.lease_until = timezone.now() + lease_length(held.study)
-        held.save(update_fields=["lease_until"])
+        until = timezone.now() + lease_length(held.study)
+        assert held.lease_until is not None
+        if until - held.lease_until >= BARELY_BEGUN:
+            held.lease_until = until
+            store(held, "lease_until")
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
@@ -38,8 +73,7 @@ def locked_annotator(annotator: Annotator) -> Annotator:
     Whoever changes slots of an annotator locks the annotator first and the slots then,
     so that nobody waits for each other.
     """
-    rows = Annotator.objects.select_for_update(of=("self",), no_key=True)
-    return rows.select_related("study").get(pk=annotator.pk)
+    return LOCKED_ANNOTATOR.one(pk=annotator.pk)
 
 
 def lock_unit(pk: int) -> None:
@@ -50,7 +84,7 @@ def lock_unit(pk: int) -> None:
 
 def locked_slot(pk: int, study: Study) -> Slot:
     """Return a slot of a study as stored now, locked."""
-    held = Slot.objects.select_for_update(no_key=True).get(pk=pk)
+    held = LOCKED_SLOT.one(pk=pk)
     held.study = study
     return held
 
@@ -91,8 +125,7 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
     held.lease_until = now + lease_length(held.study)
     held.started_at = held.started_at or now
     held.offered_at = held.offered_at or held.started_at
-    fields = ["state", "lease", "lease_until", "started_at", "offered_at", *also]
-    held.save(update_fields=fields)
+    store(held, "state", "lease", "lease_until", "started_at", "offered_at", *also)
     if anew:
         chosen = {"probability": held.probability, "alternatives": held.alternatives}
         known: dict[str, Any] = chosen if held.probability is not None else {}
@@ -101,14 +134,8 @@ def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
 
 
 def session_at_hand(annotator: Annotator) -> int | None:
-    """Return the session of the last slot, in their order, that the annotator began.
-
-    Times play no part in it: a clock may be set back.
-    """
-    begun = Slot.objects.filter(
-        annotator=annotator, started_at__isnull=False, position__isnull=False
-    )
-    return begun.order_by("-position").values_list("session", flat=True).first()
+    """Return the session of the last slot, in their order, that the annotator began."""
+    return LAST_BEGUN.first(annotator=annotator.pk)
 
 
 def lease_length(study: Study) -> timedelta:

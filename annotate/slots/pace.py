@@ -2,12 +2,14 @@
 
 import math
 import statistics
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotate.models import Annotator, Purpose, Slot
 from annotate.slots import timing
+from evalcore.prepared import Prepared
 
 # So many of the annotator's own stories tell; before that, those of all others do.
 OWN_ENOUGH, OWN_LATEST = 3, 20
@@ -16,20 +18,50 @@ ALL_LATEST = 200
 WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
 
 
+def _timed() -> QuerySet[Slot]:
+    timed = Slot.objects.annotate(measured=timing.measured()).filter(
+        measured__isnull=False, state=Slot.State.SUBMITTED
+    )
+    return timed.exclude(purpose=Purpose.TRAINING)
+
+
+OWN_SECONDS = Prepared[float](
+    lambda annotator: (
+        _timed()
+        .filter(annotator=annotator)
+        .order_by("-position")
+        .values_list("measured", flat=True)[:OWN_LATEST]
+    ),
+    annotator=int,
+)
+ALL_SECONDS = Prepared[float](
+    lambda study: (
+        _timed()
+        .filter(study=study)
+        .order_by("-submitted_at")
+        .values_list("measured", flat=True)[:ALL_LATEST]
+    ),
+    study=int,
+)
+SUBMITTED_SINCE = Prepared[datetime](
+    lambda annotator, since: (
+        Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
+        .order_by("-submitted_at")
+        .values_list("submitted_at", flat=True)
+    ),
+    annotator=int,
+    since=datetime,
+)
+
+
 def minutes_for(annotator: Annotator, stories: int) -> int | None:
     """Return how many minutes so many stories will take this annotator, rounded up.
 
     None while nobody has judged enough to tell.
     """
-    timed = Slot.objects.annotate(measured=timing.measured()).filter(
-        measured__isnull=False, state=Slot.State.SUBMITTED
-    )
-    timed = timed.exclude(purpose=Purpose.TRAINING)
-    own = timed.filter(annotator=annotator).order_by("-position")
-    seconds: list[float] = list(own.values_list("measured", flat=True)[:OWN_LATEST])
+    seconds = OWN_SECONDS.rows(annotator=annotator.pk)
     if len(seconds) < OWN_ENOUGH:
-        others = timed.filter(study=annotator.study_id).order_by("-submitted_at")
-        seconds = list(others.values_list("measured", flat=True)[:ALL_LATEST])
+        seconds = ALL_SECONDS.rows(study=annotator.study_id)
     if len(seconds) < OWN_ENOUGH or stories < 1:
         return None
     return math.ceil(statistics.median(seconds) * stories / 60)
@@ -38,11 +70,7 @@ def minutes_for(annotator: Annotator, stories: int) -> int | None:
 def needs_rest(annotator: Annotator) -> bool:
     """Say whether somebody has judged for long without a pause between two stories."""
     now = begun = timezone.now()
-    done = annotator.slots.filter(submitted_at__gt=now - 2 * WORK)
-    for submitted in done.order_by("-submitted_at").values_list(
-        "submitted_at", flat=True
-    ):
-        assert submitted is not None
+    for submitted in SUBMITTED_SINCE.rows(annotator=annotator.pk, since=now - 2 * WORK):
         if begun - submitted > REST:
             break
         begun = submitted

@@ -10,12 +10,12 @@ as much as fits. Where it says nothing, that is all the time there was.
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from math import isfinite
-from typing import cast
 
 from django.db.models import Case, F, Q, When
 
 from annotate.models import Annotator, Event, Slot
 from evalcore.models import Frame
+from evalcore.prepared import Prepared
 
 LONGEST_SECONDS = 24 * 3600
 # Two clocks do not go alike.
@@ -23,6 +23,30 @@ TOLERANCE = 1.0
 
 # Since when a story could be seen, and its time on the page.
 TimeOnPage = tuple[datetime, float]
+
+TIMED = Prepared[TimeOnPage](
+    lambda annotator, now: (
+        Slot.objects.filter(
+            annotator=annotator,
+            submitted_at__lte=now,
+            offered_at__isnull=False,
+            seconds__isnull=False,
+        )
+        .order_by()
+        .values_list("offered_at", "seconds")
+    ),
+    annotator=int,
+    now=datetime,
+)
+TAKEN = Prepared[datetime](
+    lambda annotator, slot: (
+        Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=annotator, slot=slot)
+        .order_by()
+        .values_list("at", flat=True)
+    ),
+    annotator=int,
+    slot=int,
+)
 
 
 def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
@@ -57,19 +81,15 @@ def note_time(
     assert now is not None
     assert held.offered_at is not None
     # What came "later" than now came before the server's clock was set back.
-    done = Slot.objects.filter(annotator=person, submitted_at__lte=now)
-    timed = done.filter(offered_at__isnull=False, seconds__isnull=False)
-    before = cast("list[TimeOnPage]", list(timed.values_list("offered_at", "seconds")))
+    before = TIMED.rows(annotator=person.pk, now=now)
     most = room(held.offered_at, now, before)
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None
     )
     if held.claimed_seconds is None or held.claimed_seconds > most:
         # A lease may have run out, and the slot been taken again since.
-        begun = Event.objects.filter(
-            kind=Event.Kind.SLOT_TAKEN, annotator=person, slot=held
-        )
-        held.offered_at = min([held.offered_at, *begun.values_list("at", flat=True)])
+        begun = TAKEN.rows(annotator=person.pk, slot=held.pk)
+        held.offered_at = min([held.offered_at, *begun])
         most = room(held.offered_at, now, before)
     held.seconds = most
     if held.claimed_seconds is not None and held.claimed_seconds > 0:

@@ -7,7 +7,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotate import event_log
-from annotate.answers.writing import submit_slot
+from annotate.answers.writing import close_slot
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.next_slot import choosing
 from annotate.quality import monitoring, training
@@ -25,7 +25,30 @@ def submit(
     in_sight: Mapping[int, float] | None = None,
     goes_on: bool = False,
 ) -> Slot:
-    """Submit a slot, see what follows, and look at the annotator's answers.
+    """Submit a slot as `close` does, and look at the annotator's answers."""
+    closed = close(
+        slot=slot,
+        annotator=annotator,
+        seconds=seconds,
+        offered_at=offered_at,
+        in_sight=in_sight,
+        goes_on=goes_on,
+    )
+    monitoring.look(annotator)
+    return closed
+
+
+@transaction.atomic
+def close(
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    seconds: float | None = None,
+    offered_at: datetime | None = None,
+    in_sight: Mapping[int, float] | None = None,
+    goes_on: bool = False,
+) -> Slot:
+    """Submit a slot, and see whether the annotator has finished.
 
     `seconds` are what the browser says of the time on the page, `in_sight` of the time
     that each shot was in sight, by its number; `offered_at` is when the annotator was
@@ -35,20 +58,18 @@ def submit(
     may stop somebody before, it is left to that to show that nothing is left, and to
     `finish_if_done`.
     """
-    with transaction.atomic():
-        person = locked_annotator(annotator)
-        submitted = submit_slot(
-            slot=slot,
-            annotator=person,
-            seconds=seconds,
-            offered_at=offered_at,
-            in_sight=in_sight,
-        )
-        if submitted.purpose == Purpose.TRAINING:
-            training.conclude(annotator)
-        elif not _will_show(person, goes_on) and _finish(person, wanted=False):
-            annotator.state, annotator.finished_at = person.state, person.finished_at
-    monitoring.look(annotator)
+    person = locked_annotator(annotator)
+    submitted = close_slot(
+        slot=slot,
+        person=person,
+        seconds=seconds,
+        offered_at=offered_at,
+        in_sight=in_sight,
+    )
+    if submitted.purpose == Purpose.TRAINING:
+        training.conclude(annotator)
+    elif not _will_show(person, goes_on) and _finish(person, wanted=False):
+        annotator.state, annotator.finished_at = person.state, person.finished_at
     return submitted
 
 

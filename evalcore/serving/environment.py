@@ -145,7 +145,8 @@ def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     # acknowledged is on the disk; with NORMAL a power cut takes the last seconds back.
     # Only macOS needs `fullfsync` for that.
     return {
-        "ENGINE": "django.db.backends.sqlite3",
+        "ENGINE": "evalcore.sqlite",
+        "CONN_MAX_AGE": None,
         "NAME": str(path),
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",

@@ -6,7 +6,7 @@ it. Answers are stored by `annotate.answers.writing` alone.
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
@@ -25,13 +25,15 @@ from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
+from annotate.pages.seat.session_progress import progress
 from annotate.people import devices
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
 from annotate.quality import monitoring
-from annotate.slots import leasing, locking, pace
+from annotate.slots import leasing, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
+from evalcore.prepared import Prepared
 
 View = Callable[..., HttpResponseBase]
 HELD: dict[str, str] = {
@@ -41,20 +43,14 @@ HELD: dict[str, str] = {
 MOST_COUNTED = 100  # free slots; there may be very many
 
 
-class Held(NamedTuple):
-    """What telling the progress needs to know of each slot that somebody holds."""
-
-    session: int | None
-    round: int
-    position: int
-    claimed: bool
-    state: str
-    purpose: str
-    story: int
-
-
-# The paths from a slot to these.
-KNOWN = (*Held._fields[:-1], "unit__story")
+INVITED = Prepared(
+    lambda token: (
+        Invitation.objects.select_related("annotator__study")
+        .defer(*(f"annotator__study__{name}" for name in Study.LONG))
+        .filter(token=token)
+    ),
+    token=str,
+)
 
 
 class NotYetError(Exception):
@@ -71,10 +67,8 @@ def for_annotator(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
-        rows = Invitation.objects.select_related("annotator__study")
-        try:
-            invitation = rows.get(token=token)
-        except Invitation.DoesNotExist:
+        invitation = INVITED.first(token=token)
+        if invitation is None:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
         request.token = token
@@ -339,89 +333,16 @@ def _go_on(
     wish: str = "",
 ) -> HttpResponse:
     """Lead to the next slot; a warning is read first."""
-    if monitoring.unread_warnings(annotator).exists():
+    if monitoring.has_unread_warning(annotator):
         return redirect("rate-warning", request.token)
     following = choosing.take_next(annotator, session=session, wish=wish)
     if following.taken:
         assert following.slot is not None
-        Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
         return redirect("rate-slot", request.token, following.slot.code)
     if following.kind == choosing.Next.DONE:
         consequences.finish_if_done(annotator)
     done = _is_done(annotator, following.slot)
     return redirect("rate-done" if done else "rate-pause", request.token)
-
-
-def progress(
-    annotator: Annotator, row: Slot | None = None, ahead: int = 0
-) -> dict[str, int | bool | None]:
-    """Return how far the annotator is, in all and in the session at hand.
-
-    Checks count like all other slots. `sessions` is 0 where nobody can know how many
-    there will be: without a plan. A free slot that is fetched `ahead` has that number.
-    `minutes` is how long the rest of the session will take, if anything tells.
-    """
-    at = row or choosing.next_slot(annotator)
-    own = [Held(*row) for row in leasing.own_slots(annotator).values_list(*KNOWN)]
-    session = leasing.session_for(at, annotator) if at else 1
-    is_training = at is not None and at.purpose == Purpose.TRAINING
-    here = [
-        slot
-        for slot in own
-        if slot.session == session
-        and (at is None or not is_training or slot.round == at.round)
-    ]
-    is_joined = not is_training and (
-        annotator.study.is_open
-        or (at is not None and at.annotator_id is None)
-        or any(slot.claimed for slot in here)
-    )
-    if at and at.position:
-        number = 1 + sum(slot.position < at.position for slot in here)
-    else:
-        number = ahead or len(here) + 1
-    to_come = _to_come(annotator, session, here) if is_joined else 0
-    size = len(here) + to_come
-    left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
-    if ahead:  # by then the stories before it are done
-        left = max(size, number) - number + 1
-    return {
-        "is_training": is_training,
-        "session": session,
-        "sessions": 0
-        if is_joined
-        else max([session, *(slot.session or 1 for slot in own)]),
-        "number": number,
-        "size": max(size, number),
-        "submitted": sum(
-            slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
-            for slot in own
-        ),
-        "minutes": None if is_training else pace.minutes_for(annotator, left),
-    }
-
-
-def number_in_session(annotator: Annotator, row: Slot) -> int:
-    """Return which of its session's stories a slot of this annotator is."""
-    here = leasing.own_slots(annotator).filter(session=row.session)
-    return 1 + here.filter(position__lt=row.position).count()
-
-
-def _to_come(annotator: Annotator, session: int, here: list[Held]) -> int:
-    """Return how many free slots will join the session at hand: one of each story."""
-    if not choosing.has_room(annotator):
-        return 0
-    room = choosing.session_room(annotator, session)
-    stories = (
-        choosing.left_for(annotator)
-        .filter(annotator__isnull=True, state=Slot.State.OPEN)
-        .exclude(unit__story__in={slot.story for slot in here})
-        .order_by()
-        .values("unit__story")
-        .distinct()
-    )
-    # Counting all of them would take long in a large study.
-    return stories[:room].count()
 
 
 def annotator_page(

@@ -8,9 +8,11 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from math import isfinite
 from typing import Any
 
+from django.db import transaction
 from django.http import HttpResponse, JsonResponse, RawPostDataException
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -21,9 +23,11 @@ from annotate.answers import checklists, story_comments, writing
 from annotate.models import Annotator, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
-from annotate.pages.seat.invitation import after_slot, for_annotator, number_in_session
+from annotate.pages.seat.invitation import after_slot, for_annotator
+from annotate.pages.seat.session_progress import number_in_session
 from annotate.pages.seat.slot import get_slot
 from annotate.presentation import broken_media, shot_comments
+from annotate.quality import monitoring
 from annotate.slots import errors, pace
 from annotate.submission import consequences, late_answers
 
@@ -171,24 +175,55 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     is_late = sent.submit or any(not isinstance(row, SentFault) for row in sent.rows)
     row = get_slot(annotator, code, late=is_late, proof=proof, related=())
     row.study = annotator.study
-    refused = _store(annotator, row, sent.rows)
-    reply: dict[str, object] = {"refused": refused, "problem": "", "submitted": False}
-    if sent.submit and not refused:
-        try:
-            row = late_answers.despite_loss(
-                consequences.submit,
-                slot=row,
-                annotator=annotator,
-                seconds=sent.seconds,
-                in_sight=sent.in_sight,
-                offered_at=late_answers.offered_at(annotator, code, proof),
-                goes_on=True,
-            )
+    reply: dict[str, object] = {"problem": "", "submitted": False}
+    # One after the other they would wait for the disk, and for each other, each time.
+    with transaction.atomic():
+        reply["refused"] = refused = _store(annotator, row, sent.rows)
+        if sent.submit and not refused:
+            offered_at = late_answers.offered_at(annotator, code, proof)
+            try:
+                row = _close(annotator, row, sent, offered_at)
+                reply["submitted"] = True
+            except errors.AnswerError as error:
+                reply["problem"] = str(error)
+        following = None
+        if reply["submitted"] and not annotator.study.rules:
+            following = _next_at_once(request, annotator, row, sent.shown)
+    if reply["submitted"]:
+        if following is None:
+            monitoring.look(annotator)
             following = after_slot(request, annotator, row, sent.shown)
-            reply |= {"submitted": True, "next": following["Location"]}
-        except errors.AnswerError as error:
-            reply["problem"] = str(error)
+        reply["next"] = following["Location"]
     return JsonResponse(reply)
+
+
+def _next_at_once(
+    request: SeatRequest, annotator: Annotator, row: Slot, shown: str
+) -> HttpResponse | None:
+    """Go on in the transaction of the answers; None: that is still to be done.
+
+    Whatever fails here must not take the answers back: it is tried again, and told,
+    when they are stored.
+    """
+    try:
+        with transaction.atomic():
+            return after_slot(request, annotator, row, shown)
+    except Exception:  # noqa: BLE001 - done again by the caller, where it is told
+        return None
+
+
+def _close(
+    annotator: Annotator, slot: Slot, sent: Sending, offered_at: datetime | None
+) -> Slot:
+    return late_answers.despite_loss(
+        consequences.close,
+        slot=slot,
+        annotator=annotator,
+        seconds=sent.seconds,
+        in_sight=sent.in_sight,
+        offered_at=offered_at,
+        goes_on=True,
+    )
 
 
 def _read(request: SeatRequest) -> Sending:
@@ -274,8 +309,15 @@ READ = {
 def _store(
     annotator: Annotator, slot: Slot, rows: Iterable[Sent]
 ) -> dict[str, dict[str, object]]:
-    """Store what was sent; return why some of it could not be, by id."""
+    """Store what was sent; return why some of it could not be, by id.
+
+    Answers to several questions are stored at once; where one of them cannot be, each
+    is tried by itself.
+    """
     refused: dict[str, dict[str, object]] = {}
+    rows = list(rows)
+    if _store_at_once(annotator, slot, rows):
+        return refused
     for row in rows:
         try:
             late_answers.despite_loss(row.store, slot=slot, annotator=annotator)
@@ -283,6 +325,23 @@ def _store(
             final = not isinstance(error, errors.NotNowError)
             refused[row.id] = {"why": str(error), "final": final}
     return refused
+
+
+def _store_at_once(annotator: Annotator, slot: Slot, rows: list[Sent]) -> bool:
+    """Store rows that are answers to different questions; say whether that was done."""
+    asked = {question.key: question for question in slot.study.asked}
+    given = [
+        writing.GivenAnswer(asked[row.question], row.value, row.key)
+        for row in rows
+        if isinstance(row, SentAnswer) and row.value and row.question in asked
+    ]
+    if not len({answer.question.pk for answer in given}) == len(given) == len(rows):
+        return False
+    try:
+        writing.record_answers(slot=slot, annotator=annotator, given=given)
+    except errors.AnswerError:
+        return False
+    return True
 
 
 @never_cache

@@ -1,6 +1,7 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from django.http import Http404, HttpResponse
@@ -18,14 +19,15 @@ from annotate.pages.seat.invitation import (
     after_slot,
     annotator_page,
     for_annotator,
-    progress,
     to_next,
 )
+from annotate.pages.seat.session_progress import progress
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import training
 from annotate.slots import errors, leasing, locking, pace
 from annotate.slots.admission import lacking
 from annotate.submission import consequences, late_answers
+from evalcore.prepared import Prepared
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
 
@@ -228,12 +230,18 @@ def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
 def _own(
     annotator: Annotator, code: str, related: Sequence[str] = late_answers.SHOWN
 ) -> Slot | None:
+    return _own_slot(tuple(related)).first(annotator=annotator.pk, code=code)
+
+
+@lru_cache
+def _own_slot(related: tuple[str, ...]) -> Prepared[Slot]:
     own = Slot.objects.exclude(state__in=leasing.CLOSED)
     own = own.select_related(*related) if related else own
-    try:
-        return own.get(annotator=annotator, code=code)
-    except Slot.DoesNotExist:
-        return None
+    return Prepared(
+        lambda annotator, code: own.filter(annotator=annotator, code=code),
+        annotator=int,
+        code=str,
+    )
 
 
 def _slot_page(
@@ -246,6 +254,7 @@ def _slot_page(
     ahead: int = 0,
 ) -> HttpResponse:
     row.study = annotator.study
+    shown = progress(annotator, row, ahead)
     return annotator_page(
         request,
         annotator,
@@ -258,27 +267,16 @@ def _slot_page(
         can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
         questions=slot_view.shown_questions(row),
         proof="" if row.started_at else late_answers.offer(annotator, row.code),
-        progress=progress(annotator, row, ahead),
+        progress=shown,
         locked=_is_locked(annotator, row),
         rest=not ahead and pace.needs_rest(annotator),
-        previous=_before(annotator, row),
+        previous=shown["before"],
         error=error,
         **checklist_sheets.on_page(row),
         **story_comments.on_page(row),
         **shot_comments.on_page(row),
         **_feedback(row),
     )
-
-
-def _before(annotator: Annotator, row: Slot) -> Slot | None:
-    """Return the slot before in the same session, or round of training."""
-    slots = leasing.own_slots(annotator)
-    if row.position is None:  # free as yet: it would be the last
-        return slots.last()
-    slots = slots.filter(position__lt=row.position, session=row.session)
-    if row.purpose == Purpose.TRAINING:
-        slots = slots.filter(round=row.round)
-    return slots.last()
 
 
 def _is_locked(annotator: Annotator, row: Slot) -> bool:

@@ -26,7 +26,7 @@ def run_server(*, port: int, bind: str) -> None:
     """
     work: dict[str, Sequence[str]] = {queue: _worker_command(queue) for queue in QUEUES}
     _tell_where(bind, port)
-    status = supervisor.run(_web_command(bind, port), work | {"beat": BEAT})
+    status = supervisor.run(web_command(bind, port), work | {"beat": BEAT})
     if status is not None:
         # A shell reports who died of a signal in the same way.
         raise CommandError(
@@ -95,8 +95,8 @@ def _port(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
-def _web_command(bind: str, port: int) -> list[str]:
-    options = "--workers 2 --threads 4 --log-level warning --no-control-socket"
+def web_command(bind: str, port: int) -> list[str]:
+    options = f"--workers {os.environ.get('X_W', 2)} --threads {os.environ.get('X_T', 4)} --log-level warning --no-control-socket"
     address = f"{_host(bind)}:{port}"
     server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
     return [*server, *options.split()]

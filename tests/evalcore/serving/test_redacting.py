@@ -25,7 +25,7 @@ from django.views.debug import get_exception_reporter_class
 
 from annotate.models import User
 from annotate.people import devices
-from evalcore.management.commands.serve import _web_command
+from evalcore.management.commands.serve import web_command
 from evalcore.serving.redacting import RedactedLine, redact
 from tests.factories import make_study
 from tests.serving import answers, free_port
@@ -96,7 +96,7 @@ def server(tmp_path, transactional_db):
     log = tmp_path / "log.txt"
     command = [
         part.replace("evalcore.wsgi", "tests.leaking_wsgi")
-        for part in _web_command("127.0.0.1", port)
+        for part in web_command("127.0.0.1", port)
     ]
     env = os.environ | {
         "DATA_DIR": str(tmp_path),

@@ -1,0 +1,135 @@
+"""How far an annotator is, in all and in the session at hand."""
+
+from functools import lru_cache
+from math import ceil
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from annotate.models import Annotator, Purpose, Slot
+from annotate.next_slot import choosing
+from annotate.slots import leasing, pace
+from evalcore.prepared import Prepared
+
+
+class Held(NamedTuple):
+    """What telling the progress needs to know of each slot that somebody holds."""
+
+    code: str
+    session: int | None
+    round: int
+    position: int
+    claimed: bool
+    state: str
+    purpose: str
+    story: int
+
+
+# Stories are counted in steps of so many: each number has a query of its own.
+AT_ONCE = 10
+
+# In the order in which they are shown.
+OWN = Prepared[tuple[object, ...]](
+    lambda annotator: leasing.own_slots(annotator).values_list(
+        *Held._fields[:-1], "unit__story"
+    ),
+    annotator=int,
+)
+
+
+def progress(
+    annotator: Annotator, row: Slot | None = None, ahead: int = 0
+) -> dict[str, Any]:
+    """Return how far the annotator is at a slot, or at the next one.
+
+    Checks count like all other slots. `sessions` is 0 where nobody can know how many
+    there will be: without a plan. A free slot that is fetched `ahead` has that number.
+    `minutes` is how long the rest of the session will take, if anything tells, and
+    `before` the slot before, if there is one.
+    """
+    at = row or choosing.next_slot(annotator)
+    own = [Held(*row) for row in OWN.rows(annotator=annotator.pk)]
+    session = leasing.session_for(at, annotator) if at else 1
+    is_training = at is not None and at.purpose == Purpose.TRAINING
+    here = [
+        slot
+        for slot in own
+        if slot.session == session
+        and (at is None or not is_training or slot.round == at.round)
+    ]
+    is_joined = not is_training and (
+        annotator.study.is_open
+        or (at is not None and at.annotator_id is None)
+        or any(slot.claimed for slot in here)
+    )
+    if at and at.position:
+        number = 1 + sum(slot.position < at.position for slot in here)
+    else:
+        number = ahead or len(here) + 1
+    to_come = _to_come(annotator, own, here) if is_joined else 0
+    size = len(here) + to_come
+    left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
+    if ahead:  # by then the stories before it are done
+        left = max(size, number) - number + 1
+    return {
+        "is_training": is_training,
+        "session": session,
+        "sessions": 0
+        if is_joined
+        else max([session, *(slot.session or 1 for slot in own)]),
+        "number": number,
+        "size": max(size, number),
+        "submitted": sum(
+            slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
+            for slot in own
+        ),
+        "minutes": None if is_training else pace.minutes_for(annotator, left),
+        "before": _before(at, own, here),
+    }
+
+
+def _before(at: Slot | None, own: list[Held], here: list[Held]) -> Held | None:
+    """Return the slot before in the same session, or round of training."""
+    if at is None or at.position is None:  # free as yet: it would be the last
+        return own[-1] if own else None
+    earlier = [slot for slot in here if slot.position < at.position]
+    return earlier[-1] if earlier else None
+
+
+def number_in_session(annotator: Annotator, row: Slot) -> int:
+    """Return which of its session's stories a slot of this annotator is."""
+    own = [Held(*held) for held in OWN.rows(annotator=annotator.pk)]
+    here = [held for held in own if held.session == row.session]
+    return 1 + sum(held.position < (row.position or 0) for held in here)
+
+
+def _to_come(annotator: Annotator, own: list[Held], here: list[Held]) -> int:
+    """Return how many free slots will join the session at hand: one of each story."""
+    if not choosing.has_room(annotator):
+        return 0
+    study, cap = annotator.study, annotator.most_slots
+    room = study.session_size - sum(slot.purpose == Purpose.REAL for slot in here)
+    if cap is not None:
+        room = min(room, cap - sum(slot.purpose == Purpose.REAL for slot in own))
+    if room <= 0:
+        return 0
+    known = {slot.story for slot in here}
+    # Counting all of them would take long in a large study.
+    most = AT_ONCE * ceil((room + len(known)) / AT_ONCE)
+    free = _free_stories(study.rounds, most).rows(
+        study=study.pk, annotator=annotator.pk, language=annotator.language
+    )
+    return min(room, sum(story not in known for story in free))
+
+
+@lru_cache
+def _free_stories(rounds: int, most: int) -> Prepared[int]:
+    """Return the query of so many stories of which there are free slots."""
+
+    def build(study: int, annotator: int, language: str) -> QuerySet[Slot, int]:
+        left = choosing.left(rounds, study, annotator, language)
+        free = left.filter(annotator__isnull=True, state=Slot.State.OPEN)
+        stories = free.order_by().values_list("unit__story", flat=True)
+        return stories.distinct()[:most]
+
+    return Prepared(build, study=int, annotator=int, language=str)

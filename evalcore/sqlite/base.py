@@ -1,0 +1,56 @@
+"""Django's SQLite backend, with the line of `writers_line` before each transaction.
+
+Django looks for the class by this module's name and its own.
+"""
+
+from typing import Any
+
+from django.db import OperationalError
+from django.db.backends.sqlite3 import base
+
+from evalcore.sqlite.writers_line import WritersLine
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection that waits in line before it writes.
+
+    Transactions begin with the write lock (`transaction_mode` is IMMEDIATE). A single
+    statement outside of one waits as SQLite has it.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._line: WritersLine | None = None
+
+    def _start_transaction_under_autocommit(self) -> None:
+        if self._line is None:
+            seconds = self.settings_dict["OPTIONS"]["timeout"]
+            self._line = WritersLine(str(self.settings_dict["NAME"]), seconds)
+        if not self._line.enter():
+            raise OperationalError("database is locked")
+        try:
+            super()._start_transaction_under_autocommit()
+        except BaseException:
+            self._line.leave()
+            raise
+
+    def _commit(self) -> None:
+        super()._commit()
+        self._leave()
+
+    def _rollback(self) -> None:
+        try:
+            super()._rollback()
+        finally:
+            self._leave()
+
+    def _close(self) -> None:
+        try:
+            super()._close()
+        finally:
+            if self._line is not None:
+                self._line.close()
+
+    def _leave(self) -> None:
+        if self._line is not None:
+            self._line.leave()
