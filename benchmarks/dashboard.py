@@ -123,7 +123,7 @@ def build(answers: int):
 
     from annotate.answers.writing import count_units
     from annotate.models import Annotator, Event, Flag, Rating, Slot, Unit
-    from evalcore.postgresql import analyze
+    from evalcore.database.postgresql import analyze
 
     study, units, questions = outline(answers)
     people = Annotator.objects.bulk_create(

@@ -37,7 +37,7 @@ from annotate.models import Annotator, Slot, Study, Unit
 from annotate.next_slot import choosing
 from annotate.slots import leasing
 from annotate.submission import consequences
-from evalcore.postgresql import analyze
+from evalcore.database.postgresql import analyze
 from tests.pressure.grids import add_people, make_grid
 
 SIZES = (10_000, 100_000, 1_000_000)

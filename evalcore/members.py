@@ -5,8 +5,8 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from evalcore.database.postgresql import one_at_a_time
 from evalcore.models import Benchmark, BenchmarkMember
-from evalcore.postgresql import one_at_a_time
 
 Role = BenchmarkMember.Role
 

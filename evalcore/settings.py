@@ -31,6 +31,7 @@ ENVIRONMENT = {
     "who asks (default 0: nobody's)",
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
+    "WEB_WORKERS": "processes that serve pages (default: one a processor, 2 to 8)",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
     "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
     "EVALCORE_PRECISION": "fp32 (the default) or bf16 (mixed, faster on a GPU)",
@@ -58,6 +59,7 @@ DEBUG = False
 PORT = environment.port("PORT")
 BIND = environment.read("BIND", "127.0.0.1")
 BASE_URL = environment.base_url()
+WEB_WORKERS = environment.count("WEB_WORKERS", environment.processors(), most=64)
 TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
 DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
 STATIC_ROOT = DATA_DIR / "static"

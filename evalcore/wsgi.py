@@ -6,7 +6,3 @@ from django.core.wsgi import get_wsgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 application = get_wsgi_application()
-import sys
-
-if os.environ.get("X_SWITCH"):
-    sys.setswitchinterval(float(os.environ["X_SWITCH"]))

@@ -181,10 +181,10 @@ def django_db_setup(django_db_setup, django_db_keepdb, migrated_file):
 @pytest.fixture(autouse=True)
 def nothing_kept():
     """Let each test ask the database, which is emptied, and not what was kept of it."""
-    from annotate.models.studies import forget_questions  # once Django is set up
+    from annotate.models import studies  # once Django is set up
 
     yield
-    forget_questions()
+    studies._kept_questions.cache_clear()
 
 
 @pytest.fixture(autouse=True)

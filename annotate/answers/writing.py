@@ -42,10 +42,10 @@ from annotate.slots.locking import (
     renew,
 )
 from annotate.slots.timing import note_sight, note_time
+from evalcore.database.postgresql import analyze
+from evalcore.database.prepared import Prepared
+from evalcore.database.prepared_writes import add, store
 from evalcore.models import Shot
-from evalcore.postgresql import analyze
-from evalcore.prepared import Prepared
-from evalcore.prepared_writes import add, store
 
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 

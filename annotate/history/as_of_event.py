@@ -14,7 +14,7 @@ from annotate import event_log
 from annotate.history import replaying
 from annotate.history.replaying import Followed
 from annotate.models import MAIN, Event, Slot, Study, User
-from evalcore.postgresql import OpenTransactionsError, await_open_transactions
+from evalcore.database.postgresql import OpenTransactionsError, await_open_transactions
 
 Kind = Event.Kind
 # What decides from which views the answers of a slot are hidden.

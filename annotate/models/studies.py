@@ -353,8 +353,3 @@ def _kept_questions(study_id: int, _made: datetime) -> list[Question]:
     A study is told from one that was rolled back by when it was made.
     """
     return _questions_of(study_id)
-
-
-def forget_questions() -> None:
-    """Let the process read the questions of every study anew."""
-    _kept_questions.cache_clear()

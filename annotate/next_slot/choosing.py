@@ -25,7 +25,7 @@ from annotate.quality import control_slots, training
 from annotate.slots import errors, leasing
 from annotate.slots.leasing import UNFINISHED, LastPlace, Place
 from annotate.slots.locking import locked_annotator, locked_slot
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 ReadSlot = Callable[[int], Slot]
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Count
 from django.utils.translation import get_language
@@ -14,9 +15,9 @@ from annotate.models import Question, Slot
 from annotate.models.studies import PLACES
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
+from evalcore.database.prepared import Prepared
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
-from evalcore.prepared import Prepared
 from evalcore.video import storing
 
 TEXT_FIELDS = (
@@ -155,10 +156,10 @@ PICTURES = Prepared[tuple[int, int, int]](
     ),
     output=int,
 )
-SHOTS = Prepared(
+SHOTS = Prepared[Shot](
     lambda story: Shot.objects.filter(story=story).order_by("number"), story=int
 )
-CHARACTERS = Prepared(
+CHARACTERS = Prepared[Any](
     lambda story: (
         Character.objects.filter(story=story)
         .annotate(pictures=Count("images"))

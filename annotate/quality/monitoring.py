@@ -37,8 +37,8 @@ from annotate.quality_rules.signals import below, measure
 from annotate.quality_rules.time_signals import GLANCE
 from annotate.slots import timing
 from annotate.slots.locking import locked_annotator
+from evalcore.database.prepared import Prepared
 from evalcore.models import Shot
-from evalcore.prepared import Prepared
 
 # What the others say takes the longest to look up; it changes slowly.
 OTHERS_EVERY = 5
@@ -353,7 +353,7 @@ def _unread(annotator: int) -> QuerySet[Flag]:
     ).order_by("pk")
 
 
-FIRST_UNREAD = Prepared(lambda annotator: _unread(annotator)[:1], annotator=int)
+FIRST_UNREAD = Prepared[Flag](lambda annotator: _unread(annotator)[:1], annotator=int)
 
 
 def has_unread_warning(annotator: Annotator) -> bool:

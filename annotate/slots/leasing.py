@@ -35,7 +35,7 @@ from annotate.slots.locking import (
     locked_slot,
     start_lease,
 )
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
@@ -82,7 +82,7 @@ def _waiting(annotator: int) -> QuerySet[Slot]:
     return own.order_by("position")
 
 
-FIRST_WAITING = Prepared(lambda annotator: _waiting(annotator)[:1], annotator=int)
+FIRST_WAITING = Prepared[Slot](lambda annotator: _waiting(annotator)[:1], annotator=int)
 
 
 def first_waiting(annotator: Annotator) -> Slot | None:
@@ -267,7 +267,7 @@ def _due(now: datetime) -> QuerySet[Slot]:
     return Slot.objects.filter(state=Slot.State.LEASED, lease_until__lt=now)
 
 
-DUE = Prepared(
+DUE = Prepared[int](
     lambda now: _due(now).order_by().values_list("pk", flat=True)[:1], now=datetime
 )
 

@@ -23,13 +23,13 @@ from annotate.slots.errors import (
     LostSlotError,
     NotNowError,
 )
-from evalcore.prepared import Prepared
-from evalcore.prepared_writes import store
+from evalcore.database.prepared import Prepared
+from evalcore.database.prepared_writes import store
 
 # A lease that began so lately is not worth writing anew.
 BARELY_BEGUN = timedelta(seconds=20)
 
-LOCKED_ANNOTATOR = Prepared(
+LOCKED_ANNOTATOR = Prepared[Annotator](
     lambda pk: (
         Annotator.objects.select_for_update(of=("self",), no_key=True)
         .select_related("study")
@@ -38,11 +38,11 @@ LOCKED_ANNOTATOR = Prepared(
     ),
     pk=int,
 )
-LOCKED_SLOT = Prepared(
+LOCKED_SLOT = Prepared[Slot](
     lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
 )
 # Times play no part in it: a clock may be set back.
-LAST_BEGUN = Prepared(
+LAST_BEGUN = Prepared[int](
     lambda annotator: (
         Slot.objects.filter(
             annotator=annotator, started_at__isnull=False, position__isnull=False

@@ -3,13 +3,14 @@
 import math
 import statistics
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from annotate.models import Annotator, Purpose, Slot
 from annotate.slots import timing
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 # So many of the annotator's own stories tell; before that, those of all others do.
 OWN_ENOUGH, OWN_LATEST = 3, 20
@@ -18,7 +19,7 @@ ALL_LATEST = 200
 WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
 
 
-def _timed() -> QuerySet[Slot]:
+def _timed() -> QuerySet[Any]:
     timed = Slot.objects.annotate(measured=timing.measured()).filter(
         measured__isnull=False, state=Slot.State.SUBMITTED
     )

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from math import isfinite
 
-from django.db.models import Case, F, Q, When
+from django.db.models import Case, F, Q, QuerySet, When
 
-from annotate.models import Annotator, Event, Slot
+from annotate.models import Annotator, Event, Slot, Unit
+from annotate.models.units import OUTPUTS
+from evalcore.database.prepared import Prepared
 from evalcore.models import Frame
-from evalcore.prepared import Prepared
 
 LONGEST_SECONDS = 24 * 3600
 # Two clocks do not go alike.
@@ -24,16 +25,32 @@ TOLERANCE = 1.0
 # Since when a story could be seen, and its time on the page.
 TimeOnPage = tuple[datetime, float]
 
+
+def _timed(annotator: int, now: datetime) -> QuerySet[Slot]:
+    """Return what an annotator has submitted.
+
+    What came "later" than now came before the server's clock was set back.
+    """
+    return Slot.objects.filter(
+        annotator=annotator,
+        submitted_at__lte=now,
+        offered_at__isnull=False,
+        seconds__isnull=False,
+    )
+
+
 TIMED = Prepared[TimeOnPage](
     lambda annotator, now: (
-        Slot.objects.filter(
-            annotator=annotator,
-            submitted_at__lte=now,
-            offered_at__isnull=False,
-            seconds__isnull=False,
-        )
-        .order_by()
-        .values_list("offered_at", "seconds")
+        _timed(annotator, now).order_by().values_list("offered_at", "seconds")
+    ),
+    annotator=int,
+    now=datetime,
+)
+LAST_TIMED = Prepared[datetime](
+    lambda annotator, now: (
+        _timed(annotator, now)
+        .order_by("-submitted_at")
+        .values_list("submitted_at", flat=True)[:1]
     ),
     annotator=int,
     now=datetime,
@@ -80,7 +97,10 @@ def note_time(
     held.offered_at = min(known, default=held.started_at)
     assert now is not None
     assert held.offered_at is not None
-    # What came "later" than now came before the server's clock was set back.
+    last = LAST_TIMED.first(annotator=person.pk, now=now)
+    if claimed is not None and fits(claimed, held.offered_at, now, last):
+        held.seconds = held.claimed_seconds = claimed
+        return
     before = TIMED.rows(annotator=person.pk, now=now)
     most = room(held.offered_at, now, before)
     held.claimed_seconds = (
@@ -96,6 +116,33 @@ def note_time(
         held.seconds = min(held.claimed_seconds, most)
 
 
+def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
+    """Say whether a time fits into its `room`, at first sight.
+
+    Where all earlier stories were submitted, the `last` of them then, before this one
+    could be seen, what is believed of them was spent by then, and all the time since is
+    left.
+    """
+    left = min((now - since).total_seconds(), LONGEST_SECONDS)
+    return 0 < claimed <= left and (last is None or last <= since)
+
+
+def _pictures(unit: int) -> QuerySet[Frame]:
+    """Return the pictures of all outputs that a unit shows."""
+    outputs = Q()
+    for name in OUTPUTS:
+        outputs |= Q(output__in=Unit.objects.filter(pk=unit).values(name))
+    return Frame.objects.filter(outputs, media__isnull=False)
+
+
+SHOTS_WITH_PICTURE = Prepared[int](
+    lambda unit: (
+        _pictures(unit).order_by("number").values_list("number", flat=True).distinct()
+    ),
+    unit=int,
+)
+
+
 def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
     """Set for how long each shot of a locked slot was in sight, whose time is set.
 
@@ -105,11 +152,9 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
     """
     if told is None or held.seconds is None:
         return
-    pictures = Frame.objects.filter(output__in=held.unit.outputs, media__isnull=False)
-    shots = pictures.order_by("number").values_list("number", flat=True).distinct()
     held.in_sight = {
         str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
-        for shot in shots
+        for shot in SHOTS_WITH_PICTURE.rows(unit=held.unit_id)
     }
 
 

@@ -39,8 +39,8 @@ from annotate.studies.units import (
     create_units,
     gaps_note,
 )
+from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Output, Shot
-from evalcore.postgresql import analyze
 
 # Looking at a picture: what the cost assumes, beside `Kind.seconds`.
 SECONDS_PER_PICTURE = 3

@@ -8,6 +8,7 @@ from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
 from evalcore import media
+from evalcore.database.postgresql import analyze
 from evalcore.formats import renderings as reading
 from evalcore.formats.file_checks import (
     ANOTHER,
@@ -20,7 +21,6 @@ from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
-from evalcore.postgresql import analyze
 from evalcore.scoring import score_rows
 from evalcore.twins import twin_outputs
 from evalcore.video import storing

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from evalcore.database.postgresql import analyze
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import LINE, RUN, Changes, ScoreRow, key_of
 from evalcore.models import (
@@ -17,7 +18,6 @@ from evalcore.models import (
     Shot,
     most_letters,
 )
-from evalcore.postgresql import analyze
 
 MOST_LETTERS = most_letters(MetricRun, "file_name")
 

@@ -15,6 +15,7 @@ from django.db import transaction
 from django.db.models import F, Q, Sum
 from django.utils import timezone
 
+from evalcore.database.postgresql import one_at_a_time
 from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.client import Judge, asking
 from evalcore.metrics.judging.costs import TO_GO_ON, BudgetExceededError, CostMeter
@@ -25,7 +26,6 @@ from evalcore.metrics.judging.settings import (
     read_settings,
 )
 from evalcore.models import Benchmark, MetricRun
-from evalcore.postgresql import one_at_a_time
 
 # After so long without a sign, whoever set money aside is taken for dead.
 FORGOTTEN = timedelta(hours=1)

@@ -63,6 +63,12 @@ def count(name: str, default: int, *, least: int = 1, most: int) -> int:
     return int(value)
 
 
+def processors() -> int:
+    """Return how many processes can serve pages: one a processor, 2 to 8."""
+    own = getattr(os, "sched_getaffinity", None)  # macOS tells of all alone
+    return min(max(len(own(0)) if own else os.cpu_count() or 1, 2), 8)
+
+
 def own_folder(name: str, default: Path) -> Path:
     """Read the name of a folder that Plumbline writes to, and make it."""
     path = Path(read(name) or default).resolve()
@@ -122,7 +128,9 @@ def database(data_dir: Path) -> dict[str, Any]:
             "DATABASE_URL names no database: "
             "write its name last, as in postgres://user:password@host/name."
         )
-    return dict(parsed)
+    # A connection serves many requests, and is looked at before each: the server may
+    # have been started again.
+    return dict(parsed) | {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
 
 
 def _database_file(name: str) -> Path:
@@ -143,9 +151,10 @@ def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
     # front, so that a transaction waits instead of failing half-way. FULL: what was
     # acknowledged is on the disk; with NORMAL a power cut takes the last seconds back.
-    # Only macOS needs `fullfsync` for that.
+    # Only macOS needs `fullfsync` for that. A connection that is closed takes the log
+    # of all others into the file: they stay open.
     return {
-        "ENGINE": "evalcore.sqlite",
+        "ENGINE": "evalcore.database.sqlite",
         "CONN_MAX_AGE": None,
         "NAME": str(path),
         "OPTIONS": {

@@ -20,8 +20,8 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
+from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Frame, MediaFile, Output, TwinScore
-from evalcore.postgresql import analyze
 from evalcore.twins import degrading, video_twins
 from evalcore.twins.arranging import (
     Pictures,

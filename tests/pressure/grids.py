@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotate import event_log
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
 from annotate.studies.planning import add_views
+from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Method, Output, Story
-from evalcore.postgresql import analyze
 
 CHUNK = 2000
 

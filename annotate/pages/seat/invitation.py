@@ -33,7 +33,7 @@ from annotate.quality import monitoring
 from annotate.slots import leasing, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 View = Callable[..., HttpResponseBase]
 HELD: dict[str, str] = {
@@ -43,7 +43,7 @@ HELD: dict[str, str] = {
 MOST_COUNTED = 100  # free slots; there may be very many
 
 
-INVITED = Prepared(
+INVITED = Prepared[Invitation](
     lambda token: (
         Invitation.objects.select_related("annotator__study")
         .defer(*(f"annotator__study__{name}" for name in Study.LONG))

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from annotate.models import Annotator, Purpose, Slot
 from annotate.next_slot import choosing
 from annotate.slots import leasing, pace
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 
 class Held(NamedTuple):
@@ -29,7 +29,7 @@ class Held(NamedTuple):
 AT_ONCE = 10
 
 # In the order in which they are shown.
-OWN = Prepared[tuple[object, ...]](
+OWN = Prepared[tuple[Any, ...]](
     lambda annotator: leasing.own_slots(annotator).values_list(
         *Held._fields[:-1], "unit__story"
     ),

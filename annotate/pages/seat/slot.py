@@ -27,7 +27,7 @@ from annotate.quality import training
 from annotate.slots import errors, leasing, locking, pace
 from annotate.slots.admission import lacking
 from annotate.submission import consequences, late_answers
-from evalcore.prepared import Prepared
+from evalcore.database.prepared import Prepared
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
 

@@ -95,8 +95,17 @@ def _port(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
+EVEN = "evalcore.serving.even_worker.EvenWorker"
+THREADS = 4  # of each process; they share its time, and wait for slow networks
+
+
 def web_command(bind: str, port: int) -> list[str]:
-    options = f"--workers {os.environ.get('X_W', 2)} --threads {os.environ.get('X_T', 4)} --log-level warning --no-control-socket"
+    """Return what serves the pages."""
+    # Read before the processes part, so that they share what they have read.
+    options = (
+        f"--workers {settings.WEB_WORKERS} --threads {THREADS} --preload "
+        f"--worker-class {EVEN} --log-level warning --no-control-socket"
+    )
     address = f"{_host(bind)}:{port}"
     server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
     return [*server, *options.split()]

@@ -149,8 +149,8 @@ def test_the_story_on_the_page_is_the_one_that_is_taken(
     named = client.get(f"{browser.at}ahead/").json()["pages"]
     shown = code_in(named[2])
     save(client, browser.at, character="1", beauty="2")
-    # Twenty and the savepoints around them; PostgreSQL locks the unit, too.
-    with django_assert_max_num_queries(31):
+    # Twenty-one and the savepoints around them; PostgreSQL locks the unit, too.
+    with django_assert_max_num_queries(32):
         reply = save(client, browser.at, submit=True, seconds=1, shown=shown).json()
     assert reply["next"] == named[2].split("?")[0]
     assert Slot.objects.get(code=shown).annotator == person

@@ -80,6 +80,44 @@ def test_nothing_is_shown_before_consent(client):
     assert response["Location"] == reverse("rate-consent", args=[key])
 
 
+def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
+    """What fails is asked again, and told, when the answers are stored."""
+    study = make_study(consented=True)
+    person = study.annotators.get(name="A01")
+    address = begin(client, study)
+    client.raise_request_exception = False
+    take_next, failing = choosing.take_next, [True, True]
+
+    def fail(*given, **how):
+        if failing.pop():
+            raise RuntimeError("no next slot")
+        return take_next(*given, **how)
+
+    monkeypatch.setattr(choosing, "take_next", fail)
+    given = {"character": "3", "aesthetics": "2", "submit": True}
+    assert save(client, address, **given).status_code == 500
+    slot = person.slots.get(position=1)
+    assert slot.state == "submitted"
+    assert {row.value for row in slot.ratings.all()} == {2, 3}
+    failing[:] = [False, True]  # for a moment only: nobody hears of it
+    second = person.slots.get(position=2)
+    assert save(client, address, **given).json()["next"].endswith(f"{second.code}/")
+    assert slot.ratings.count() == 2
+
+
+def test_one_answer_that_cannot_be_stored_keeps_no_other_out(client):
+    study = make_study(consented=True)
+    person = study.annotators.get(name="A01")
+    address = begin(client, study)
+    reply = save(client, address, character="3", aesthetics="9", submit=True).json()
+    assert list(reply["refused"]) == ["aesthetics"]
+    assert not reply["submitted"]
+    slot = person.slots.get(position=1)
+    assert [(row.question.key, row.value) for row in slot.ratings.all()] == [
+        ("character", 3)
+    ]
+
+
 def test_each_answer_is_saved_as_it_is_given(client):
     study = make_study()
     address = begin(client, study)

@@ -11,7 +11,7 @@ from annotate.history import as_of_event
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Exclusion, Slot, Study
 from annotate.quality import exclusion
-from evalcore import postgresql
+from evalcore.database import postgresql
 from tests.factories import make_study
 from tests.people import answer_everything
 

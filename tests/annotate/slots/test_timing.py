@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 from django.utils import timezone
-from hypothesis import given
+from hypothesis import given, target
 from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
@@ -54,6 +54,36 @@ def test_in_no_stretch_of_time_more_is_believed_than_has_passed(told):
             within = sum(b for s, u, b in done if begin <= s and u <= end)
             passed = max((end - begin).total_seconds(), 0)
             assert within <= passed + timing.TOLERANCE + 1e-3
+
+
+@given(
+    st.lists(
+        st.tuples(SECONDS, st.floats(0, 300), st.floats(1e-3, 1e4) | st.none()),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_what_fits_at_first_sight_is_believed_at_second_sight(told):
+    done: list[tuple[datetime, float]] = []
+    last, seen = None, 0
+    for since, length, claimed in sorted(told, key=lambda row: row[0] + row[1]):
+        now = at(since + length)
+        most = timing.room(at(since), now, done)
+        if claimed is not None and timing.fits(claimed, at(since), now, last):
+            assert claimed <= most
+            seen += 1
+        done.append((at(since), most if claimed is None else min(claimed, most)))
+        last = now
+    target(float(seen))  # so that it is not always too long
+
+
+def test_what_fits_at_first_sight():
+    assert timing.fits(30, at(10), at(40), None)
+    assert timing.fits(30, at(10), at(40), at(10))
+    assert not timing.fits(30, at(10), at(40), at(10.5))
+    assert not timing.fits(30.1, at(10), at(40), at(0))
+    assert not timing.fits(0, at(10), at(40), None)
+    assert not timing.fits(float("nan"), at(10), at(40), None)
 
 
 @st.composite

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db import DEFAULT_DB_ALIAS, connection
 from django.db.models import DateTimeField, Model, QuerySet
-from django.db.models.query import (
+from django.db.models.query import (  # type: ignore[attr-defined]
     FlatValuesListIterable,
     ModelIterable,
     ValuesListIterable,
@@ -52,7 +52,7 @@ class Prepared(Generic[Row]):
         The values' types by name: int for ids, str or datetime.
     """
 
-    def __init__(self, build: Callable[..., QuerySet[Any, Row]], **given: type) -> None:
+    def __init__(self, build: Callable[..., QuerySet[Any, Any]], **given: type) -> None:
         self._build, self._given = build, given
         self._statement: _Statement | None = None
         self._model: type[Model] = Model
@@ -106,7 +106,7 @@ class _Statement:
     def rows(self, values: dict[str, object]) -> list[Any]:
         if self.locks and connection.get_autocommit():
             raise TransactionManagementError("Rows are locked in a transaction only.")
-        params = list(self.params)
+        params: list[Any] = list(self.params)
         for place, name in self.places:
             params[place] = _adapted(values[name])
         with connection.cursor() as cursor:

@@ -5,8 +5,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from annotate.models import Rating, Slot, Unit
+from evalcore.database.postgresql import analyze
 from evalcore.models import MetricScore, Output
-from evalcore.postgresql import analyze
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 

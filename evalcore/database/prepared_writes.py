@@ -40,8 +40,16 @@ def add(*rows: Model) -> None:
         row._state.adding, row._state.db = False, connection.alias
 
 
-def _prepared(field: "Field[Any, Any]", row: Model, *, add: bool) -> object:
+def _prepared(field: "Field[Any, Any]", row: Model, *, add: bool) -> Any:
     return field.get_db_prep_save(field.pre_save(row, add), connection)
+
+
+def _key(model: type[Model]) -> str:
+    """Return the column of a table's ids."""
+    key = model._meta.pk
+    assert key is not None
+    assert key.column is not None
+    return key.column
 
 
 @lru_cache
@@ -49,9 +57,10 @@ def _update(
     model: type[Model], names: tuple[str, ...]
 ) -> tuple[str, "list[Field[Any, Any]]"]:
     quote = connection.ops.quote_name
-    fields = [model._meta.get_field(name) for name in names]
-    changes = ", ".join(f"{quote(field.column)} = %s" for field in fields)
-    key = quote(model._meta.pk.column)
+    known = {field.name: field for field in model._meta.concrete_fields}
+    fields = [known[name] for name in names]
+    changes = ", ".join(f"{quote(str(field.column))} = %s" for field in fields)
+    key = quote(_key(model))
     table = quote(model._meta.db_table)
     return f"UPDATE {table} SET {changes} WHERE {key} = %s", fields
 
@@ -60,9 +69,9 @@ def _update(
 def _insert(model: type[Model], number: int) -> tuple[str, "list[Field[Any, Any]]"]:
     quote = connection.ops.quote_name
     fields = [one for one in model._meta.concrete_fields if not one.primary_key]
-    columns = ", ".join(quote(field.column) for field in fields)
+    columns = ", ".join(quote(str(field.column)) for field in fields)
     row = f"({', '.join(['%s'] * len(fields))})"
-    key = quote(model._meta.pk.column)
+    key = quote(_key(model))
     table = quote(model._meta.db_table)
     rows = ", ".join([row] * number)
     return f"INSERT INTO {table} ({columns}) VALUES {rows} RETURNING {key}", fields

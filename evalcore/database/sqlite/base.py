@@ -8,7 +8,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-from evalcore.sqlite.writers_line import WritersLine
+from evalcore.database.sqlite.writers_line import WritersLine
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
@@ -29,24 +29,24 @@ class DatabaseWrapper(base.DatabaseWrapper):
         if not self._line.enter():
             raise OperationalError("database is locked")
         try:
-            super()._start_transaction_under_autocommit()
+            super()._start_transaction_under_autocommit()  # type: ignore[misc]
         except BaseException:
             self._line.leave()
             raise
 
     def _commit(self) -> None:
-        super()._commit()
+        super()._commit()  # type: ignore[misc]
         self._leave()
 
     def _rollback(self) -> None:
         try:
-            super()._rollback()
+            super()._rollback()  # type: ignore[misc]
         finally:
             self._leave()
 
     def _close(self) -> None:
         try:
-            super()._close()
+            super()._close()  # type: ignore[misc]
         finally:
             if self._line is not None:
                 self._line.close()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 FULL = 2
 # What a worker of Celery is: its application, set up as `celery worker` does it, and a
 # task that looks at the connection on which tasks work.

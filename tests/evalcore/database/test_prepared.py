@@ -9,10 +9,10 @@ from django.db.transaction import TransactionManagementError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotate.models import Annotator, Event, Slot, Study
+from annotate.models import Event, Slot, Study
+from evalcore.database.prepared import Prepared
+from evalcore.database.prepared_writes import add, store
 from evalcore.models import Benchmark, Character, Story
-from evalcore.prepared import Prepared
-from evalcore.prepared_writes import add, store
 from tests.factories import make_benchmark, make_study
 
 NOON = datetime(2026, 5, 1, 12, 0, 0, 123, tzinfo=UTC)

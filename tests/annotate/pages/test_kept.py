@@ -1,0 +1,124 @@
+"""What is kept of a page is what would be made anew."""
+
+import re
+
+import pytest
+from django.template import Context, Template
+from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotate.models import Invitation, Slot
+from annotate.templatetags import kept
+from annotate.templatetags.kept import KeptParts
+from tests.factories import make_benchmark, make_study
+from tests.working import Browser, save
+
+CSRF = re.compile(r'name="csrfmiddlewaretoken" value="\w+"')
+
+
+@pytest.fixture(autouse=True)
+def nothing_kept(monkeypatch):
+    """Begin with nothing kept; return how many parts are made."""
+    made = []
+    make = kept.KeptNode._made
+    monkeypatch.setattr(kept, "PARTS", KeptParts(kept.MOST_CHARACTERS))
+    monkeypatch.setattr(
+        kept.KeptNode, "_made", lambda *given: made.append(1) or make(*given)
+    )
+    return made
+
+
+def forget(monkeypatch):
+    monkeypatch.setattr(kept, "PARTS", KeptParts(kept.MOST_CHARACTERS))
+
+
+def page(slot: Slot, language: str = "en") -> str:
+    """Return the page of a slot in a browser of its annotator's own."""
+    client = Client()
+    browser = Browser(client, slot.annotator)
+    browser.start()
+    client.cookies["django_language"] = language
+    shown = client.get(browser.address("slot", slot.code))
+    assert shown.status_code == 200
+    return CSRF.sub("", shown.content.decode())
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
+def test_the_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_kept):
+    benchmark = make_benchmark(stories=2)
+    # As many people as there are orders, so that two see the same one.
+    study = make_study(kind=kind, benchmark=benchmark, annotators=6)
+    slots = {}
+    for slot in study.slots.filter(unit=study.units.first()).order_by("pk"):
+        slots.setdefault(tuple(slot.order), []).append(slot)
+    first, second = next(same for same in slots.values() if len(same) > 1)[:2]
+    page(first)
+    at_first = len(nothing_kept)
+    assert at_first
+    warm = page(second)
+    assert len(nothing_kept) == at_first, "nothing was made anew"
+    forget(monkeypatch)
+    assert page(second) == warm
+    assert len(nothing_kept) == 2 * at_first
+    for other in (first.code, first.annotator.invitation.token, kept.CODE, kept.TOKEN):
+        assert other not in warm
+    assert second.code in warm
+
+
+@pytest.mark.django_db
+def test_each_language_and_each_answer_has_its_own(monkeypatch):
+    study = make_study(benchmark=make_benchmark(stories=2))
+    slot = study.slots.filter(annotator__name="A01").first()
+    english = page(slot)
+    chinese = page(slot, "zh-hans")
+    assert "狐狸" in chinese
+    assert "狐狸" not in english
+    assert page(slot) == english
+    token = Invitation.objects.get(annotator=slot.annotator).token
+    save(Client(), f"/rate/{token}/story/{slot.code}/", character="3")
+    answered = page(slot)
+    assert answered.count("checked") == english.count("checked") + 1
+    forget(monkeypatch)
+    assert page(slot) == answered
+
+
+@pytest.mark.django_db
+def test_a_shot_that_comes_later_is_shown():
+    benchmark = make_benchmark(stories=1)
+    study = make_study(benchmark=benchmark)
+    slot = study.slots.filter(annotator__name="A01").first()
+    frame = slot.unit.output_a.frames.get(number=2)
+    media, frame.media = frame.media, None
+    frame.save()
+    assert "This shot is missing." in page(slot)
+    frame.media = media
+    frame.save()
+    assert "This shot is missing." not in page(slot)
+
+
+def test_what_was_not_asked_for_the_longest_makes_room():
+    parts = KeptParts(10)
+    for name in (b"a", b"b", b"c"):
+        parts.keep(name, 4 * name.decode())
+    assert parts.get(b"a") is None
+    assert parts.get(b"b") == "bbbb"
+    parts.keep(b"d", "dddd")
+    assert parts.get(b"c") is None
+    assert parts.get(b"b") == "bbbb"
+    parts.keep(b"b", "b")
+    parts.keep(b"e", "eeee")
+    assert [parts.get(name) for name in (b"b", b"d", b"e")] == ["b", "dddd", "eeee"]
+    parts.keep(b"f", "too much for all")
+    assert parts.get(b"f") is None
+
+
+@given(texts=st.lists(st.text(max_size=8), min_size=2, max_size=2))
+def test_no_text_is_shown_in_place_of_another(texts):
+    template = Template("{% load kept %}{% kept text %}<p>{{ text }}</p>{% endkept %}")
+    slot = Slot(code="x")
+    for text in texts * 2:
+        context = {"text": text, "slot": slot, "token": "t", "seat": "rate"}
+        plain = Template("<p>{{ text }}</p>").render(Context(context))
+        assert template.render(Context(context)) == plain
