@@ -53,7 +53,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", default="1,8")
     parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--stories", type=int, default=60)
+    parser.add_argument("--stories", type=int, default=120)
     parser.add_argument("--shots", type=int, default=10)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
@@ -64,11 +64,11 @@ def main() -> int:
         return 0
     crowds = [int(number) for number in options.clients.split(",")]
     with database(options.postgres) as url, temporary_site(url=url):
-        tokens = build(options, sum(crowds))
         for number in crowds:
-            mine, tokens = tokens[:number], tokens[number:]
+            # Of its own: what the crowd before has left would be waited for.
+            tokens = build(options, number)
             with serving() as base:
-                show(number, measured(base, mine, options.seconds))
+                show(number, measured(base, tokens, options.seconds))
     return 0
 
 
@@ -97,10 +97,11 @@ def build(options: argparse.Namespace, people: int) -> list[str]:
     from tests.factories import make_benchmark
     from tests.working import join, make_planned
 
+    slug = f"for-{people}"
     benchmark = make_benchmark(
-        stories=options.stories, shots=options.shots, methods=METHODS
+        slug=slug, stories=options.stories, shots=options.shots, methods=METHODS
     )
-    study = make_planned(LIKERT, benchmark=benchmark)
+    study = make_planned(LIKERT, benchmark=benchmark, slug=slug)
     same_size.box_of(study)
     joined = [join(study) for _ in range(people)]
     return [Invitation.objects.get(annotator=person).token for person in joined]
@@ -189,9 +190,7 @@ class Annotator:
         while (start := time.perf_counter()) < end:
             following = self.save(at)
             saved = time.perf_counter()
-            while "/story/" not in following:
-                following = self.start()
-            at = following
+            at = following if "/story/" in following else self.start()
             paged = time.perf_counter()
             self.ask("GET", at)
             done = time.perf_counter()
@@ -204,6 +203,8 @@ class Annotator:
         """Begin a session; return the address of its first story."""
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         location, _content = self.ask("POST", self.entry, b"", headers)
+        if "/story/" not in location:
+            raise RuntimeError(f"No story is left: {location}; give it more --stories.")
         return location
 
     def save(self, at: str) -> str:
