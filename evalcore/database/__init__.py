@@ -1,5 +1,5 @@
-"""What every room asks of the database, and what is particular to either engine.
+"""SQL that is built once a process; SQLite whose writers wait in line.
 
 Comes in: queries and rows of the rooms above.
-Goes out: the same rows, sooner; writers who wait in line.
+Goes out: the same rows, sooner. What PostgreSQL wants of its own is here, too.
 """

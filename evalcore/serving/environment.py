@@ -154,7 +154,7 @@ def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     # Only macOS needs `fullfsync` for that. A connection that is closed takes the log
     # of all others into the file: they stay open.
     return {
-        "ENGINE": "evalcore.database.sqlite",
+        "ENGINE": "evalcore.database",
         "CONN_MAX_AGE": None,
         "NAME": str(path),
         "OPTIONS": {

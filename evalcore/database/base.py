@@ -8,7 +8,7 @@ from typing import Any
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
-from evalcore.database.sqlite.writers_line import WritersLine
+from evalcore.database.writers_line import WritersLine
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
