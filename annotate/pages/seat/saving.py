@@ -316,7 +316,7 @@ def _store(
     """
     refused: dict[str, dict[str, object]] = {}
     rows = list(rows)
-    if _store_at_once(annotator, slot, rows):
+    if not rows or _store_at_once(annotator, slot, rows):
         return refused
     for row in rows:
         try:
