@@ -46,7 +46,7 @@ def open_story(page, live_server, kind="likert"):
 
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 def test_a_question_is_heard_with_its_words(page, live_server, kind):
-    study = open_story(page, live_server, kind)
+    open_story(page, live_server, kind)
     for key, title in (("character", "Character"), ("aesthetics", "Aesthetics")):
         group = page.get_by_role("group", name=title, exact=True)
         expect(group).to_have_accessible_description(f"How good is {key}?")
