@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,24 +17,9 @@ from annotate.slots.leasing import own_slots, waiting
 from annotate.slots.locking import locked_annotator
 
 
-def submit(
-    *,
-    slot: Slot,
-    annotator: Annotator,
-    seconds: float | None = None,
-    offered_at: datetime | None = None,
-    in_sight: Mapping[int, float] | None = None,
-    goes_on: bool = False,
-) -> Slot:
+def submit(*, slot: Slot, annotator: Annotator, **told: Any) -> Slot:
     """Submit a slot as `close` does, and look at the annotator's answers."""
-    closed = close(
-        slot=slot,
-        annotator=annotator,
-        seconds=seconds,
-        offered_at=offered_at,
-        in_sight=in_sight,
-        goes_on=goes_on,
-    )
+    closed = close(slot=slot, annotator=annotator, **told)
     monitoring.look(annotator)
     return closed
 
