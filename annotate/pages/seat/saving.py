@@ -5,6 +5,7 @@ late or in bundles; each has a key of its own.
 """
 
 import json
+import logging
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -30,6 +31,8 @@ from annotate.presentation import broken_media, shot_comments
 from annotate.quality import monitoring
 from annotate.slots import errors, pace
 from annotate.submission import consequences, late_answers
+
+logger = logging.getLogger(__name__)
 
 MALFORMED = (
     AttributeError,
@@ -208,7 +211,8 @@ def _next_at_once(
     try:
         with transaction.atomic():
             return after_slot(request, annotator, row, shown)
-    except Exception:  # noqa: BLE001 - done again by the caller, where it is told
+    except Exception:
+        logger.exception("The answers are stored first, and the next slot then.")
         return None
 
 

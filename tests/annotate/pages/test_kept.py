@@ -68,6 +68,27 @@ def test_the_page_is_the_same_whoever_saw_it_before(kind, monkeypatch, nothing_k
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("kind", ["likert", "choice", "checklist", "ranking"])
+def test_nothing_is_shown_but_what_is_named(kind, monkeypatch):
+    """A value that a part shows and does not name would be somebody else's."""
+    made = kept.KeptNode._made
+
+    def made_of_named(node, context):
+        named = {re.split("[|.]", value.token)[0] for value in node.values}
+        known = context.flatten()
+        left_out = known.keys() - named - {"token", "slot", "seat", "study", "None"}
+        hidden = dict.fromkeys(left_out - {"True", "False"})
+        whole = made(node, context)
+        with context.push(**hidden):
+            assert made(node, context) == whole, node.values
+        return whole
+
+    monkeypatch.setattr(kept.KeptNode, "_made", made_of_named)
+    study = make_study(kind=kind, benchmark=make_benchmark(stories=1))
+    page(study.slots.filter(annotator__name="A01").first())
+
+
+@pytest.mark.django_db
 def test_each_language_and_each_answer_has_its_own(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=2))
     slot = study.slots.filter(annotator__name="A01").first()
