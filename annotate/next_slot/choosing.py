@@ -26,6 +26,7 @@ from annotate.slots import errors, leasing
 from annotate.slots.leasing import UNFINISHED, LastPlace, Place
 from annotate.slots.locking import locked_annotator, locked_slot
 from evalcore.database.prepared import Prepared
+from evalcore.database.prepared_writes import store
 
 ReadSlot = Callable[[int], Slot]
 
@@ -129,7 +130,8 @@ def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep
     place = None if moved else following.place
     try:
         slot = leasing.take_locked(following.slot, person, place)
-        Annotator.objects.filter(pk=person.pk).update(last_seen_at=slot.started_at)
+        person.last_seen_at = slot.started_at
+        store(person, "last_seen_at")
     except errors.SlotTakenError:
         return None
     return NextStep(Next.WORK, slot, taken=True)

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -24,7 +23,7 @@ from annotate.slots.errors import (
     NotNowError,
 )
 from evalcore.database.prepared import Prepared
-from evalcore.database.prepared_writes import store
+from evalcore.database.prepared_writes import count, store
 
 # A lease that began so lately is not worth writing anew.
 BARELY_BEGUN = timedelta(seconds=20)
@@ -146,4 +145,4 @@ def lease_length(study: Study) -> timedelta:
 def count_submitted(slot: Slot, change: int) -> None:
     """Keep the unit's count of submitted slots, of those within the redundancy."""
     if slot.ordinal is not None:
-        Unit.objects.filter(pk=slot.unit_id).update(submitted=F("submitted") + change)
+        count(Unit, slot.unit_id, "submitted", change)

@@ -44,12 +44,20 @@ ALL_SECONDS = Prepared[float](
     ),
     study=int,
 )
+
+
+def _submitted_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    submitted = Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
+    return submitted.order_by("submitted_at").values_list("submitted_at", flat=True)
+
+
+FIRST_SINCE = Prepared[datetime](
+    lambda annotator, since: _submitted_since(annotator, since)[:1],
+    annotator=int,
+    since=datetime,
+)
 SUBMITTED_SINCE = Prepared[datetime](
-    lambda annotator, since: (
-        Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
-        .order_by("-submitted_at")
-        .values_list("submitted_at", flat=True)
-    ),
+    lambda annotator, since: _submitted_since(annotator, since).reverse(),
     annotator=int,
     since=datetime,
 )
@@ -71,7 +79,11 @@ def minutes_for(annotator: Annotator, stories: int) -> int | None:
 def needs_rest(annotator: Annotator) -> bool:
     """Say whether somebody has judged for long without a pause between two stories."""
     now = begun = timezone.now()
-    for submitted in SUBMITTED_SINCE.rows(annotator=annotator.pk, since=now - 2 * WORK):
+    since = now - WORK - REST
+    first = FIRST_SINCE.first(annotator=annotator.pk, since=since)
+    if first is None or now - first < WORK:
+        return False  # or there would be one before it, and no pause in between
+    for submitted in SUBMITTED_SINCE.rows(annotator=annotator.pk, since=since):
         if begun - submitted > REST:
             break
         begun = submitted

@@ -1,8 +1,9 @@
 """Rows written with SQL that is built once a process.
 
-`store(row, "state", "lease")` is `row.save(update_fields=["state", "lease"])`, and
-`add(*rows)` is `bulk_create`, in a fifth of the time: for the few rows that an
-annotator's every click writes.
+`store(row, "state", "lease")` is `row.save(update_fields=["state", "lease"])`,
+`add(*rows)` is `bulk_create`, and `count(Unit, pk, "submitted", 1)` updates a number by
+an `F` expression, in a fifth of the time: for the few rows that an annotator's every
+click writes.
 """
 
 from functools import lru_cache
@@ -40,6 +41,13 @@ def add(*rows: Model) -> None:
         row._state.adding, row._state.db = False, connection.alias
 
 
+def count(model: type[Model], pk: int, name: str, change: int) -> None:
+    """Add to a number of a row, which may be less than nothing."""
+    sql = _counting(model, name)
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [change, pk])
+
+
 def _prepared(field: "Field[Any, Any]", row: Model, *, add: bool) -> Any:
     return field.get_db_prep_save(field.pre_save(row, add), connection)
 
@@ -63,6 +71,14 @@ def _update(
     key = quote(_key(model))
     table = quote(model._meta.db_table)
     return f"UPDATE {table} SET {changes} WHERE {key} = %s", fields
+
+
+@lru_cache
+def _counting(model: type[Model], name: str) -> str:
+    quote = connection.ops.quote_name
+    column = quote(str(model._meta.get_field(name).column))  # type: ignore[union-attr]
+    table, key = quote(model._meta.db_table), quote(_key(model))
+    return f"UPDATE {table} SET {column} = {column} + %s WHERE {key} = %s"
 
 
 @lru_cache

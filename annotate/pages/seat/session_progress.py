@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
-from django.db.models import QuerySet
+from django.db.models import Count, Max, Q, QuerySet
 
 from annotate.models import Annotator, Purpose, Slot
 from annotate.next_slot import choosing
@@ -28,10 +28,36 @@ class Held(NamedTuple):
 # Stories are counted in steps of so many: each number has a query of its own.
 AT_ONCE = 10
 
-# In the order in which they are shown.
-OWN = Prepared[tuple[Any, ...]](
-    lambda annotator: leasing.own_slots(annotator).values_list(
-        *Held._fields[:-1], "unit__story"
+
+def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
+    """Return somebody's slots, as `Held` has them, in the order of their turns."""
+    own = leasing.own_slots(annotator)
+    return own.values_list(*Held._fields[:-1], "unit__story")
+
+
+IN_SESSION = Prepared[tuple[Any, ...]](
+    lambda annotator, session: _held(annotator).filter(session=session),
+    annotator=int,
+    session=int,
+)
+LAST = Prepared[tuple[Any, ...]](
+    lambda annotator: _held(annotator).reverse()[:1], annotator=int
+)
+# The last session, how many slots are submitted, and how many are no checks.
+TOTALS = Prepared[tuple[int | None, int, int]](
+    lambda annotator: (
+        leasing.own_slots(annotator)
+        .order_by()
+        .values("annotator")
+        .annotate(
+            sessions=Max("session"),
+            submitted=Count(
+                "pk",
+                filter=Q(state=Slot.State.SUBMITTED) & ~Q(purpose=Purpose.TRAINING),
+            ),
+            real=Count("pk", filter=Q(purpose=Purpose.REAL)),
+        )
+        .values_list("sessions", "submitted", "real")
     ),
     annotator=int,
 )
@@ -48,14 +74,13 @@ def progress(
     `before` the slot before, if there is one.
     """
     at = row or choosing.next_slot(annotator)
-    own = [Held(*row) for row in OWN.rows(annotator=annotator.pk)]
     session = leasing.session_for(at, annotator) if at else 1
+    sessions, submitted, real = TOTALS.first(annotator=annotator.pk) or (None, 0, 0)
     is_training = at is not None and at.purpose == Purpose.TRAINING
     here = [
         slot
-        for slot in own
-        if slot.session == session
-        and (at is None or not is_training or slot.round == at.round)
+        for slot in _in_session(annotator, session)
+        if at is None or not is_training or slot.round == at.round
     ]
     is_joined = not is_training and (
         annotator.study.is_open
@@ -66,7 +91,7 @@ def progress(
         number = 1 + sum(slot.position < at.position for slot in here)
     else:
         number = ahead or len(here) + 1
-    to_come = _to_come(annotator, own, here) if is_joined else 0
+    to_come = _to_come(annotator, real, here) if is_joined else 0
     size = len(here) + to_come
     left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
     if ahead:  # by then the stories before it are done
@@ -74,43 +99,46 @@ def progress(
     return {
         "is_training": is_training,
         "session": session,
-        "sessions": 0
-        if is_joined
-        else max([session, *(slot.session or 1 for slot in own)]),
+        "sessions": 0 if is_joined else max(session, sessions or 1),
         "number": number,
         "size": max(size, number),
-        "submitted": sum(
-            slot.state == Slot.State.SUBMITTED and slot.purpose != Purpose.TRAINING
-            for slot in own
-        ),
+        "submitted": submitted,
         "minutes": None if is_training else pace.minutes_for(annotator, left),
-        "before": _before(at, own, here),
+        "before": _before(annotator, at, here),
     }
 
 
-def _before(at: Slot | None, own: list[Held], here: list[Held]) -> Held | None:
+def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | None:
     """Return the slot before in the same session, or round of training."""
     if at is None or at.position is None:  # free as yet: it would be the last
-        return own[-1] if own else None
+        last = LAST.first(annotator=annotator.pk)
+        return Held(*last) if last else None
     earlier = [slot for slot in here if slot.position < at.position]
     return earlier[-1] if earlier else None
 
 
 def number_in_session(annotator: Annotator, row: Slot) -> int:
     """Return which of its session's stories a slot of this annotator is."""
-    own = [Held(*held) for held in OWN.rows(annotator=annotator.pk)]
-    here = [held for held in own if held.session == row.session]
+    here = _in_session(annotator, row.session)
     return 1 + sum(held.position < (row.position or 0) for held in here)
 
 
-def _to_come(annotator: Annotator, own: list[Held], here: list[Held]) -> int:
-    """Return how many free slots will join the session at hand: one of each story."""
+def _in_session(annotator: Annotator, session: int | None) -> list[Held]:
+    rows = IN_SESSION.rows(annotator=annotator.pk, session=session)
+    return [Held(*row) for row in rows]
+
+
+def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
+    """Return how many free slots will join the session at hand: one of each story.
+
+    `held` is how many the annotator has that are no checks.
+    """
     if not choosing.has_room(annotator):
         return 0
     study, cap = annotator.study, annotator.most_slots
     room = study.session_size - sum(slot.purpose == Purpose.REAL for slot in here)
     if cap is not None:
-        room = min(room, cap - sum(slot.purpose == Purpose.REAL for slot in own))
+        room = min(room, cap - held)
     if room <= 0:
         return 0
     known = {slot.story for slot in here}

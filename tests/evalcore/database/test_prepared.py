@@ -9,9 +9,9 @@ from django.db.transaction import TransactionManagementError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotate.models import Event, Slot, Study
+from annotate.models import Event, Slot, Study, Unit
 from evalcore.database.prepared import Prepared
-from evalcore.database.prepared_writes import add, store
+from evalcore.database.prepared_writes import add, count, store
 from evalcore.models import Benchmark, Character, Story
 from tests.factories import make_benchmark, make_study
 
@@ -199,3 +199,11 @@ def test_a_new_row_is_stored_as_create_stores_it(study):
     with pytest.raises(TypeError):
         event.save()  # it is stored already
     assert Slot.objects.filter(pk=slot.pk, lease=F("lease")).exists()
+
+
+def test_a_number_is_counted_on(study):
+    unit, other = study.units.order_by("pk")[:2]
+    for change in (1, 2, -1):
+        count(Unit, unit.pk, "submitted", change)
+    assert Unit.objects.get(pk=unit.pk).submitted == unit.submitted + 2
+    assert Unit.objects.get(pk=other.pk).submitted == other.submitted
