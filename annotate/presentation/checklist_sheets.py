@@ -18,7 +18,7 @@ from evalcore.models import Output
 def on_page(slot: Slot) -> dict[str, object]:
     """Return what a page shows of a checklist; nothing where no label is asked."""
     if not any(kind_of(question).of_shots for question in slot.questions):
-        return {}
+        return {"sheets": [], "boxes": []}
     return {"sheets": shown_checklist(slot), "boxes": box_names(slot.unit.output_a)}
 
 

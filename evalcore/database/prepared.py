@@ -27,6 +27,8 @@ from django.db.models.query import (  # type: ignore[attr-defined]
 )
 from django.db.transaction import TransactionManagementError
 
+from evalcore.database.executing import execute
+
 Row = TypeVar("Row")
 Convert = Callable[[Any, Any, Any], Any]
 
@@ -109,9 +111,7 @@ class _Statement:
         params: list[Any] = list(self.params)
         for place, name in self.places:
             params[place] = _adapted(values[name])
-        with connection.cursor() as cursor:
-            cursor.execute(self.sql, params)
-            found = cursor.fetchall()
+        found, _number = execute(self.sql, params)
         return [self.made(row) for row in self._converted(found)]
 
     def _converted(self, found: list[Any]) -> Iterator[list[Any]]:

@@ -12,6 +12,8 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, Model
 
+from evalcore.database.executing import execute
+
 
 def store(row: Model, *names: str) -> None:
     """Write fields of a row that is stored already.
@@ -23,19 +25,16 @@ def store(row: Model, *names: str) -> None:
     """
     sql, fields = _update(type(row), names)
     values = [_prepared(field, row, add=False) for field in fields]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [*values, row.pk])
-        if not cursor.rowcount:
-            raise type(row).DoesNotExist  # type: ignore[attr-defined]
+    _rows, number = execute(sql, [*values, row.pk])
+    if not number:
+        raise type(row).DoesNotExist  # type: ignore[attr-defined]
 
 
 def add(*rows: Model) -> None:
     """Store new rows of one table, and set their ids."""
     sql, fields = _insert(type(rows[0]), len(rows))
     values = [_prepared(field, row, add=True) for row in rows for field in fields]
-    with connection.cursor() as cursor:
-        cursor.execute(sql, values)
-        ids = cursor.fetchall()
+    ids, _number = execute(sql, values)
     for row, (pk,) in zip(rows, ids, strict=True):
         row.pk = pk
         row._state.adding, row._state.db = False, connection.alias
@@ -43,9 +42,7 @@ def add(*rows: Model) -> None:
 
 def count(model: type[Model], pk: int, name: str, change: int) -> None:
     """Add to a number of a row, which may be less than nothing."""
-    sql = _counting(model, name)
-    with connection.cursor() as cursor:
-        cursor.execute(sql, [change, pk])
+    execute(_counting(model, name), [change, pk])
 
 
 def _prepared(field: "Field[Any, Any]", row: Model, *, add: bool) -> Any:

@@ -130,7 +130,7 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
 def _feedback(row: Slot) -> dict[str, Any]:
     """Return what is told of a training story once it is submitted."""
     if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
-        return {}
+        return {"marks": [], "not_marked": [], "told": ""}
     return {
         "marks": training.marks(row),
         "not_marked": training.not_marked(row),
