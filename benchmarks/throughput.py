@@ -36,11 +36,11 @@ LIKERT = """
 kind: likert
 scale: [0, 4]
 questions:
-  - {key: character, title: Character, text: "Is it the same character?"}
-  - {key: beauty, title: Beauty, text: "How nice is it?"}
-  - {key: text, title: Text, text: "How well does it follow the text?"}
+  - {{key: character, title: Character, text: "Is it the same character?"}}
+  - {{key: beauty, title: Beauty, text: "How nice is it?"}}
+  - {{key: text, title: Text, text: "How well does it follow the text?"}}
 assignment: open
-redundancy: 10
+redundancy: {redundancy}
 session_size: 20
 """
 METHODS = [f"M{number:02}" for number in range(10)]
@@ -55,6 +55,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--stories", type=int, default=120)
     parser.add_argument("--shots", type=int, default=10)
+    parser.add_argument("--redundancy", type=int, default=10)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--client", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -101,7 +102,8 @@ def build(options: argparse.Namespace, people: int) -> list[str]:
     benchmark = make_benchmark(
         slug=slug, stories=options.stories, shots=options.shots, methods=METHODS
     )
-    study = make_planned(LIKERT, benchmark=benchmark, slug=slug)
+    likert = LIKERT.format(redundancy=options.redundancy)
+    study = make_planned(likert, benchmark=benchmark, slug=slug)
     same_size.box_of(study)
     joined = [join(study) for _ in range(people)]
     return [Invitation.objects.get(annotator=person).token for person in joined]
