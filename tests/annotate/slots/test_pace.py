@@ -1,8 +1,8 @@
 """Whoever judges for long without a pause is told to rest."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from unittest.mock import patch
 
-from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
@@ -11,6 +11,7 @@ from annotate.models import Annotator, Slot
 from annotate.slots.pace import REST, WORK, needs_rest
 from tests.factories import make_benchmark, make_study
 
+NOW = datetime(2026, 5, 1, 12, 0, tzinfo=UTC)
 # Since the answer before, in seconds; about a third are pauses.
 PAUSES = st.lists(st.sampled_from([20, 150, 290, 299, 301, 310]), max_size=12)
 
@@ -24,7 +25,7 @@ class TestNeedsRest(TestCase):
     def needed_after(self, pauses):
         """Say whether a rest is needed, after stories with these pauses behind them."""
         slots = list(self.study.slots.order_by("pk")[: len(pauses)])
-        at = timezone.now()
+        at = NOW
         for position, (slot, pause) in enumerate(zip(slots, pauses, strict=True)):
             at -= timedelta(seconds=pause)
             Slot.objects.filter(pk=slot.pk).update(
@@ -34,7 +35,8 @@ class TestNeedsRest(TestCase):
                 started_at=at - timedelta(seconds=1),
                 submitted_at=at,
             )
-        return needs_rest(self.person)
+        with patch("annotate.slots.pace.timezone.now", return_value=NOW):
+            return needs_rest(self.person)
 
     @given(pauses=PAUSES)
     def test_as_long_as_no_pause_was_long_enough(self, pauses):
