@@ -89,6 +89,15 @@ def test_nothing_is_shown_but_what_is_named(kind, monkeypatch):
 
 
 @pytest.mark.django_db
+def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
+    study = make_study(benchmark=make_benchmark(stories=1))
+    first, second = study.slots.order_by("annotator", "pk")[::3][:2]
+    assert re.search('id="rest"[^>]* hidden', page(first))
+    monkeypatch.setattr("annotate.slots.pace.needs_rest", lambda _annotator: True)
+    assert not re.search('id="rest"[^>]* hidden', page(second))
+
+
+@pytest.mark.django_db
 def test_each_language_and_each_answer_has_its_own(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=2))
     slot = study.slots.filter(annotator__name="A01").first()
