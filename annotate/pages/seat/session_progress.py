@@ -4,7 +4,7 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q, QuerySet, Value
 
 from annotate.models import Annotator, Purpose, Slot
 from annotate.next_slot import choosing
@@ -35,8 +35,9 @@ def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
     return own.values_list(*Held._fields[:-1], "unit__story")
 
 
+# A plain number that the column cannot hold, as a mark is, PostgreSQL is never asked.
 IN_SESSION = Prepared[tuple[Any, ...]](
-    lambda annotator, session: _held(annotator).filter(session=session),
+    lambda annotator, session: _held(annotator).filter(session=Value(session)),
     annotator=int,
     session=int,
 )
