@@ -31,7 +31,7 @@ from typing import NoReturn
 MOST_SECONDS, MOST_BYTES = 10, 10**9
 # After so long a process that does not answer is ended.
 HARD_SECONDS = 25
-ACCEPTED, REFUSED, CRASHED = "accepted", "refused", "crashed"
+OUTCOMES = ACCEPTED, REFUSED, CRASHED = "accepted", "refused", "crashed"
 
 
 class TooSlowError(BaseException):
@@ -252,13 +252,10 @@ def main() -> int:
                 every[name] = supervise(name, options, time.monotonic() + share)
         finally:
             teardown_databases(databases, verbosity=0)
-    print(f"\n{'importer':40} {'runs':>7} {ACCEPTED:>9} {REFUSED:>9} {CRASHED:>9}")
-    for name, n in every.items():
-        print(f"{name:40} {n.total():7} {n[ACCEPTED]:9} {n[REFUSED]:9} {n[CRASHED]:9}")
-    total = sum(every.values(), Counter())
-    print(
-        f"{'all':40} {total.total():7} {total[ACCEPTED]:9} {total[REFUSED]:9} {total[CRASHED]:9}"
-    )
+    print(f"\n{'importer':40} {'runs':>7}", *(f"{o:>9}" for o in OUTCOMES))
+    every["all"] = total = sum(every.values(), Counter())
+    for name, counted in every.items():
+        print(f"{name:40} {counted.total():7}", *(f"{counted[o]:9}" for o in OUTCOMES))
     return int(total[CRASHED] > 0)
 
 

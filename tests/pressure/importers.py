@@ -1,4 +1,4 @@
-"""Every importer and reader: valid files for it, how it is called, what it may raise."""
+"""Every importer and reader: valid files, how it is called, what it may raise."""
 
 import io
 import json
