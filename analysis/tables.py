@@ -6,10 +6,7 @@ their cells may hold; it imports nothing else.
 """
 
 import re
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from _typeshed import SupportsWrite
+from io import TextIOBase
 
 RATING_COLUMNS = ("story", "method", "dimension", "annotator", "rating")
 RATING_KEY = ("story", "method", "shot", "round", "dimension", "annotator")
@@ -76,7 +73,7 @@ class Lines:
     begins with it may be a formula.
     """
 
-    def __init__(self, out: "SupportsWrite[str]") -> None:
+    def __init__(self, out: TextIOBase) -> None:
         self.out = out
 
     def write(self, line: str) -> None:

@@ -251,7 +251,7 @@ def as_csv(frame: pd.DataFrame) -> str:
                 lambda x: defused(x) if isinstance(x, str) else x
             )
     text = io.StringIO()
-    safe.to_csv(Lines(text), index=False, lineterminator="\r\n")
+    safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
     return text.getvalue()
 
 
