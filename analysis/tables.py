@@ -6,6 +6,7 @@ their cells may hold; it imports nothing else.
 """
 
 import re
+from io import TextIOBase
 
 RATING_COLUMNS = ("story", "method", "dimension", "annotator", "rating")
 RATING_KEY = ("story", "method", "shot", "round", "dimension", "annotator")
@@ -46,8 +47,8 @@ UNVERSIONED = "no version"
 MEAN_OF_RATERS = "mean"
 # No database stores these: NUL and halves of a character.
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
-# A spreadsheet takes text that begins so for a formula.
-FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# A spreadsheet takes text that begins so for a formula, some with signs of full width.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def defused(text: str) -> str:
@@ -62,6 +63,22 @@ def defused(text: str) -> str:
     ("'=1+2", 'UNO', "''=1+2")
     """
     return f"'{text}" if text.lstrip("'").startswith(FORMULA) else text
+
+
+class Lines:
+    """What a CSV writer with its usual line ends writes to, and whose lines end in LF.
+
+    So cells with a CR stand in quotes, as those with an LF do. Told to end lines in LF,
+    the writers of Python before 3.13 leave a CR bare: a row begins there, and what
+    begins with it may be a formula.
+    """
+
+    def __init__(self, out: TextIOBase) -> None:
+        self.out = out
+
+    def write(self, line: str) -> None:
+        """Take a line that the writer has made."""
+        self.out.write(line.removesuffix("\r\n") + "\n")
 
 
 def restored(text: str) -> str:

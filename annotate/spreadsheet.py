@@ -4,7 +4,7 @@ import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
-from analysis.tables import defused
+from analysis.tables import Lines, defused
 
 PIECE = 1 << 16
 
@@ -17,7 +17,7 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 def csv_lines(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
     """Yield such a table in pieces, so that a long one is never held whole."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    writer = csv.writer(Lines(buffer))
     writer.writerow(header)
     for row in rows:
         writer.writerow([defused(v) if isinstance(v, str) else v for v in row])

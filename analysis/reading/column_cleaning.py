@@ -17,7 +17,7 @@ Column: TypeAlias = "pd.Series[Any]"
 
 # 3, -0.5, 1e-3; a blank before or behind does no harm.
 _BLANKS = " \t\n\r\f\v"
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Kinds of cells that are equal only if they are written alike; of others, True is 1.
 _ALIKE = ("string", "integer", "floating", "boolean", "empty")
 

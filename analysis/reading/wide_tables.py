@@ -14,7 +14,7 @@ from analysis.tables import ANSWER_OPTIONAL, SCORE_OPTIONAL
 
 # 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
 LOOKS_NUMERIC = re.compile(
-    r"[+-]?[0-9.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
+    r"[+-]?[.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
 )
 # Tables with both columns have one row a value.
 LONG = (("dimension", "rating"), ("metric", "score"), ("criterion", "rank"))

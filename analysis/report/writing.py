@@ -1,6 +1,7 @@
 """Write a report: one self-contained page, its tables, and how it was made."""
 
 import hashlib
+import io
 import json
 import math
 import platform
@@ -38,7 +39,7 @@ from analysis.report.uncertainty import (
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
-from analysis.tables import defused
+from analysis.tables import Lines, defused
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
@@ -249,8 +250,9 @@ def as_csv(frame: pd.DataFrame) -> str:
             safe[column] = safe[column].map(
                 lambda x: defused(x) if isinstance(x, str) else x
             )
-    text: str = safe.to_csv(index=False, lineterminator="\n")
-    return text
+    text = io.StringIO()
+    safe.to_csv(Lines(text), index=False, lineterminator="\r\n")  # type: ignore[call-overload]  # it only writes there
+    return text.getvalue()
 
 
 def _as_json(title: str, analysis: Analysis, run: pd.DataFrame, said: Said) -> str:

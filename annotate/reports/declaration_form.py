@@ -18,7 +18,7 @@ from analysis.rankings.composite_weights import (
     check_composites,
     composites_of,
 )
-from analysis.tables import defused
+from analysis.tables import Lines, defused
 from annotate.models import Study
 from annotate.reports import study_tables
 from annotate.reports.declarations import own_composites
@@ -221,5 +221,5 @@ def _names(composites: tuple[Composite, ...], over: str) -> list[str]:
 def _csv(pairs: Pairs) -> str:
     text = io.StringIO()
     rows = [("question", "metric"), *(map(defused, pair) for pair in pairs)]
-    csv.writer(text, lineterminator="\n").writerows(rows)
+    csv.writer(Lines(text)).writerows(rows)
     return text.getvalue()

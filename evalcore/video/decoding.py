@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from stat import S_ISREG
 from typing import cast
 
 import av
@@ -77,7 +78,10 @@ def recognise(path: Path) -> Container:
     UnreadableVideoError
         It is no video of an accepted kind, or too large.
     """
-    size = path.stat().st_size
+    about = path.stat()
+    if not S_ISREG(about.st_mode):
+        raise UnreadableVideoError("a file, no pipe or device")
+    size = about.st_size
     if size > MAX_BYTES:
         raise UnreadableVideoError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
     with path.open("rb") as stream:
@@ -128,7 +132,7 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
     """
     times: list[float] = []
     with opened(path, container) as (file, stream):
-        _check_size(stream)
+        _check_size(stream.codec_context.width, stream.codec_context.height)
         first: VideoFrame | None = None
         reached = 0.0
         for packet in file.demux():
@@ -147,11 +151,11 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
         if lacking > max(Fraction(SLACK_SECONDS), SLACK_FRAMES / rate):
             raise UnreadableVideoError("a complete video; this one is cut short")
         width, height = _upright_size(first, stream)
+        _check_size(width, height)  # pixels may be said to be very long
     return DecodedVideo(width, height, len(times), float(rate))
 
 
-def _check_size(stream: VideoStream) -> None:
-    width, height = stream.codec_context.width, stream.codec_context.height
+def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
         raise UnreadableVideoError(
             f"at most {MAX_PIXELS:,} pixels a frame, not {width} x {height}"

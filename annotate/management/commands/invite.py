@@ -9,7 +9,7 @@ from django.conf import settings
 from django.core.management.base import CommandError
 from django.urls import reverse
 
-from analysis.tables import defused
+from analysis.tables import Lines, defused
 from annotate.management.studies import StudyCommand
 from annotate.models import Invitation, Study
 from annotate.people import inviting, joining
@@ -64,7 +64,7 @@ class Command(StudyCommand):
 
     def work(self, study: Study, **options: Any) -> None:
         base = str(options["base_url"]).rstrip("/")
-        writer = csv.writer(self.stdout, lineterminator="\n")
+        writer = csv.writer(Lines(self.stdout))
         if options["list"]:
             writer.writerow(["annotator", "note", "state", "link", "completion_code"])
             writer.writerows(_listed(study, base))

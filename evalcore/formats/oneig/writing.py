@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from analysis.tables import Lines
 from evalcore.formats.oneig.side_files import ANSWERS, QUESTIONS, STYLES, TEXTS
 from evalcore.formats.oneig.stories import PROMPTS
 from evalcore.formats.originals import Extras, Original, by_file
@@ -38,7 +39,7 @@ def _list(file: str, originals: Sequence[Original]) -> str:
 
 def _csv(header: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(header), restval="", lineterminator="\n")
+    writer = csv.DictWriter(Lines(text), list(header), restval="")
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()

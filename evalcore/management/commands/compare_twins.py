@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from analysis.printing import counted
-from analysis.tables import defused
+from analysis.tables import Lines, defused
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
@@ -89,7 +89,7 @@ class Command(ImportCommand):
 
 def _table(scores: list[TwinScore]) -> str:
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
+    writer = csv.writer(Lines(text))
     writer.writerow(("story", "method", "twin", "metric", "score", "original"))
     for one in scores:
         names = (one.twin.story.key, one.twin.method.name, one.twin.degradation)

@@ -15,7 +15,7 @@ OPENING = r"*_`\"'\[(<"
 GAP = rf"[{OPENING} \t]*"
 COLON = r"[ \t]*[:\uff1a=|]"
 NUMBER = re.compile(r"(?P<number>-?\d{1,6}(?:\.\d{1,6})?)(?P<rest>[^\n]{0,80})")
-OF = re.compile(r"\s*[\[(]?\s*(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
+OF = re.compile(r"\s*(?:[\[(]\s*)?(?:/|out\s+of|of)\s*(\d{1,6})", re.IGNORECASE)
 # What a scale in brackets before the colon ends with: `(0-4)`, `(out of 10)`.
 TOP = re.compile(
     r"(?:\d\s*(?:[-\u2010-\u2015~]|to)|/|of|max(?:imum)?:?)\s*(\d{1,6})\s*$", re.I

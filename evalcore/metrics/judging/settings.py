@@ -157,7 +157,7 @@ def _split(text: str) -> SplitResult | None:
 
 def _without_user(text: str) -> str:
     """Return an address as it may be shown: neither user nor query."""
-    return re.sub(r"[?#].*", "", re.sub(r".*@", "", text))
+    return re.sub(r"[?#].*", "", text.rpartition("@")[2])
 
 
 def _key(text: str) -> str:

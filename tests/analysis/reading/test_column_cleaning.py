@@ -2,6 +2,7 @@
 
 import datetime
 import decimal
+import time
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.problems import InputError
 from analysis.reading.column_cleaning import (
     as_number,
     as_text,
@@ -17,6 +19,7 @@ from analysis.reading.column_cleaning import (
     numbers,
     plain,
 )
+from analysis.reading.inputs import read_ratings
 
 CELLS = st.one_of(
     st.text(max_size=3),
@@ -140,3 +143,16 @@ def test_a_categorical_becomes_what_it_stands_for():
     odd = plain(pd.Series(["b", None]).astype("category"))
     assert odd[0] == "b"
     assert pd.isna(odd[1])
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_cell_of_very_many_digits_is_read_at_once(tmp_path, wide):
+    """Attack: one cell that is held against a pattern for hours."""
+    head = "story,method,q\n" if wide else "story,method,dimension,annotator,rating\n"
+    row = "01,A,{}\n" if wide else "01,A,q,R1,{}\n"
+    path = tmp_path / "r.csv"
+    path.write_text(head + row.format(3) + row.format("9" * 100_000 + "x"))
+    begun = time.process_time()
+    with pytest.raises(InputError, match="99x: expected"):
+        read_ratings(path, wide=wide)
+    assert time.process_time() - begun < 3

@@ -1,0 +1,159 @@
+"""Attacks by what people write: nothing of it is markup, a script or a formula."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+from analysis.tables import FORMULA
+from annotate.models import Slot
+from evalcore.models import Method, Output
+from tests.annotate.access.test_forgery import admin_addresses
+from tests.annotate.address_table import NAMED, World, addresses
+from tests.hostile_texts import MARKUP, SCRIPT, come_alive, fill
+from tests.people import answer_everything, log_in
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+NUMBER = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?")
+
+
+@pytest.fixture
+def world(tmp_path):
+    """Two labs in whose texts stands markup, wherever people may write."""
+    world = World(tmp_path)
+    answer_everything(world.trial)
+    for slot in world.trial.slots.filter(annotator__isnull=False):
+        slot.story_comments.create(text="a", annotator=slot.annotator)
+        slot.shot_comments.create(
+            text="a", shot=1, output=slot.unit.output_a, annotator=slot.annotator
+        )
+    world.sue = log_in("sue")  # before it is called otherwise
+    link = world.ann.invitation.token
+    world.asked = {
+        reverse(one.name, kwargs=world.words(one, link)): one for one in addresses()
+    }
+    assert fill() > 200
+    return world
+
+
+def answers(world):
+    """Yield the address and the answer of all that can be read."""
+    anybody = Client()
+    output = Output.objects.select_related("story", "method").first()
+    named = {"story": output.story.key, "method": output.method.name}
+    for url, address in world.asked.items():
+        client = anybody if address.is_link else world.sue
+        with transaction.atomic():
+            answer = client.get(url, named if address.name in NAMED else None)
+            transaction.set_rollback(True)
+        yield url, answer
+
+
+def test_no_text_becomes_part_of_a_page(world):
+    """Attack: a script in a name, a story, a comment, a reason, a tag."""
+    shown = 0
+    for url, answer in answers(world):
+        if answer.get("Content-Type", "").startswith("text/html"):
+            page = answer.content.decode()
+            assert come_alive(page) == [], url
+            assert MARKUP not in page, url
+            assert "49" not in re.findall(r"alert\(1\)&lt;/script&gt;(..)", page)
+            shown += "alert(1)&lt;/script&gt;" in page
+    assert shown > 30
+
+
+def test_no_text_ends_the_quotes_of_json(world):
+    for url, answer in answers(world):
+        if answer.get("Content-Type", "").startswith("application/json"):
+            assert json.loads(answer.getvalue()) is not None, url
+            assert answer["X-Content-Type-Options"] == "nosniff"
+
+
+def test_no_download_holds_a_formula(world):
+    """Attack: whoever opens a table in a spreadsheet runs what a name says."""
+    read = hostile = 0
+    for url, answer in answers(world):
+        if not answer.get("Content-Type", "").startswith("text/csv"):
+            continue
+        text = answer.getvalue().decode()
+        for row in csv.reader(io.StringIO(text, newline="")):
+            for cell in row:
+                is_number = NUMBER.fullmatch(cell)
+                assert is_number or not cell.startswith(FORMULA), (url, cell)
+                hostile += cell.startswith("'=1+")
+        read += 1
+    assert read > 6
+    assert hostile > 20
+
+
+def test_no_line_end_in_a_text_begins_a_row(world):
+    """Attack: what an annotator writes goes on in a row of its own, with a formula."""
+    shown = "good\r=HYPERLINK(1)\n+1"
+    world.trial.slots.filter(state="submitted").order_by(
+        "pk"
+    ).last().story_comments.update(text=shown)
+    url = reverse("coverage-csv", args=[world.trial.slug, "comments"])
+    told = world.sue.get(url).getvalue().decode()
+    assert f'"{shown}"' in told
+    assert all(len(row) > 2 for row in csv.reader(io.StringIO(told, newline="")))
+
+
+@pytest.mark.parametrize("sign", FORMULA)
+def test_every_sign_of_a_formula_is_defused(world, sign):
+    slot = world.trial.slots.filter(state="submitted", purpose="real").first()
+    method = Method.objects.filter(pk=slot.unit.output_a.method_id)
+    method.update(name=f"{sign}cmd|' /C calc'!A0")
+    url = reverse("study-ratings-csv", args=[world.trial.slug])
+    told = world.sue.get(url).getvalue().decode()
+    cells = [cell for row in csv.reader(io.StringIO(told, newline="")) for cell in row]
+    assert any(cell.startswith(f"'{sign}cmd") for cell in cells)
+    assert not any(cell.startswith(f"{sign}cmd") for cell in cells)
+
+
+def test_a_text_that_comes_back_in_an_error_is_text(world):
+    """Attack: a link or a form of another site whose text a page repeats."""
+    sue = world.sue
+    trial = world.trial.slug
+    slot = Slot.objects.filter(study=world.trial).first()
+    told = [
+        Client().post(reverse("login"), {"username": MARKUP, "next": MARKUP}),
+        Client().get(reverse("login"), {"next": MARKUP}),
+        Client().get(f"/{SCRIPT}/"),
+        Client().get(reverse("join", args=[SCRIPT.replace("/", "_")])),
+        sue.get(reverse("slot-list", args=[trial]), {"method": MARKUP, "page": MARKUP}),
+        sue.get(reverse("event-list", args=[trial]), {"kind": MARKUP, "a": MARKUP}),
+        sue.post(reverse("setup-start"), {"text": MARKUP, "benchmark": "woods"}),
+        sue.post(
+            reverse("setup-form", args=["woods"]), {"slug": MARKUP, "do": "check"}
+        ),
+        sue.post(reverse("annotator-list-invite", args=[trial]), {"people": MARKUP}),
+        sue.post(
+            reverse("slot-exclude", args=[trial, slot.code]),
+            {"reason": MARKUP * 9},
+            follow=True,
+        ),
+        sue.post(reverse("member-add", args=["woods"]), {"name": MARKUP}, follow=True),
+    ]
+    repeated = 0
+    for answer in told:
+        page = answer.content.decode()
+        assert come_alive(page) == [], answer
+        repeated += "alert(1)" in page
+    assert repeated > 5
+
+
+def test_the_administration_shows_names_as_text(world):
+    shown = 0
+    for url in admin_addresses():
+        answer = world.sue.get(url, follow=True)
+        if answer.get("Content-Type", "").startswith("text/html"):
+            page = answer.content.decode()
+            assert come_alive(page) == [], url
+            shown += "alert(1)" in page
+    assert shown > 3

@@ -1,0 +1,132 @@
+"""Attacks by what people write, in a real browser: nothing of it ever runs.
+
+The policy of a page would stop it; that it has to stop nothing is what is tested here.
+"""
+
+import pytest
+from django.conf import settings as live
+from django.test import Client
+from django.urls import reverse
+
+from analysis.__main__ import main
+from annotate.reports import building
+from evalcore.models import Output
+from tests.annotate.address_table import NAMED, World, addresses
+from tests.browser.test_report import draw_all
+from tests.hostile_texts import MARKUP, fill
+from tests.people import answer_everything, log_in
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.timeout(600),
+]
+
+
+@pytest.fixture
+def listened(page, live_server):
+    """A page of somebody who may see everything; what runs there is noted.
+
+    That a policy stops a script is an error in the console, which fails every test.
+    """
+    said: list[str] = []
+    ours = (live_server.url, "data:", "blob:", "file:")
+
+    def answer(dialog):
+        said.append(f"{dialog.message} at {page.url}")
+        dialog.dismiss()
+
+    def note(request):
+        if not request.url.startswith(ours):
+            said.append(request.url)
+
+    page.on("dialog", answer)
+    page.on("request", note)
+    yield page
+    assert said == []
+
+
+def enter(page, live_server, client: Client) -> None:
+    name = live.SESSION_COOKIE_NAME
+    session = {"name": name, "value": client.cookies[name].value}
+    page.context.add_cookies([session | {"url": live_server.url}])
+
+
+def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
+    """Attack: a script wherever somebody may write, on every page there is."""
+    world = World(tmp_path)
+    answer_everything(world.trial)
+    link = world.ann.invitation.token
+    client = log_in("sue")
+    asked = [
+        (one.name, reverse(one.name, kwargs=world.words(one, link)))
+        for one in addresses()
+    ]
+    fill()
+    enter(listened, live_server, client)
+    output = Output.objects.select_related("story", "method").first()
+    opened = shown = 0
+    for name, url in asked:
+        named = {"story": output.story.key, "method": output.method.name}
+        answer = client.get(url, named if name in NAMED else None)
+        is_page = answer.get("Content-Type", "").startswith("text/html")
+        if answer.status_code != 200 or not is_page or name == "report-page":
+            continue
+        listened.goto(live_server.url + answer.wsgi_request.get_full_path())
+        opened += 1
+        shown += "alert(1)" in listened.inner_text("body")
+    assert opened > 30
+    assert shown > 15
+
+
+def test_a_story_shows_markup_as_text(listened, live_server, tmp_path):
+    """Attack: what scripts write anew when a story is opened and answered."""
+    world = World(tmp_path)
+    world.trial.presentation |= {"comments": True}
+    world.trial.save()
+    slot = world.ann.slots.filter(purpose="real").first()
+    link = world.ann.invitation.token
+    fill()
+    listened.goto(live_server.url + reverse("rate-slot", args=[link, slot.code]))
+    listened.wait_for_selector("html.ready")
+    assert "alert(1)" in listened.inner_text("body")
+    listened.locator("input[type=radio]").first.check(force=True)
+    listened.evaluate(
+        "document.querySelectorAll('details').forEach(d => d.open = true)"
+    )
+    listened.locator("textarea[name=comment]").fill(MARKUP)
+    listened.wait_for_timeout(500)
+    listened.reload()
+    listened.wait_for_selector("html.ready")
+
+
+def test_a_report_shows_markup_as_text(listened, live_server, tmp_path):
+    """Attack: names of methods, metrics, questions and people end a script."""
+    name = MARKUP.replace('"', "'")
+    people = [f"R{number} {name}" for number in range(4)]
+    methods = [f"{letter} {name}" for letter in "ABCD"]
+    stories = [f"s{number} {name}" for number in range(5)]
+    ratings = ["story,method,dimension,annotator,rating"]
+    scores = ["story,method,metric,score"]
+    for s, story in enumerate(stories):
+        for m, method in enumerate(methods):
+            scores.append(f'"{story}","{method}","{name}",{m + s / 10}')
+            ratings += [
+                f'"{story}","{method}","q {name}","{who}",{(m + s + k) % 5 + 1}'
+                for k, who in enumerate(people)
+            ]
+    (tmp_path / "r.csv").write_text("\n".join(ratings))
+    (tmp_path / "s.csv").write_text("\n".join(scores))
+    world = World(tmp_path)
+    out = building.folder(world.report)
+    command = f"align --ratings {tmp_path}/r.csv --scores {tmp_path}/s.csv"
+    options = ["--scale", "1:5", "--out", str(out), "--title", name]
+    options += ["--resamples", "50", "--images", "none"]
+    assert main([*command.split(), *options]) == 0
+    enter(listened, live_server, log_in("sue"))
+    url = reverse("report-page", args=[world.trial.slug, world.report.pk])
+    listened.goto(live_server.url + url)
+    draw_all(listened)
+    assert "alert(1)" in listened.inner_text("body")
+    listened.goto((out / "report.html").as_uri())
+    draw_all(listened)
