@@ -2,7 +2,7 @@
 
 Ratings, choices, rankings and scores are tidy: one row an answer or a value, in
 rankings one row a method of an answer. This module knows their columns and which texts
-their cells may hold; it imports nothing else.
+their cells may hold; it imports nothing of other rooms.
 """
 
 import re
