@@ -53,7 +53,7 @@ def make(folder: Path) -> Made:
         The database or the folder does not allow it.
     """
     try:
-        with _own_folder(folder), files.owners_alone():
+        with files.owners_alone(), _own_folder(folder):
             store = FileStore(folder / STORE)
             try:
                 return _make(folder, store)

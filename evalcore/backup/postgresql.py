@@ -4,7 +4,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -153,9 +153,5 @@ def _run(program: str, *options: str) -> None:
         text=True,
     )
     if done.returncode:
-        raise BackupError(f"{Path(program).name}: {_last_words(done.stderr)}")
-
-
-def _last_words(told: str, most: int = 3) -> str:
-    lines: Sequence[str] = told.strip().splitlines()
-    return " ".join(line.strip() for line in lines[:most])
+        told = " ".join(done.stderr.split()) or f"it ended with {done.returncode}"
+        raise BackupError(f"{Path(program).name} failed: {told}")

@@ -42,10 +42,7 @@ def check(backup: Path) -> Manifest:
     BackupError
         Something is missing or was changed, or a later version made it.
     """
-    if not (backup / NAME).exists() and (found := making.backups(backup)):
-        names = ", ".join(path.name for path in found)
-        raise BackupError(f"{backup} holds several backups: name one of {names}.")
-    manifest = read(backup)
+    manifest = _manifest(backup)
     check_file(backup / manifest.database.path, manifest.database)
     store = FileStore(backup.parent / STORE)
     for file in manifest.files:
@@ -60,6 +57,13 @@ def check(backup: Path) -> Manifest:
     return manifest
 
 
+def _manifest(backup: Path) -> Manifest:
+    if not (backup / NAME).exists() and (found := making.backups(backup)):
+        names = ", ".join(path.name for path in found)
+        raise BackupError(f"{backup} is a folder of backups: name one of {names}.")
+    return read(backup)
+
+
 def restore(backup: Path, *, replace: bool) -> Restored:
     """Put a backup back into the database and folders of the settings, and migrate.
 
@@ -71,8 +75,8 @@ def restore(backup: Path, *, replace: bool) -> Restored:
     BackupError
         The backup is not whole, or what is there must not be touched.
     """
-    manifest = check(backup)
     database = engine()
+    manifest = _manifest(backup)
     if manifest.engine != database.NAME:
         raise BackupError(
             f"{backup} is of {manifest.engine}, and DATABASE_URL names "
@@ -87,6 +91,8 @@ def restore(backup: Path, *, replace: bool) -> Restored:
             f"aside, and nothing of it is lost ({connection.settings_dict['NAME']}, "
             f"{reports})."
         )
+    check(backup)
+    database.check_unused()  # reading every byte may have taken an hour
     try:
         with files.owners_alone():
             return _restore(backup, manifest, replace=replace)

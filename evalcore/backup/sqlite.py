@@ -88,16 +88,20 @@ def check_unused() -> None:
 
 def is_empty() -> bool:
     """Say whether nothing is there that could be lost."""
-    if not _live().exists():
-        return not any(path.exists() for path in _all_files())
+    live, *beside = _all_files()
+    if any(path.exists() for path in beside):
+        return False  # writes of a server that was killed, and this file lacks them
+    if not live.exists():
+        return True
     try:
-        with closing(_open(_live(), "rw")) as opened:
+        with closing(_open(live, "ro&immutable=1")) as opened:
             return not tables(lambda sql: opened.execute(sql).fetchall())
     except sqlite3.Error:
         return False  # damaged, which somebody may want to repair
 
 
 def _all_files() -> list[Path]:
+    """Return the database file, and what SQLite keeps beside it."""
     return [_live().with_name(_live().name + end) for end in BESIDE]
 
 
