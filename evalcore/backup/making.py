@@ -121,7 +121,7 @@ def _fill(draft: Path, store: FileStore, made_at: datetime) -> Manifest:
     stored, missing = _keep_originals(store, originals)
     manifest = Manifest(
         version=VERSION,
-        made_at=made_at.isoformat(timespec="seconds"),
+        made_at=made_at.isoformat(timespec="milliseconds"),
         engine=database.NAME,
         database=StoredFile(path.name, media.file_digest(path), path.stat().st_size),
         migrations=migrations,

@@ -6,12 +6,13 @@
 Starts gunicorn on 127.0.0.1; people take and submit stories over HTTP and note when
 each answer was sent and acknowledged. Meanwhile `manage.py backup` runs several times.
 Each backup is restored into an empty database and folder of its own: what was
-acknowledged before it began must be there, and nothing that was sent after it had
+acknowledged before it was made must be there, and nothing that was sent after it had
 ended; every promise must hold, and every original must have its sum. The last one is
 served, and must show a picture. Uses databases and folders of its own that it removes.
 """
 
 import argparse
+import json
 import os
 import random
 import re
@@ -23,6 +24,7 @@ import threading
 import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 from tests.pressure.client import Browser
@@ -88,7 +90,7 @@ class Person(threading.Thread):
                 self.failed = f"no slot: {status} {slot}"
                 return
             value = random.randint(0, 4)
-            sent = time.monotonic()
+            sent = time.time()
             status, done = self.browser.post(
                 f"/api/v1/slot/{slot['code']}/",
                 {"answers": {"quality": value}, "seconds": 1.5},
@@ -96,16 +98,20 @@ class Person(threading.Thread):
             if status != 200:
                 self.failed = f"not submitted: {status} {done}"
                 return
-            self.told.append(Told(done["code"], value, sent, time.monotonic()))
+            self.told.append(Told(done["code"], value, sent, time.time()))
 
 
 @dataclass
 class Backup:
-    """One backup: when it was made, and what came back of it."""
+    """One backup: when the command ran, and what came back of it.
+
+    What was acknowledged before `made_at`, as its manifest has it, must be in it.
+    """
 
     path: Path
     began: float
     ended: float
+    made_at: float
     restored: set[tuple[str, int]] = field(default_factory=set)
 
 
@@ -154,11 +160,14 @@ def back_up(options: argparse.Namespace, folder: Path) -> list[Backup]:
     made = []
     for _ in range(options.backups):
         time.sleep(options.pause)
-        began = time.monotonic()
+        began = time.time()
         said = manage("backup", folder / "backups")
-        ended = time.monotonic()
+        ended = time.time()
         print(said.strip(), f"in {ended - began:.1f} s", flush=True)
-        made.append(Backup(Path(said.partition(": ")[0]), began, ended))
+        path = Path(said.partition(": ")[0])
+        told = json.loads((path / "manifest.json").read_text())["made_at"]
+        made_at = datetime.fromisoformat(told).timestamp()
+        made.append(Backup(path, began, ended, made_at))
     time.sleep(options.pause)
     return made
 
@@ -204,7 +213,7 @@ def complaints(backups: list[Backup], told: list[Told]) -> list[str]:
     """Return a sentence for each answer that a backup has lost, or cannot know."""
     found = []
     for backup in backups:
-        before = {(one.code, one.value) for one in told if one.at < backup.began}
+        before = {(one.code, one.value) for one in told if one.at < backup.made_at}
         sent = {(one.code, one.value) for one in told if one.sent < backup.ended}
         name = backup.path.name
         found += [f"{name} has lost {one}" for one in before - backup.restored]
@@ -222,7 +231,7 @@ def report(backups: list[Backup], told: list[Told]) -> None:
     print("acknowledged before | in the backup | seconds | p95 of saves during it, ms")
     for one in backups:
         saves = [t.at - t.sent for t in told if t.sent < one.ended and one.began < t.at]
-        before = sum(t.at < one.began for t in told)
+        before = sum(t.at < one.made_at for t in told)
         took = one.ended - one.began
         print(f"{before} | {len(one.restored)} | {took:.1f} | {p95(saves):.0f}")
     print(f"p95 of {len(outside)} saves outside of backups: {p95(outside):.0f} ms")

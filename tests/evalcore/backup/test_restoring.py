@@ -164,6 +164,14 @@ def cut_manifest(backup):
     return path
 
 
+def change_manifest(backup):
+    path = backup / "manifest.json"
+    text = path.read_text()
+    assert '"annotate_slot": 12' in text
+    path.write_text(text.replace('"annotate_slot": 12', '"annotate_slot": 13'))
+    return f"{path} was changed"
+
+
 def lose_manifest(backup):
     (backup / "manifest.json").unlink()
     return backup / "manifest.json"
@@ -217,6 +225,7 @@ HARMS = (
     lose_an_original,
     turn_a_byte_of_the_key,
     cut_manifest,
+    change_manifest,
     lose_manifest,
     lose_the_manifests_sum,
     lead_out_of_the_folder,
