@@ -131,13 +131,9 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
-if METRICS:
-    MIDDLEWARE = [
-        "annotate.pages.scrape.scrape_middleware",
-        "django_prometheus.middleware.PrometheusBeforeMiddleware",
-        *MIDDLEWARE,
-        "django_prometheus.middleware.PrometheusAfterMiddleware",
-    ]
+if METRICS:  # after probes, which nobody needs to count
+    MIDDLEWARE.insert(1, "evalcore.serving.request_counts.count_middleware")
+    MIDDLEWARE.insert(0, "annotate.pages.scrape.scrape_middleware")
 
 TEMPLATES = [
     {

@@ -6,7 +6,11 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 from django.views.decorators.http import require_safe
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    CollectorRegistry,
+    generate_latest,
+)
 from prometheus_client.multiprocess import MultiProcessCollector
 
 from annotate.server_state.gauges import ServerGauges
@@ -33,7 +37,9 @@ def scrape_middleware(
     def answer(request: HttpRequest) -> HttpResponse:
         if not _may_read(request):
             return HttpResponse(status=404)
-        return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+        return HttpResponse(
+            generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4
+        )
 
     def middleware(request: HttpRequest) -> HttpResponse:
         asked = request.path_info == ADDRESS

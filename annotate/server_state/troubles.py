@@ -20,7 +20,12 @@ from evalcore.serving import readiness, workers
 
 # So long a job waits its turn before anybody should look.
 LONG = timedelta(minutes=10)
-ASK_BROKER = {"redis": "redis-cli ping", "amqp": "rabbitmqctl status"}
+ASK_BROKER = {
+    "redis": "redis-cli ping",
+    "rediss": "redis-cli --tls ping",
+    "amqp": "rabbitmqctl status",
+    "amqps": "rabbitmqctl status",
+}
 
 
 @dataclass(frozen=True)
@@ -82,11 +87,11 @@ def _about_disks(disks: Sequence[Disk]) -> Iterator[Trouble]:
 
 def _about_broker() -> Iterator[Trouble]:
     if readiness.about_broker():
-        scheme = urlsplit(settings.CELERY_BROKER_URL).scheme.removesuffix("s")
+        scheme = urlsplit(settings.CELERY_BROKER_URL).scheme
         yield Trouble(
             _("The broker does not answer; jobs wait, and leases do not end."),
             _("Start it, or correct BROKER_URL. It is there when this says so:"),
-            ASK_BROKER.get(scheme, ""),
+            ASK_BROKER[scheme],
         )
 
 

@@ -81,7 +81,7 @@ def about_broker() -> str:
         return ""
     host, port = parts.hostname or "localhost", parts.port or PORTS[parts.scheme]
     listens = cache.get_or_set(
-        f"broker {host}:{port}", partial(_listens, host, port), BROKER_SECONDS
+        f"broker-{host}-{port}", partial(_listens, host, port), BROKER_SECONDS
     )
     return "" if listens else "The broker does not answer: jobs wait."
 

@@ -66,14 +66,14 @@ def request_middleware(
 def _log(request: HttpRequest, status: int, milliseconds: float) -> None:
     told = {
         "method": request.method,
-        "route": _route(request),
+        "route": route_of(request),
         "status": status,
         "ms": round(milliseconds, 1),
     }
     logger.info("%(method)s %(route)s %(status)s %(ms)s ms", told, extra=told)
 
 
-def _route(request: HttpRequest) -> str:
+def route_of(request: HttpRequest) -> str:
     """Return the pattern of the address: the address itself may let people in."""
     found = request.resolver_match
     if found is not None:
