@@ -42,12 +42,9 @@ def main() -> int:
         settings.ALLOWED_HOSTS = ["*"]
         failed = compare()
         build(options.slots)
-        for name, address in (
-            ("page of the server", "/server/"),
-            ("scrape", "/metrics"),
-            ("probe", "/readyz"),
-        ):
-            failed |= ask(name, address)
+        failed |= ask("page of the server", "/server/") > PAGE_MS
+        ask("scrape", "/metrics")
+        ask("probe", "/readyz")
     return int(failed)
 
 
@@ -104,8 +101,8 @@ def build(n: int) -> None:
     analyze(Unit, Slot)
 
 
-def ask(name: str, address: str) -> bool:
-    """Print how long an address takes."""
+def ask(name: str, address: str) -> float:
+    """Print how long an address takes in milliseconds; return the median."""
     from django.test import Client
 
     from annotate.models import User
@@ -113,12 +110,13 @@ def ask(name: str, address: str) -> bool:
     user, _made = User.objects.get_or_create(username="sue", is_superuser=True)
     client = Client()
     client.force_login(user)
-    response = client.get(address)
-    assert response.status_code == 200, (address, response.status_code)
+    first = dashboard.timed(client, address)
+    assert client.get(address).status_code == 200
     times = [dashboard.timed(client, address) for _ in range(REQUESTS)]
     middle = statistics.median(times)
-    print(f"{name}: {middle:.0f} ms, slowest {max(times):.0f}", flush=True)
-    return middle > PAGE_MS
+    rest = f"slowest {max(times):.0f}, the first {first:.0f}"
+    print(f"{name}: {middle:.0f} ms, {rest}", flush=True)
+    return middle
 
 
 if __name__ == "__main__":

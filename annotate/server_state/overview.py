@@ -21,12 +21,16 @@ from evalcore.serving.health import STARTED_AT
 
 @dataclass(frozen=True)
 class WorkerRow:
-    """A kind of worker: when it was last heard of, and whether it counts as gone."""
+    """A kind of worker: when it was last heard of, and whether it counts as gone.
+
+    It is missed only while something waits for it.
+    """
 
     kind: str
     seen_at: datetime | None
     restart_at: datetime | None
     is_late: bool
+    is_missed: bool
 
 
 @dataclass(frozen=True)
@@ -66,9 +70,10 @@ def overview(now: datetime | None = None) -> Overview:
     now = now or timezone.now()
     use = _use(now)
     waiting, lost = unfinished(now), failed(now)
+    still = workers.standing_still()
     return Overview(
-        troubles(use.disks, waiting, lost, now),
-        [_worker(row, now) for row in workers.of_every_kind()],
+        troubles(use.disks, still, waiting, lost, now),
+        [_worker(row, still, now) for row in workers.of_every_kind()],
         waiting,
         lost,
         last_hour(now),
@@ -79,9 +84,10 @@ def overview(now: datetime | None = None) -> Overview:
     )
 
 
-def _worker(row: Worker, now: datetime) -> WorkerRow:
+def _worker(row: Worker, still: list[Worker], now: datetime) -> WorkerRow:
     late = workers.is_late(row, now)
-    return WorkerRow(row.kind, row.seen_at, row.restart_at, late)
+    missed = any(row.kind == other.kind for other in still)
+    return WorkerRow(row.kind, row.seen_at, row.restart_at, late, missed)
 
 
 def _use(now: datetime) -> DiskUse:

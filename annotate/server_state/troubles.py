@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from annotate.server_state.disk import Disk
 from annotate.server_state.jobs import Job
 from evalcore.models import Worker
-from evalcore.serving import readiness, workers
+from evalcore.serving import readiness
 
 # So long a job waits its turn before anybody should look.
 LONG = timedelta(minutes=10)
@@ -39,10 +39,16 @@ class Trouble:
 
 
 def troubles(
-    disks: Sequence[Disk], jobs: Sequence[Job], failed: Sequence[Job], now: datetime
+    disks: Sequence[Disk],
+    still: Sequence[Worker],
+    jobs: Sequence[Job],
+    failed: Sequence[Job],
+    now: datetime,
 ) -> list[Trouble]:
-    """Return what is wrong now, what keeps pages from working first."""
-    still = workers.standing_still()
+    """Return what is wrong now, what keeps pages from working first.
+
+    `still` are the workers that are missed.
+    """
     return [
         *_about_database(),
         *_about_disks(disks),

@@ -41,7 +41,9 @@ def page(client: Client) -> str:
 
 def told(client: Client) -> list[str]:
     """Return the sentences of what is wrong."""
-    found = re.findall(r'<li class="alert error">(.*?)</li>', page(client), re.S)
+    found = re.findall(
+        r'<article class="alert error">(.*?)</article>', page(client), re.S
+    )
     return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
 
 

@@ -1,4 +1,4 @@
-"""/readyz with what is really broken: database, migrations, folder of pictures, broker."""
+"""/readyz with what is really broken: database, migrations, pictures, broker."""
 
 import os
 import subprocess

@@ -5,13 +5,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from django.conf import settings as live
 
 from annotate.models import Report
+from evalcore.management.commands import serve
 from tests.factories import make_study
 from tests.serving import wait_until
 
@@ -30,8 +30,7 @@ def test_a_line_of_a_worker_names_its_task(tmp_path, transactional_db):
     log = tmp_path / "log.txt"
     with log.open("wb") as out:
         worker = subprocess.Popen(
-            [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
-            + options.split(),
+            [*serve.CELERY, *options.split()],
             cwd=ROOT,
             env=os.environ | env,
             stdout=out,
