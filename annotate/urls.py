@@ -15,6 +15,7 @@ from annotate.pages.manage import (
     lifecycle,
     people,
     preview,
+    server,
     setup,
     studies,
     study_changes,
@@ -56,6 +57,7 @@ account_urls = [
     path("", home.home, name="home"),
     path("login/", home.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("server/", server.server, name="server"),
 ]
 
 # /studies/...: what managers and researchers see

@@ -3,11 +3,19 @@
 import os
 from pathlib import Path
 
-from celery import Celery
+from celery import Celery, Task
 from celery.app.utils import Settings
-from celery.signals import beat_embedded_init, beat_init, worker_ready
+from celery.signals import (
+    beat_embedded_init,
+    beat_init,
+    task_postrun,
+    task_prerun,
+    worker_ready,
+)
 from celery.worker.consumer import Consumer
 from kombu.transport import filesystem
+
+from evalcore.serving import log_context
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
@@ -52,6 +60,18 @@ def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
     from evalcore.serving import workers
 
     workers.give_signs(sender.app.amqp.queues.consume_from)
+
+
+@task_prerun.connect
+def begin_task(task_id: str, task: Task, **_kwargs: object) -> None:
+    """Have the lines of the log say which task they are of."""
+    log_context.begin(task=task.name, task_id=task_id)
+
+
+@task_postrun.connect
+def end_task(**_kwargs: object) -> None:
+    """Have the lines that follow belong to no task."""
+    log_context.end()
 
 
 @beat_init.connect

@@ -3,6 +3,8 @@
 `ENVIRONMENT` below lists every variable that Plumbline reads.
 """
 
+import os
+import platform
 from datetime import timedelta
 from pathlib import Path
 
@@ -32,6 +34,11 @@ ENVIRONMENT = {
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "WEB_WORKERS": "processes that serve pages (default: one a processor, 2 to 8)",
+    "LOG_FORMAT": "how lines of the log are written: line (the default) or json",
+    "LOG_REQUESTS": "1 writes a line for every request (default 0)",
+    "METRICS": "1 counts requests and answers /metrics to a Prometheus of this machine",
+    "METRICS_TOKEN": "what a Prometheus elsewhere sends to read /metrics, which this "
+    "turns on, too; at least 24 letters",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
     "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
     "EVALCORE_PRECISION": "fp32 (the default) or bf16 (mixed, faster on a GPU)",
@@ -76,6 +83,17 @@ REPORTS_ROOT = DATA_DIR / "reports"
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
+LOG_FORMAT = environment.one_of("LOG_FORMAT", "line", "json")
+LOG_REQUESTS = environment.flag("LOG_REQUESTS")
+METRICS_TOKEN = environment.token("METRICS_TOKEN")
+METRICS = environment.flag("METRICS") or bool(METRICS_TOKEN)
+if METRICS:
+    # Where the web server's processes count; `prometheus_client` looks for the variable
+    # when it is imported. A folder a machine: processes are told apart by their ids.
+    METRICS_ROOT = DATA_DIR / "request-counts" / platform.node()
+    environment.make_folder("DATA_DIR", METRICS_ROOT)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_ROOT)
+
 INSTALLED_APPS = [
     "django.contrib.admin",
     "django.contrib.auth",
@@ -97,6 +115,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "evalcore.serving.health.health_middleware",
+    "evalcore.serving.request_log.request_middleware",
     "evalcore.serving.health.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -112,6 +131,9 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
+if METRICS:  # after probes, which nobody needs to count
+    MIDDLEWARE.insert(1, "evalcore.serving.request_counts.count_middleware")
+    MIDDLEWARE.insert(0, "annotate.pages.scrape.scrape_middleware")
 
 TEMPLATES = [
     {
@@ -240,6 +262,7 @@ CELERY_BEAT_SCHEDULE = {
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
+    "disk": {"task": "annotate.tasks.measure_disk", "schedule": 3600},
 }
 # No state on disk: a sweep too many is harmless.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
@@ -258,10 +281,21 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+        "line": {
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(context)s"
+        },
+        "json": {"()": "evalcore.serving.json_lines.JsonLine"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}
+    },
     "root": {"handlers": ["console"], "level": "INFO"},
     # A line for each question to a judge says nothing that the run does not.
-    "loggers": {"httpx2": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
+    "loggers": {
+        "httpx2": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
+        "evalcore.serving.request_log": {
+            "level": "INFO" if LOG_REQUESTS else "WARNING"
+        },
+    },
 }

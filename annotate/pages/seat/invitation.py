@@ -34,6 +34,7 @@ from annotate.slots import leasing, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
 from evalcore.database.prepared import Prepared
+from evalcore.serving import log_context
 
 View = Callable[..., HttpResponseBase]
 HELD: dict[str, str] = {
@@ -72,6 +73,7 @@ def for_annotator(view: View) -> View:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
         request.token = token
+        log_context.note(study=annotator.study.slug, annotator=annotator.pk)
         if invitation.revoked_at is not None:
             return _stopped(request, annotator, "revoked", 410)
         held = HELD.get(annotator.state)

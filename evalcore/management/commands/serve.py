@@ -5,6 +5,7 @@ import socket
 import sys
 from collections.abc import Sequence
 from ipaddress import ip_address
+from pathlib import Path
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
@@ -26,6 +27,8 @@ def run_server(*, port: int, bind: str) -> None:
     """
     work: dict[str, Sequence[str]] = {queue: _worker_command(queue) for queue in QUEUES}
     _tell_where(bind, port)
+    if settings.METRICS:
+        forget_counts(settings.METRICS_ROOT)
     status = supervisor.run(web_command(bind, port), work | {"beat": BEAT})
     if status is not None:
         # A shell reports who died of a signal in the same way.
@@ -33,6 +36,15 @@ def run_server(*, port: int, bind: str) -> None:
             "The web server ended by itself; its last lines say why.",
             returncode=status if status >= 0 else 128 - status,
         )
+
+
+def forget_counts(folder: Path) -> None:
+    """Empty the folder in which the web server's processes count requests.
+
+    Those of an earlier server are added to the new ones' otherwise.
+    """
+    for path in folder.glob("*.db"):
+        path.unlink(missing_ok=True)
 
 
 def _tell_where(bind: str, port: int) -> None:
@@ -106,6 +118,8 @@ def web_command(bind: str, port: int) -> list[str]:
         f"--workers {settings.WEB_WORKERS} --threads {THREADS} --preload "
         f"--worker-class {EVEN} --log-level warning --no-control-socket"
     )
+    if settings.LOG_FORMAT == "json":
+        options += " --logger-class evalcore.serving.gunicorn_lines.JsonLines"
     address = f"{_host(bind)}:{port}"
     server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
     return [*server, *options.split()]
