@@ -25,7 +25,9 @@ class Command(BaseCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        what = parser.add_subparsers(required=True, metavar="WHAT")
+        what = parser.add_subparsers(
+            required=True, metavar="WHAT", help="each of them has a --help of its own"
+        )
 
         def add(name: str, work: Work, told: str) -> argparse.ArgumentParser:
             made = what.add_parser(name, help=told)
@@ -52,9 +54,9 @@ class Command(BaseCommand):
         add("due", self._due, "who will be erased, and when; erases nobody")
         add("places", self._places, "list what each column holds of people")
         own = add("export_account", self._export_account, "print all of an account")
-        own.add_argument("name")
+        own.add_argument("name", help="which somebody logs in with")
         gone = add("erase_account", self._erase_account, "take the person out of it")
-        gone.add_argument("name")
+        gone.add_argument("name", help="which somebody logs in with")
         _add_for_good(gone)
 
     def handle(self, *, work: Work, **options: Any) -> None:
