@@ -10,7 +10,7 @@ import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 
 from django.conf import settings
 from django.urls import reverse
@@ -223,4 +223,4 @@ def _blind(study: Study) -> Callable[[str], str]:
 
 
 def _stamp(at: datetime | None) -> str:
-    return at.isoformat(timespec="seconds") if at else ""
+    return f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC" if at else ""
