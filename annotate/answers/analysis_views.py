@@ -34,7 +34,9 @@ from evalcore.models import most_letters
 
 FIXED = {
     MAIN: gettext_lazy("Everything but what was excluded"),
-    EVERYTHING: gettext_lazy("All answers within the redundancy, excluded ones too"),
+    EVERYTHING: gettext_lazy(
+        "All answers within the redundancy, excluded ones too; not what was withdrawn"
+    ),
 }
 LONGEST_KEY = most_letters(AnalysisView, "key")
 LONGEST_TITLE = most_letters(AnalysisView, "title")
