@@ -1,11 +1,15 @@
 """What the worker does for studies every minute, and for the server every hour."""
 
 import time
+from importlib import import_module
 
 from celery import shared_task
+from django.conf import settings
 
+from annotate.access import rate_limits
 from annotate.coverage import snapshots
 from annotate.models import Study
+from annotate.personal_data import retention
 from annotate.presentation import same_size
 from annotate.server_state import disk
 from annotate.slots import leasing
@@ -51,3 +55,11 @@ def refresh_snapshot(pk: int) -> None:
     if study is not None and not snapshots.is_fresh(study):
         log_context.note(study=study.slug)
         snapshots.refresh(study)
+
+
+@shared_task
+def erase_due() -> None:
+    """Erase personal data that have been kept for long enough; old logins, too."""
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    rate_limits.forget_old()
+    retention.erase_due()

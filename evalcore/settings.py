@@ -31,6 +31,8 @@ ENVIRONMENT = {
     "other demands BASE_URL",
     "TRUSTED_PROXIES": "how many proxies stand before it, whose X-Forwarded-For tells "
     "who asks (default 0: nobody's)",
+    "RETENTION_DAYS": "days after which personal data of a closed study's annotators "
+    "are erased (default 0: kept until somebody erases them)",
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "WEB_WORKERS": "processes that serve pages (default: one a processor, 2 to 8)",
@@ -68,6 +70,7 @@ BIND = environment.read("BIND", "127.0.0.1")
 BASE_URL = environment.base_url()
 WEB_WORKERS = environment.count("WEB_WORKERS", environment.processors(), most=64)
 TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
+RETENTION_DAYS = environment.count("RETENTION_DAYS", 0, least=0, most=36_500)
 DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
 STATIC_ROOT = DATA_DIR / "static"
 environment.make_folder("DATA_DIR", STATIC_ROOT)
@@ -263,6 +266,7 @@ CELERY_BEAT_SCHEDULE = {
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
     "disk": {"task": "annotate.tasks.measure_disk", "schedule": 3600},
+    "personal data": {"task": "annotate.tasks.erase_due", "schedule": 3600},
 }
 # No state on disk: a sweep too many is harmless.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"

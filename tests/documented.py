@@ -4,6 +4,7 @@ Every check takes a text and yields the names in it that stand for nothing, each
 its line, so that a page is told from its names.
 """
 
+import argparse
 import ast
 import io
 import re
@@ -314,7 +315,12 @@ def _options_of(command: str) -> frozenset[str]:
 
 
 def _known(parser) -> frozenset[str]:
-    return frozenset(o for action in parser._actions for o in action.option_strings)
+    """Return the options of a command, and of those that stand below it."""
+    found = {o for action in parser._actions for o in action.option_strings}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found = found.union(*map(_known, action.choices.values()))
+    return frozenset(found)
 
 
 @cache

@@ -47,6 +47,7 @@ PAGES = (
     "done",
     "warning",
     "second-link",
+    "withdraw",
 )
 
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -38,6 +39,7 @@ from annotate.models import (
 from annotate.pages.requests import UserRequest
 from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
 from annotate.pages.study_views import render_page, study_page
+from annotate.personal_data import retention
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
@@ -108,6 +110,8 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),
         simulated=study.annotators.filter(is_simulated=True).count(),
+        due=retention.due_at(study),
+        retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
     )
 
 
