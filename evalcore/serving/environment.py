@@ -14,6 +14,7 @@ LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 HOST = re.compile(rf"\*|\.?(?:{NAME})")
+LOCATION = re.compile(r"/(?:[\w-]+/)+", re.ASCII)
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 
 
@@ -101,6 +102,16 @@ def existing_folder(name: str) -> str:
     value = read(name)
     if value and not Path(value).is_dir():
         raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+    return value
+
+
+def location(name: str) -> str:
+    """Read the path of a location of nginx; empty where none is named."""
+    value = read(name)
+    if value and not LOCATION.fullmatch(value):
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: write a path between slashes, as in /media-files/"
+        )
     return value
 
 
