@@ -3,13 +3,12 @@
 Several processes and machines may start at once, and old ones go on serving meanwhile.
 """
 
+import fcntl
 import logging
 import time
 
 from django.core.management import call_command
 from django.db import OperationalError, connection
-
-from evalcore.database.writers_line import WritersLine
 
 logger = logging.getLogger(__name__)
 
@@ -35,12 +34,9 @@ def bring_up_to_date() -> None:
         finally:
             connection.close()  # with it goes the turn
         return
-    line = WritersLine(f"{connection.settings_dict['NAME']}-migrations", 0)
-    line.enter()
-    try:
+    with open(f"{connection.settings_dict['NAME']}-migrations", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
         call_command("migrate", verbosity=0)
-    finally:
-        line.close()
 
 
 def _wait_for_turn() -> None:
