@@ -110,7 +110,7 @@ def build(options: argparse.Namespace, people: int) -> list[str]:
 @contextmanager
 def serving() -> Iterator[str]:
     """Serve the pages as `make run` does, without its workers; yield the address."""
-    from evalcore.management.commands.serve import web_command
+    from evalcore.serving.processes import web_command
 
     port = free_port()
     server = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT)

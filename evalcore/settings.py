@@ -24,6 +24,9 @@ ENVIRONMENT = {
     "BROKER_URL": "filesystem:// (the default, no server), redis:// or amqp://",
     "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
     "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
+    "MEDIA_ACCEL": "location under which nginx sends what lies in MEDIA_ROOT, as in "
+    "/media-files/ (default: it is sent from here)",
+    "REPORTS_ROOT": "folder of the reports (default DATA_DIR/reports)",
     "MEDIA_MAX_MEGAPIXELS": "pictures of more are refused at import (default 40)",
     "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
     "BASE_URL": "address that annotators reach, as in https://study.example.org",
@@ -82,7 +85,8 @@ CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
 
 MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
 MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
-REPORTS_ROOT = DATA_DIR / "reports"
+MEDIA_ACCEL = environment.location("MEDIA_ACCEL")
+REPORTS_ROOT = environment.own_folder("REPORTS_ROOT", DATA_DIR / "reports")
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
 
@@ -217,12 +221,12 @@ CONTENT_SECURITY_POLICY = {
         "object-src": [NONE],
         "base-uri": [NONE],
         "form-action": [SELF],
-        "frame-ancestors": [SELF],
+        "frame-ancestors": [NONE],
     }
 }
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
-X_FRAME_OPTIONS = "SAMEORIGIN"
+X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -231,6 +235,11 @@ if PRODUCTION:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
+# What `check --deploy` would rather have otherwise.
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains: others may serve those
+    "security.W021",  # HSTS preloaded by browsers: follows from the former
+]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [

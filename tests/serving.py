@@ -101,11 +101,8 @@ class Served:
 
     def workers(self) -> dict[str, list[int]]:
         """Return the processes of Celery by what they do."""
-        return {
-            "cpu": self.pids("celery", "cpu"),
-            "gpu": self.pids("celery", "gpu"),
-            "beat": self.pids("celery", "beat"),
-        }
+        kinds = ("cpu", "gpu", "judge", "beat")
+        return {kind: self.pids("celery", kind) for kind in kinds}
 
     def wait_for_pages(self) -> None:
         wait_until(self.answers, 120, "the first page")

@@ -15,6 +15,7 @@ SHORTEST_TOKEN = 24
 BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 HOST = re.compile(rf"\*|\.?(?:{NAME})")
+LOCATION = re.compile(r"/(?:[\w-]+/)+", re.ASCII)
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 
 
@@ -110,6 +111,16 @@ def existing_folder(name: str) -> str:
     value = read(name)
     if value and not Path(value).is_dir():
         raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+    return value
+
+
+def location(name: str) -> str:
+    """Read the path of a location of nginx; empty where none is named."""
+    value = read(name)
+    if value and not LOCATION.fullmatch(value):
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: write a path between slashes, as in /media-files/"
+        )
     return value
 
 

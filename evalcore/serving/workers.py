@@ -66,11 +66,11 @@ def is_late(row: Worker, now: datetime) -> bool:
 
 
 def _is_wanted(row: Worker) -> bool:
-    """Say whether anything needs it: not every site computes what takes a GPU."""
-    if row.kind != Worker.Kind.GPU:
+    """Say whether anything needs it: not every site has networks, or asks judges."""
+    if row.kind not in (Worker.Kind.GPU, Worker.Kind.JUDGE):
         return True
     return MetricChunk.objects.filter(
-        queue__in=(MetricChunk.Queue.GPU, MetricChunk.Queue.JUDGE),
+        queue=row.kind,
         state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING),
     ).exists()
 

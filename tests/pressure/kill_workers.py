@@ -159,7 +159,7 @@ def kill(served: Served, number: int) -> str:
     victim = found[number % len(found)]
     command = Path(f"/proc/{victim}/cmdline").read_bytes().decode().split("\0")
     os.kill(victim, signal.SIGKILL)
-    kinds = [word for word in ("beat", "gpu", "cpu") if word in command]
+    kinds = [word for word in ("beat", "judge", "gpu", "cpu") if word in command]
     return f"{' and '.join(kinds)} (process {victim})"
 
 

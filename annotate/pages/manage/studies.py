@@ -1,6 +1,5 @@
 """Pages of a study for its managers and researchers."""
 
-from pathlib import Path
 from typing import Any, cast
 
 from django.conf import settings
@@ -37,7 +36,8 @@ from annotate.models import (
     Unit,
 )
 from annotate.pages.requests import UserRequest
-from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
+from annotate.pages.seat.media_files import send_video
+from annotate.pages.seat.stored_files import send_picture
 from annotate.pages.study_views import render_page, study_page
 from annotate.personal_data import retention
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
@@ -340,7 +340,7 @@ def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
 @study_page()
 def frame_picture(
     request: UserRequest, study: Study, pk: int, rendition: media.Rendition
-) -> HttpResponse:
+) -> HttpResponseBase:
     frame = get_object_or_404(
         Frame.objects.select_related("media"),
         output__in=outputs_of(study),
@@ -348,7 +348,7 @@ def frame_picture(
         pk=pk,
     )
     assert frame.media is not None
-    return _picture(media.rendition_path(frame.media, rendition))
+    return send_picture(request, media.rendition_path(frame.media, rendition))
 
 
 @study_page()
@@ -358,16 +358,8 @@ def output_video(request: UserRequest, study: Study, pk: int) -> HttpResponseBas
 
 
 @study_page()
-def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
     outputs = outputs_of(study).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
     assert output.video is not None
-    return _picture(video_still_path(output.video, "thumb"))
-
-
-def _picture(path: Path) -> HttpResponse:
-    return HttpResponse(
-        path.read_bytes(),
-        content_type="image/webp",
-        headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"},
-    )
+    return send_picture(request, video_still_path(output.video, "thumb"))

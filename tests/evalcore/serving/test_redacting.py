@@ -26,7 +26,7 @@ from django.views.debug import get_exception_reporter_class
 
 from annotate.models import User
 from annotate.people import devices
-from evalcore.management.commands.serve import web_command
+from evalcore.serving.processes import web_command
 from evalcore.serving.redacting import RedactedLine, redact
 from tests.factories import make_study
 from tests.serving import answers, free_port

@@ -14,8 +14,7 @@ import pytest
 from django.conf import settings as live
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore.management.commands import serve
-from evalcore.serving import environment
+from evalcore.serving import environment, processes
 from tests.serving import answers, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -37,7 +36,7 @@ class Watched:
             "METRICS": "1",
             **variables,
         }
-        command = serve.web_command("127.0.0.1", self.port)
+        command = processes.web_command("127.0.0.1", self.port)
         command[command.index("--workers") + 1] = "2"
         with self.log.open("wb") as out:
             self.process = subprocess.Popen(
@@ -113,7 +112,7 @@ def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tm
 
     server.stop()
     (folder,) = {path.parent for path in files(tmp_path)}
-    serve.forget_counts(folder)
+    processes.forget_counts(folder)
     again = start()
     assert again.counts() == {}
 

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # SQLite, whatever the other tests run on.
 pytestmark = pytest.mark.once
-ONE_OF_EACH = {"cpu": 1, "gpu": 1, "beat": 1}
+ONE_OF_EACH = {"cpu": 1, "gpu": 1, "judge": 1, "beat": 1}
 
 
 @pytest.fixture(scope="module")
@@ -162,11 +162,7 @@ def test_beyond_this_machine_it_demands_its_address(
     def begun(*_given, **_options):
         raise AssertionError("it goes on to the database")
 
-    for module in (
-        "evalcore.management.commands.serve",
-        "fixtures.management.commands.demo",
-    ):
-        monkeypatch.setattr(f"{module}.call_command", begun)
+    monkeypatch.setattr("evalcore.serving.schema.bring_up_to_date", begun)
     given = {"bind": bind, "port": settings.PORT} if command == "serve" else {}
     with pytest.raises(CommandError, match="BASE_URL is missing") as told:
         call_command(command, **given)
