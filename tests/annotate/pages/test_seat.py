@@ -107,7 +107,7 @@ def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
 
 
 def end_transaction():
-    """Have the database end the transaction at hand, as a restart or a full disk does."""
+    """Have the database end the transaction, as a restart or a full disk does."""
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
             cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
@@ -125,7 +125,7 @@ def end_transaction():
 
 @pytest.mark.django_db(transaction=True)
 def test_nothing_is_called_saved_that_the_database_took_back(client, monkeypatch):
-    """The transaction ends after the answers were written, and a moment later all is well."""
+    """It ends the transaction after they were written; a moment later all is well."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
