@@ -85,7 +85,12 @@ class SentAnswer(Sent):
                 client_key=self.key,
             )
         else:
-            writing.take_back(slot=slot, annotator=annotator, question=question)
+            writing.take_back(
+                slot=slot,
+                annotator=annotator,
+                question=question,
+                client_key=self.key,
+            )
 
 
 @dataclass(frozen=True)
