@@ -37,7 +37,14 @@ class BadNetwork(threading.Thread):
         self.loop.run_forever()
 
     def stop(self) -> None:
-        self.loop.call_soon_threadsafe(self.loop.stop)
+        """Bring what is still under way, and no more."""
+
+        async def end() -> None:
+            here = asyncio.current_task()
+            await asyncio.gather(*asyncio.all_tasks() - {here}, return_exceptions=True)
+            self.loop.stop()
+
+        asyncio.run_coroutine_threadsafe(end(), self.loop)
         self.join()
 
     async def serve(self, reader, writer) -> None:
@@ -72,8 +79,8 @@ class BadNetwork(threading.Thread):
             with suppress(OSError):
                 await self.send(request)
 
-        task = asyncio.get_running_loop().create_task(wait())
-        self.under_way.add(task)
+        task = self.loop.create_task(wait())
+        self.under_way.add(task)  # who is referred to by nobody may vanish
         task.add_done_callback(self.under_way.discard)
 
     async def send(self, request: bytes) -> bytes:

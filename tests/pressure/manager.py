@@ -12,7 +12,7 @@ from tests.factories import make_benchmark, make_study
 
 
 @lru_cache
-def _at_work() -> tuple[str, str]:
+def at_work() -> tuple[str, str]:
     """Return the address of a study's scores, and the cookie of who may ask there."""
     from annotate.models import User
 
@@ -24,9 +24,8 @@ def _at_work() -> tuple[str, str]:
     return f"/studies/{study.slug}/scoring/", f"sessionid={session}"
 
 
-def ask_for_scores(port: int) -> int:
+def ask_for_scores(port: int, address: str, session: str) -> int:
     """Ask for one metric, and look at the page; return the worst status."""
-    address, session = _at_work()
     line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     secret = uuid.uuid4().hex
     headers = {

@@ -80,6 +80,13 @@ def whole(content: bytes) -> int:
 
 def missing(database: Path, told: Collection[Acknowledged]) -> list[str]:
     """Return what is wrong with a database that was left so."""
+    try:
+        return _lost(database, told)
+    except sqlite3.Error as error:
+        return [f"the database cannot be read: {error}"]
+
+
+def _lost(database: Path, told: Collection[Acknowledged]) -> list[str]:
     with closing(sqlite3.connect(database)) as connection:
         found = [row[0] for row in connection.execute("PRAGMA integrity_check")]
         if found != ["ok"]:

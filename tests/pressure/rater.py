@@ -1,7 +1,7 @@
 """One person at the seat, as a thread that speaks HTTP as the page does.
 
-Each story is answered, answered otherwise, and submitted. What failed is sent again,
-under the same keys, until it is acknowledged.
+Each story is answered, answered otherwise, and submitted. The last answer, and the
+submission, are sent again, under the same key, until they are acknowledged.
 """
 
 import json
@@ -34,8 +34,8 @@ class Story:
     """A story and what its person thinks of it, however often that has to be sent."""
 
     at: str
-    keys: tuple[str, str]
-    values: tuple[int, int]
+    first: tuple[str, int] | None  # key and value; sent once
+    last: tuple[str, int]
 
 
 class Rater(threading.Thread):
@@ -78,8 +78,8 @@ class Rater(threading.Thread):
         return at if "/story/" in at else ""
 
     def think(self, at: str) -> Story:
-        first, second = random.sample(range(5), 2)
-        return Story(at, (self.key(), self.key()), (first, second))
+        first, last = random.sample(range(5), 2)
+        return Story(at, (self.key(), first), (self.key(), last))
 
     def key(self) -> str:
         """Return a key as the page makes them: later ones are greater."""
@@ -87,21 +87,26 @@ class Rater(threading.Thread):
         return f"{10**12 + self.told} {self.tab}"
 
     def rate(self, story: Story) -> str:
-        """Answer a story, and return the address of the next one."""
-        first, last = zip(story.keys, story.values, strict=True)
-        for key, value in (first, last):
-            answer = {"kind": "answer", "id": "quality", "question": "quality"}
-            self.save(story.at, answer | {"key": key, "value": value})
-            self.acknowledged.append(
-                Acknowledged(key, value, is_last=key == last[0], submitted=False)
-            )
+        """Answer a story, and return the address of the next one.
+
+        Whatever became of the first answer, the next attempt begins with the last.
+        """
+        first, story.first = story.first, None
+        if first:
+            self.answer(story.at, *first, is_last=False)
+        self.answer(story.at, *story.last, is_last=True)
         self.over.wait(THINKING)
         submit = {"kind": "submit", "id": "", "seconds": 30, "shown": ""}
         reply = self.save(story.at, submit)
         if not reply["submitted"]:
             raise ValueError(f"not submitted: {reply}")
-        self.acknowledged.append(Acknowledged(*last, is_last=True, submitted=True))
+        self.acknowledged.append(Acknowledged(*story.last, True, True))
         return str(reply["next"]) if "/story/" in reply["next"] else ""
+
+    def answer(self, at: str, key: str, value: int, *, is_last: bool) -> None:
+        answer = {"kind": "answer", "id": "quality", "question": "quality"}
+        self.save(at, answer | {"key": key, "value": value})
+        self.acknowledged.append(Acknowledged(key, value, is_last, False))
 
     def save(self, at: str, row: dict[str, object]) -> dict:
         content = self.ask(f"{at}save/", json.dumps({"rows": [row]}).encode())[1]

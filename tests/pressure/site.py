@@ -61,6 +61,10 @@ class Postgres:
 
     def start(self) -> None:
         """Start it again; it first recovers what was acknowledged."""
+        with suppress(subprocess.TimeoutExpired):  # after ten seconds; it goes on
+            self.server.ensure_postgres_running()
+        standing = self.server.pgdata / "postmaster.pid"
+        wait_until(lambda: "ready" in standing.read_text(), 120, "the recovery")
         self.server.ensure_postgres_running()
         assert self.server.get_uri() == self.url, "it is found elsewhere now"
 
