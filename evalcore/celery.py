@@ -1,6 +1,8 @@
 """The Celery application; `celery -A evalcore.celery worker` runs it."""
 
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from celery import Celery, Task
@@ -32,6 +34,7 @@ def make_queue_folders(source: Settings, **_kwargs: object) -> None:
         if isinstance(folder, str):
             Path(folder).mkdir(parents=True, exist_ok=True)
             mend_queue_tables(Path(folder))
+            drop_broken_messages(Path(folder))
 
 
 def mend_queue_tables(folder: Path) -> None:
@@ -45,6 +48,20 @@ def mend_queue_tables(folder: Path) -> None:
             filesystem.lock(stream, filesystem.LOCK_EX)  # type: ignore[no-untyped-call] # of kombu
             if not stream.read():
                 stream.write(b"[]")
+
+
+def drop_broken_messages(folder: Path) -> None:
+    """Remove the broker's messages that were not written to their end.
+
+    The disk was full, as a rule. Each would end the worker that reads it.
+    """
+    for path in folder.glob("*.msg"):
+        with suppress(FileNotFoundError), path.open("rb") as stream:  # somebody has it
+            filesystem.lock(stream, filesystem.LOCK_SH)  # type: ignore[no-untyped-call] # of kombu
+            try:
+                json.load(stream)
+            except ValueError:
+                path.unlink()
 
 
 @worker_ready.connect

@@ -264,6 +264,10 @@ SPECTACULAR_SETTINGS = {
 CELERY_BROKER_URL = environment.broker()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Pages ring as well: they do not wait for a broker that is away, and a silent one is
+# given up soon.
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_CONNECTION_TIMEOUT = 1.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_ACKS_LATE = True
@@ -279,12 +283,18 @@ CELERY_BEAT_SCHEDULE = {
 }
 # No state on disk: a sweep too many is harmless.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"max_retries": 0}  # of pages
 if CELERY_BROKER_URL.startswith("filesystem"):
     _queue = DATA_DIR / "queue"
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
         "data_folder_in": str(_queue / "messages"),
         "data_folder_out": str(_queue / "messages"),
         "control_folder": str(_queue / "control"),
+    }
+elif CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
+        "socket_connect_timeout": 1.0,
+        "socket_timeout": 2.0,
     }
 
 LOGGING_CONFIG = "evalcore.serving.redacting.configure"

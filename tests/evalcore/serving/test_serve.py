@@ -90,7 +90,7 @@ def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     served.wait_for_workers()
     arbiter, *_workers = served.pids("gunicorn")
     os.kill(arbiter, signal.SIGKILL)
-    output = served.process.communicate(timeout=60)[0]
+    output = served.ended()
     assert served.process.returncode == 128 + signal.SIGKILL
     assert "The web server ended by itself" in output
     wait_until(lambda: not served.pids(), 60, "the end of every process")
@@ -210,7 +210,7 @@ def test_a_port_that_is_none_is_explained(tmp_path):
 def refused(tmp_path: Path, *options: str, **how: int) -> str:
     """Return what serve says when it does not start."""
     with Served(tmp_path, *options, **how) as served:
-        output = served.process.communicate(timeout=60)[0]
+        output = served.ended()
         assert served.process.returncode == 2
     return output
 

@@ -1,0 +1,401 @@
+"""Faults that a study has to survive, each while people rate.
+
+    python -m tests.pressure.faults web --repeat 5
+    python -m tests.pressure.faults redis --gone 300
+    python -m tests.pressure.faults all --repeat 100 --seed 1
+    python -m tests.pressure.faults all --postgres
+
+Each line says how many answers the server had acknowledged before the fault and in the
+end, what became of them, how many requests failed, and after how many seconds every
+person's answers were taken again. Whatever is acknowledged and lost, stored twice or
+over the redundancy, or found by `verify`, fails the run, and so does a fault that is
+not over in time. A small disk is mounted for it where that is allowed.
+"""
+
+import argparse
+import os
+import random
+import resource
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+
+from django.db import connection, connections
+
+from tests.pressure import power_cut
+from tests.pressure.bad_network import BadNetwork
+from tests.pressure.rater import Acknowledged, Rater
+from tests.pressure.site import Site, kill
+from tests.serving import wait_until
+
+MOST_BACK = 60  # seconds until the answers of all are taken again
+BEFORE, AFTER = 3, 2  # stories of each person
+REDUNDANCY, STORIES = 3, 400
+COLUMNS = (
+    "fault",
+    "seconds",
+    "acknowledged before",
+    "in the end",
+    "stored",
+    "lost",
+    "twice",
+    "over k",
+    "verify",
+    "failed requests",
+    "for at most",
+    "back after",
+    "notes",
+)
+
+
+@dataclass
+class Scene:
+    """A fault's surroundings; it says in `notes` what else was seen."""
+
+    site: Site
+    dice: random.Random
+    raters: list[Rater]
+    folder: Path
+    gone: float  # seconds
+    network: BadNetwork
+    notes: list[str] = field(default_factory=list)
+    wrong: list[str] = field(default_factory=list)
+
+    def told(self) -> list[Acknowledged]:
+        """Return each answer once; whoever sent it again was told so again."""
+        known = [one for rater in self.raters for one in rater.acknowledged.copy()]
+        return list(dict.fromkeys(known))
+
+    def wait(self, most: float) -> None:
+        time.sleep(self.dice.uniform(0, most))
+
+
+def web(scene: Scene) -> None:
+    """Kill a process that serves pages."""
+    kill(scene.dice.choice(scene.site.web()[1]))
+
+
+def master(scene: Scene) -> None:
+    """Kill the master of those; `serve` ends with it, and is started again."""
+    kill(scene.site.web()[0])
+    scene.site.served.process.wait(30)
+    scene.site.start()
+
+
+def serve(scene: Scene) -> None:
+    """Kill `serve` itself, and start it again at once."""
+    scene.site.served.process.kill()
+    scene.site.served.process.wait()
+    scene.site.start()
+
+
+def workers(scene: Scene) -> None:
+    """Kill all of Celery at once."""
+    scene.site.wait_for_workers()
+    for pid in scene.site.served.pids("celery"):
+        kill(pid)
+    began = time.monotonic()
+    scene.site.wait_for_workers()
+    scene.notes.append(f"workers back after {time.monotonic() - began:.1f} s")
+
+
+def redis(scene: Scene) -> None:
+    """Kill the broker; pages that ring are asked for while it is gone."""
+    from tests.pressure import manager
+
+    study, session = manager.at_work()
+
+    def ask() -> float:
+        began = time.monotonic()
+        status = manager.ask_for_scores(scene.site.port, study, session)
+        if status != 200:
+            scene.wrong.append(f"a page that rings answered {status}")
+        return time.monotonic() - began
+
+    usual = [ask() for _time in range(4)]
+    scene.notes.append(f"{len(usual)} pages that ring before, longest {max(usual):.2f}")
+    scene.site.redis.kill()
+    end = time.monotonic() + scene.gone
+    times = []
+    while time.monotonic() < end:
+        times.append(ask())
+        time.sleep(min(2.0, scene.gone / 4))
+    scene.site.redis.start()
+    scene.notes.append(f"{len(times)} pages that ring, longest {max(times):.2f} s")
+
+
+def postgres(scene: Scene) -> None:
+    """Kill the database's server and every process of it; start it again."""
+    scene.site.postgres.kill()
+    scene.wait(2)
+    scene.site.postgres.start()
+
+
+def disk(scene: Scene) -> None:
+    """Fill the disk, of the database, the pictures and all else; free it again."""
+    from evalcore import media
+
+    folder = scene.site.data / "media"
+    before = set(folder.rglob("*.*"))
+    with _full_disk(scene.site):
+        if scene.site.disk:
+            with suppress(OSError):
+                media.prepare_picture(_picture())
+                scene.wrong.append("a picture was stored on a full disk")
+        _wait_for_failures(scene.raters, 2)
+    if left := set(folder.rglob("*.*")) - before:
+        scene.wrong.append(f"half a picture: {left}")
+    media.prepare_picture(_picture())
+    new = set(folder.rglob("*.*")) - before
+    if len(new) != 1:
+        scene.wrong.append(f"files of one picture: {new}")
+
+
+@contextmanager
+def _full_disk(site: Site):
+    """Let nothing be written: the disk is full, or else no file may grow."""
+    if site.disk:
+        with connection.cursor() as cursor:  # it would be overwritten, and need no more
+            cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        filler = site.disk.fill()
+        yield
+        filler.unlink()
+        return
+    for pid in site.served.pids():
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    yield
+    for pid in site.served.pids():
+        most = (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+        resource.prlimit(pid, resource.RLIMIT_FSIZE, most)
+
+
+def _wait_for_failures(raters: list[Rater], number: int) -> None:
+    """Wait until so many more requests of each have failed."""
+    before = [len(rater.failed) for rater in raters]
+    wait_until(
+        lambda: all(
+            len(rater.failed) >= known + number
+            for rater, known in zip(raters, before, strict=True)
+        ),
+        MOST_BACK,
+        "refused answers",
+    )
+
+
+def _picture() -> bytes:
+    import io
+
+    from PIL import Image
+
+    stream = io.BytesIO()
+    Image.effect_noise((800, 600), 90).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def clock(scene: Scene) -> None:
+    """Set the server's clock forward and back by hours."""
+    path = scene.site.data / "clock"
+    for _jump in range(3):
+        path.write_text(str(scene.dice.uniform(-6 * 3600, 6 * 3600)))
+        time.sleep(1)
+    path.write_text("0")
+
+
+def network(scene: Scene) -> None:
+    """Let every second request meet a fate of its own."""
+    scene.network.weights = [6, 1, 1, 1, 1, 1, 1]
+    time.sleep(6)
+    scene.network.weights = [1, 0, 0, 0, 0, 0, 0]
+    told = [f"{count} {fate}" for fate, count in scene.network.met.items() if count]
+    scene.notes.append("requests: " + ", ".join(told))
+
+
+def deploy(scene: Scene) -> None:
+    """Stop the server in good order and start a new one, twice."""
+    for _time in range(2):
+        scene.site.stop()
+        scene.site.start()
+        scene.wait(2)
+
+
+def power(scene: Scene) -> None:
+    """Look at what is left of the database if the power went now, five times."""
+    for _cut in range(5):
+        scene.wait(1)
+        told = scene.told()
+        database = power_cut.cut(scene.site, scene.dice, scene.folder)
+        scene.wrong += power_cut.missing(database, told)
+    where = "of a disk of its own" if scene.site.disk else "of its files"
+    scene.notes.append(f"5 copies {where}")
+
+
+FAULTS: dict[str, Callable[[Scene], None]] = {
+    "web": web,
+    "master": master,
+    "serve": serve,
+    "workers": workers,
+    "redis": redis,
+    "postgres": postgres,
+    "disk": disk,
+    "clock": clock,
+    "network": network,
+    "deploy": deploy,
+    "power": power,
+}
+OF_SQLITE = {"disk", "power"}
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("faults", nargs="+", choices=[*FAULTS, "all"])
+    parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--people", type=int, default=4)
+    parser.add_argument("--gone", type=float, default=20, help="seconds without Redis")
+    parser.add_argument("--seed", type=int, default=1)
+    return parser.parse_args()
+
+
+def chosen(options: argparse.Namespace, dice: random.Random) -> list[str]:
+    """Return the faults to go through, in their order; of `all` by chance."""
+    left_out = OF_SQLITE if options.postgres else {"postgres"}
+    known = [name for name in FAULTS if name not in left_out]
+    if "all" not in options.faults:
+        return options.faults * options.repeat
+    if options.repeat == 1:
+        return known
+    return [dice.choice(known) for _time in range(options.repeat)]
+
+
+def endure(
+    site: Site, name: str, number: int, options: argparse.Namespace, folder: Path
+) -> tuple[tuple, list[str]]:
+    """Let people rate while a fault strikes; return the line, and what is wrong."""
+    from tests.pressure.audit import witnessed
+    from tests.pressure.grids import add_people, make_grid
+
+    dice = random.Random(f"{options.seed} {number}")
+    study = make_grid(
+        f"{name}-{number}", stories=STORIES, methods=1, redundancy=REDUNDANCY
+    )
+    way = BadNetwork(site.port, dice)
+    way.start()
+    port, patience = (way.port, 3) if name == "network" else (site.port, 30)
+    raters = [
+        Rater(port, one.invitation.token, patience)
+        for one in add_people(study, options.people)
+    ]
+    scene = Scene(site, dice, raters, folder, options.gone, way)
+    for rater in raters:
+        rater.start()
+    try:
+        _wait_for_stories(raters, 0.0, BEFORE)
+        scene.wait(1)
+        before, began = len(scene.told()), time.monotonic()
+        FAULTS[name](scene)
+        over = time.monotonic()
+        back = _wait_for_stories(raters, over, AFTER)
+    finally:
+        for rater in raters:
+            rater.over.set()
+        for rater in raters:
+            rater.join(options.gone + 40)
+        way.stop()
+    told = scene.told()
+    connections.close_all()  # the database may have been started again
+    found = witnessed(study, told)
+    failed = [what for rater in raters for what in rater.failed]
+    lines = (
+        name,
+        f"{time.monotonic() - began:.0f}",
+        before,
+        len(told),
+        found.stored,
+        len(found.lost),
+        len(found.twice),
+        len(found.over),
+        len(found.verify),
+        len(failed),
+        f"{max(_silences(raters)):.1f} s",
+        f"{back:.1f} s",
+        "; ".join([*scene.notes, *_kinds(failed)]),
+    )
+    wrong = [*scene.wrong, *found.lost, *found.twice, *found.over, *found.verify]
+    return lines, [f"{name}: {what}" for what in wrong]
+
+
+def _wait_for_stories(raters: list[Rater], since: float, number: int) -> float:
+    """Wait for so many submitted stories of each; return when all were heard again."""
+
+    def answers(rater: Rater) -> list[float]:
+        return [at for at in rater.answered_at if at > since]
+
+    deadline = time.monotonic() + MOST_BACK
+    while any(len(answers(rater)) < 3 * number for rater in raters):
+        if time.monotonic() > deadline:
+            told = [rater.failed[-1:] for rater in raters]
+            raise SystemExit(f"Not back within {MOST_BACK} s: {told}")
+        time.sleep(0.05)
+    return max(answers(rater)[0] for rater in raters) - since
+
+
+def _silences(raters: list[Rater]) -> list[float]:
+    """Return the longest time that each person had to wait from answer to answer."""
+    return [
+        max(b - a for a, b in pairwise(times))
+        for times in (rater.answered_at for rater in raters)
+    ]
+
+
+def _kinds(failed: list[str]) -> list[str]:
+    """Return in what ways requests failed, and how often."""
+    counted = Counter(what.partition(": ")[2][:70] for what in failed)
+    return [f"{count} x {what}" for what, count in counted.most_common(4)]
+
+
+def run(options: argparse.Namespace, folder: Path) -> int:
+    """Go through the faults; return how much is wrong."""
+    site = Site(folder, postgres=options.postgres)
+    os.environ |= site.variables | {"DATA_DIR": str(site.data)}
+    try:
+        import django
+
+        django.setup()
+        from django.core.management import call_command
+
+        call_command("migrate", verbosity=0)
+        site.start()
+        site.wait_for_workers()
+        print("| " + " | ".join(COLUMNS) + " |", "|---" * len(COLUMNS) + "|", sep="\n")
+        wrong: list[str] = []
+        dice = random.Random(options.seed)
+        for number, name in enumerate(chosen(options, dice)):
+            line, complaints = endure(site, name, number, options, folder)
+            print("| " + " | ".join(map(str, line)) + " |", flush=True)
+            print(*complaints[:20], sep="\n", end="\n" if complaints else "")
+            wrong += complaints
+        site.stop()
+    finally:
+        connections.close_all()
+        site.end()
+    print(f"{len(wrong)} promises broken")
+    return len(wrong)
+
+
+def main() -> int:
+    options = arguments()
+    # In memory, where there is such a folder: what is killed there is no disk. Only
+    # PostgreSQL, whose recovery writes everything through, would notice.
+    where = "/dev/shm" if options.postgres and os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(prefix="plumbline-faults-", dir=where) as name:
+        return int(run(options, Path(name)) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
