@@ -5,11 +5,26 @@ from collections.abc import Callable, Iterator
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
+# A file that somebody sends lies on the disk before anybody asks who sends it.
+LARGEST_BODY = 20 * 2**20
+
+Respond = Callable[[HttpRequest], HttpResponse]
 
 
-def refuse_nul(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
+def refuse_large(get_response: Respond) -> Respond:
+    """Answer 413 to more than 20 MB, before any of it is read."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        length = request.META.get("CONTENT_LENGTH") or "0"
+        if length.isdecimal() and int(length) > LARGEST_BODY:
+            told = f"Send at most {LARGEST_BODY // 2**20} MB."
+            return HttpResponse(told, status=413, content_type="text/plain")
+        return get_response(request)
+
+    return middleware
+
+
+def refuse_nul(get_response: Respond) -> Respond:
     """Answer 400 to text with a NUL character, which PostgreSQL cannot store."""
 
     def middleware(request: HttpRequest) -> HttpResponse:
@@ -22,6 +37,7 @@ def refuse_nul(
 
 def _texts(request: HttpRequest) -> Iterator[str]:
     yield request.path
+    yield from request.COOKIES.values()  # one may be written as an escape
     yield from _fields(request.GET)
     if request.content_type in FORMS:
         yield from _fields(request.POST)

@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from threading import Lock
 from typing import Literal
 
@@ -223,9 +224,12 @@ def read(path: Path) -> bytes:
     Raises
     ------
     UnreadablePictureError
-        The file is larger than any picture that would be accepted.
+        It is no file, or larger than any picture that would be accepted.
     """
-    size = path.stat().st_size
+    about = path.stat()
+    if not S_ISREG(about.st_mode):
+        raise UnreadablePictureError("a file, no pipe or device")
+    size = about.st_size
     if size > MAX_BYTES:
         raise UnreadablePictureError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
     return path.read_bytes()

@@ -82,11 +82,7 @@ def read_workbook(path: Path, sheet: str, columns: Sequence[str] = ()) -> pd.Dat
 
 def _rows(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, list[Row]]:
     """Return the name of the sheet that is meant, and all of its rows."""
-    with ZipFile(path) as packed:
-        size = sum(part.file_size for part in packed.infolist())
-    if size > LARGEST_UNPACKED:
-        expected = f"at most {LARGEST_UNPACKED // 10**6:,} MB when unpacked"
-        raise InputError([Problem(path.name, expected, value=f"{size // 10**6:,} MB")])
+    check_unpacked(path)
     book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     try:
         title = sheet or _meant(book, path, columns)
@@ -97,6 +93,15 @@ def _rows(path: Path, sheet: str, columns: Sequence[str]) -> tuple[str, list[Row
         return title, list(_every(book, title))
     finally:
         book.close()
+
+
+def check_unpacked(path: Path) -> None:
+    """Refuse a workbook that would fill the memory, before it is unpacked."""
+    with ZipFile(path) as packed:
+        size = sum(part.file_size for part in packed.infolist())
+    if size > LARGEST_UNPACKED:
+        expected = f"at most {LARGEST_UNPACKED // 10**6:,} MB when unpacked"
+        raise InputError([Problem(path.name, expected, value=f"{size // 10**6:,} MB")])
 
 
 def _every(book: openpyxl.Workbook, title: str) -> Iterator[Row]:

@@ -51,6 +51,7 @@ class ObtainToken(ObtainAuthToken):
     """The token of an account, for its name and password."""
 
     serializer_class = serializers.AuthTokenSerializer
+    parser_classes = APIView.parser_classes
 
     def post(self, request: Request) -> Response:
         given = self.get_serializer(data=request.data)

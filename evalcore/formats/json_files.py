@@ -2,8 +2,10 @@
 
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any, NoReturn
 
 from analysis.problems import InputError, Problem, Problems
@@ -33,10 +35,12 @@ def read_text(path: Path) -> str:
         It cannot be read, is too large, or is no UTF-8 from some line on.
     """
     try:
-        size = path.stat().st_size
-        if size > LARGEST_FILE:
+        about = path.stat()
+        if not (S_ISREG(about.st_mode) or S_ISDIR(about.st_mode)):
+            refuse(path, "a file, no pipe or device")
+        if about.st_size > LARGEST_FILE:
             expected = f"a file of at most {LARGEST_FILE // 10**6} MB, in parts if need"
-            refuse(path, f"{expected} be", value=f"{size // 10**6} MB")
+            refuse(path, f"{expected} be", value=f"{about.st_size // 10**6} MB")
         data = path.read_bytes()
     except OSError as error:
         refuse(path, f"a readable file ({error.strerror or error})", cause=error)
@@ -142,8 +146,8 @@ def _parsed(path: Path, text: str, line: int | None, strange: bool) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _value in pairs]
-        raise DoubledKeyError(next(key for key in keys if keys.count(key) > 1))
+        counted = Counter(key for key, _value in pairs)
+        raise DoubledKeyError(counted.most_common(1)[0][0])
     return found
 
 

@@ -104,7 +104,7 @@ def import_scores(
         {name: value for name, value in row.items() if name in columns}
         for row in table_rows(scores)
     ]
-    for row in rows:
+    for row in () if earlier else rows:  # a wrong shot is no number
         row["metric_version"] = row.get("metric_version") or metric_version
         row["shot"] = int(row["shot"]) if row.get("shot") else None
     return import_rows(

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
+from stat import S_ISREG
 from typing import cast
 
 import av
@@ -77,7 +78,10 @@ def recognise(path: Path) -> Container:
     UnreadableVideoError
         It is no video of an accepted kind, or too large.
     """
-    size = path.stat().st_size
+    about = path.stat()
+    if not S_ISREG(about.st_mode):
+        raise UnreadableVideoError("a file, no pipe or device")
+    size = about.st_size
     if size > MAX_BYTES:
         raise UnreadableVideoError(f"at most {MAX_BYTES:,} bytes, not {size:,}")
     with path.open("rb") as stream:

@@ -6,18 +6,15 @@ place of ViStoryBench's five fields, and `start_seconds` and `end_seconds`; a st
 """
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import openpyxl
-from openpyxl.utils.exceptions import InvalidFileException
 
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.file_checks import check_picture
 from evalcore.formats.folder_layouts import MOST_SHOTS
-from evalcore.formats.json_files import read_json
+from evalcore.formats.json_files import NO_LINK, read_json
 from evalcore.formats.story_scripts import (
     ReadCharacter,
     ReadShot,
@@ -35,6 +32,7 @@ SHOT_FIELDS = {
     "Shot Perspective Design": "camera",
 }
 CAPTION = "Caption"
+SHEET = "ViStory"
 ON_STAGE = "Characters Appearing"
 PICTURES = (".jpg", ".jpeg", ".png")
 NUMBER = re.compile(r"[0-9]{1,9}")
@@ -120,6 +118,9 @@ class _StoryReader:
             self.problem(expected, what=f"{text[:40]}...")
 
     def read(self) -> ReadStory | None:
+        if self.file.is_symlink():
+            self.problem(NO_LINK)
+            return None
         if not self.file.exists():
             self.problem("a file story.json")
             return None
@@ -280,26 +281,43 @@ def _metadata(
     root: Path, problems: list[Problem], warnings: list[str]
 ) -> dict[str, dict[str, Any]]:
     path = root / "metadata.xlsx"
-    if not path.is_file():
+    if path.is_symlink():
+        problems.append(Problem(str(path), NO_LINK))
+    if path.is_symlink() or not path.is_file():
         return {}
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except (BadZipFile, InvalidFileException, KeyError, ValueError) as error:
-        problems.append(Problem(str(path), f"an Excel workbook ({error})"))
+    rows = _rows(path, problems)
+    if rows is None:
+        warnings.append(f"{path}: no sheet {SHEET}; tags left out")
         return {}
-    if "ViStory" not in book.sheetnames:
-        warnings.append(f"{path}: no sheet ViStory; tags left out")
-        return {}
-    rows: Iterator[tuple[Any, ...]] = book["ViStory"].iter_rows(values_only=True)
-    header = [str(name or "") for name in next(rows, ())]
+    header = [str(name or "") for name in next(iter(rows), ())]
     if "story_id" not in header:
         warnings.append(f"{path}: no column story_id; tags left out")
         return {}
     tags = {}
-    for row in rows:
+    for row in rows[1:]:
         values = dict(zip(header, row, strict=False))
-        key = values.pop("story_id")
+        key = values.pop("story_id", None)
         if key is not None:
             clean = {k: v for k, v in values.items() if k and v is not None}
             tags[str(key).zfill(2)] = {k: str(v) for k, v in clean.items()}
     return tags
+
+
+def _rows(path: Path, problems: list[Problem]) -> list[tuple[Any, ...]] | None:
+    """Return the rows of the sheet that has the tags; None: there is no such sheet."""
+    # It loads pandas.
+    from analysis.reading.workbooks import BROKEN, check_unpacked
+
+    try:
+        check_unpacked(path)
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+        if SHEET not in book.sheetnames:
+            return None
+        sheet = book[SHEET]
+        sheet.reset_dimensions()  # wrong ones may be huge
+        return list(sheet.iter_rows(values_only=True))
+    except InputError as error:
+        problems += error.problems
+    except BROKEN as error:
+        problems.append(Problem(str(path), f"an Excel workbook ({error})"))
+    return []

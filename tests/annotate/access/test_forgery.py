@@ -1,0 +1,299 @@
+"""Attacks on who somebody is: forged requests, methods, addresses, sessions, names."""
+
+import pytest
+from django.conf import settings as live
+from django.contrib import admin
+from django.http import HttpRequest
+from django.middleware.csrf import get_token
+from django.test import Client
+from django.urls import URLPattern, URLResolver, reverse
+from rest_framework.authtoken.models import Token
+
+from annotate.models import JoinLink, User
+from evalcore.models import BenchmarkMember
+from tests.annotate.address_table import (
+    HIDDEN,
+    NEVER,
+    OPENS,
+    World,
+    addresses,
+    ask,
+)
+from tests.factories import make_study
+from tests.people import alice, log_in
+
+pytestmark = pytest.mark.django_db
+
+EVIL = "https://evil.example/"
+ELSEWHERE = (
+    EVIL,
+    "//evil.example/",
+    "///evil.example/",
+    r"\\evil.example/",
+    "/\\evil.example/",
+    "https:evil.example",
+    "javascript:alert(1)",
+    "\tjavascript:alert(1)",
+    "http://testserver@evil.example/",
+    "https://evil.example\\@testserver/",
+    "/%09/evil.example",
+)
+# What takes a name and password, or a link's own header, and no cookie.
+WITHOUT_SESSION = {"api-token", "api-slot", "api-submit"}
+# Django's own views, which do the same whatever the method is called.
+OF_DJANGO = {"login", "logout", "set_language", "admin:index"}
+
+
+def url_of(world: World, address, link: str) -> str:
+    return reverse(address.name, kwargs=world.words(address, link))
+
+
+@pytest.mark.once
+def test_no_unsafe_request_is_taken_without_its_token(tmp_path):
+    """Attack: another site's page posts, in the browser of somebody who may."""
+    world = World(tmp_path)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get(username="sue"))
+    refused = 0
+    for address in addresses():
+        if address.name in WITHOUT_SESSION:
+            continue
+        url = url_of(world, address, world.ann.invitation.token)
+        answer = client.post(url)
+        assert answer.status_code in (403, 405), (address, answer.status_code)
+        refused += answer.status_code == 403
+    assert refused > 50
+
+
+@pytest.mark.once
+def test_what_is_taken_without_a_token_takes_no_session(tmp_path):
+    """Attack: another site's page asks for a token, or answers as an annotator."""
+    world = World(tmp_path)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(User.objects.get(username="sue"))
+    for address in addresses():
+        if address.name in WITHOUT_SESSION:
+            url = url_of(world, address, world.ann.invitation.token)
+            answer = client.post(url, {}, "application/json")
+            # Of a browser with a session even the token is asked for.
+            assert answer.status_code in (400, 401, 403), address
+    key = Token.objects.create(user=User.objects.get(username="sue")).key
+    program = Client(
+        enforce_csrf_checks=True, headers={"Authorization": f"Token {key}"}
+    )
+    url = reverse("api-scores", args=[world.trial.slug])
+    assert program.post(url, {}, "application/json").status_code == 400
+
+
+@pytest.mark.once
+def test_no_address_does_anything_for_another_method(tmp_path):
+    """Attack: a guard that looks at GET and POST only."""
+    world = World(tmp_path)
+    client, link = log_in("sue"), world.ann.invitation.token
+    program = Client(headers={"Authorization": f"Invitation {link}"})
+    for address in addresses():
+        if address.name in OF_DJANGO:
+            continue
+        known = link if world.study(address) == world.trial else "x" * 24
+        asker = program if address.name in ("api-slot", "api-submit") else client
+        for method in ("PUT", "DELETE"):
+            word = ask(asker, method, url_of(world, address, known))
+            assert word == NEVER, (address, method, word)
+
+
+@pytest.mark.once
+def test_whoever_may_not_read_a_page_may_not_ask_for_its_head(tmp_path):
+    world = World(tmp_path)
+    eve = log_in("eve")
+    opened = 0
+    for address in addresses():
+        url = url_of(world, address, "x" * 24)
+        if ask(eve, "HEAD", url) == OPENS:
+            assert ask(eve, "GET", url) == OPENS, address
+            opened += 1
+    assert opened > 4
+
+
+def admin_addresses(patterns=None, before="/admin/"):
+    for pattern in admin.site.urls[0] if patterns is None else patterns:
+        route = str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            yield from admin_addresses(pattern.url_patterns, before + route)
+        elif isinstance(pattern, URLPattern) and "(?P" not in route:
+            words = (
+                ("<path:object_id>", "1"),
+                ("<id>", "1"),
+                ("<path:content_type_id>", "1"),
+            )
+            for word, value in (*words, ("<int:content_type_id>", "1")):
+                route = route.replace(word, value)
+            yield before + route
+
+
+@pytest.mark.parametrize("name", ["", "rob", "carol"])
+def test_every_address_of_the_administration_asks_for_another_account(name):
+    """Attack: a manager of a study guesses addresses of the administration."""
+    study = make_study()
+    log_in("carol", study, "manager")
+    log_in("rob", study, "researcher")
+    client = log_in(name) if name else Client()
+    asked = list(admin_addresses())
+    assert "/admin/annotate/user/1/password/" in asked
+    assert len(asked) > 20
+    for url in asked:
+        for method in ("GET", "POST"):
+            if url in ("/admin/login/", "/admin/logout/"):
+                continue
+            answer = client.generic(method, url)
+            led = answer.status_code == 302 and "/admin/login/" in answer["Location"]
+            assert led or answer.status_code == 403, (url, answer.status_code)
+
+
+@pytest.mark.once
+def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
+    """Attack: what is refused tells which ids there are.
+
+    Eve asks below her own study for ids of Alice's, and for ids of nobody.
+    """
+    world = World(tmp_path)
+    owner = BenchmarkMember.Role.OWNER
+    person = User.objects.get(username="eve")
+    BenchmarkMember.objects.create(
+        benchmark=world.hills.benchmark, user=person, role=owner
+    )
+    eve = log_in("eve")
+    asked = 0
+    for address in addresses():
+        words = world.words(address, "x" * 24)
+        named = {"pk", "run"} & words.keys()
+        if not named or "slug" not in words:
+            continue
+        words["slug"] = world.hills.slug
+        answers = []
+        for pk in (words[next(iter(named))], 987654321, 10**30):
+            url = reverse(address.name, kwargs=words | dict.fromkeys(named, pk))
+            answers.append([ask(eve, method, url) for method in ("GET", "POST")])
+        assert answers[0] == answers[1] == answers[2], address
+        assert HIDDEN in answers[0], address
+        asked += 1
+    assert asked > 12
+
+
+# Sessions and cookies -----------------------------------------------------------------
+
+
+def test_a_session_that_was_there_before_the_login_is_worth_nothing():
+    """Attack: Eve gives Alice a session of hers, waits for the login, and goes on."""
+    User.objects.create_user("alice", password="not-a-secret")
+    eve = Client()
+    eve.session["planted"] = True
+    eve.session.save()
+    planted = eve.cookies[live.SESSION_COOKIE_NAME].value
+    victim = Client()
+    victim.cookies[live.SESSION_COOKIE_NAME] = planted
+    given = {"username": "alice", "password": "not-a-secret"}
+    assert victim.post(reverse("login"), given).status_code == 302
+    assert victim.cookies[live.SESSION_COOKIE_NAME].value != planted
+    assert victim.get(reverse("study-list")).status_code == 200
+    assert eve.get(reverse("study-list")).status_code == 302
+
+
+def test_a_session_ends_with_the_logout_and_with_a_new_password():
+    person = User.objects.create_user("alice", password="not-a-secret")
+    here, elsewhere = Client(), Client()
+    for client in (here, elsewhere):
+        client.force_login(person)
+    copied = here.cookies[live.SESSION_COOKIE_NAME].value
+    here.post(reverse("logout"))
+    thief = Client()
+    thief.cookies[live.SESSION_COOKIE_NAME] = copied
+    assert thief.get(reverse("study-list")).status_code == 302
+    person.set_password("another-one")
+    person.save()
+    assert elsewhere.get(reverse("study-list")).status_code == 302
+
+
+def test_cookies_are_kept_from_scripts_and_other_sites():
+    User.objects.create_user("alice", password="not-a-secret")
+    client = Client()
+    client.get(reverse("login"))
+    given = {"username": "alice", "password": "not-a-secret"}
+    client.post(reverse("login"), given)
+    session = client.cookies[live.SESSION_COOKIE_NAME]
+    assert session["httponly"]
+    assert session["samesite"] == "Lax"
+    assert not session["domain"]
+    token = client.cookies[live.CSRF_COOKIE_NAME]
+    assert token["samesite"] == "Lax"
+    assert not token["domain"]
+
+
+# Where one is led ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("there", ELSEWHERE)
+def test_nothing_leads_to_another_site(there):
+    """Attack: a link to this site that leads to one that looks like it."""
+    study = make_study(consented=True)
+    link = JoinLink.objects.create(study=study, most=3)
+    User.objects.create_user("mallory", password="not-a-secret")
+    given = {"username": "mallory", "password": "not-a-secret", "next": there}
+    anybody = Client()
+    answers = [
+        anybody.post("/i18n/setlang/", {"language": "en", "next": there}),
+        anybody.post(
+            "/i18n/setlang/", {"language": "en"}, headers={"Referer": EVIL + there}
+        ),
+        anybody.get(reverse("join", args=[link.token]), {"next": there}),
+        anybody.post(reverse("logout"), {"next": there}),
+        Client().post(reverse("login"), given),
+        Client().post(reverse("login") + "?next=" + there, given),
+        alice(study).get(reverse("login"), {"next": there}),
+    ]
+    for answer in answers:
+        place = answer.headers.get("Location", "/")
+        assert place.startswith("/"), answer
+        assert not place.startswith(("//", "/\\")), answer
+
+
+# Names and addresses that a request claims --------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "testserver.evil.example", "[::1", ""]
+)
+def test_another_name_of_this_server_is_refused(host):
+    """Attack: links that are made from the name in the request lead elsewhere."""
+    study = make_study()
+    page = alice(study).get(
+        reverse("annotator-list", args=[study.slug]), headers={"Host": host}
+    )
+    assert page.status_code == 400
+    assert host == "" or host not in page.content.decode()
+
+
+def test_headers_of_a_proxy_count_for_nothing_where_none_is_trusted():
+    study = make_study()
+    headers = {
+        "X-Forwarded-Host": "evil.example",
+        "X-Forwarded-Port": "1",
+        "X-Forwarded-Proto": "https",
+        "Forwarded": "host=evil.example;proto=https",
+        "X-Original-URL": "/admin/",
+        "X-Rewrite-URL": "/admin/",
+        "X-HTTP-Method-Override": "DELETE",
+    }
+    page = alice(study).get(
+        reverse("annotator-list", args=[study.slug]), headers=headers
+    )
+    text = page.content.decode()
+    assert page.status_code == 200
+    assert not page.wsgi_request.is_secure()
+    assert "http://testserver/rate/" in text
+    assert "evil.example" not in text
+
+
+def test_a_token_of_a_form_is_another_on_every_page():
+    """Attack: what is compressed beside a secret tells it (BREACH)."""
+    request = HttpRequest()
+    assert get_token(request) != get_token(request)

@@ -1,0 +1,239 @@
+"""Attacks by what is sent: every parameter, every field of every form, bodies, cookies.
+
+Whatever comes, no page may fail; and every answer has the headers that keep it in its
+place.
+"""
+
+import io
+import re
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from django.conf import settings as live
+from django.db import transaction
+from django.test import Client
+from django.urls import reverse
+
+import annotate
+from annotate.middleware import LARGEST_BODY
+from tests.annotate.address_table import NAMED, World, addresses
+from tests.people import log_in
+
+pytestmark = pytest.mark.django_db
+
+HOSTILE = (
+    "' OR 1=1 --",
+    '"; DROP TABLE annotate_study; --',
+    "9" * 30,
+    "-1",
+    "²",
+    "٣",
+    "NaN",
+    "1e999",
+    "%",
+    "a" * 3000,
+    "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"),
+    "{{ 7*7 }}{% debug %}%(x)s{0}",
+    "../../etc/passwd",
+    "a\r\nSet-Cookie: x=1",
+)
+XSS = "\"'><script>alert(1)</script>"
+ASKED = re.compile(r"""(?:GET|query_params|asked)\.(?:get|getlist)\(\s*["'](\w+)["']""")
+
+
+def parameters() -> set[str]:
+    """Return the names of all parameters that any page asks for."""
+    sources = Path(annotate.__file__).parent.rglob("*.py")
+    found = {name for path in sources for name in ASKED.findall(path.read_text())}
+    return found | {"limit", "offset", "format", "next"}
+
+
+class Forms(HTMLParser):
+    """The forms of a page: where they are sent, how, and their fields."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, str, dict[str, str]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        if tag == "form":
+            method = (given.get("method") or "get").upper()
+            self.found.append((given.get("action") or "", method, {}))
+        elif tag in ("input", "select", "textarea", "button") and given.get("name"):
+            if not self.found:
+                return
+            fields = self.found[-1][2]
+            fields[given["name"]] = given.get("value") or ""
+
+
+def send(client: Client, method: str, url: str, fields: dict) -> None:
+    """Send it, fail if the server does, and undo what it did."""
+    with transaction.atomic():
+        answer = client.generic(
+            method,
+            url if method == "POST" else f"{url}?{query(fields)}",
+            query(fields) if method == "POST" else "",
+            "application/x-www-form-urlencoded",
+        )
+        transaction.set_rollback(True)
+    assert answer.status_code < 500, (method, url, fields)
+    assert "Set-Cookie: x" not in str(answer.headers)
+
+
+def query(fields: dict) -> str:
+    from urllib.parse import urlencode
+
+    return urlencode(fields)
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+def pages(world):
+    """Yield who asks, the address, and what was answered, of all that can be read."""
+    sue, anybody = log_in("sue"), Client()
+    link = world.ann.invitation.token
+    for address in addresses():
+        client = anybody if address.is_link else sue
+        url = reverse(address.name, kwargs=world.words(address, link))
+        with transaction.atomic():
+            answer = client.get(url + NAMED.get(address.name, ""))
+            transaction.set_rollback(True)
+        yield client, url, answer
+
+
+@pytest.mark.once
+def test_no_parameter_makes_a_page_fail(world):
+    """Attack: SQL, formats, numbers and broken letters in every parameter."""
+    names = parameters()
+    assert {"method", "session", "before", "as_of", "page", "proof"} <= names
+    asked = 0
+    for client, url, answer in pages(world):
+        if answer.status_code == 200 and "schema" not in url:
+            for value in (HOSTILE[asked % len(HOSTILE)], XSS):
+                send(client, "GET", url, dict.fromkeys(names, value))
+                asked += 1
+    assert asked > 90
+
+
+def test_filters_of_the_lists_take_any_text(world):
+    sue = log_in("sue")
+    for name in ("slot-list", "event-list", "study-coverage", "view-list"):
+        url = reverse(name, args=[world.trial.slug])
+        for value in HOSTILE:
+            send(sue, "GET", url, dict.fromkeys(parameters(), value))
+
+
+def test_no_field_of_a_form_makes_a_page_fail(world):
+    """Attack: every form of every page, each of its fields filled with what is odd."""
+    sent = 0
+    for client, url, answer in list(pages(world)):
+        if not answer.get("Content-Type", "").startswith("text/html"):
+            continue
+        for action, method, fields in Forms(answer.content.decode()).found:
+            to = url if action in ("", ".") else action
+            if not fields or to in ("/i18n/setlang/", "/logout/"):
+                continue
+            for value in (HOSTILE[sent % len(HOSTILE)], XSS):
+                send(client, method, to, dict.fromkeys(fields, value))
+                # All is well but one.
+                one = sorted(fields)[sent % len(fields)]
+                send(client, method, to, fields | {one: value})
+                sent += 1
+    assert sent > 60
+
+
+@pytest.mark.once
+def test_every_answer_says_what_a_browser_may_do_with_it(world):
+    """Attack: a page in a frame of another site, a download read as a script, a link
+    that the next site is told of.
+    """
+    seen = set()
+    for _client, url, answer in pages(world):
+        policy = answer.headers.get("Content-Security-Policy", "")
+        assert "frame-ancestors 'self'" in policy, url
+        assert "base-uri 'none'" in policy, url
+        script = re.search(r"(script-src|default-src) ([^;]*)", policy)
+        assert "unsafe" not in script[2], url
+        assert answer["X-Content-Type-Options"] == "nosniff", url
+        assert answer["X-Frame-Options"] in ("SAMEORIGIN", "DENY"), url
+        assert answer["Referrer-Policy"] == "same-origin", url
+        assert answer["Cross-Origin-Opener-Policy"] == "same-origin", url
+        assert "Access-Control-Allow-Origin" not in answer.headers, url
+        seen.add(answer.status_code)
+    assert {200, 302, 405} <= seen
+
+
+# Bodies and cookies -------------------------------------------------------------------
+
+DEEP = ("[" * 100_000, '{"a":' * 100_000, '{"username": ' + "[" * 100_000)
+
+
+@pytest.mark.parametrize("body", DEEP)
+def test_json_that_is_nested_too_deep_is_refused(world, body):
+    sent = "application/json"
+    slot = world.ann.slots.first()
+    link = world.ann.invitation.token
+    save = reverse("rate-save", args=[link, slot.code])
+    assert Client().generic("POST", save, body, sent).status_code == 400
+    program = Client(headers={"Authorization": f"Invitation {link}"})
+    for client, url in (
+        (Client(), reverse("api-token")),
+        (log_in("sue"), reverse("api-scores", args=[world.trial.slug])),
+        (program, reverse("api-submit", args=[slot.code])),
+    ):
+        answer = client.generic("POST", url, body, sent)
+        assert answer.status_code == 400, url
+        assert "nested too deep" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize("url", ["/login/", "/api/v1/token/", "/nothing/"])
+def test_a_huge_file_is_refused_before_anybody_reads_it(url):
+    """Attack: files that nobody asked for fill the disk; no account is needed."""
+
+    class NeverRead(io.RawIOBase):
+        def read(self, *_size):
+            raise AssertionError("the body is read")
+
+    client = Client()
+    answer = client.post(
+        url,
+        **{
+            "CONTENT_TYPE": "multipart/form-data; boundary=x",
+            "CONTENT_LENGTH": str(LARGEST_BODY + 1),
+            "wsgi.input": NeverRead(),
+        },
+    )
+    assert answer.status_code == 413
+    assert answer.content == b"Send at most 20 MB."
+
+
+def test_a_file_of_some_size_is_read():
+    file = io.BytesIO(b"a" * 10**6)
+    assert Client().post("/login/", {"file": file}).status_code == 200
+    assert 10**7 < LARGEST_BODY < sys.maxsize
+
+
+@pytest.mark.parametrize(
+    "name", [live.SESSION_COOKIE_NAME, live.CSRF_COOKIE_NAME, "messages", "annotator-1"]
+)
+@pytest.mark.parametrize(
+    "value", ['"\\000aaaaaaaaaaaaaa"', '"\\355\\240\\200aaaaaaaa"']
+)
+def test_odd_cookies_are_no_error(name, value):
+    """Attack: a NUL that is written as an escape, which PostgreSQL cannot look up."""
+    answer = Client().get(reverse("study-list"), headers={"Cookie": f"{name}={value}"})
+    assert answer.status_code in (302, 400)
+
+
+@pytest.mark.parametrize("host", ["", "x" * 5000])
+@pytest.mark.parametrize("language", ["x" * 100_000, "en,zh;q=" * 9000, "zh;q=9e999"])
+def test_odd_headers_are_no_error(host, language):
+    headers = {"Accept-Language": language, "Accept": host, "Referer": host}
+    assert Client().get(reverse("login"), headers=headers).status_code == 200
