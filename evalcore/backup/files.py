@@ -6,8 +6,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from evalcore.media import file_digest
-
 # Written through before the next one is read: who saves an answer meanwhile waits for
 # the disk behind a piece, not behind a whole video.
 PIECE = 8 << 20
@@ -91,8 +89,8 @@ class FileStore:
         """Return where a file lies, if it is there."""
         return self._folder / sha256[:2] / sha256
 
-    def add(self, source: Path, sha256: str = "") -> tuple[str, int]:
-        """Keep a file unless it is there; return its SHA-256 and its bytes.
+    def add(self, source: Path, sha256: str, size: int) -> None:
+        """Keep a file unless it is there, even if its source is gone by now.
 
         What is there was read and written through when it came, and is not read again.
 
@@ -101,14 +99,12 @@ class FileStore:
         ChangedError
             The file does not hold what has that SHA-256.
         """
-        sha256 = sha256 or file_digest(source)
-        size, target = source.stat().st_size, self.path(sha256)
+        target = self.path(sha256)
         if not target.exists() or target.stat().st_size != size:
             target.parent.mkdir(parents=True, exist_ok=True)
             copy(source, target, sha256)
             self.added.append(target)
             self.added_bytes += size
-        return sha256, size
 
     def sync(self) -> None:
         """Have the disk hold the names of what was added."""

@@ -62,7 +62,7 @@ def make(folder: Path) -> Made:
                 raise
     except OSError as error:
         raise BackupError(
-            f"{error.filename or folder}: the backup could not be written "
+            f"{error.filename or folder}: the backup could not be made "
             f"({error.strerror}). Nothing of it was left."
         ) from error
 
@@ -134,17 +134,19 @@ def _fill(draft: Path, store: FileStore, made_at: datetime) -> Manifest:
 
 
 def _keep_originals(
-    store: FileStore, originals: list[tuple[str, str]]
+    store: FileStore, originals: list[tuple[str, str, int]]
 ) -> tuple[list[StoredFile], list[str]]:
-    """Keep the originals of the database; return them, and those that are not there."""
+    """Keep the originals of the database; return them, and those that are nowhere."""
     stored, missing = [], []
-    for sha256, extension in originals:
+    for sha256, extension, size in originals:
         path = media.original_path(MediaFile(sha256=sha256, extension=extension))
         name = f"media/{path.relative_to(settings.MEDIA_ROOT)}"
         try:
-            stored.append(StoredFile(name, *store.add(path, sha256)))
+            store.add(path, sha256, size)
         except (FileNotFoundError, ChangedError):
             missing.append(name)
+        else:
+            stored.append(StoredFile(name, sha256, size))
     return stored, missing
 
 
@@ -164,7 +166,9 @@ def _keep_others(store: FileStore) -> Iterator[StoredFile]:
         found[KEY] = key
     for name, path in found.items():
         with suppress(FileNotFoundError, ChangedError):
-            yield StoredFile(name, *store.add(path))
+            sha256, size = media.file_digest(path), path.stat().st_size
+            store.add(path, sha256, size)
+            yield StoredFile(name, sha256, size)
 
 
 def backups(folder: Path) -> list[Path]:

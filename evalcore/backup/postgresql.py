@@ -146,12 +146,15 @@ def _program(name: str) -> str:
 def _run(program: str, *options: str) -> None:
     """Run a program on the database in use; the password is seen by nobody."""
     info = connection.connection.info
+    # What the connection was told: psycopg's own library may know more than theirs.
+    told = connection.get_connection_params().keys() & info.get_parameters().keys()
+    where = {name: info.get_parameters()[name] for name in told}
     done = subprocess.run(
-        [program, f"--dbname={make_conninfo('', **info.get_parameters())}", *options],
+        [program, f"--dbname={make_conninfo('', **where)}", *options],
         env=os.environ | ({"PGPASSWORD": info.password} if info.password else {}),
         capture_output=True,
         text=True,
     )
     if done.returncode:
-        told = " ".join(done.stderr.split()) or f"it ended with {done.returncode}"
-        raise BackupError(f"{Path(program).name} failed: {told}")
+        why = " ".join(done.stderr.split()) or f"it ended with {done.returncode}"
+        raise BackupError(f"{Path(program).name} failed: {why}")

@@ -111,6 +111,7 @@ def _restore(backup: Path, manifest: Manifest, *, replace: bool) -> Restored:
     for folder in (draft, aside):
         if folder is not None:
             folder.mkdir(mode=0o700)
+    (draft / "reports").mkdir()  # others would be taken for reports of this database
     try:
         _put_files(manifest, FileStore(backup.parent / STORE), draft)
         kept = [
@@ -122,9 +123,10 @@ def _restore(backup: Path, manifest: Manifest, *, replace: bool) -> Restored:
         shutil.rmtree(draft, ignore_errors=True)
         if aside is not None and not any(aside.iterdir()):
             aside.rmdir()
-    _check_rows(manifest)
+    kept = [place for place in kept if place]
+    _check_rows(manifest, kept)
     call_command("migrate", verbosity=0, interactive=False)
-    return Restored(manifest, [place for place in kept if place])
+    return Restored(manifest, kept)
 
 
 def _put_files(manifest: Manifest, store: FileStore, draft: Path) -> None:
@@ -151,7 +153,7 @@ def _move(source: Path, place: Path, aside: Path | None) -> str:
     return kept
 
 
-def _check_rows(manifest: Manifest) -> None:
+def _check_rows(manifest: Manifest, kept: list[str]) -> None:
     """Compare the number of rows of each table with what the manifest says."""
 
     def ask(query: str) -> list[tuple[Any, ...]]:
@@ -165,5 +167,6 @@ def _check_rows(manifest: Manifest) -> None:
         if rows != manifest.rows[table]:
             raise BackupError(
                 f"{table} was restored with {rows:,} rows, and the manifest says "
-                f"{manifest.rows[table]:,}."
+                f"{manifest.rows[table]:,}. What was there before: "
+                f"{', '.join(kept) or 'nothing'}."
             )

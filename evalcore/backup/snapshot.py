@@ -23,7 +23,7 @@ def migrations(ask: Ask) -> list[tuple[str, str]]:
     return [(app, name) for app, name in rows]
 
 
-def originals(ask: Ask) -> list[tuple[str, str]]:
-    """Return SHA-256 and extension of each picture and video."""
-    rows = ask("SELECT sha256, extension FROM evalcore_mediafile ORDER BY sha256")
-    return [(sha256, extension) for sha256, extension in rows]
+def originals(ask: Ask) -> list[tuple[str, str, int]]:
+    """Return SHA-256, extension and bytes of each picture and video."""
+    rows = ask("SELECT sha256, extension, bytes FROM evalcore_mediafile ORDER BY 1")
+    return [(sha256, extension, size) for sha256, extension, size in rows]

@@ -108,16 +108,17 @@ def _all_files() -> list[Path]:
 def load(path: Path, aside: Path | None) -> str:
     """Put a copy in the database's place; return where the old one is now."""
     draft = _live().with_name(_live().name + files.UNFINISHED)
+    kept = []
     try:
         shutil.copyfile(path, draft)
         files.sync(draft)
         for old in _all_files():
             if old.exists() and aside is not None:
-                shutil.move(old, aside / old.name)
+                kept.append(shutil.move(old, aside / old.name))
             else:
                 old.unlink(missing_ok=True)
         os.replace(draft, _live())
         files.sync(_live().parent)
     finally:
         draft.unlink(missing_ok=True)
-    return "" if aside is None else str(aside / _live().name)
+    return str(kept[0]) if kept else ""

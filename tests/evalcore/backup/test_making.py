@@ -122,7 +122,8 @@ def test_a_full_disk_leaves_no_half_backup(study, back_up, folder, settings, siz
     large = media.original_path(row)
     large.write_bytes(b"".join(i.to_bytes(8, "big") for i in range(size // 7)))
     sha256 = media.file_digest(large)
-    MediaFile.objects.filter(pk=row.pk).update(sha256=sha256)
+    size_now = large.stat().st_size
+    MediaFile.objects.filter(pk=row.pk).update(sha256=sha256, bytes=size_now)
     moved = media.original_path(MediaFile.objects.get(pk=sha256))
     moved.parent.mkdir(exist_ok=True)
     shutil.move(large, moved)
@@ -176,6 +177,14 @@ def test_an_original_that_is_gone_or_damaged_is_named(
         f"media/original/{path.parent.name}/{path.name}"
     ]
     assert len(stored_in(folder)) == len(originals()) - 1
+
+
+def test_an_original_that_an_earlier_backup_has_is_not_lost(study, back_up, folder):
+    back_up()
+    media.original_path(MediaFile.objects.first()).unlink()
+    backup = back_up("--keep", "1")
+    assert json.loads((backup / "manifest.json").read_text())["missing"] == []
+    assert stored_in(folder) == originals()
 
 
 def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(

@@ -112,6 +112,18 @@ def test_what_was_there_is_put_aside(study, report, key, back_up, settings, caps
     assert Study.objects.get().title == "Trial trial"
 
 
+def test_reports_of_another_database_do_not_stay(study, report, folder, settings):
+    page = report.read_text()
+    shutil.move(settings.REPORTS_ROOT, folder.parent / "elsewhere")
+    call_command("backup", str(folder))
+    (backup,) = folder.glob("2*")
+    shutil.move(folder.parent / "elsewhere", settings.REPORTS_ROOT)
+    call_command("restore", str(backup), "--replace")
+    assert list(settings.REPORTS_ROOT.iterdir()) == []
+    (aside,) = settings.DATA_DIR.glob("before-restore-*")
+    assert (aside / "reports" / report.parent.name / "report.html").read_text() == page
+
+
 def test_a_database_that_is_not_empty_is_left_alone(study, back_up, settings):
     backup = back_up()
     Slot.objects.update(seconds=99)
@@ -189,6 +201,13 @@ def lead_out_of_the_folder(backup):
     return "media/../../outside"
 
 
+def lead_to_the_root(backup):
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    files[0]["path"] = "media//etc/outside"
+    rewrite(backup, files=files)
+    return "media//etc/outside"
+
+
 def lead_to_another_database(backup):
     manifest = json.loads((backup / "manifest.json").read_text())
     rewrite(backup, database=manifest["database"] | {"path": "../files/x"})
@@ -229,6 +248,7 @@ HARMS = (
     lose_manifest,
     lose_the_manifests_sum,
     lead_out_of_the_folder,
+    lead_to_the_root,
     lead_to_another_database,
     name_no_sum,
     come_from_a_later_version,
@@ -277,7 +297,7 @@ def test_other_numbers_of_rows_are_told(study, back_up):
     backup = back_up()
     rows = json.loads((backup / "manifest.json").read_text())["rows"]
     rewrite(backup, rows=rows | {"annotate_slot": 13})
-    with pytest.raises(CommandError, match=r"annotate_slot .* 12 rows,.* 13"):
+    with pytest.raises(CommandError, match=r"annotate_slot .* 12 rows,.* 13.*befor"):
         call_command("restore", str(backup), "--replace")
 
 
