@@ -36,8 +36,8 @@ VARIABLE = re.compile(
 LINK = re.compile(r"\]\((?!https?://)([^)\s#]*)(?:#([^)\s]+))?\)")
 HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
-# Options of pytest.
-FOREIGN = {"--hypothesis-profile"}
+# Options of pytest and celery.
+FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
 # Lines that begin with other programs, whose options are their own affair.
 OTHERS = re.compile(
     r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot"
