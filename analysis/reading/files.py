@@ -15,6 +15,8 @@ SUFFIXES = ".csv, .tsv, .txt, .xlsx, .jsonl or .parquet"
 # About ten million answers: reading them takes 1.6 GB of memory, laying them out 3.
 LARGEST_FILE = 512 * 10**6
 LARGEST_TABLE = 10**7
+# What a broken Parquet file makes of its readers.
+BROKEN = (AttributeError, LookupError, NotImplementedError, TypeError, ValueError)
 _SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
 
 
@@ -158,10 +160,12 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         if rows > LARGEST_TABLE:
             expected = f"at most {LARGEST_TABLE:,} rows, in parts if need be"
             raise InputError([Problem(path.name, expected, value=f"{rows:,} rows")])
-        frame = pd.read_parquet(path)
+        table = parquet.read_table(path)
+        table.validate(full=True)  # cells that are no UTF-8 are read without a word
+        frame = table.to_pandas()
     except InputError:
         raise
-    except ValueError as error:
+    except BROKEN as error:
         raise InputError([Problem(path.name, f"a Parquet file ({error})")]) from error
     frame.index = pd.RangeIndex(2, len(frame) + 2)
     return frame

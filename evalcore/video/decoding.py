@@ -132,7 +132,7 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
     """
     times: list[float] = []
     with opened(path, container) as (file, stream):
-        _check_size(stream)
+        _check_size(stream.codec_context.width, stream.codec_context.height)
         first: VideoFrame | None = None
         reached = 0.0
         for packet in file.demux():
@@ -151,11 +151,11 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
         if lacking > max(Fraction(SLACK_SECONDS), SLACK_FRAMES / rate):
             raise UnreadableVideoError("a complete video; this one is cut short")
         width, height = _upright_size(first, stream)
+        _check_size(width, height)  # pixels may be said to be very long
     return DecodedVideo(width, height, len(times), float(rate))
 
 
-def _check_size(stream: VideoStream) -> None:
-    width, height = stream.codec_context.width, stream.codec_context.height
+def _check_size(width: int, height: int) -> None:
     if width * height > MAX_PIXELS:
         raise UnreadableVideoError(
             f"at most {MAX_PIXELS:,} pixels a frame, not {width} x {height}"

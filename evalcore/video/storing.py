@@ -88,9 +88,10 @@ def is_same_video(stored: MediaFile, path: Path) -> bool:
     UnreadableVideoError
         It is no video.
     """
+    container = recognise(path)
     if stored.source_sha256 == media.file_digest(path):
         return True
-    with _copied(path, recognise(path)) as copy:
+    with _copied(path, container) as copy:
         return stored.sha256 == media.file_digest(copy)
 
 

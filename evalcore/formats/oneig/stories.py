@@ -14,7 +14,7 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
-from evalcore.formats.json_files import read_rows, read_text, refuse
+from evalcore.formats.json_files import NO_LINK, read_rows, read_text, refuse
 from evalcore.formats.oneig.side_files import question_problem, read_sides
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
 
@@ -69,6 +69,8 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
 def _list_of(folder: Path) -> Path:
     """Return the list of a folder; English and Chinese are benchmarks of their own."""
     found = [folder / name for name in LISTS if (folder / name).is_file()]
+    if links := [path for path in found if path.is_symlink()]:
+        refuse(links[0], NO_LINK)
     if len(found) == 1:
         return found[0]
     what = f"one of {' and '.join(LISTS)} in it"

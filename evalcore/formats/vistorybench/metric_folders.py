@@ -198,6 +198,9 @@ class MetricReader:
 
     def lines(self, path: Path) -> None:
         rows: Any
+        if path.is_symlink():
+            self.run.problems.append(Problem(str(path), NO_LINK))
+            return
         try:
             rows = read_json_lines(path, strange=True)
         except InputError as error:

@@ -9,7 +9,7 @@ from typing import Any
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.folder_layouts import as_name, walked
-from evalcore.formats.json_files import read_json, refuse
+from evalcore.formats.json_files import NO_LINK, read_json, refuse
 from evalcore.formats.vistorybench.layout import LANGUAGES, METADATA, RunPath
 
 METRICS_FOLDER = "metrics"
@@ -103,6 +103,9 @@ def _run(
     parts = [as_name(part) for part in path.resolve().parts[-4:]]
     said: Any = {}
     metadata = None
+    if (path / METADATA).is_symlink():
+        problems.append(Problem(str(path / METADATA), NO_LINK))
+        return None
     if (path / METADATA).is_file():
         try:
             metadata = read_json(path / METADATA)

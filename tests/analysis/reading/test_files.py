@@ -4,6 +4,8 @@ import functools
 import json
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from analysis.problems import InputError
@@ -190,3 +192,22 @@ def test_numbers_whose_sums_or_squares_are_infinite_are_refused(tmp_path):
     assert complaints(path, read_ratings) == [
         "s.csv:2: rating: 2e100: expected a number from -1e+100 to 1e+100"
     ]
+
+
+def test_a_parquet_file_whose_text_is_no_utf_8_is_refused(tmp_path):
+    path = tmp_path / "r.parquet"
+    pd.DataFrame({"story": ["a wood"]}).to_parquet(path, compression=None)
+    path.write_bytes(path.read_bytes().replace(b"a wood", b"a \x98ood"))
+    (problem,) = complaints(path)
+    assert problem.startswith("r.parquet: expected a Parquet file (")
+    assert "UTF" in problem
+
+
+def test_a_parquet_file_whose_notes_for_pandas_are_broken_is_refused(tmp_path):
+    path = tmp_path / "r.parquet"
+    table = pa.Table.from_pandas(pd.DataFrame({"story": ["a wood"]}))
+    notes = json.loads(table.schema.metadata[b"pandas"])
+    del notes["column_indexes"][0]["name"]
+    pq.write_table(table.replace_schema_metadata({"pandas": json.dumps(notes)}), path)
+    (problem,) = complaints(path)
+    assert problem.startswith("r.parquet: expected a Parquet file (")

@@ -218,3 +218,12 @@ def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
     load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
     assert list(directions) == [False, False]
+
+
+@pytest.mark.parametrize("shot", ["last", "0x10", "1.5", "-1", "%s"])
+def test_a_shot_that_is_no_number_is_named(tmp_path, benchmark, shot):
+    head = "story,method,metric,score,shot\n"
+    with pytest.raises(CommandError, match=r"cids\.csv:2: shot") as refused:
+        load(tmp_path, head + f"01,Alder,sharp,0.5,{shot}\n01,Birch,sharp,1,2\n")
+    assert refused.value.returncode == 2
+    assert not MetricScore.objects.exists()

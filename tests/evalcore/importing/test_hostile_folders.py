@@ -1,0 +1,144 @@
+"""Attacks by folders that are imported: links out of them, pipes, workbooks."""
+
+import json
+import os
+import shutil
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+import pytest
+from django.core.management.base import CommandError
+
+from analysis.problems import InputError
+from evalcore.formats.json_files import read_json
+from evalcore.importing.stories import import_benchmark
+from evalcore.models import Story
+from tests.pressure import importers
+from tests.pressure.importers import IMPORTERS
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+FOLDERS = (
+    "benchmark of ViStoryBench",
+    "benchmark of Envision",
+    "benchmark of OneIG",
+    "outputs",
+    "outputs of new stories",
+    "scores of ViStoryBench",
+    "scores of Envision",
+)
+opened: list[Path] = []
+is_heard = False
+
+
+def hear(event, args):
+    if event == "open" and is_heard and isinstance(args[0], str):
+        opened.append(Path(args[0]))
+
+
+sys.addaudithook(hear)
+
+
+def imported(name: str, folder: Path) -> str:
+    """Return in which words a folder is refused; nothing if it is not."""
+    global is_heard
+    opened.clear()
+    is_heard = True
+    try:
+        IMPORTERS[name].read(folder)
+    except CommandError as error:
+        return str(error)
+    finally:
+        is_heard = False
+    return ""
+
+
+@pytest.fixture
+def whole(tmp_path, request):
+    """A valid folder of the format."""
+    importers.prepare()
+    folder = tmp_path / "whole"
+    folder.mkdir()
+    IMPORTERS[request.param].write(folder)
+    return request.param, folder
+
+
+def copies(whole: Path):
+    """Yield a copy of the folder for each file, and where that lies in it."""
+    files = sorted(path for path in whole.rglob("*") if path.is_file())
+    assert files
+    for number, file in enumerate(files):
+        folder = whole.with_name(f"copy-{number}")
+        shutil.copytree(whole, folder)
+        yield folder, folder / file.relative_to(whole)
+
+
+@pytest.mark.parametrize("whole", FOLDERS, indirect=True)
+def test_no_link_is_followed_out_of_a_folder(whole, tmp_path):
+    """Attack: a folder with a link to a file of the server, as an import would show it.
+
+    Each file in turn lies elsewhere, and a link in its place.
+    """
+    name, whole = whole
+    aside = tmp_path / "elsewhere"
+    aside.mkdir()
+    for folder, file in copies(whole):
+        kept = aside / file.name
+        file.rename(kept)
+        file.symlink_to(kept)
+        said = imported(name, folder)
+        assert file not in opened, (file, said)
+        assert kept not in opened, (file, said)
+
+
+@pytest.mark.parametrize("whole", FOLDERS, indirect=True)
+def test_no_pipe_is_waited_for(whole):
+    """Attack: an import that never ends."""
+    name, whole = whole
+    for folder, file in copies(whole):
+        file.unlink()
+        os.mkfifo(file)
+        said = imported(name, folder)
+        assert file not in opened, (file, said)
+
+
+def test_a_workbook_that_is_broken_within_is_named(tmp_path):
+    IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
+    path = tmp_path / "metadata.xlsx"
+    data = bytearray(path.read_bytes())
+    with zipfile.ZipFile(path) as packed:
+        part = packed.getinfo("xl/styles.xml")
+    start = part.header_offset + 30 + len(part.filename)
+    data[start + 20 : start + 60] = b"\xff" * 40
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"metadata.xlsx: expected an Excel workbook"):
+        import_benchmark(tmp_path, slug="v")
+    assert not Story.objects.exists()
+
+
+def test_a_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
+    """Attack: a small file that fills the memory."""
+    IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)
+    path = tmp_path / "metadata.xlsx"
+    with (
+        zipfile.ZipFile(path, "a", zipfile.ZIP_DEFLATED) as packed,
+        packed.open("xl/more.xml", "w") as part,
+    ):
+        for _ in range(1010):
+            part.write(bytes(10**6))
+    assert path.stat().st_size < 2 * 10**6
+    with pytest.raises(InputError, match="at most 1,000 MB when unpacked"):
+        import_benchmark(tmp_path, slug="v")
+
+
+def test_a_key_twice_among_many_is_found_at_once(tmp_path):
+    """Attack: an object of which each key is held against all others."""
+    keys = [*map(str, range(30_000)), "29999"]
+    path = tmp_path / "a.json"
+    path.write_text("{" + ",".join(f"{json.dumps(key)}:1" for key in keys) + "}")
+    begun = time.perf_counter()
+    with pytest.raises(InputError, match="29999: expected a key once"):
+        read_json(path)
+    assert time.perf_counter() - begun < 2
