@@ -1,4 +1,4 @@
-"""How many slots were submitted, minute by minute."""
+"""How many slots were submitted, minute by minute, and how many are in hand."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -77,8 +77,16 @@ def _by_minute(start: datetime, end: datetime) -> dict[str, int]:
 
 
 def submitted(start: datetime, end: datetime) -> QuerySet[Slot]:
-    """Return the slots submitted in a stretch of time, found by an index of studies."""
+    """Return the slots submitted in a stretch of time."""
+    return _slots().filter(submitted_at__gte=start, submitted_at__lt=end)
+
+
+def in_hand() -> QuerySet[Slot]:
+    """Return the slots that annotators have in hand."""
+    return _slots().filter(state=Slot.State.LEASED)
+
+
+def _slots() -> QuerySet[Slot]:
+    """Return the slots of all studies, which are named: indexes begin with them."""
     studies = list(Study.objects.order_by().values_list("pk", flat=True))
-    return Slot.objects.filter(
-        study__in=studies, submitted_at__gte=start, submitted_at__lt=end
-    )
+    return Slot.objects.filter(study__in=studies)

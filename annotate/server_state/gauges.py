@@ -13,9 +13,9 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from annotate.coverage.counts import totals
-from annotate.models import Report, Slot, Study
+from annotate.models import Report, Study
 from annotate.server_state import disk, jobs
-from annotate.server_state.arrivals import submitted
+from annotate.server_state.arrivals import in_hand, submitted
 from evalcore.models import MetricChunk, Worker
 
 logger = logging.getLogger(__name__)
@@ -60,7 +60,7 @@ def _slots() -> Iterator[Metric]:
     yield GaugeMetricFamily(
         "plumbline_leases",
         "Slots that annotators have in hand",
-        Slot.objects.filter(state=Slot.State.LEASED).count(),
+        in_hand().count(),
     )
 
 

@@ -43,7 +43,7 @@ class Job:
 
 
 def unfinished(now: datetime | None = None) -> list[Job]:
-    """Return what waits or is at work, the oldest first."""
+    """Return what waits for a worker, then the rest, the oldest first."""
     now = now or timezone.now()
     found = [*_reports(now), *_runs(now)]
     return sorted(found, key=lambda job: (not job.waits, job.since))

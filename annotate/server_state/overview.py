@@ -9,9 +9,8 @@ from django.db import connection
 from django.utils import timezone
 
 from analysis.version import VERSION
-from annotate.models import Slot
 from annotate.server_state import disk
-from annotate.server_state.arrivals import LastHour, last_hour
+from annotate.server_state.arrivals import LastHour, in_hand, last_hour
 from annotate.server_state.jobs import Job, failed, unfinished
 from annotate.server_state.troubles import Trouble, troubles
 from evalcore.models import Worker
@@ -77,7 +76,7 @@ def overview(now: datetime | None = None) -> Overview:
         waiting,
         lost,
         last_hour(now),
-        Slot.objects.filter(state=Slot.State.LEASED).count(),
+        in_hand().count(),
         use,
         _database(),
         (now - STARTED_AT) // timedelta(minutes=1),

@@ -5,7 +5,7 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from annotate.server_state.arrivals import last_hour
+from annotate.server_state.arrivals import in_hand, last_hour, submitted
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 
@@ -63,3 +63,10 @@ def test_a_minute_that_is_over_is_counted_once_and_the_latest_again():
     assert last_hour(NOW + timedelta(minutes=1)).total == 1
     cache.clear()
     assert last_hour(NOW + timedelta(minutes=1)).total == 2
+
+
+@pytest.mark.once
+def test_no_count_reads_all_slots():
+    make_study(benchmark=make_benchmark(shots=1, pictures=False))
+    for slots in (in_hand(), submitted(NOW, NOW)):
+        assert "SEARCH annotate_slot USING" in slots.order_by().explain()

@@ -1,6 +1,7 @@
 """/readyz with what is really broken: database, migrations, pictures, broker."""
 
 import os
+import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -64,6 +65,7 @@ def test_it_is_not_where_the_folder_of_pictures_is_read_only(
 ):
     """As an account that may not do everything, which tests may run as."""
     root = os.geteuid() == 0
+    client.get("/healthz")  # what is read at the first request may be root's alone
     for folder in (tmp_path, *tmp_path.parents[:2]):
         folder.chmod(0o755)
     settings.MEDIA_ROOT = tmp_path / "pictures"
@@ -78,6 +80,17 @@ def test_it_is_not_where_the_folder_of_pictures_is_read_only(
     finally:
         if root:
             os.seteuid(0)
+
+
+def test_it_is_not_where_no_byte_can_be_written(client):
+    """As on a full disk, where a file can still be made."""
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+    try:
+        status, _word, reasons = ask(client)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert (status, [*reasons]) == (503, ["media"])
 
 
 def test_a_broker_that_is_away_takes_no_web_server_away(client, settings):
