@@ -6,6 +6,7 @@ import pytest
 from axes.models import AccessLog
 from django.contrib.admin.models import LogEntry
 from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 from rest_framework.authtoken.models import Token
@@ -94,6 +95,8 @@ def test_an_erased_account_is_nobodys_and_its_deeds_stay(study):
         "malice",
     ]
     assert client.get(reverse("study-list")).status_code == 302
+    assert not Token.objects.exists()
+    assert not Session.objects.exists()
     user.refresh_from_db()
     assert not user.is_active
     assert not user.has_usable_password()

@@ -85,6 +85,15 @@ def test_nobody_takes_back_what_an_annotator_withdrew():
     assert problems(study) == []
 
 
+def test_what_was_excluded_as_a_whole_before_is_not_restored_either():
+    ada = known_person()
+    exclusion.exclude_annotator(ada, reason="asleep", author=None)
+    assert list(exclusion.excluded_wholesale(ada.study)) == [ada]
+    consent.withdraw(ada, answers=True)
+    assert exclusion.excluded_wholesale(ada.study) == {}
+    assert problems(ada.study) == []
+
+
 def test_first_the_work_and_the_answers_later_but_each_once():
     ada = known_person()
     consent.withdraw(ada, answers=False)
@@ -165,7 +174,9 @@ def test_links_that_lead_nowhere_withdraw_nothing():
     consent.withdraw(grace, answers=False)
     gone = withdraw_page(grace)
     erasing.erase(grace)
-    assert Client().post(gone, form).status_code == 410
+    page = Client().post(gone, form)
+    assert page.status_code == 410
+    assert "This link is no longer valid" in page.content.decode()
     assert Client().post(address, form).status_code == 410
     assert not Annotator.objects.filter(answers_withdrawn=True).exists()
 

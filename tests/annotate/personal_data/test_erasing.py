@@ -133,6 +133,15 @@ def test_an_id_that_is_a_word_of_the_log_changes_nothing_but_reasons(name):
     assert problems(ada.study) == []
 
 
+def test_an_id_like_a_pseudonym_is_not_taken_for_a_name_in_reasons():
+    ada = known_person()
+    Annotator.objects.filter(pk=ada.pk).update(external_id="A02")
+    Exclusion.objects.update(reason="the same as A02")
+    ada.refresh_from_db()
+    erasing.erase(ada)
+    assert Exclusion.objects.get().reason == "the same as A02"
+
+
 def test_whoever_is_erased_can_come_back_as_somebody_new():
     study = make_planned(f"{LIKERT}\nassignment: open\n", redundancy=3)
     link = joining.make_link(study, most=5)

@@ -63,6 +63,14 @@ def test_before_that_nobody_goes(settings, days, setting, reopened):
     assert ADA in whole_database()
 
 
+def test_a_study_that_only_rests_is_not_due(settings):
+    settings.RETENTION_DAYS = 30
+    study = closed(31)
+    lifecycle.launch(study)
+    lifecycle.pause(study)
+    assert retention.due_at(study) is None
+
+
 def test_an_imported_table_is_left_to_people(settings):
     settings.RETENTION_DAYS = 30
     study = closed(31)
