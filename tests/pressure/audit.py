@@ -8,7 +8,7 @@ from pathlib import Path
 from django.db import connection
 
 from annotate.history.verifying import problems
-from annotate.models import Study
+from annotate.models import Annotator, Study
 from tests.pressure.rater import Acknowledged
 
 # Each returns the rows that break a promise.
@@ -125,6 +125,17 @@ def witnessed(study: Study, told: Iterable[Acknowledged]) -> Witnessed:
         twice += [f"{promise}: {row}" for row in rows(sql, study)]
     over = [str(row) for row in rows(OVER, study)]
     return Witnessed(sum(map(len, stored.values())), lost, twice, over, problems(study))
+
+
+def last_answers(person: Annotator) -> dict[str, dict[str, int]]:
+    """Return somebody's answers to submitted stories, by slot and question."""
+    found: dict[str, dict[str, int]] = defaultdict(dict)
+    current = person.ratings.filter(is_current=True, slot__state="submitted")
+    for code, question, value in current.values_list(
+        "slot__code", "question__key", "value"
+    ):
+        found[code][question] = value
+    return found
 
 
 def spread(study: Study) -> int:

@@ -16,6 +16,7 @@ import argparse
 import os
 import random
 import resource
+import signal
 import sys
 import tempfile
 import time
@@ -209,11 +210,36 @@ def clock(scene: Scene) -> None:
 
 def network(scene: Scene) -> None:
     """Let every second request meet a fate of its own."""
-    scene.network.weights = [6, 1, 1, 1, 1, 1, 1]
+    scene.network.ail()
     time.sleep(6)
-    scene.network.weights = [1, 0, 0, 0, 0, 0, 0]
-    told = [f"{count} {fate}" for fate, count in scene.network.met.items() if count]
-    scene.notes.append("requests: " + ", ".join(told))
+    scene.network.heal()
+    scene.notes.append(scene.network.told())
+
+
+def browser(scene: Scene) -> None:
+    """Let somebody rate in a real browser over such a network."""
+    from tests.factories import make_benchmark, make_study
+    from tests.pressure import browser_rater
+    from tests.pressure.audit import last_answers
+
+    slug = f"browsed-{scene.dice.randrange(10**6)}"
+    benchmark = make_benchmark(slug=slug, stories=4)
+    study = make_study(slug=slug, benchmark=benchmark, annotators=1, consented=True)
+    person = study.annotators.get()
+    given = browser_rater.rate(
+        f"http://127.0.0.1:{scene.network.port}/rate/{person.invitation.token}/",
+        study.slots.count(),
+        scene.dice,
+        scene.network.ail,
+        scene.network.heal,
+    )
+    stored = last_answers(person)
+    scene.wrong += [
+        f"the page saved {code} = {answers}; stored is {stored.get(code)}"
+        for code, answers in given.items()
+        if stored.get(code) != answers
+    ]
+    scene.notes.append(f"{len(given)} stories in a browser; {scene.network.told()}")
 
 
 def deploy(scene: Scene) -> None:
@@ -245,6 +271,7 @@ FAULTS: dict[str, Callable[[Scene], None]] = {
     "disk": disk,
     "clock": clock,
     "network": network,
+    "browser": browser,
     "deploy": deploy,
     "power": power,
 }
@@ -390,6 +417,7 @@ def run(options: argparse.Namespace, folder: Path) -> int:
 
 def main() -> int:
     options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_how: sys.exit("ended"))  # and tidied up
     # In memory, where there is such a folder: what is killed there is no disk. Only
     # PostgreSQL, whose recovery writes everything through, would notice.
     where = "/dev/shm" if options.postgres and os.path.isdir("/dev/shm") else None
