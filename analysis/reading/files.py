@@ -162,7 +162,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
             raise InputError([Problem(path.name, expected, value=f"{rows:,} rows")])
         table = parquet.read_table(path)
         table.validate(full=True)  # cells that are no UTF-8 are read without a word
-        frame = table.to_pandas()
+        frame: pd.DataFrame = table.to_pandas()
     except InputError:
         raise
     except BROKEN as error:

@@ -257,7 +257,8 @@ def main() -> int:
         print(f"{name:40} {n.total():7} {n[ACCEPTED]:9} {n[REFUSED]:9} {n[CRASHED]:9}")
     total = sum(every.values(), Counter())
     print(
-        f"{'all':40} {total.total():7} {total[ACCEPTED]:9} {total[REFUSED]:9} {total[CRASHED]:9}"
+        f"{'all':40} {total.total():7} {total[ACCEPTED]:9} {total[REFUSED]:9} "
+        f"{total[CRASHED]:9}"
     )
     return int(total[CRASHED] > 0)
 

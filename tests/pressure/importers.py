@@ -1,4 +1,4 @@
-"""Every importer and reader: valid files for it, how it is called, what it may raise."""
+"""Importers and readers: valid files for each, how it is called, what it raises."""
 
 import io
 import json

@@ -1,6 +1,6 @@
 """Valid files made wrong, in ways that people and attackers find.
 
-What is drawn follows from the random numbers alone, so that a seed gives the same files.
+What is drawn follows from the random numbers alone: a seed gives the same files.
 """
 
 import csv
@@ -101,8 +101,8 @@ PASSWD = Path("/etc/passwd")
 def mutate(folder: Path, chance: random.Random, *, is_whole: bool) -> None:
     """Make some of the files below a folder wrong, in place.
 
-    Where the folder is imported as a whole, links and pipes may lie in it. The file that
-    somebody names may be one, and is waited for.
+    Where the folder is imported as a whole, links and pipes may lie in it. The file
+    that somebody names may be one, and is waited for.
     """
     of_files = OF_FILES + OF_FOLDERS if is_whole else OF_FILES
     for _ in range(chance.choice((1, 1, 1, 2, 4))):
