@@ -11,6 +11,7 @@ import random
 import shutil
 import sqlite3
 import struct
+import subprocess
 from collections.abc import Collection
 from contextlib import closing
 from pathlib import Path
@@ -31,28 +32,30 @@ def cut(site: Site, dice: random.Random, folder: Path) -> Path:
         if site.disk:
             shutil.copyfile(site.disk.image, folder / "image")
         else:
-            copy_files(site.data, copy, dice)
+            copy_files(site.data / NAME, copy, dice)
     if site.disk:
         top = folder / "after"
         Disk.mount(folder / "image", top)
-        copy_files(top / "data", copy, dice)
+        copy_files(top / "data" / NAME, copy, dice)
         Disk.unmount(top)
-    tear(copy / f"{NAME}-wal", dice)
+    tear(copy / NAME, dice)
     return copy / NAME
 
 
-def copy_files(source: Path, to: Path, dice: random.Random) -> None:
-    """Copy the database; the index of its log may be there or not."""
+def copy_files(database: Path, to: Path, dice: random.Random) -> None:
+    """Copy a database; the index of its log may be there or not."""
     endings = ["", "-wal", *dice.choice([[], ["-shm"]])]
     dice.shuffle(endings)
     for ending in endings:
-        path = source / f"{NAME}{ending}"
+        path = database.with_name(f"{database.name}{ending}")
         if path.exists():
-            shutil.copyfile(path, to / path.name)
+            # By another process: one that closes a file unlocks it.
+            subprocess.run(["cp", path, to / path.name], check=True)
 
 
-def tear(log: Path, dice: random.Random) -> None:
-    """Cut the log behind its last whole transaction, or spoil what is there."""
+def tear(database: Path, dice: random.Random) -> None:
+    """Cut its log behind the last whole transaction, or spoil what is there."""
+    log = database.with_name(f"{database.name}-wal")
     if not log.exists():
         return
     content = log.read_bytes()
