@@ -116,9 +116,9 @@ class Backup:
 
 
 def manage(*words: object, **variables: str) -> str:
-    """Run a command in a process of its own, as people do; return what it says."""
+    """Run a command as `docs/backup.md` has it; return what it says."""
     done = subprocess.run(
-        [sys.executable, "manage.py", *map(str, words)],
+        ["nice", sys.executable, "manage.py", *map(str, words)],
         cwd=ROOT,
         env=os.environ | variables,
         capture_output=True,
