@@ -23,7 +23,7 @@ SPREAD := -n auto --dist worksteal
 BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo run metrics check test lint rules types format messages bench wheel requirements clean
+.PHONY: help setup install demo run metrics check test lint rules types format messages bench wheel requirements clean
 
 help:          ## list the targets
 	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
@@ -56,6 +56,12 @@ demo: $(MO)   ## serve a filled study on http://127.0.0.1:$PORT
 
 run: $(MO)    ## serve your own data on http://127.0.0.1:$PORT
 	exec $(BIN)/python manage.py serve
+
+# Whoever serves may not write here: what it imports is compiled now. Some packages bring
+# files for other Pythons.
+install: $(MO) ## install what a server needs that computes no learned metrics
+	-$(BIN)/python -m compileall -q .venv/lib >/dev/null
+	$(BIN)/python -m compileall -q analysis annotate evalcore fixtures
 
 metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 	$(BIN)/python manage.py metrics

@@ -1,13 +1,19 @@
-"""What the worker does for studies every minute."""
+"""What the worker does for studies every minute, and for the server every hour."""
 
 import time
+from importlib import import_module
 
 from celery import shared_task
+from django.conf import settings
 
+from annotate.access import rate_limits
 from annotate.coverage import snapshots
 from annotate.models import Study
+from annotate.personal_data import retention
 from annotate.presentation import same_size
+from annotate.server_state import disk
 from annotate.slots import leasing
+from evalcore.serving import log_context
 
 
 @shared_task
@@ -30,6 +36,12 @@ def draw_pictures() -> None:
 
 
 @shared_task
+def measure_disk() -> None:
+    """Add up what takes room on the disk, for the page of the server."""
+    disk.measure()
+
+
+@shared_task
 def refresh_snapshots() -> None:
     """Compute the dashboards' figures anew where the log has moved on."""
     for pk in snapshots.behind():
@@ -41,4 +53,13 @@ def refresh_snapshot(pk: int) -> None:
     """Compute one study's figures anew unless they are up to date."""
     study = Study.objects.filter(pk=pk).first()
     if study is not None and not snapshots.is_fresh(study):
+        log_context.note(study=study.slug)
         snapshots.refresh(study)
+
+
+@shared_task
+def erase_due() -> None:
+    """Erase personal data that have been kept for long enough; old logins, too."""
+    import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
+    rate_limits.forget_old()
+    retention.erase_due()

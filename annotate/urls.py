@@ -14,14 +14,23 @@ from annotate.pages.manage import (
     event_pages,
     lifecycle,
     people,
+    personal_data,
     preview,
+    server,
     setup,
     studies,
     study_changes,
     view_pages,
 )
 from annotate.pages.research import outputs, reports, scores
-from annotate.pages.seat import invitation, join, media_files, saving, slot
+from annotate.pages.seat import (
+    invitation,
+    join,
+    media_files,
+    saving,
+    slot,
+    withdrawal,
+)
 from annotate.reports.downloads import TABLES
 from annotate.reports.plan_forms import FORMS
 
@@ -56,6 +65,7 @@ account_urls = [
     path("", home.home, name="home"),
     path("login/", home.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("server/", server.server, name="server"),
 ]
 
 # /studies/...: what managers and researchers see
@@ -124,6 +134,24 @@ people_urls = [
     of_study(
         "annotators/<int:pk>/revoke/", people.annotator_revoke, "annotator-revoke"
     ),
+    of_study(
+        "annotators/<int:pk>/personal-data/", personal_data.person, "annotator-data"
+    ),
+    of_study(
+        "annotators/<int:pk>/personal-data/all.zip",
+        personal_data.export,
+        "annotator-data-zip",
+    ),
+    of_study(
+        "annotators/<int:pk>/personal-data/withdraw/",
+        personal_data.withdraw,
+        "annotator-withdraw",
+    ),
+    of_study(
+        "annotators/<int:pk>/personal-data/erase/",
+        personal_data.erase,
+        "annotator-erase",
+    ),
     of_study("extend/", study_changes.extend, "study-extend"),
     of_study("withdraw/", study_changes.withdraw, "study-withdraw"),
     of_study("redistribute/", study_changes.redistribute, "study-redistribute"),
@@ -177,6 +205,7 @@ rate_urls = [
     under_link("pause/", invitation.pause, "rate-pause"),
     under_link("done/", invitation.done, "rate-done"),
     under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("withdraw/", withdrawal.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),
     under_link("story/<code>/save/", saving.save, "rate-save"),

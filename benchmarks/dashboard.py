@@ -130,31 +130,9 @@ def build(answers: int):
         Annotator(study=study, name=f"A{i:04}", state="active")
         for i in range(max(REDUNDANCY * 2, len(units) * REDUNDANCY // 333))
     )
-    start = timezone.now() - timedelta(days=13)
     step = timedelta(days=13) / (len(units) * REDUNDANCY)
-
-    def slots() -> Iterator[Slot]:
-        taken = [0] * len(people)
-        for n in range(len(units) * REDUNDANCY):
-            unit, ordinal = units[n // REDUNDANCY], n % REDUNDANCY
-            place = (n // REDUNDANCY * 7 + ordinal) % len(people)
-            taken[place] += 1
-            done = n % 20 != 0
-            at = start + n * step
-            yield Slot(
-                study=study,
-                unit=unit,
-                ordinal=ordinal + 1,
-                annotator=people[place],
-                position=100 + 10 * taken[place],
-                session=1 + taken[place] // 7,
-                state="submitted" if done else "open",
-                started_at=at if done else None,
-                submitted_at=at if done else None,
-                seconds=30.0 if done else None,
-            )
-
-    in_chunks(Slot, slots())
+    start = timezone.now() - timedelta(days=13)
+    in_chunks(Slot, slots(study, units, people, start, step))
     submitted = study.slots.filter(state="submitted").order_by("pk")
 
     def ratings() -> Iterator[Rating]:
@@ -185,6 +163,31 @@ def build(answers: int):
     Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
     analyze(Unit, Slot, Rating)
     return study
+
+
+def slots(study, units, people, start, step) -> Iterator:
+    """Return the slots of all units, nineteen in twenty done, one after the other."""
+    from annotate.models import Slot
+
+    taken = [0] * len(people)
+    for n in range(len(units) * REDUNDANCY):
+        unit, ordinal = units[n // REDUNDANCY], n % REDUNDANCY
+        place = (n // REDUNDANCY * 7 + ordinal) % len(people)
+        taken[place] += 1
+        done = n % 20 != 0
+        at = start + n * step
+        yield Slot(
+            study=study,
+            unit=unit,
+            ordinal=ordinal + 1,
+            annotator=people[place],
+            position=100 + 10 * taken[place],
+            session=1 + taken[place] // 7,
+            state="submitted" if done else "open",
+            started_at=at if done else None,
+            submitted_at=at if done else None,
+            seconds=30.0 if done else None,
+        )
 
 
 def outline(answers: int):

@@ -12,23 +12,21 @@ a second, and milliseconds of each request and of a whole unit (median, p95).
 """
 
 import argparse
-import http.client
 import json
-import re
 import statistics
 import subprocess
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from urllib.parse import urlsplit
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.browser import Browser
 from benchmarks.temporary_site import free_port, temporary_site, wait_for
 
 QUESTIONS = ("character", "beauty", "text")
@@ -112,7 +110,7 @@ def build(options: argparse.Namespace, people: int) -> list[str]:
 @contextmanager
 def serving() -> Iterator[str]:
     """Serve the pages as `make run` does, without its workers; yield the address."""
-    from evalcore.management.commands.serve import web_command
+    from evalcore.serving.processes import web_command
 
     port = free_port()
     server = subprocess.Popen(web_command("127.0.0.1", port), cwd=ROOT)
@@ -175,13 +173,12 @@ def push(base: str, tokens: list[str], seconds: float) -> dict[str, object]:
     return {"units": len(times["unit"]), "seconds": seconds, "times": times}
 
 
-class Annotator:
-    """Somebody's browser: one connection, one page after the other."""
+class Annotator(Browser):
+    """Somebody who judges: one story after the other."""
 
     def __init__(self, base: str, token: str) -> None:
-        self.line = http.client.HTTPConnection(urlsplit(base).netloc, timeout=60)
+        super().__init__(base)
         self.entry = f"/rate/{token}/pause/"
-        self.cookies: dict[str, str] = {}
         self.times: dict[str, list[float]] = {"save": [], "page": [], "unit": []}
 
     def work(self, began: float, end: float) -> None:
@@ -203,50 +200,25 @@ class Annotator:
 
     def start(self) -> str:
         """Begin a session; return the address of its first story."""
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        location, _content = self.ask("POST", self.entry, b"", headers)
+        location = self.submit(self.entry)
         if "/story/" not in location:
             raise RuntimeError(f"No story is left: {location}; give it more --stories.")
         return location
 
-    def save(self, at: str) -> str:
+    def save(self, at: str, values: Sequence[int] = (3, 3, 3)) -> str:
         """Send three answers and the submission; return where it goes on."""
         rows: list[dict[str, object]] = [
             {"kind": "answer", "id": key, "key": f"{at[-14:]}{key}", "question": key}
-            | {"value": "3"}
-            for key in QUESTIONS
+            | {"value": str(value)}
+            for key, value in zip(QUESTIONS, values, strict=True)
         ]
         seconds = time.perf_counter() - self.opened
         in_sight = dict.fromkeys(range(1, 11), seconds / 10)
         submit = {"kind": "submit", "id": "submit", "shown": "", "in_sight": in_sight}
         rows.append(submit | {"seconds": seconds})
-        headers = {"Content-Type": "application/json", "Accept": "application/json"}
-        body = json.dumps({"rows": rows}).encode()
-        _location, content = self.ask("POST", f"{at}save/", body, headers)
-        reply = json.loads(content)
+        reply = self.post(f"{at}save/", {"rows": rows})
         assert reply["submitted"], reply
         return reply["next"]
-
-    def ask(
-        self,
-        method: str,
-        path: str,
-        body: bytes | None = None,
-        headers: dict[str, str] | None = None,
-    ) -> tuple[str, bytes]:
-        """Return the address that an answer leads to, and what it holds."""
-        sent = {"Cookie": "; ".join(f"{k}={v}" for k, v in self.cookies.items())}
-        sent |= {"X-CSRFToken": self.cookies.get("csrftoken", "")} | (headers or {})
-        self.line.request(method, path, body, sent)
-        response = self.line.getresponse()
-        content = response.read()
-        self.opened = time.perf_counter()
-        if response.status >= 400:
-            raise RuntimeError(f"{method} {path}: {response.status} {content[:300]!r}")
-        for cookie in response.headers.get_all("Set-Cookie") or []:
-            if found := re.match(r"(\w+)=([^;]*)", cookie):
-                self.cookies[found[1]] = found[2]
-        return response.headers.get("Location", ""), content
 
 
 if __name__ == "__main__":

@@ -1,13 +1,23 @@
 """The Celery application; `celery -A evalcore.celery worker` runs it."""
 
+import json
 import os
+from contextlib import suppress
 from pathlib import Path
 
-from celery import Celery
+from celery import Celery, Task
 from celery.app.utils import Settings
-from celery.signals import beat_embedded_init, beat_init, worker_ready
+from celery.signals import (
+    beat_embedded_init,
+    beat_init,
+    task_postrun,
+    task_prerun,
+    worker_ready,
+)
 from celery.worker.consumer import Consumer
 from kombu.transport import filesystem
+
+from evalcore.serving import log_context
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
@@ -24,6 +34,7 @@ def make_queue_folders(source: Settings, **_kwargs: object) -> None:
         if isinstance(folder, str):
             Path(folder).mkdir(parents=True, exist_ok=True)
             mend_queue_tables(Path(folder))
+            drop_broken_messages(Path(folder))
 
 
 def mend_queue_tables(folder: Path) -> None:
@@ -39,6 +50,20 @@ def mend_queue_tables(folder: Path) -> None:
                 stream.write(b"[]")
 
 
+def drop_broken_messages(folder: Path) -> None:
+    """Remove the broker's messages that were not written to their end.
+
+    The disk was full, as a rule. Each would end the worker that reads it.
+    """
+    for path in folder.glob("*.msg"):
+        with suppress(FileNotFoundError), path.open("rb") as stream:  # somebody has it
+            filesystem.lock(stream, filesystem.LOCK_SH)  # type: ignore[no-untyped-call] # of kombu
+            try:
+                json.load(stream)
+            except ValueError:
+                path.unlink()
+
+
 @worker_ready.connect
 def look_for_work(**_kwargs: object) -> None:
     """Look for work that was left while no worker ran; the bell may be lost."""
@@ -52,6 +77,18 @@ def show_that_a_worker_lives(sender: Consumer, **_kwargs: object) -> None:
     from evalcore.serving import workers
 
     workers.give_signs(sender.app.amqp.queues.consume_from)
+
+
+@task_prerun.connect
+def begin_task(task_id: str, task: Task, **_kwargs: object) -> None:
+    """Have the lines of the log say which task they are of."""
+    log_context.begin(task=task.name, task_id=task_id)
+
+
+@task_postrun.connect
+def end_task(**_kwargs: object) -> None:
+    """Have the lines that follow belong to no task."""
+    log_context.end()
 
 
 @beat_init.connect

@@ -3,6 +3,8 @@
 `ENVIRONMENT` below lists every variable that Plumbline reads.
 """
 
+import os
+import platform
 from datetime import timedelta
 from pathlib import Path
 
@@ -22,6 +24,9 @@ ENVIRONMENT = {
     "BROKER_URL": "filesystem:// (the default, no server), redis:// or amqp://",
     "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
     "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
+    "MEDIA_ACCEL": "location under which nginx sends what lies in MEDIA_ROOT, as in "
+    "/media-files/ (default: it is sent from here)",
+    "REPORTS_ROOT": "folder of the reports (default DATA_DIR/reports)",
     "MEDIA_MAX_MEGAPIXELS": "pictures of more are refused at import (default 40)",
     "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
     "BASE_URL": "address that annotators reach, as in https://study.example.org",
@@ -29,9 +34,16 @@ ENVIRONMENT = {
     "other demands BASE_URL",
     "TRUSTED_PROXIES": "how many proxies stand before it, whose X-Forwarded-For tells "
     "who asks (default 0: nobody's)",
+    "RETENTION_DAYS": "days after which personal data of a closed study's annotators "
+    "are erased (default 0: kept until somebody erases them)",
     "DEMO": "1 shows the demo's front page with its open doors (never in production)",
     "PORT": "port of `make demo` and `make run` (default 8000)",
     "WEB_WORKERS": "processes that serve pages (default: one a processor, 2 to 8)",
+    "LOG_FORMAT": "how lines of the log are written: line (the default) or json",
+    "LOG_REQUESTS": "1 writes a line for every request (default 0)",
+    "METRICS": "1 counts requests and answers /metrics to a Prometheus of this machine",
+    "METRICS_TOKEN": "what a Prometheus elsewhere sends to read /metrics, which this "
+    "turns on, too; at least 24 letters",
     "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
     "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
     "EVALCORE_PRECISION": "fp32 (the default) or bf16 (mixed, faster on a GPU)",
@@ -61,6 +73,7 @@ BIND = environment.read("BIND", "127.0.0.1")
 BASE_URL = environment.base_url()
 WEB_WORKERS = environment.count("WEB_WORKERS", environment.processors(), most=64)
 TRUSTED_PROXIES = environment.count("TRUSTED_PROXIES", 0, least=0, most=9)
+RETENTION_DAYS = environment.count("RETENTION_DAYS", 0, least=0, most=36_500)
 DATA_DIR = environment.own_folder("DATA_DIR", BASE_DIR / "var")
 STATIC_ROOT = DATA_DIR / "static"
 environment.make_folder("DATA_DIR", STATIC_ROOT)
@@ -72,9 +85,21 @@ CSRF_TRUSTED_ORIGINS = [BASE_URL] if BASE_URL else []
 
 MEDIA_ROOT = environment.own_folder("MEDIA_ROOT", DATA_DIR / "media")
 MEDIA_MAX_MEGAPIXELS = environment.count("MEDIA_MAX_MEGAPIXELS", 40, most=1000)
-REPORTS_ROOT = DATA_DIR / "reports"
+MEDIA_ACCEL = environment.location("MEDIA_ACCEL")
+REPORTS_ROOT = environment.own_folder("REPORTS_ROOT", DATA_DIR / "reports")
 FEATURES_ROOT = DATA_DIR / "features"
 EVALCORE_WEIGHTS_DIR = environment.existing_folder("EVALCORE_WEIGHTS_DIR")
+
+LOG_FORMAT = environment.one_of("LOG_FORMAT", "line", "json")
+LOG_REQUESTS = environment.flag("LOG_REQUESTS")
+METRICS_TOKEN = environment.token("METRICS_TOKEN")
+METRICS = environment.flag("METRICS") or bool(METRICS_TOKEN)
+if METRICS:
+    # Where the web server's processes count; `prometheus_client` looks for the variable
+    # when it is imported. A folder a machine: processes are told apart by their ids.
+    METRICS_ROOT = DATA_DIR / "request-counts" / platform.node()
+    environment.make_folder("DATA_DIR", METRICS_ROOT)
+    os.environ["PROMETHEUS_MULTIPROC_DIR"] = str(METRICS_ROOT)
 
 INSTALLED_APPS = [
     "django.contrib.admin",
@@ -97,6 +122,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "evalcore.serving.health.health_middleware",
+    "evalcore.serving.request_log.request_middleware",
     "evalcore.serving.health.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
@@ -113,6 +139,9 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
+if METRICS:  # after probes, which nobody needs to count
+    MIDDLEWARE.insert(1, "evalcore.serving.request_counts.count_middleware")
+    MIDDLEWARE.insert(0, "annotate.pages.scrape.scrape_middleware")
 
 TEMPLATES = [
     {
@@ -193,12 +222,12 @@ CONTENT_SECURITY_POLICY = {
         "object-src": [NONE],
         "base-uri": [NONE],
         "form-action": [SELF],
-        "frame-ancestors": [SELF],
+        "frame-ancestors": [NONE],
     }
 }
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
-X_FRAME_OPTIONS = "SAMEORIGIN"
+X_FRAME_OPTIONS = "DENY"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
@@ -207,6 +236,11 @@ if PRODUCTION:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SECURE_SSL_REDIRECT = True
     SECURE_HSTS_SECONDS = 30 * 24 * 3600
+# What `check --deploy` would rather have otherwise.
+SILENCED_SYSTEM_CHECKS = [
+    "security.W005",  # HSTS for subdomains: others may serve those
+    "security.W021",  # HSTS preloaded by browsers: follows from the former
+]
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
@@ -236,6 +270,10 @@ SPECTACULAR_SETTINGS = {
 CELERY_BROKER_URL = environment.broker()
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+# Pages ring as well: they do not wait for a broker that is away, and a silent one is
+# given up soon.
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_BROKER_CONNECTION_TIMEOUT = 1.0
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_ACKS_LATE = True
@@ -246,15 +284,23 @@ CELERY_BEAT_SCHEDULE = {
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
+    "disk": {"task": "annotate.tasks.measure_disk", "schedule": 3600},
+    "personal data": {"task": "annotate.tasks.erase_due", "schedule": 3600},
 }
 # No state on disk: a sweep too many is harmless.
 CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, object] = {"max_retries": 0}  # of pages
 if CELERY_BROKER_URL.startswith("filesystem"):
     _queue = DATA_DIR / "queue"
-    CELERY_BROKER_TRANSPORT_OPTIONS = {
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
         "data_folder_in": str(_queue / "messages"),
         "data_folder_out": str(_queue / "messages"),
         "control_folder": str(_queue / "control"),
+    }
+elif CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS |= {
+        "socket_connect_timeout": 1.0,
+        "socket_timeout": 2.0,
     }
 
 LOGGING_CONFIG = "evalcore.serving.redacting.configure"
@@ -264,10 +310,21 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}
+        "line": {
+            "format": "%(asctime)s %(levelname)s %(name)s: %(message)s%(context)s"
+        },
+        "json": {"()": "evalcore.serving.json_lines.JsonLine"},
     },
-    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": LOG_FORMAT}
+    },
     "root": {"handlers": ["console"], "level": "INFO"},
     # A line for each question to a judge says nothing that the run does not.
-    "loggers": {"httpx2": {"level": "WARNING"}, "axes": {"level": "WARNING"}},
+    "loggers": {
+        "httpx2": {"level": "WARNING"},
+        "axes": {"level": "WARNING"},
+        "evalcore.serving.request_log": {
+            "level": "INFO" if LOG_REQUESTS else "WARNING"
+        },
+    },
 }

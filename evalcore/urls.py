@@ -11,5 +11,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
 ]
 
+handler500 = "evalcore.serving.request_log.server_error"
+
 if settings.DEMO:
     urlpatterns.insert(0, path("", include("fixtures.urls")))

@@ -4,6 +4,7 @@ Every check takes a text and yields the names in it that stand for nothing, each
 its line, so that a page is told from its names.
 """
 
+import argparse
 import ast
 import io
 import re
@@ -38,6 +39,11 @@ HEADING = re.compile(r"^#+ (.+)$", re.M)
 SPAN = re.compile(r"`([^`]+)`")
 # Options of pytest and celery.
 FOREIGN = {"--hypothesis-profile", "--queues", "--concurrency"}
+# Lines that begin with other programs, whose options are their own affair.
+OTHERS = re.compile(
+    r"\s*(?:apt-get|useradd|runuser|openssl|curl|systemctl|journalctl|certbot"
+    r"|alias compose|compose)\b"
+)
 
 
 @dataclass(frozen=True)
@@ -314,7 +320,12 @@ def _options_of(command: str) -> frozenset[str]:
 
 
 def _known(parser) -> frozenset[str]:
-    return frozenset(o for action in parser._actions for o in action.option_strings)
+    """Return the options of a command, and of those that stand below it."""
+    found = {o for action in parser._actions for o in action.option_strings}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            found = found.union(*map(_known, action.choices.values()))
+    return frozenset(found)
 
 
 @cache
@@ -371,16 +382,23 @@ def _all_options() -> frozenset[str]:
 
 def _options(text: str) -> Iterator[Name]:
     for line, code in _code(text):
+        if OTHERS.match(code):
+            continue
         for option in OPTION.findall(code):
-            builtin = "dumpdata" in code and option in _options_of("dumpdata")
+            builtin = any(
+                one in code and option in _options_of(one)
+                for one in ("dumpdata", "check")
+            )
             if option not in _all_options() | FOREIGN and not builtin:
                 yield Name(line, option, "nothing here has such an option")
 
 
 @cache
 def _words() -> frozenset[str]:
-    """Return the words in capitals of our own source, and the Makefile's."""
-    texts = [path.read_text("utf-8") for path in [ROOT / "Makefile", *sources()]]
+    """Return the words in capitals of our own source, Makefile and deployment."""
+    deployed = (ROOT / "deploy").glob("*.*")
+    files = [ROOT / "Makefile", *sources(), *(p for p in deployed if p.is_file())]
+    texts = [path.read_text("utf-8") for path in files]
     return frozenset(re.findall(r"\b[A-Z][A-Z0-9_]{2,}\b", "\n".join(texts)))
 
 

@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -54,6 +55,8 @@ class Served:
         self.folder, self.port = folder, port or free_port()
         self.mark = f"DATA_DIR={folder}".encode()
         env = os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""} | variables
+        # A pipe that nobody reads would fill, and hold up whoever logs.
+        self.output = tempfile.TemporaryFile()  # noqa: SIM115 open as long as it
         self.process = subprocess.Popen(
             [
                 sys.executable,
@@ -65,9 +68,8 @@ class Served:
             ],
             env=env,
             cwd=ROOT,
-            stdout=subprocess.PIPE,
+            stdout=self.output,
             stderr=subprocess.STDOUT,
-            text=True,
             start_new_session=True,
             preexec_fn=hear_signals,
         )
@@ -79,11 +81,12 @@ class Served:
         self.process.kill()
         for pid in self.pids():
             os.kill(pid, signal.SIGKILL)
-        self.process.communicate()
+        self.process.wait()
+        self.output.close()
 
     def answers(self) -> bool:
         """Say whether a page can be asked for."""
-        assert self.process.poll() is None, self.process.communicate()[0]
+        assert self.process.poll() is None, self.ended()
         return answers(self.port)
 
     def pids(self, *words: str) -> list[int]:
@@ -101,11 +104,8 @@ class Served:
 
     def workers(self) -> dict[str, list[int]]:
         """Return the processes of Celery by what they do."""
-        return {
-            "cpu": self.pids("celery", "cpu"),
-            "gpu": self.pids("celery", "gpu"),
-            "beat": self.pids("celery", "beat"),
-        }
+        kinds = ("cpu", "gpu", "judge", "beat")
+        return {kind: self.pids("celery", kind) for kind in kinds}
 
     def wait_for_pages(self) -> None:
         wait_until(self.answers, 120, "the first page")
@@ -116,4 +116,10 @@ class Served:
     def stop(self, how: signal.Signals = signal.SIGTERM) -> str:
         """Send a signal; return what was printed."""
         self.process.send_signal(how)
-        return self.process.communicate(timeout=60)[0]
+        return self.ended()
+
+    def ended(self) -> str:
+        """Wait for the end; return what was printed."""
+        self.process.wait(60)
+        self.output.seek(0)
+        return self.output.read().decode()

@@ -30,7 +30,11 @@ def main() -> int:
                 for name in HASTY:
                     connection.execute(f"ALTER SYSTEM SET {name} = off")
                 connection.execute("SELECT pg_reload_conf()")
-            environment = os.environ | {"DATABASE_URL": server.get_uri()}
+            environment = os.environ | {
+                "DATABASE_URL": server.get_uri(),
+                # Of its version: pg_dump and pg_restore.
+                "PATH": f"{server.bin_path}{os.pathsep}{os.environ['PATH']}",
+            }
             return subprocess.run(sys.argv[1:], env=environment, check=False).returncode
         finally:
             server.cleanup()

@@ -30,7 +30,7 @@ def content_security_policy(html: str) -> str:
             "style-src-attr 'unsafe-inline'",
             "base-uri 'none'",
             "form-action 'none'",
-            "frame-ancestors 'self'",
+            "frame-ancestors 'none'",
         ]
     )
 

@@ -9,7 +9,7 @@ processes, and nothing is written for what is right.
 """
 
 from copy import copy
-from datetime import datetime
+from datetime import datetime, timedelta
 from ipaddress import IPv6Address, ip_address, ip_network
 from math import ceil
 
@@ -116,6 +116,15 @@ class Guard(AxesDatabaseHandler):
         """Start anew for whoever has the password; forget old addresses."""
         super().user_logged_in(*args, **kwargs)
         self.reset_logs(age_days=REMEMBERED_DAYS)
+
+
+def forget_old() -> None:
+    """Forget wrong passwords and links that count no more, and old addresses."""
+    now = timezone.now()
+    counted = now - settings.AXES_COOLOFF_TIME
+    AccessAttempt.objects.filter(attempt_time__lte=counted).delete()
+    remembered = now - timedelta(days=REMEMBERED_DAYS)
+    AccessLog.objects.filter(attempt_time__lte=remembered).delete()
 
 
 def _recent(**fields: str) -> QuerySet[AccessAttempt]:

@@ -1,7 +1,8 @@
 """Named ways to look at a study's answers: which exclusions hide answers from which.
 
 `main` hides every exclusion and `everything` none; both are fixed. From every other
-view an exclusion hides its answers unless a manager says otherwise. No view is deleted
+view an exclusion hides its answers unless a manager says otherwise. What annotators
+withdrew is hidden from all, `everything` too, whatever managers say. No view is deleted
 or given another key: a paper may name it. Each change is written in the study's log, so
 that `annotate.history.as_of_event` can tell what a view hid at any time.
 """
@@ -21,6 +22,7 @@ from annotate.kinds.registry import tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
+    WITHDRAWN,
     AnalysisView,
     Event,
     Exclusion,
@@ -32,7 +34,9 @@ from evalcore.models import most_letters
 
 FIXED = {
     MAIN: gettext_lazy("Everything but what was excluded"),
-    EVERYTHING: gettext_lazy("All answers within the redundancy, excluded ones too"),
+    EVERYTHING: gettext_lazy(
+        "All answers within the redundancy, excluded ones too; not what was withdrawn"
+    ),
 }
 LONGEST_KEY = most_letters(AnalysisView, "key")
 LONGEST_TITLE = most_letters(AnalysisView, "title")
@@ -70,6 +74,19 @@ def add_views(study: Study) -> None:
 def hiding_views(study_id: int) -> QuerySet[AnalysisView]:
     """Return the views from which an exclusion can hide answers."""
     return AnalysisView.objects.filter(study=study_id).exclude(key=EVERYTHING)
+
+
+@transaction.atomic
+def hide_from_all(study: Study, rows: Collection[Exclusion]) -> None:
+    """Hide what was excluded before from every view, since it was withdrawn."""
+    views = list(AnalysisView.objects.filter(study=study))
+    for row in rows:
+        row.rule = WITHDRAWN
+        row.save(update_fields=["rule"])
+        row.views.set(views)
+    if rows:
+        hidden = [[row.slot_id, _keys(views)] for row in rows]
+        event_log.note(Event.Kind.STUDY_EDITED, study.pk, hidden=hidden)
 
 
 def named_views(study: Study) -> QuerySet[AnalysisView]:
@@ -120,13 +137,14 @@ def choose_views(
     """Say from which named views exclusions hide their answers.
 
     `chosen` has the keys of the views by the exclusion's id; `main` need not be named.
-    Unknown keys, and exclusions that are not in force, are passed over. Return how many
-    exclusions changed.
+    Unknown keys, exclusions that are not in force, and answers that were withdrawn are
+    passed over. Return how many exclusions changed.
     """
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     views = {view.key: view for view in hiding_views(study.pk)}
     hidden = []
-    for row in in_force(study).filter(pk__in=chosen).prefetch_related("views"):
+    rows = in_force(study).filter(pk__in=chosen).exclude(rule=WITHDRAWN)
+    for row in rows.prefetch_related("views"):
         wanted = [v for k, v in views.items() if k == MAIN or k in chosen[row.pk]]
         if _keys(wanted) != _keys(row.views.all()):
             row.views.set(wanted)

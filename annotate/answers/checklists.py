@@ -13,6 +13,7 @@ from django.db import transaction
 from annotate.answers.writing import (
     add_revisions,
     refuse_unknown_shot,
+    sent_before,
 )
 from annotate.kinds.likert.kind import rating_fields
 from annotate.kinds.registry import asks_of_shots, kind_of
@@ -49,7 +50,7 @@ def record_shot(
     with transaction.atomic():
         person = locked_annotator(annotator)
         before = list(Rating.objects.filter(slot=slot, annotator=annotator, shot=shot))
-        if client_key and any(row.client_key == client_key for row in before):
+        if sent_before(client_key, before):
             return 0
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)

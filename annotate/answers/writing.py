@@ -100,8 +100,9 @@ def record_answers(
 
     `checklists.record_shot` stores the boxes of a checklist.
 
-    The same value again, or the same `key` again, changes nothing. Another value
-    becomes the next revision; the earlier one is kept. Before the slot is submitted an
+    The same value again, the same `key` again, or one that its tab has overtaken,
+    changes nothing. Another value becomes the next revision; the earlier one is kept.
+    Before the slot is submitted an
     answer is a draft, and giving it renews the lease.
 
     Raises
@@ -132,12 +133,30 @@ def record_answers(
     return [row for row in found if row is not None]
 
 
+def sent_before(key: str, revisions: Iterable[Answer]) -> list[Answer]:
+    """Return the revisions of the same key press, or of later ones in the same tab.
+
+    Such a request came twice, or was on its way for so long that the tab had given it
+    up and sent another. Keys of the page are a time and the tab's name.
+    """
+    _time, _space, tab = key.partition(" ")
+    return [
+        row
+        for row in revisions
+        if key
+        and (
+            row.client_key == key
+            or (tab and row.client_key > key and row.client_key.endswith(f" {tab}"))
+        )
+    ]
+
+
 def _stored_before(answer: GivenAnswer, revisions: Sequence[Answer]) -> Answer | None:
-    """Return what stands since the same key press came before, if it did.
+    """Return what stands since the same key press, or a later one, came before.
 
     What was taken back meanwhile is not given anew.
     """
-    same = [row for row in revisions if answer.key and row.client_key == answer.key]
+    same = sent_before(answer.key, revisions)
     return (_current(revisions) or same[0]) if same else None
 
 
@@ -250,8 +269,12 @@ def _revisions(
     return found
 
 
-def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
+def take_back(
+    *, slot: Slot, annotator: Annotator, question: Question, client_key: str = ""
+) -> None:
     """Leave a question open again that was answered by mistake; the answer is kept.
+
+    Where the same tab has answered it since, it stays answered.
 
     A submitted slot has an answer to each question, which can be changed only.
     """
@@ -263,6 +286,8 @@ def take_back(*, slot: Slot, annotator: Annotator, question: Question) -> None:
         if held.state == Slot.State.SUBMITTED:
             raise BadAnswerError(_("This answer is closed and cannot be changed."))
         given = _given(slot, annotator, question)
+        if sent_before(client_key, given):
+            return
         given.filter(is_current=True).update(is_current=False)
 
 

@@ -19,6 +19,7 @@ from rest_framework.request import Request
 
 from annotate.access import rate_limits
 from annotate.models import Annotator, Invitation, User
+from evalcore.serving import log_context
 
 if TYPE_CHECKING:  # views ask for their default authentication when they are loaded
     from rest_framework.views import APIView
@@ -41,7 +42,9 @@ class InvitationAuthentication(BaseAuthentication):
         if invitation is None:
             _count(request)
             raise AuthenticationFailed("This invitation is not valid.")
-        return AnonymousUser(), invitation.annotator
+        annotator = invitation.annotator
+        log_context.note(study=annotator.study.slug, annotator=annotator.pk)
+        return AnonymousUser(), annotator
 
     def authenticate_header(self, request: Request) -> str:
         return KEYWORD

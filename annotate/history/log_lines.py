@@ -65,6 +65,8 @@ LABELS = {
     "kept": gettext_lazy("slots kept"),
     "free": gettext_lazy("free slots"),
     "freed_slots": gettext_lazy("slots freed"),
+    "left_out": gettext_lazy("answers left out"),
+    "comments": gettext_lazy("comments erased"),
     "handed_out": gettext_lazy("unit handed out again"),
     "probability": gettext_lazy("probability"),
     "alternatives": gettext_lazy("free slots to choose from"),

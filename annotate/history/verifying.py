@@ -12,6 +12,7 @@ from annotate.kinds.registry import kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
     MAIN,
+    WITHDRAWN,
     Annotator,
     Answer,
     Exclusion,
@@ -34,6 +35,8 @@ def problems(study: Study) -> list[str]:
         *_units(study),
         *_redundancy(study),
         *_people(study),
+        *_erased(study),
+        *_withdrawn(study),
         *_exclusions(study),
         *_views(study),
         *_answers(study),
@@ -135,6 +138,28 @@ def _people(study: Study) -> Iterator[str]:
         yield f"slot {slot.code}: open, but held by somebody who may not work"
 
 
+def _erased(study: Study) -> Iterator[str]:
+    """Check that nothing lets in, or names, somebody whose data were erased."""
+    erased = study.annotators.filter(erased_at__isnull=False)
+    is_left = ~Q(invitation__token__startswith="~") | ~Q(invitation__note="")
+    is_let_in = Q(invitation__revoked_at__isnull=True)
+    known = Q(invitation__isnull=False) & (is_left | is_let_in)
+    for person in erased.filter(known | ~Q(state=Annotator.State.REVOKED)):
+        yield f"annotator {person.name}: erased, but the link or a note is still there"
+
+
+def _withdrawn(study: Study) -> Iterator[str]:
+    """Check that nothing counts whose annotator withdrew it, and nobody goes on."""
+    people = study.annotators.filter(withdrawn_at__isnull=False)
+    for person in people.exclude(state=Annotator.State.REVOKED):
+        yield f"annotator {person.name}: withdrew the consent, but may go on"
+    left = study.slots.filter(
+        annotator__answers_withdrawn=True, state=SlotState.SUBMITTED
+    ).exclude(purpose=Purpose.TRAINING)
+    for slot in left:
+        yield f"slot {slot.code}: counts, although its annotator withdrew the answers"
+
+
 def _exclusions(study: Study) -> Iterator[str]:
     in_force = Exclusion.objects.filter(slot=OuterRef("pk"), undone_at__isnull=True)
     slots = study.slots.annotate(excluded=Exists(in_force))
@@ -153,7 +178,9 @@ def _views(study: Study) -> Iterator[str]:
     told = as_of_event.hidden_views(study.events.all())
     for row in in_force(study).select_related("slot").prefetch_related("views"):
         hidden = {view.key for view in row.views.all()}
-        if MAIN not in hidden or EVERYTHING in hidden:
+        if row.rule == WITHDRAWN and hidden != keys:
+            yield f"slot {row.slot.code}: withdrawn, but not hidden from every view"
+        elif MAIN not in hidden or (EVERYTHING in hidden and row.rule != WITHDRAWN):
             yield (
                 f"slot {row.slot.code}: excluded from "
                 f"{', '.join(sorted(hidden)) or 'no view'}; expected {MAIN} and any "

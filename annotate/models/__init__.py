@@ -7,9 +7,21 @@ Goes out: one class a table with its named constraints. Django finds them here, 
 
 from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot
-from annotate.models.exclusions import EVERYTHING, MAIN, AnalysisView, Exclusion
+from annotate.models.exclusions import (
+    EVERYTHING,
+    MAIN,
+    WITHDRAWN,
+    AnalysisView,
+    Exclusion,
+)
 from annotate.models.flags import Flag
-from annotate.models.people import Annotator, Invitation, JoinLink, new_token
+from annotate.models.people import (
+    Annotator,
+    Invitation,
+    JoinLink,
+    mark_of,
+    new_token,
+)
 from annotate.models.purposes import CHECKS, PURPOSES, Purpose
 from annotate.models.reports import Report
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
@@ -24,6 +36,7 @@ __all__ = [
     "EVERYTHING",
     "MAIN",
     "PURPOSES",
+    "WITHDRAWN",
     "AnalysisView",
     "Annotator",
     "Answer",
@@ -50,5 +63,6 @@ __all__ = [
     "Unit",
     "User",
     "localised",
+    "mark_of",
     "new_token",
 ]

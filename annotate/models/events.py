@@ -18,9 +18,16 @@ class EventQuerySet(models.QuerySet["Event"]):
     def update(self, **_changes: object) -> int:
         raise TypeError("Events are never changed.")
 
+    def strike_out(self, event: int, details: dict[str, Any]) -> None:
+        """Let an event say the same without the name of a person who is erased."""
+        models.QuerySet.update(self.filter(pk=event), details=details)
+
 
 class Event(models.Model):
     """One line of the study's log; rows are added, never changed.
+
+    But names that stand in words are struck out where a person's data are erased
+    (`annotate.personal_data.erasing`).
 
     What happened to slots can be replayed (`history.replaying`). An event on many slots
     at once lists them in `details`.
@@ -51,6 +58,8 @@ class Event(models.Model):
         ANNOTATOR_REVOKED = "annotator revoked", _("annotator revoked")
         ANNOTATOR_FINISHED = "annotator finished", _("annotator finished")
         LINK_REPLACED = "link replaced", _("link replaced")
+        CONSENT_WITHDRAWN = "consent withdrawn", _("consent withdrawn")
+        PERSON_ERASED = "personal data erased", _("personal data erased")
         CONSENT_GIVEN = "consent given", _("consent given")
         SLOTS_LISTED = "slots listed", _("slots listed")
         SLOTS_ASSIGNED = "slots assigned", _("slots assigned")

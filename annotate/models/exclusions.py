@@ -11,13 +11,15 @@ from annotate.models.studies import Study
 # The two views that every study has.
 MAIN = "main"
 EVERYTHING = "everything"
+# Instead of a quality rule: whoever gave the answers does not want them used.
+WITHDRAWN = "consent withdrawn"
 
 
 class AnalysisView(models.Model):
     """A named way to look at a study's answers; exclusions hide answers from views.
 
     Every study has the view `main`, which leaves every exclusion out, and `everything`,
-    from which nothing is hidden.
+    from which nothing is hidden but what annotators withdrew.
     """
 
     study = models.ForeignKey(
@@ -43,7 +45,8 @@ class Exclusion(models.Model):
     """A submitted slot left out of analyses, with reason and author.
 
     The author is a user, or one of the study's quality rules. The answers are hidden
-    from `views`.
+    from `views`; those whose annotator withdrew them (`WITHDRAWN`) from all there are,
+    for good.
     """
 
     slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="exclusions")

@@ -1,6 +1,7 @@
 """Annotators, and the links by which they come."""
 
 import secrets
+from hashlib import sha256
 
 from django.db import models
 from django.db.models import F, Q
@@ -13,6 +14,14 @@ from annotate.models.users import account_if_known
 
 def new_token() -> str:
     return secrets.token_urlsafe(18)
+
+
+def mark_of(token: str) -> str:
+    """Return what stands instead of the link of somebody whose data were erased.
+
+    It knows the link again and does not tell it: links have 144 random bits.
+    """
+    return "~" + sha256(token.encode()).hexdigest()[:39]
 
 
 def new_completion_code() -> str:
@@ -62,8 +71,19 @@ class Annotator(models.Model):
     instructed_at = models.DateTimeField(null=True, blank=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    completion_code = models.CharField(max_length=12, default=new_completion_code)
+    completion_code = models.CharField(
+        max_length=12, default=new_completion_code, blank=True
+    )
     created_at = models.DateTimeField(default=timezone.now, editable=False)
+    withdrawn_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the consent was withdrawn."
+    )
+    answers_withdrawn = models.BooleanField(
+        default=False, help_text="Their answers are to be in no analysis."
+    )
+    erased_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the person's data were erased."
+    )
 
     class Meta:
         ordering = ["study_id", "name"]
@@ -89,6 +109,15 @@ class Annotator(models.Model):
                 fields=["study", "external_id"],
                 condition=~Q(external_id=""),
                 name="annotator_external_id_unique_in_study",
+            ),
+            models.CheckConstraint(
+                condition=Q(erased_at__isnull=True)
+                | Q(external_id="", completion_code=""),
+                name="annotator_erased_is_nobody",
+            ),
+            models.CheckConstraint(
+                condition=Q(answers_withdrawn=False) | Q(withdrawn_at__isnull=False),
+                name="annotator_withdrew_answers_and_consent",
             ),
         ]
 

@@ -12,15 +12,25 @@ def name_people(
 
     Call with the study locked: nobody else may count on meanwhile.
     """
-    numbers = [
-        int(name[1:])
-        for name in study.annotators.values_list("name", flat=True)
-        if name[:1] == "A" and name[1:].isdecimal()
-    ]
-    first = max(numbers, default=0) + 1
+    first = _next_number(study)
     languages = [name for name, count in people.items() for _i in range(count)]
     width = max(2, len(str(first + len(languages) - 1)))
     return Annotator.objects.bulk_create(
         Annotator(study=study, name=f"A{number:0{width}}", language=language, **fields)
         for number, language in enumerate(languages, start=first)
     )
+
+
+def new_pseudonym(study: Study) -> str:
+    """Return a name that nobody has had. Call with the study locked."""
+    return f"A{_next_number(study):02}"
+
+
+def is_pseudonym(name: str) -> bool:
+    """Say whether a name was made here, and not by whoever wrote an imported file."""
+    return name[:1] == "A" and name[1:].isdecimal()
+
+
+def _next_number(study: Study) -> int:
+    names = study.annotators.values_list("name", flat=True)
+    return max((int(name[1:]) for name in names if is_pseudonym(name)), default=0) + 1

@@ -8,9 +8,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.answers.analysis_views import hiding_views, in_force
+from annotate.answers.analysis_views import hide_from_all, hiding_views, in_force
 from annotate.models import (
     MAIN,
+    WITHDRAWN,
     AnalysisView,
     Annotator,
     Event,
@@ -49,14 +50,17 @@ def exclude(
     `everything` where none are named, so that a view shows nothing excluded unless
     somebody wants it to. The replacement takes the next ordinal of the unit, whatever
     the views; a unit that was withdrawn asks for one answer less instead. The author is
-    a user, or a quality rule (its key).
+    a user, or a quality rule (its key); answers that annotators withdrew are hidden
+    from every view (`withdraw_answers`).
     """
     reason = _checked(reason)
     slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
         raise ExclusionError(_("Only a submitted slot can be excluded."))
     hides: Iterable[AnalysisView] = hiding_views(slot.study_id)
-    if views is not None:
+    if rule == WITHDRAWN:
+        hides = AnalysisView.objects.filter(study=slot.study_id)
+    elif views is not None:
         named = {view.pk for view in views}
         hides = [view for view in hides if view.key == MAIN or view.pk in named]
     slot.state = Slot.State.EXCLUDED
@@ -115,6 +119,27 @@ def exclude_annotator(
 
 
 @transaction.atomic
+def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
+    """Leave out for good what somebody has answered, checks too; return how many slots.
+
+    What was excluded before is now hidden from every view as well. Revoke the annotator
+    first.
+    """
+    locked_annotator(annotator)
+    study = annotator.study
+    before = in_force(study).filter(slot__annotator=annotator)
+    hide_from_all(study, list(before.exclude(rule=WITHDRAWN)))
+    slots = annotator.slots.filter(state=Slot.State.SUBMITTED)
+    slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "pk")
+    for slot in slots:
+        exclude(slot, reason=_WITHDRAWAL, author=author, rule=WITHDRAWN)
+    return in_force(study).filter(slot__annotator=annotator).count()
+
+
+_WITHDRAWAL = "the annotator does not want these answers to be used"
+
+
+@transaction.atomic
 def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
     """Take back what `exclude_annotator` did; slots excluded one by one stay excluded.
 
@@ -131,7 +156,7 @@ def excluded_wholesale(study: Study) -> dict[Annotator, list[Exclusion]]:
     """Return by annotator the exclusions in force that were made of all their slots."""
     events = Event.objects.filter(study=study, kind=Event.Kind.SLOT_EXCLUDED)
     latest = dict(events.order_by("pk").values_list("slot", "details"))
-    rows = in_force(study).select_related("slot__annotator")
+    rows = in_force(study).exclude(rule=WITHDRAWN).select_related("slot__annotator")
     found: dict[Annotator, list[Exclusion]] = {}
     for row in rows.order_by("slot__annotator__name", "slot__unit", "slot"):
         if row.slot.annotator and latest.get(row.slot_id, {}).get("wholesale"):
@@ -192,6 +217,10 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
     """
     slot = _locked(exclusion.slot_id)
     exclusion = Exclusion.objects.get(pk=exclusion.pk)
+    if exclusion.rule == WITHDRAWN:
+        raise ExclusionError(
+            _("The annotator withdrew these answers; they stay left out.")
+        )
     if exclusion.undone_at is not None:
         raise ExclusionError(_("This exclusion was undone before."))
     exclusion.undone_at = timezone.now()

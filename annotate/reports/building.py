@@ -28,6 +28,7 @@ from annotate.reports import downloads, omissions, study_tables
 from annotate.reports.declarations import Files, as_files, keep, kept_name
 from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
 from evalcore.metrics import registry
+from evalcore.serving import log_context
 from evalcore.serving.heartbeats import Heartbeat
 
 if TYPE_CHECKING:
@@ -309,6 +310,7 @@ def build_report(report_id: int) -> Report:
     report = Report.objects.select_related("study", "view").get(pk=report_id)
     if not claimed:
         return report
+    log_context.note(study=report.study.slug)
 
     def tell(step: str) -> None:
         _sign(report_id, step=step[:200])

@@ -14,6 +14,7 @@ class Worker(models.Model):
     class Kind(models.TextChoices):
         CPU = "cpu"
         GPU = "gpu"
+        JUDGE = "judge"
         BEAT = "beat"
 
     kind = models.CharField(max_length=10, choices=Kind.choices, primary_key=True)
@@ -26,6 +27,7 @@ class Worker(models.Model):
         ordering = ["kind"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(kind__in=["cpu", "gpu", "beat"]), name="worker_kind_known"
+                condition=Q(kind__in=["cpu", "gpu", "judge", "beat"]),
+                name="worker_kind_known",
             )
         ]

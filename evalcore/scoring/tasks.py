@@ -1,9 +1,9 @@
 """Celery rings the bell; the work and its state are in `evalcore.scoring.metric_runs`.
 
-A worker of the queue `gpu` computes what learned metrics need, one of the queue `cpu`
-the rest; judges, who may take their time, are asked by the former. A task gives way
-after a while, so that others in its queue come to their turn, and rings again if
-something is left.
+A worker of the queue `gpu` computes what learned metrics need, one of the queue `judge`
+asks judges, who may take their time while nothing else has to wait for them, and one of
+the queue `cpu` computes the rest. A task gives way after a while, so that others in its
+queue come to their turn, and rings again if something is left.
 """
 
 from celery import shared_task
@@ -12,14 +12,11 @@ from evalcore.models import MetricChunk, MetricRun
 from evalcore.scoring import metric_runs
 
 SLICE_SECONDS = 30.0
-Queue = MetricChunk.Queue
-# Which chunks the workers of a queue of Celery take.
-CHUNKS = {"cpu": (Queue.CPU,), "gpu": (Queue.GPU, Queue.JUDGE)}
 
 
 def ring() -> None:
-    """Tell the workers of both queues that there is something to do."""
-    for queue in CHUNKS:
+    """Tell the workers of every queue that there is something to do."""
+    for queue in MetricChunk.Queue.values:
         score.apply_async((queue,), queue=queue)
 
 
@@ -28,7 +25,7 @@ def score(queue: str) -> None:
     """Plan what is asked for, and compute what is free, for a while."""
     for run in MetricRun.objects.filter(state=MetricRun.State.QUEUED).order_by("pk"):
         metric_runs.plan(run)
-    if metric_runs.work(CHUNKS[queue], seconds=SLICE_SECONDS, only_ready=True):
+    if metric_runs.work([queue], seconds=SLICE_SECONDS, only_ready=True):
         score.apply_async((queue,), queue=queue)
 
 

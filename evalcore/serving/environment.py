@@ -11,9 +11,11 @@ from django.core.exceptions import ImproperlyConfigured
 from evalcore.serving.key_file import SHORTEST_KEY, kept_key
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
+SHORTEST_TOKEN = 24
 BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 HOST = re.compile(rf"\*|\.?(?:{NAME})")
+LOCATION = re.compile(r"/(?:[\w-]+/)+", re.ASCII)
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 
 
@@ -28,6 +30,14 @@ def flag(name: str) -> bool:
     if value not in ("0", "1"):
         raise ImproperlyConfigured(f"{name}={value!r}: write 1 (yes) or 0 (no).")
     return value == "1"
+
+
+def one_of(name: str, *choices: str) -> str:
+    """Read one of some words; the first one where none is given."""
+    value = read(name, choices[0])
+    if value not in choices:
+        raise ImproperlyConfigured(f"{name}={value!r}: write {' or '.join(choices)}.")
+    return value
 
 
 def parse_port(text: str) -> int:
@@ -101,6 +111,16 @@ def existing_folder(name: str) -> str:
     value = read(name)
     if value and not Path(value).is_dir():
         raise ImproperlyConfigured(f"{name}={value!r}: name a folder that exists.")
+    return value
+
+
+def location(name: str) -> str:
+    """Read the path of a location of nginx; empty where none is named."""
+    value = read(name)
+    if value and not LOCATION.fullmatch(value):
+        raise ImproperlyConfigured(
+            f"{name}={value!r}: write a path between slashes, as in /media-files/"
+        )
     return value
 
 
@@ -195,6 +215,17 @@ def secret_key(*, production: bool, key_file: Path) -> str:
             f"{SHORTEST_KEY} letters, or leave it out."
         )
     return key or kept_key(key_file)
+
+
+def token(name: str) -> str:
+    """Read what a program shows to be let in; empty where none is named."""
+    value = read(name)
+    if value and (len(value) < SHORTEST_TOKEN or not value.isascii() or " " in value):
+        raise ImproperlyConfigured(
+            f"{name} can be guessed or is no word: set it to a random text of at least "
+            f"{SHORTEST_TOKEN} letters and digits, or leave it out."
+        )
+    return value
 
 
 def base_url() -> str:

@@ -17,6 +17,8 @@ from urllib.parse import unquote
 from django.http import HttpRequest
 from django.views.debug import ExceptionReporter, SafeExceptionReporterFilter
 
+from evalcore.serving import log_context
+
 MARK = r"(?!~[0-9a-f]{8}(?![\w-]))"  # what is none as yet
 # Signs of an address, which may be part of another one, and that of a third.
 STROKE, EQUALS, MORE = (
@@ -61,7 +63,10 @@ def _marked(found: re.Match[str]) -> str:
 
 
 class RedactedLine(logging.LogRecord):
-    """A line of a log, which has no secrets from the beginning."""
+    """A line of a log, which has no secrets from the beginning, and what it is about.
+
+    `known` is that, and `context` the same in words.
+    """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -75,6 +80,9 @@ class RedactedLine(logging.LogRecord):
             self.exc_text = redact(logging.Formatter().formatException(self.exc_info))
         if self.stack_info:
             self.stack_info = redact(self.stack_info)
+        self.known = log_context.known()
+        words = " ".join(f"{name}={value}" for name, value in self.known.items())
+        self.context = redact(f" [{words}]") if words else ""
 
 
 def configure(config: dict[str, Any]) -> None:

@@ -47,25 +47,30 @@ def expect(kind: str, restart_at: datetime) -> None:
     Worker.objects.update_or_create(kind=kind, defaults={"restart_at": restart_at})
 
 
+def of_every_kind() -> list[Worker]:
+    """Return a row for each kind of worker, also for those that have never run."""
+    known = {row.kind: row for row in Worker.objects.all()}
+    return [known.get(kind, Worker(kind=kind)) for kind in Worker.Kind.values]
+
+
 def standing_still() -> list[Worker]:
     """Return the kinds of workers that do not live and for which something waits."""
-    known = {row.kind: row for row in Worker.objects.all()}
-    rows = [known.get(kind, Worker(kind=kind)) for kind in Worker.Kind.values]
     now = timezone.now()
-    return [row for row in rows if _is_missed(row, now) and _is_wanted(row)]
+    return [row for row in of_every_kind() if is_late(row, now) and _is_wanted(row)]
 
 
-def _is_missed(row: Worker, now: datetime) -> bool:
+def is_late(row: Worker, now: datetime) -> bool:
+    """Say whether a worker counts as gone, or has never run."""
     late = LATE_IF_ENDED if row.restart_at else LATE
     return row.seen_at is None or now - row.seen_at > late
 
 
 def _is_wanted(row: Worker) -> bool:
-    """Say whether anything needs it: not every site computes what takes a GPU."""
-    if row.kind != Worker.Kind.GPU:
+    """Say whether anything needs it: not every site has networks, or asks judges."""
+    if row.kind not in (Worker.Kind.GPU, Worker.Kind.JUDGE):
         return True
     return MetricChunk.objects.filter(
-        queue__in=(MetricChunk.Queue.GPU, MetricChunk.Queue.JUDGE),
+        queue=row.kind,
         state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING),
     ).exists()
 

@@ -54,6 +54,7 @@ from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from evalcore.models import BenchmarkMember
 from evalcore.scoring import metric_runs
+from evalcore.serving.health import PROBES
 from evalcore.twins.twin_outputs import make_twin
 from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_benchmark, make_study
@@ -90,8 +91,12 @@ class Address:
 
 
 def addresses() -> list[Address]:
-    """Return every address of the site; the admin's own stand for themselves."""
-    return list(_walk(get_resolver(), ""))
+    """Return every address of the site; the admin's own stand for themselves.
+
+    Probes are answered before the resolver is asked, and have no name.
+    """
+    probes = (Address("", path.removeprefix("/"), ()) for path in PROBES)
+    return [*_walk(get_resolver(), ""), *probes]
 
 
 def _walk(resolver: URLResolver, before: str) -> Iterator[Address]:
@@ -361,7 +366,8 @@ def _rows(
         words = {}
         for title, visitor in visitors.items():
             known = world.words(address, visitor.link(world.study(address)))
-            url = reverse(address.name, kwargs=known) + NAMED.get(address.name, "")
+            path = reverse(address.name, kwargs=known) if address.name else None
+            url = (path or f"/{address.route}") + NAMED.get(address.name, "")
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))
@@ -382,7 +388,8 @@ closed one, and *other study's* that of the other lab.
 
 *opens*: the page, or what it says to input that lacks something; *log in*: led to the
 login, or 401; *refused*: 403, or 409 of joining; *hidden*: 404, as if there were
-nothing; *gone*: 410; –: not done there.
+nothing; *gone*: 410; –: not done there. `/metrics` is not there unless a setting asks
+for it ([observing.md](observing.md#prometheus)).
 
 `python -m tests.annotate.address_table` writes this page from what it is answered. A
 test asks again and compares, so an address that is new, or opens to somebody else, is a

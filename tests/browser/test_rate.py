@@ -678,6 +678,29 @@ def test_a_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_serv
     assert Rating.objects.get().value == 4
 
 
+@pytest.mark.page_errors("ERR_FAILED .*/save/")
+def test_an_answer_that_was_on_its_way_for_long_overtakes_none(page, live_server):
+    """The browser has given it up, and the network brings it all the same."""
+    held = []
+    answer_with(page, lambda route: route.continue_() if held else hold(route))
+
+    def hold(route):
+        held.append(route.request)
+        route.abort()
+
+    start(page, live_server, make_study(annotators=1))
+    with page.expect_request(ANSWERS):
+        page.keyboard.press("3")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("4")
+    saved(page)
+    late = page.request.post(
+        held[0].url, data=held[0].post_data, headers=held[0].headers
+    )
+    assert late.json()["refused"] == {}
+    assert Rating.objects.get(is_current=True).value == 4
+
+
 def test_a_reply_that_breaks_off_is_asked_for_again(page, live_server):
     cut = []
 

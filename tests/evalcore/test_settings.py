@@ -39,6 +39,9 @@ def manage(tmp_path: Path, *arguments: str, **variables: str):
         ("DATABASE_URL", "mysql://x/y", "runs on sqlite or postgres"),
         ("DATA_DIR", "/proc", "DATA_DIR: /proc/static cannot be created"),
         ("MEDIA_ROOT", "/etc/passwd", "MEDIA_ROOT: /etc/passwd cannot be created"),
+        ("REPORTS_ROOT", "/etc/passwd", "REPORTS_ROOT: /etc/passwd cannot be created"),
+        ("MEDIA_ACCEL", "media-files", "write a path between slashes"),
+        ("MEDIA_ACCEL", "https://cdn/", "write a path between slashes"),
         ("BROKER_URL", "ftp://x", "write filesystem://"),
     ],
 )

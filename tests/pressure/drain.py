@@ -47,21 +47,22 @@ def arguments() -> argparse.Namespace:
 
 
 @contextmanager
-def own_database(folder: Path):
+def own_database(folder: Path, called: str = "pressure"):
     """Set DATABASE_URL to a new database: on the server it names, else a file."""
     url = os.environ.get("DATABASE_URL", "")
     if not url.startswith("postgres"):
-        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/pressure.sqlite3"
+        os.environ["DATABASE_URL"] = f"sqlite:///{folder}/{called}.sqlite3"
         yield
         return
-    name = sql.Identifier(f"pressure_{os.getpid()}")
+    called = f"{called}_{os.getpid()}"
+    name = sql.Identifier(called)
     with psycopg.connect(url, autocommit=True) as server:
         server.execute(sql.SQL("CREATE DATABASE {}").format(name))
         parts = dj_database_url.parse(url)
         old = parts["NAME"]
         head, found, tail = url.rpartition(f"/{old}")
         assert found, "DATABASE_URL must end with the name of a database"
-        os.environ["DATABASE_URL"] = f"{head}/pressure_{os.getpid()}{tail}"
+        os.environ["DATABASE_URL"] = f"{head}/{called}{tail}"
         try:
             yield
         finally:

@@ -12,25 +12,18 @@ away. At the end the server is told to stop.
 """
 
 import argparse
-import json
 import os
-import re
 import signal
 import statistics
 import sys
 import tempfile
-import threading
 import time
-import urllib.request
-from http.cookiejar import CookieJar
 from pathlib import Path
 
+from tests.pressure.rater import Rater
 from tests.serving import Served, wait_until
 
 MOST_SECONDS = 300  # for scores that were asked for
-# A story takes a person this long however fast the machine is, so that those of the
-# study last for more than five minutes.
-THINKING = 0.25
 
 
 def arguments() -> argparse.Namespace:
@@ -42,76 +35,6 @@ def arguments() -> argparse.Namespace:
         "--in-hand", action="store_true", help="kill one with a chunk, too (minutes)"
     )
     return parser.parse_args()
-
-
-class Rater(threading.Thread):
-    """One person at the seat: saves each answer, submits, and goes on."""
-
-    def __init__(self, port: int, token: str) -> None:
-        super().__init__(daemon=True)
-        self.home = f"http://127.0.0.1:{port}/rate/{token}/pause/"
-        self.cookies = CookieJar()
-        keep = urllib.request.HTTPCookieProcessor(self.cookies)
-        self.opener = urllib.request.build_opener(keep)
-        self.times: list[float] = []
-        self.submitted = 0
-        self.failed: list[str] = []
-        self.over = threading.Event()
-
-    def run(self) -> None:
-        at = ""
-        while not self.over.is_set():
-            try:
-                at = self.rate(at) if at else self.begin()
-            except (OSError, ValueError) as error:
-                self.failed.append(f"{at}: {error}")
-                self.over.wait(1)
-
-    def begin(self) -> str:
-        """Go to the first story of a session."""
-        self.ask(self.home)
-        return self.ask(self.home, b"")[0]
-
-    def rate(self, at: str) -> str:
-        """Answer a story, and return the address of the next one."""
-        answer = {
-            "kind": "answer",
-            "id": "quality",
-            "key": at[-40:-1],
-            "question": "quality",
-            "value": 3,
-        }
-        self.save(at, answer)
-        self.over.wait(THINKING)
-        reply = self.save(at, {"kind": "submit", "id": "", "seconds": 30, "shown": ""})
-        if not reply["submitted"]:
-            raise ValueError(f"not submitted: {reply}")
-        self.submitted += 1
-        return str(reply["next"]) if "/story/" in reply["next"] else ""
-
-    def save(self, at: str, row: dict[str, object]) -> dict:
-        reply = json.loads(
-            self.ask(f"{at}save/", json.dumps({"rows": [row]}).encode())[1]
-        )
-        if reply["refused"] or reply["problem"]:
-            raise ValueError(f"refused: {reply}")
-        return reply
-
-    def ask(self, address: str, body: bytes | None = None) -> tuple[str, bytes]:
-        """Return where a request led, and what came back."""
-        if address.startswith("/"):
-            address = re.match("http://[^/]+", self.home)[0] + address
-        request = urllib.request.Request(address, body)
-        request.add_header("Accept", "application/json, text/html")
-        if body is not None:
-            sent = next(c.value for c in self.cookies if c.name == "csrftoken")
-            request.add_header("X-CSRFToken", str(sent))
-            request.add_header("Content-Type", "application/json")
-        began = time.monotonic()
-        with self.opener.open(request, timeout=60) as response:
-            content = response.read()
-        self.times.append(time.monotonic() - began)
-        return response.geturl(), content
 
 
 class Scores:
@@ -159,7 +82,7 @@ def kill(served: Served, number: int) -> str:
     victim = found[number % len(found)]
     command = Path(f"/proc/{victim}/cmdline").read_bytes().decode().split("\0")
     os.kill(victim, signal.SIGKILL)
-    kinds = [word for word in ("beat", "gpu", "cpu") if word in command]
+    kinds = [word for word in ("beat", "judge", "gpu", "cpu") if word in command]
     return f"{' and '.join(kinds)} (process {victim})"
 
 

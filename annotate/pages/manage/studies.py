@@ -1,8 +1,8 @@
 """Pages of a study for its managers and researchers."""
 
-from pathlib import Path
 from typing import Any, cast
 
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -36,8 +36,10 @@ from annotate.models import (
     Unit,
 )
 from annotate.pages.requests import UserRequest
-from annotate.pages.seat.media_files import PICTURE_SECONDS, send_video
+from annotate.pages.seat.media_files import send_video
+from annotate.pages.seat.stored_files import send_picture
 from annotate.pages.study_views import render_page, study_page
+from annotate.personal_data import retention
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
@@ -108,6 +110,8 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),
         simulated=study.annotators.filter(is_simulated=True).count(),
+        due=retention.due_at(study),
+        retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
     )
 
 
@@ -336,7 +340,7 @@ def slot_restore(request: UserRequest, study: Study, code: str) -> HttpResponse:
 @study_page()
 def frame_picture(
     request: UserRequest, study: Study, pk: int, rendition: media.Rendition
-) -> HttpResponse:
+) -> HttpResponseBase:
     frame = get_object_or_404(
         Frame.objects.select_related("media"),
         output__in=outputs_of(study),
@@ -344,7 +348,7 @@ def frame_picture(
         pk=pk,
     )
     assert frame.media is not None
-    return _picture(media.rendition_path(frame.media, rendition))
+    return send_picture(request, media.rendition_path(frame.media, rendition))
 
 
 @study_page()
@@ -354,16 +358,8 @@ def output_video(request: UserRequest, study: Study, pk: int) -> HttpResponseBas
 
 
 @study_page()
-def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+def output_still(request: UserRequest, study: Study, pk: int) -> HttpResponseBase:
     outputs = outputs_of(study).filter(video__isnull=False)
     output = get_object_or_404(outputs.select_related("video"), pk=pk)
     assert output.video is not None
-    return _picture(video_still_path(output.video, "thumb"))
-
-
-def _picture(path: Path) -> HttpResponse:
-    return HttpResponse(
-        path.read_bytes(),
-        content_type="image/webp",
-        headers={"Cache-Control": f"private, max-age={PICTURE_SECONDS}"},
-    )
+    return send_picture(request, video_still_path(output.video, "thumb"))

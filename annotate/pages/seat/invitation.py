@@ -22,7 +22,15 @@ from django.views.decorators.http import (
 from annotate import event_log
 from annotate.access import rate_limits
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study
+from annotate.models import (
+    Annotator,
+    Event,
+    Invitation,
+    Purpose,
+    Slot,
+    Study,
+    mark_of,
+)
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
@@ -34,6 +42,7 @@ from annotate.slots import leasing, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
 from evalcore.database.prepared import Prepared
+from evalcore.serving import log_context
 
 View = Callable[..., HttpResponseBase]
 HELD: dict[str, str] = {
@@ -67,13 +76,14 @@ def for_annotator(view: View) -> View:
 
     @wraps(view)
     def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
-        invitation = INVITED.first(token=token)
+        invitation = invitation_of(token)
         if invitation is None:
             return rate_limits.refuse_link(request)
         annotator = invitation.annotator
         request.token = token
+        log_context.note(study=annotator.study.slug, annotator=annotator.pk)
         if invitation.revoked_at is not None:
-            return _stopped(request, annotator, "revoked", 410)
+            return revoked(request, annotator)
         held = HELD.get(annotator.state)
         if held is not None:
             return _stopped(request, annotator, held, 403)
@@ -95,6 +105,19 @@ def for_annotator(view: View) -> View:
     return wrapped
 
 
+def invitation_of(token: str) -> Invitation | None:
+    """Return whose link it is, or was before that person's data were erased."""
+    return INVITED.first(token=token) or INVITED.first(token=mark_of(token))
+
+
+def revoked(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Say that a link is no longer valid, or what its annotator has decided."""
+    has_withdrawn = annotator.withdrawn_at and not annotator.erased_at
+    return _stopped(
+        request, annotator, "withdrawn" if has_withdrawn else "revoked", 410
+    )
+
+
 def _wants_json(request: SeatRequest) -> bool:
     return "application/json" in request.headers.get("Accept", "")
 
@@ -105,6 +128,7 @@ def _stopped(
     if _wants_json(request):
         texts = {
             "revoked": _("This invitation is no longer valid."),
+            "withdrawn": _("You have withdrawn from this study."),
             "gone": _("This story is now with somebody else."),
             "failed": _(
                 "You did not pass the training round, so you cannot take part in this "
@@ -114,7 +138,12 @@ def _stopped(
         }
         paused = _("The study does not take answers at the moment.")
         return JsonResponse({"error": texts.get(why, paused)}, status=status)
-    context = {"annotator": annotator, "study": annotator.study, "why": why}
+    context = {
+        "annotator": annotator,
+        "study": annotator.study,
+        "why": why,
+        "token": request.token,
+    }
     if why == "held":
         context["text"] = monitoring.pause_text(annotator)
     return render(request, "rate/stopped.html", context, status=status)

@@ -13,6 +13,7 @@ from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import annotator_page, for_annotator
 from annotate.people import devices, joining
 from annotate.people.joining import JoiningError
+from evalcore.serving import log_context
 
 
 @never_cache
@@ -26,6 +27,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     link = JoinLink.objects.select_related("study").filter(token=token).first()
     if link is None:
         return rate_limits.refuse_link(request)
+    log_context.note(study=link.study.slug)
     page = request.POST.get("page") or new_token()
     try:
         external_id = joining.given_id(request.GET)
@@ -42,6 +44,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
     except JoiningError as error:
         return _page(request, link, str(error), 409)
     if person is not None:
+        log_context.note(annotator=person.pk)
         if (other := devices.other(request, person)) is not None:
             _note_second(person, other, went_on_as=person)
         response = redirect("rate-entry", person.invitation.token)

@@ -13,7 +13,7 @@ from datetime import datetime
 from math import isfinite
 from typing import Any
 
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.http import HttpResponse, JsonResponse, RawPostDataException
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -85,7 +85,12 @@ class SentAnswer(Sent):
                 client_key=self.key,
             )
         else:
-            writing.take_back(slot=slot, annotator=annotator, question=question)
+            writing.take_back(
+                slot=slot,
+                annotator=annotator,
+                question=question,
+                client_key=self.key,
+            )
 
 
 @dataclass(frozen=True)
@@ -192,6 +197,9 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         following = None
         if reply["submitted"] and not annotator.study.rules:
             following = _next_at_once(request, annotator, row, sent.shown)
+        if transaction.get_rollback():
+            # The database ended it by itself, and Django would not say so.
+            raise OperationalError("The answers were taken back by the database.")
     if reply["submitted"]:
         if following is None:
             monitoring.look(annotator)

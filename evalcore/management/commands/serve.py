@@ -3,7 +3,6 @@ import errno
 import os
 import socket
 import sys
-from collections.abc import Sequence
 from ipaddress import ip_address
 
 from django.conf import settings
@@ -11,11 +10,8 @@ from django.contrib.auth import get_user_model
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from evalcore.serving import supervisor
+from evalcore.serving import processes, schema, supervisor
 from evalcore.serving.environment import parse_port
-
-# A worker a queue: hours of scoring keep nothing else waiting.
-QUEUES = ("cpu", "gpu")
 
 
 def run_server(*, port: int, bind: str) -> None:
@@ -24,9 +20,10 @@ def run_server(*, port: int, bind: str) -> None:
     SIGTERM and Ctrl-C stop all and leave nothing behind; a worker that dies is started
     again.
     """
-    work: dict[str, Sequence[str]] = {queue: _worker_command(queue) for queue in QUEUES}
+    work = {queue: processes.worker_command(queue) for queue in processes.QUEUES}
     _tell_where(bind, port)
-    status = supervisor.run(web_command(bind, port), work | {"beat": BEAT})
+    web = processes.web_command(bind, port)
+    status = supervisor.run(web, {**work, "beat": processes.BEAT})
     if status is not None:
         # A shell reports who died of a signal in the same way.
         raise CommandError(
@@ -36,7 +33,7 @@ def run_server(*, port: int, bind: str) -> None:
 
 
 def _tell_where(bind: str, port: int) -> None:
-    near = "127.0.0.1" if bind in ("0.0.0.0", "::") else _host(bind)
+    near = "127.0.0.1" if bind in ("0.0.0.0", "::") else processes.host(bind)
     print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
     has_proxy = settings.PRODUCTION or settings.BASE_URL.startswith("https:")
     if has_proxy and not settings.TRUSTED_PROXIES:
@@ -83,11 +80,6 @@ def check_address(bind: str, port: int) -> None:
         )
 
 
-def _host(bind: str) -> str:
-    """Return the address as it stands before a port's colon."""
-    return f"[{bind}]" if ":" in bind else bind
-
-
 def _port(text: str) -> int:
     try:
         return parse_port(text)
@@ -95,40 +87,21 @@ def _port(text: str) -> int:
         raise argparse.ArgumentTypeError(f"{text}: {error}") from error
 
 
-EVEN = "evalcore.serving.even_worker.EvenWorker"
-THREADS = 4  # of each process; they share its time, and wait for slow networks
-
-
-def web_command(bind: str, port: int) -> list[str]:
-    """Return what serves the pages."""
-    # Read before the processes part, so that they share what they have read.
-    options = (
-        f"--workers {settings.WEB_WORKERS} --threads {THREADS} --preload "
-        f"--worker-class {EVEN} --log-level warning --no-control-socket"
-    )
-    address = f"{_host(bind)}:{port}"
-    server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
-    return [*server, *options.split()]
-
-
-CELERY = [sys.executable, "-m", "celery", "--quiet", "-A", "evalcore.celery"]
-# A process of its own, so that whoever starts it sees it end.
-BEAT = [*CELERY, "beat", "--loglevel", "warning"]
-
-
-def _worker_command(queue: str) -> list[str]:
-    # One process that works by itself: no child outlives it when it is killed.
-    options = (
-        f"worker --pool solo --queues {queue} --hostname {queue}@%h "
-        "--loglevel warning --without-gossip --without-mingle --without-heartbeat"
-    )
-    return [*CELERY, *options.split()]
+def _part(text: str) -> str:
+    if processes.PART.fullmatch(text) is None:
+        queues = ", ".join(processes.QUEUES)
+        raise argparse.ArgumentTypeError(
+            f"{text}: write web, beat or a queue ({queues}); one of several workers of "
+            "a queue has a name of its own, such as gpu-2"
+        )
+    return text
 
 
 class Command(BaseCommand):
     help = (
-        "Serve pages and run jobs in the foreground; `make run` calls this. "
-        "Example: serve --port 8123"
+        "Serve pages and run jobs in the foreground; `make run` calls this. With "
+        "--only it goes on as one of its processes, which others keep at work. "
+        "Examples: serve --port 8123; serve --only gpu"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -140,12 +113,27 @@ class Command(BaseCommand):
             default=settings.BIND,
             help="address to listen on; default: BIND, or 127.0.0.1 (this machine)",
         )
+        parser.add_argument(
+            "--only",
+            type=_part,
+            metavar="PART",
+            help=f"web, beat, or a worker of a queue: {', '.join(processes.QUEUES)}; "
+            "of several workers on one machine each has a name, such as gpu-2",
+        )
 
-    def handle(self, *, port: int, bind: str, **_options: object) -> None:
-        check_address(bind, port)
-        call_command("migrate", verbosity=0)
-        if settings.PRODUCTION:
+    def handle(
+        self, *, port: int, bind: str, only: str | None, **_options: object
+    ) -> None:
+        serves_pages = only in (None, "web")
+        if serves_pages:
+            check_address(bind, port)
+        schema.bring_up_to_date()
+        if serves_pages and settings.PRODUCTION:
             call_command("collectstatic", interactive=False, verbosity=0)
+        if serves_pages and settings.METRICS:
+            processes.forget_counts(settings.METRICS_ROOT)
+        if only:
+            processes.become(only, bind=bind, port=port)
         if not get_user_model().objects.filter(is_superuser=True).exists():
             python = os.path.relpath(sys.executable)
             self.stdout.write(

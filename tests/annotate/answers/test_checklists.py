@@ -137,6 +137,13 @@ def test_the_same_again_changes_nothing(study):
     assert record(slot, person, 2, client_key="k1") == 6  # a key is of one shot
 
 
+def test_what_its_own_tab_has_overtaken_changes_nothing(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text", client_key="1760000000002 0.5")
+    assert record(slot, person, 1, client_key="1760000000001 0.5") == 0
+    assert values(slot, 1)["pan|text"] == 1
+
+
 @pytest.mark.parametrize("shot", [0, 4, 10**30])
 def test_the_story_must_have_the_shot(study, shot):
     slot, person = slot_of(study)

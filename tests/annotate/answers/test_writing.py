@@ -86,6 +86,24 @@ def test_a_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
     assert Rating.objects.get(is_current=True).value == 4
 
 
+def test_what_its_own_tab_has_overtaken_changes_nothing(slot, ann):
+    answer(slot, ann, 4, "1760000000002 0.5")
+    answer(slot, ann, 2, "1760000000001 0.5")
+    assert Rating.objects.get().value == 4
+    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be behind
+    assert Rating.objects.get(is_current=True).value == 1
+
+
+def test_what_was_taken_back_before_it_was_answered_stays_answered(slot, ann):
+    question = slot.study.questions.first()
+    answer(slot, ann, 4, "1760000000002 0.5")
+    told = {"slot": slot, "annotator": ann, "question": question}
+    writing.take_back(**told, client_key="1760000000001 0.5")
+    assert Rating.objects.get(is_current=True).value == 4
+    writing.take_back(**told, client_key="1760000000003 0.5")
+    assert not Rating.objects.filter(is_current=True).exists()
+
+
 def test_a_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 4)

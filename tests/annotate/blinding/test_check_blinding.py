@@ -121,6 +121,13 @@ def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):
     assert (counts(), list(Study.objects.values())) == before
 
 
+def test_behind_nginx_the_files_themselves_are_looked_at(study, settings):
+    """What nginx is told of them differs between methods, and no browser sees it."""
+    settings.MEDIA_ACCEL = "/media-files/"
+    drawn_anew("Birch", size=(48, 32))
+    only(check(study), "Birch: picture (display) are 48 x 32 pixels", "96 x 64")
+
+
 def test_training_gold_repeats_and_twins_pass():
     benchmark = uneven(stories=4, shots=2)
     made = make_planned(

@@ -22,7 +22,9 @@ from tests.people import log_in
 OPEN_TO_ALL = {
     "/",
     "/login/",
+    "/healthz",
     "/logout/",
+    "/readyz",
     "/i18n/setlang/",
     "/api/v1/schema/",
     "/api/v1/token/",

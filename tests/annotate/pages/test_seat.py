@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 
@@ -103,6 +104,48 @@ def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
     second = person.slots.get(position=2)
     assert save(client, address, **given).json()["next"].endswith(f"{second.code}/")
     assert slot.ratings.count() == 2
+
+
+def end_transaction():
+    """Have the database end the transaction, as a restart or a full disk does."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+            return
+        cursor.execute("PRAGMA page_count")
+        cursor.execute(f"PRAGMA max_page_count={cursor.fetchone()[0]}")
+        try:
+            cursor.execute(
+                "INSERT INTO django_session VALUES ('full', %s, '2030-01-01')",
+                ["x" * 1_000_000],
+            )
+        finally:
+            connection.connection.execute("PRAGMA max_page_count=1000000")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_nothing_is_called_saved_that_the_database_took_back(client, monkeypatch):
+    """It ends the transaction after they were written; a moment later all is well."""
+    study = make_study(consented=True)
+    person = study.annotators.get(name="A01")
+    address = begin(client, study)
+    client.raise_request_exception = False
+    take_next, ending = choosing.take_next, [True]
+
+    def end_once(*given, **how):
+        if ending:
+            ending.pop()
+            end_transaction()
+        return take_next(*given, **how)
+
+    monkeypatch.setattr(choosing, "take_next", end_once)
+    given = {"character": "3", "aesthetics": "2", "submit": True}
+    assert save(client, address, **given).status_code == 500
+    slot = person.slots.get(position=1)
+    assert (slot.state, slot.ratings.count()) == ("leased", 0)
+    assert save(client, address, **given).json()["submitted"]
+    slot.refresh_from_db()
+    assert (slot.state, slot.ratings.count()) == ("submitted", 2)
 
 
 def test_one_answer_that_cannot_be_stored_keeps_no_other_out(client):

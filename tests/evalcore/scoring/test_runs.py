@@ -32,7 +32,7 @@ from evalcore.models import (
     MetricScore,
     Output,
 )
-from evalcore.scoring import chunks, metric_runs, score_rows
+from evalcore.scoring import chunks, metric_runs, score_rows, tasks
 from tests.factories import make_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -206,6 +206,30 @@ def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch
     metric_runs.work(["gpu"])
     run.refresh_from_db()
     assert (run.state, run.done) == ("done", 12)
+
+
+@pytest.mark.django_db
+def test_a_judge_that_takes_its_time_keeps_no_network_waiting(monkeypatch):
+    """A worker for networks leaves judges alone, however long they have waited."""
+    monkeypatch.setattr(tasks.score, "apply_async", lambda *_args, **_how: None)
+    run = metric_runs.queue_run(make_benchmark(), ["sharpness", "shots_present"])
+    metric_runs.plan(run)
+    (chunk,) = run.chunks.all()
+    for queue, name in (("judge", "sharpness"), ("gpu", "shots_present")):
+        run.chunks.create(queue=queue, metrics=[name], outputs=chunk.outputs)
+    chunk.delete()
+    tasks.score("gpu")
+    states = dict(run.chunks.values_list("queue", "state"))
+    assert states == {"judge": "queued", "gpu": "done"}
+
+
+def test_the_bell_rings_in_every_queue(monkeypatch):
+    rung = []
+    monkeypatch.setattr(
+        tasks.score, "apply_async", lambda args, queue: rung.append((*args, queue))
+    )
+    tasks.ring()
+    assert rung == [("cpu", "cpu"), ("gpu", "gpu"), ("judge", "judge")]
 
 
 @pytest.mark.django_db

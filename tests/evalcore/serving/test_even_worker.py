@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalcore.management.commands.serve import EVEN
+from evalcore.serving.processes import EVEN
 from tests.serving import free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]

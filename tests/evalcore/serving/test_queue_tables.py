@@ -30,3 +30,15 @@ def test_an_empty_table_of_queues_does_not_silence_the_bell(tmp_path):
     kept = table.read_bytes()
     make_queue_folders(start)
     assert table.read_bytes() == kept != b"[]"
+
+
+def test_a_message_that_was_not_written_to_its_end_is_removed(tmp_path):
+    options = {"data_folder_out": str(tmp_path / "messages")}
+    start = SimpleNamespace(broker_transport_options=options)
+    make_queue_folders(start)
+    folder = tmp_path / "messages"
+    (folder / "1_a.cpu.msg").write_bytes(b"")
+    (folder / "2_b.cpu.msg").write_bytes(b'{"body": "W10')
+    (folder / "3_c.cpu.msg").write_bytes(b'{"body": "W10="}')
+    make_queue_folders(start)
+    assert [path.name for path in folder.iterdir()] == ["3_c.cpu.msg"]

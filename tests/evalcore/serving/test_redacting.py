@@ -1,5 +1,6 @@
 """Links, tokens and proofs in what a server writes: every address, the real process."""
 
+import json
 import logging
 import os
 import re
@@ -25,7 +26,7 @@ from django.views.debug import get_exception_reporter_class
 
 from annotate.models import User
 from annotate.people import devices
-from evalcore.management.commands.serve import web_command
+from evalcore.serving.processes import web_command
 from evalcore.serving.redacting import RedactedLine, redact
 from tests.factories import make_study
 from tests.serving import answers, free_port
@@ -89,9 +90,10 @@ def test_every_page_under_a_link_is_found():
     assert len(found) >= 20
 
 
-@pytest.fixture
-def server(tmp_path, transactional_db):
+@pytest.fixture(params=["line", "json"])
+def server(request, tmp_path, transactional_db, settings):
     """gunicorn as `make run` starts it, with its access log, and all that it wrote."""
+    settings.LOG_FORMAT = request.param
     port = free_port()
     log = tmp_path / "log.txt"
     command = [
@@ -102,6 +104,8 @@ def server(tmp_path, transactional_db):
         "DATA_DIR": str(tmp_path),
         "DATABASE_URL": f"sqlite:///{live.DATABASES['default']['NAME']}",
         "PYTHONUNBUFFERED": "1",
+        "LOG_FORMAT": request.param,
+        "LOG_REQUESTS": "1",
     }
     with log.open("wb") as out:
         process = subprocess.Popen(
@@ -117,10 +121,27 @@ def server(tmp_path, transactional_db):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end
             time.sleep(0.2)
-        yield port, lambda: log.read_text(errors="replace")
+        yield port, lambda: as_told(log.read_text(errors="replace"), request.param)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(30)
+
+
+def as_told(log: str, how: str) -> str:
+    """Return what a log tells, out of its JSON if it is that."""
+    if how == "line":
+        return log
+    told, objects = [], 0
+    for line in log.splitlines():
+        try:
+            found = json.loads(line)
+        except ValueError:
+            told.append(line)  # of a message to administrators, which no log writes
+        else:
+            objects += 1
+            told += [f"{name}={value}" for name, value in found.items()]
+    assert objects > 100
+    return " ".join([*told, log])
 
 
 def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
@@ -187,6 +208,8 @@ def test_no_request_leaves_a_secret_in_the_logs(server):
         "Invalid request from",
         "Invalid HTTP_HOST header",
         'HTTP/1.1" 404',
+        "GET /rate/<token>/ 302",
+        f"study={study.slug} annotator={study.annotators.first().pk}",
         '"http://127.0.0.1',
     ):
         assert line in log, line

@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 
 # SQLite, whatever the other tests run on.
 pytestmark = pytest.mark.once
-ONE_OF_EACH = {"cpu": 1, "gpu": 1, "beat": 1}
+ONE_OF_EACH = {"cpu": 1, "gpu": 1, "judge": 1, "beat": 1}
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     served.wait_for_workers()
     arbiter, *_workers = served.pids("gunicorn")
     os.kill(arbiter, signal.SIGKILL)
-    output = served.process.communicate(timeout=60)[0]
+    output = served.ended()
     assert served.process.returncode == 128 + signal.SIGKILL
     assert "The web server ended by itself" in output
     wait_until(lambda: not served.pids(), 60, "the end of every process")
@@ -162,11 +162,7 @@ def test_beyond_this_machine_it_demands_its_address(
     def begun(*_given, **_options):
         raise AssertionError("it goes on to the database")
 
-    for module in (
-        "evalcore.management.commands.serve",
-        "fixtures.management.commands.demo",
-    ):
-        monkeypatch.setattr(f"{module}.call_command", begun)
+    monkeypatch.setattr("evalcore.serving.schema.bring_up_to_date", begun)
     given = {"bind": bind, "port": settings.PORT} if command == "serve" else {}
     with pytest.raises(CommandError, match="BASE_URL is missing") as told:
         call_command(command, **given)
@@ -214,7 +210,7 @@ def test_a_port_that_is_none_is_explained(tmp_path):
 def refused(tmp_path: Path, *options: str, **how: int) -> str:
     """Return what serve says when it does not start."""
     with Served(tmp_path, *options, **how) as served:
-        output = served.process.communicate(timeout=60)[0]
+        output = served.ended()
         assert served.process.returncode == 2
     return output
 

@@ -27,6 +27,17 @@ const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, ke
   store.get(id).onsuccess = ({ target }) => target.result?.key === key && store.delete(id);
 }));
 
+// Of what comes from one tab the server knows what is later, however it arrives.
+const tab = sessionStorage.getItem("plumbline-tab") ?? Math.random();
+sessionStorage.setItem("plumbline-tab", tab);
+
+// Whatever the clock does, each time is later than the one before.
+function nextTime() {
+  const at = Math.max(Date.now(), Number(sessionStorage.getItem("plumbline-last")) + 1);
+  sessionStorage.setItem("plumbline-last", at);
+  return at;
+}
+
 const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("application/json");
 
 // Null: no network.
@@ -133,8 +144,8 @@ export function openQueue(here, tell, onReply, onRow) {
   async function keep(kind, { code, url }, what, of = "") {
     tell("saving");
     writing += 1;
-    const [id, at] = [`${code} ${kind} ${of}`, Date.now()];
-    const row = { ...what, id, key: `${at} ${Math.random()}`, at, kind, code, url };
+    const [id, at] = [`${code} ${kind} ${of}`, nextTime()];
+    const row = { ...what, id, key: `${at} ${tab}`, at, kind, code, url };
     try {
       await transact("readwrite", (store) => store.put(row));
       others.postMessage([code, null, row]);

@@ -1,0 +1,68 @@
+import argparse
+from pathlib import Path
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.printing import counted
+from evalcore.backup import making
+from evalcore.backup.manifest import KEY, BackupError
+
+
+class Command(BaseCommand):
+    help = (
+        "Back up database, pictures, videos, reports and the signing key while the "
+        "server serves. A folder takes many backups, which share their files. "
+        "Example: backup /mnt/backups --keep 14"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path, help="of all backups; made if new")
+        parser.add_argument(
+            "--keep",
+            type=_number,
+            metavar="N",
+            help="remove all but the newest N afterwards; by default all are kept",
+        )
+
+    def handle(self, *, folder: Path, keep: int | None, **_options: object) -> None:
+        try:
+            made = making.make(folder)
+        except BackupError as error:
+            raise CommandError(f"No backup was made. {error}", returncode=1) from error
+        manifest = made.manifest
+        self.stdout.write(
+            f"{made.folder}: {sum(manifest.rows.values()):,} rows, "
+            f"{counted(len(manifest.files), 'file')} ({made.new_files} new, "
+            f"{made.new_bytes / 1e6:,.1f} MB)."
+        )
+        if KEY not in {file.path for file in manifest.files}:
+            self.stderr.write(
+                "note: SECRET_KEY comes from the environment and is not in the backup; "
+                "keep it elsewhere."
+            )
+        if keep is not None:
+            self._rotate(folder, keep)
+        for name in manifest.missing:
+            self.stderr.write(f"{name} is missing or damaged, and not in the backup.")
+        if manifest.missing:
+            raise CommandError(
+                f"The backup is complete but for {len(manifest.missing)} originals, "
+                "which the server does not have either.",
+                returncode=1,
+            )
+
+    def _rotate(self, folder: Path, keep: int) -> None:
+        try:
+            removed = making.rotate(folder, keep)
+        except (BackupError, OSError) as error:
+            raise CommandError(
+                f"The backup was made; older ones could not be removed. {error}",
+                returncode=1,
+            ) from error
+        self.stdout.write(f"{counted(removed, 'older backup')} removed.")
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f"{text}: write a number from 1")
+    return int(text)

@@ -1,0 +1,70 @@
+import argparse
+from pathlib import Path
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.printing import counted
+from annotate.kinds.registry import KINDS
+from annotate.models import Report, Study
+from evalcore.backup import restoring
+from evalcore.backup.manifest import KEY, BackupError
+from evalcore.models import MediaFile
+from evalcore.serving import environment
+
+
+class Command(BaseCommand):
+    help = (
+        "Restore a backup into an empty server: check every byte of it, put it in "
+        "place, migrate, verify. The server must not run. "
+        "Example: restore /mnt/backups/2026-11-27T031500Z"
+    )
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("backup", type=Path, help="its folder")
+        how = parser.add_mutually_exclusive_group()
+        how.add_argument(
+            "--check", action="store_true", help="only check it, and touch nothing"
+        )
+        how.add_argument(
+            "--replace",
+            action="store_true",
+            help="put what is there aside instead of refusing",
+        )
+
+    def handle(
+        self, *, backup: Path, check: bool, replace: bool, **_options: object
+    ) -> None:
+        try:
+            if check:
+                found = restoring.check(backup)
+                count = counted(len(found.files), "file")
+                self.stdout.write(f"{backup}: the database and {count} are whole.")
+                return
+            restored = restoring.restore(backup, replace=replace)
+        except BackupError as error:
+            raise CommandError(str(error), returncode=1) from error
+        self._tell(restored)
+        call_command("verify", stdout=self.stdout, stderr=self.stderr)
+
+    def _tell(self, restored: restoring.Restored) -> None:
+        manifest = restored.manifest
+        tables = {kind.model for kind in KINDS.values()}
+        answers = sum(row.objects.filter(is_current=True).count() for row in tables)
+        media = MediaFile.objects.count()
+        self.stdout.write(
+            f"Restored from {manifest.made_at}, version {manifest.version}: "
+            f"{counted(Study.objects.count(), 'study', 'studies')}, "
+            f"{counted(answers, 'answer')}, "
+            f"{counted(media, 'picture or video', 'pictures and videos')}, "
+            f"{counted(Report.objects.count(), 'report')}."
+        )
+        for place in restored.aside:
+            self.stdout.write(f"What was there before is now in {place}.")
+        for name in manifest.missing:
+            self.stderr.write(f"{name} was missing already when the backup was made.")
+        if environment.read("SECRET_KEY") and (settings.DATA_DIR / KEY).exists():
+            self.stderr.write(
+                "note: SECRET_KEY is set, so that the restored key is not used."
+            )

@@ -1,0 +1,117 @@
+"""People with an account: found by what they write, exported, erased.
+
+Erasing keeps a row without a person, so that the log still tells that the same manager
+did this and that. Whoever it was can no longer log in.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.hashers import make_password
+from django.contrib.sessions.models import Session
+from django.db import transaction
+from django.db.models import Q
+from django.forms.models import model_to_dict
+from rest_framework.authtoken.models import Token
+
+from annotate.models import Annotator, Event, StudyMember, User
+from evalcore.models import BenchmarkMember
+
+
+class AccountError(ValueError):
+    """The account cannot be erased; the message says why."""
+
+
+def find(text: str) -> Iterator[str]:
+    """Yield where somebody is known by this name, e-mail or id, or a part of it."""
+    people = Annotator.objects.filter(
+        Q(external_id__icontains=text) | Q(invitation__note__icontains=text)
+    )
+    for person in people.select_related("study").order_by("study__slug", "name"):
+        yield f"{person.study.slug} {person.name}"
+    named = ("username", "email", "first_name", "last_name")
+    either = Q()
+    for name in named:
+        either |= Q(**{f"{name}__icontains": text})
+    for user in User.objects.filter(either).order_by("username"):
+        yield f"account {user.username}"
+
+
+def record(user: User) -> dict[str, Any]:
+    """Return everything about an account, but for what lets in with it."""
+    own = model_to_dict(user, exclude=["password", "groups", "user_permissions"])
+    seen = AccessLog.objects.filter(username=user.username).order_by("pk")
+    missed = AccessAttempt.objects.filter(username=user.username).order_by("pk")
+    visits = ("attempt_time", "ip_address", "user_agent", "path_info")
+    done = Event.objects.filter(user=user).order_by("pk")
+    changes = LogEntry.objects.filter(user=user).order_by("pk")
+    return {
+        "account": own | {"date_joined": user.date_joined},
+        "studies": list(user.memberships.values("study__slug", "role")),
+        "benchmarks": list(
+            BenchmarkMember.objects.filter(user=user).values("benchmark__slug", "role")
+        ),
+        "has_api_token": Token.objects.filter(user=user).exists(),
+        "logins": list(seen.values(*visits, "logout_time")),
+        "wrong_passwords": list(missed.values(*visits, "failures_since_start")),
+        "events": list(done.values("at", "kind", "study__slug")),
+        "changes_in_admin": list(changes.values("action_time", "object_repr")),
+    }
+
+
+@transaction.atomic
+def erase(user: User) -> str:
+    """Take the person out of an account; return the name that stays.
+
+    Raises
+    ------
+    AccountError
+        Nobody else could manage everything.
+    """
+    others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
+    if user.is_superuser and not others.exists():
+        raise AccountError(
+            f"{user.username} is the only manager of everything; create another first."
+        )
+    before, after = user.username, f"former-{user.pk}"
+    StudyMember.objects.filter(user=user).delete()
+    BenchmarkMember.objects.filter(user=user).delete()
+    Token.objects.filter(user=user).delete()
+    for session in Session.objects.all():
+        if session.get_decoded().get("_auth_user_id") == str(user.pk):
+            session.delete()
+    for table in (AccessLog, AccessAttempt):
+        table.objects.filter(username=before).delete()
+    _strike_out(user, after)
+    user.groups.clear()
+    user.user_permissions.clear()
+    nobody = {
+        "username": after,
+        "password": make_password(None),  # no password fits
+        **dict.fromkeys(("first_name", "last_name", "email"), ""),
+        **dict.fromkeys(("is_active", "is_staff", "is_superuser"), False),
+        "last_login": None,
+    }
+    User.objects.filter(pk=user.pk).update(**nobody)
+    return after
+
+
+def _strike_out(user: User, after: str) -> None:
+    """Let the admin's own log call the account by the name that stays."""
+    about = LogEntry.objects.filter(content_type__model__in=("user", "studymember"))
+    for entry in about:
+        words = entry.object_repr.split(" ")
+        first = words[0].removesuffix(":")
+        if first == user.username:
+            words[0] = words[0].replace(user.username, after, 1)
+            LogEntry.objects.filter(pk=entry.pk).update(object_repr=" ".join(words))
+
+
+def as_text(value: object) -> str:
+    """Return what JSON has no word for: a time."""
+    if isinstance(value, datetime):
+        return value.isoformat(timespec="seconds")
+    raise TypeError(f"{value!r} has no text")

@@ -1,0 +1,50 @@
+"""Personal data that have been kept for long enough, by the setting `RETENTION_DAYS`.
+
+Counted from the day on which a study was closed last; a study that is opened again is
+no longer due. Comments stay, and so do imported tables: their names are data of the
+file. Those are erased by hand.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from annotate.models import Annotator, Study
+from annotate.people import presence
+from annotate.personal_data import erasing
+
+
+def due_at(study: Study) -> datetime | None:
+    """Return when the personal data of a study's annotators are erased, if ever."""
+    if study.is_imported or not settings.RETENTION_DAYS:
+        return None
+    _opened, _reopened, closed = presence.openings(study)
+    if study.state != Study.State.CLOSED or closed is None:
+        return None
+    return closed + timedelta(days=settings.RETENTION_DAYS)
+
+
+def kept(study: Study) -> QuerySet[Annotator]:
+    """Return those of whom personal data are kept, by name."""
+    people = study.annotators.filter(erased_at__isnull=True)
+    return people.exclude(state=Annotator.State.PLANNED).order_by("name")
+
+
+def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
+    """Yield each study of which data will be erased, when, and whose."""
+    for study in Study.objects.filter(state=Study.State.CLOSED).order_by("slug"):
+        at, people = due_at(study), list(kept(study))
+        if at is not None and people:
+            yield study, at, people
+
+
+def erase_due() -> int:
+    """Erase whoever has been kept for long enough; return how many."""
+    now = timezone.now()
+    due = [person for _study, at, people in plans() if at <= now for person in people]
+    for person in due:
+        erasing.erase(person)
+    return len(due)

@@ -1,0 +1,67 @@
+"""The tables of the database, brought up to date by one process at a time.
+
+Several processes and machines may start at once, and old ones go on serving meanwhile.
+"""
+
+import fcntl
+import logging
+import time
+
+from django.core.management import call_command
+from django.db import OperationalError, connection
+
+logger = logging.getLogger(__name__)
+
+LOOK_AGAIN_SECONDS = 0.5
+# A change of a table waits for who reads it, and everybody else waits behind that: so
+# long at most. Then it stands back, so that they come to their turn, and tries again.
+LOCK_TIMEOUT, STAND_BACK_SECONDS, TRIES = "3s", 5.0, 20
+REFUSED = "55P03"  # PostgreSQL's code for a lock that was not given in time
+
+
+def bring_up_to_date() -> None:
+    """Apply the migrations that are missing; wait while another process does so.
+
+    Raises
+    ------
+    django.db.OperationalError
+        Somebody used a table through all tries. What was applied stays.
+    """
+    if connection.vendor == "postgresql":
+        try:
+            _wait_for_turn()
+            _migrate_patiently()
+        finally:
+            connection.close()  # with it goes the turn
+        return
+    with open(f"{connection.settings_dict['NAME']}-migrations", "w") as turn:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        call_command("migrate", verbosity=0)
+
+
+def _wait_for_turn() -> None:
+    """Wait until no other process migrates; asking holds no lock, as waiting would."""
+    with connection.cursor() as cursor:
+        while True:
+            cursor.execute("SELECT pg_try_advisory_lock(hashtext('migrations'))")
+            if cursor.fetchone()[0]:
+                return
+            time.sleep(LOOK_AGAIN_SECONDS)
+
+
+def _migrate_patiently() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = '{LOCK_TIMEOUT}'")
+    for left in reversed(range(TRIES)):
+        try:
+            call_command("migrate", verbosity=0)
+        except OperationalError as error:
+            if not left or getattr(error.__cause__, "sqlstate", "") != REFUSED:
+                raise
+            logger.warning(
+                "A migration waits for a table that is in use; next try in %.0f s.",
+                STAND_BACK_SECONDS,
+            )
+            time.sleep(STAND_BACK_SECONDS)
+        else:
+            return

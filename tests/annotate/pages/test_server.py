@@ -1,0 +1,204 @@
+"""The page of the server: what it says, of each thing that is wrong, and to whom."""
+
+import re
+from datetime import timedelta
+from types import SimpleNamespace
+
+import pytest
+from django.core.cache import cache
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.utils import timezone
+
+from annotate.models import Report, User
+from annotate.server_state import disk
+from evalcore.models import Worker
+from evalcore.scoring import metric_runs
+from tests.factories import make_benchmark, make_study
+from tests.people import alice, answer_everything
+from tests.serving import free_port
+
+pytestmark = pytest.mark.django_db
+
+GOOD = "Nothing needs attention."
+
+
+@pytest.fixture
+def sue(settings) -> Client:
+    """A manager of everything, on a server that lacks nothing."""
+    cache.clear()
+    settings.MEDIA_ROOT.mkdir()
+    for kind in Worker.Kind.values:
+        Worker.objects.create(kind=kind, seen_at=timezone.now())
+    client = Client()
+    client.force_login(User.objects.create(username="sue", is_superuser=True))
+    return client
+
+
+def page(client: Client) -> str:
+    return client.get("/server/").content.decode()
+
+
+def told(client: Client) -> list[str]:
+    """Return the sentences of what is wrong."""
+    found = re.findall(
+        r'<article class="alert error">(.*?)</article>', page(client), re.S
+    )
+    return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
+
+
+def test_a_fresh_site_needs_nothing(sue):
+    text = page(sue)
+    assert GOOD in text
+    assert "Nothing waits, and nothing is at work." in text
+    assert "No slot was submitted in the last hour." in text
+    assert "What folders hold is added up by the worker every hour." in text
+    assert re.search(r"Plumbline [\d.]+ on (SQLite|PostgreSQL) \d+\.\d+", text)
+
+
+def test_it_is_linked_where_managers_of_everything_find_it(sue):
+    assert 'href="/server/"' in sue.get("/studies/").content.decode()
+    client = alice(make_study())
+    assert 'href="/server/"' not in client.get("/studies/").content.decode()
+    assert client.get("/server/").status_code == 404
+
+
+def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
+    usage = SimpleNamespace(total=10**12, free=10**11)
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _folder: usage)
+    (state,) = re.findall(r'name="since" value="(\w+)"', page(sue))
+    asked = {"headers": {"hx-request": "true"}}
+    assert sue.get(f"/server/?since={state}", **asked).status_code == 204
+    Report.objects.create(study=make_study())
+    again = sue.get(f"/server/?since={state}", **asked)
+    assert again.status_code == 200
+    assert b"<html" not in again.content
+    assert b"Report" in again.content
+
+
+@pytest.mark.parametrize(
+    ("kind", "command"),
+    [("cpu", "worker --queues cpu"), ("beat", "beat")],
+)
+def test_a_silent_worker_is_told_with_what_starts_it(sue, kind, command):
+    Worker.objects.filter(kind=kind).update(
+        seen_at=timezone.now() - timedelta(minutes=2)
+    )
+    (sentence,) = told(sue)
+    assert sentence.endswith(f"celery -A evalcore.celery {command}")
+    assert "no sign of life" in sentence
+
+
+def test_a_worker_that_is_started_again_is_waited_for(sue):
+    now = timezone.now()
+    Worker.objects.filter(kind="cpu").update(
+        seen_at=now - timedelta(minutes=2), restart_at=now + timedelta(seconds=30)
+    )
+    (sentence,) = told(sue)
+    assert f"started again at {now + timedelta(seconds=30):%H:%M:%S} UTC" in sentence
+    assert "Next start:" in page(sue)
+
+
+def test_a_full_disk_is_told_with_what_finds_the_reason(sue, monkeypatch, settings):
+    usage = SimpleNamespace(total=10**11, free=5 * 10**8)
+    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _folder: usage)
+    (sentence,) = told(sue)
+    assert re.search(r"Only 476.8.MB are left on the disk of DATA_DIR, MEDIA", sentence)
+    assert f"du -xh --max-depth=2 {settings.DATA_DIR} " in sentence
+
+
+def test_what_keeps_pages_from_working_is_told_first(sue, settings):
+    settings.MEDIA_ROOT.rmdir()
+    MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
+    settings.CELERY_BROKER_URL = f"redis://127.0.0.1:{free_port()}/0"
+    migration, media, broker = told(sue)
+    assert "lacks 1 change of this version" in migration
+    assert migration.endswith("manage.py migrate")
+    assert f"ls -ld {settings.MEDIA_ROOT}" in media
+    assert broker.endswith("redis-cli ping")
+
+
+@pytest.mark.parametrize(
+    ("minutes", "sentences"),
+    [(9, 0), (11, 1)],
+)
+def test_jobs_that_wait_for_long_are_told(sue, minutes, sentences):
+    study = make_study()
+    since = timezone.now() - timedelta(minutes=minutes)
+    Report.objects.create(study=study, created_at=since)
+    found = told(sue)
+    assert len(found) == sentences
+    assert all("Reports wait for more than ten minutes" in one for one in found)
+    Worker.objects.filter(kind="cpu").update(seen_at=None)
+    (sentence,) = told(sue)  # why they wait
+    assert "gives no sign of life" in sentence
+
+
+def test_scores_that_wait_lead_to_what_metrics_lack(sue):
+    run = metric_runs.queue_run(make_benchmark(), ["sharpness"])
+    type(run).objects.update(created_at=timezone.now() - timedelta(hours=1))
+    assert "Scores wait for more than ten minutes" in told(sue)[0]
+    assert 'class="button small" href="/metrics/"' in page(sue)
+    assert 'href="/benchmarks/woods/"' in page(sue)
+
+
+def test_a_report_that_failed_is_told_with_why_and_built_again(sue):
+    study = make_study()
+    lost = Report.objects.create(
+        study=study, state="failed", finished_at=timezone.now(), error="No <answer>."
+    )
+    assert told(sue) == [
+        "1 job has failed. See below why, put that right, and ask for it again. Look"
+    ]
+    assert "No &lt;answer&gt;." in page(sue)
+    address = f"/studies/trial/reports/{lost.pk}/again/"
+    assert f'action="{address}"' in page(sue)
+    assert sue.post(address).status_code == 302
+    assert GOOD in page(sue)
+    assert f"Report {study.reports.first().pk}</a>" in page(sue)
+
+
+def test_scores_that_failed_are_told_with_where_to_ask_again(sue):
+    for slug in ("trial", ""):
+        run = metric_runs.queue_run(
+            make_study().benchmark if slug else make_benchmark(slug="hills"),
+            ["sharpness"],
+        )
+        type(run).objects.filter(pk=run.pk).update(
+            state="failed", finished_at=timezone.now(), error="no memory"
+        )
+    text = page(sue)
+    assert text.count("no memory") == 2
+    assert f'id="score-{run.pk - 1}" href="/studies/trial/scoring/"' in text
+    assert "<code>manage.py score hills</code>" in text
+
+
+def test_the_last_hour_is_drawn_and_can_be_read(sue):
+    study = make_study()
+    answer_everything(study)
+    earlier = timezone.now() - timedelta(minutes=10)
+    study.slots.update(submitted_at=earlier)
+    text, n = page(sue), study.slots.count()
+    assert text.count("<rect") == 1
+    assert f"{n} slots in the last hour, at most {n} in a minute" in text
+    assert (
+        f'<td class="when">{earlier:%H:%M} UTC</td><td class="number">{n}</td>' in text
+    )
+
+
+def test_what_folders_hold_is_shown_once_it_is_known(sue, settings):
+    (settings.MEDIA_ROOT / "a.webp").write_bytes(b"x" * 3000)
+    disk.measure()
+    text = page(sue)
+    assert re.search(r"Pictures and videos</th><td class=.number.>2.9.KB", text)
+    assert "Folders as of" in text
+    assert "at the pace of the last week" not in text
+
+
+def test_the_number_of_queries_does_not_grow(sue, django_assert_max_num_queries):
+    study = make_study()
+    for _ in range(3):
+        Report.objects.create(study=study)
+        metric_runs.queue_run(study.benchmark, ["sharpness"])
+    with django_assert_max_num_queries(25):
+        page(sue)

@@ -1,0 +1,118 @@
+"""People with an account: found, handed out, and gone from everywhere."""
+
+import json
+
+import pytest
+from axes.models import AccessLog
+from django.contrib.admin.models import LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.contrib.sessions.models import Session
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+
+from annotate.models import Event, StudyMember, User
+from tests.annotate.personal_data.people_of_studies import (
+    ADA,
+    known_person,
+    whole_database,
+)
+from tests.people import alice
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    """Alice manages it, logged in twice, has a token, and stands in the admin's log."""
+    row = known_person().study
+    client = alice(row)
+    client.post(reverse("study-action", args=[row.slug, "pause"]))
+    user = User.objects.get(username="alice")
+    user.email, user.first_name = "alice@lab.example", "Alice"
+    user.set_password("not-a-secret")
+    user.save()
+    Token.objects.create(user=user)
+    AccessLog.objects.create(username="alice", ip_address="192.0.2.1")
+    member = StudyMember.objects.get(user=user)
+    for table, one, told in (
+        (User, user, "alice"),
+        (StudyMember, member, str(member)),
+        (User, user, "malice"),
+    ):
+        LogEntry.objects.create(
+            user=user,
+            content_type=ContentType.objects.get_for_model(table),
+            object_id=one.pk,
+            object_repr=told,
+            action_flag=2,
+        )
+    return row
+
+
+def test_somebody_is_found_by_a_part_of_the_name(study, capsys):
+    call_command("personal_data", "find", "LOVELACE")
+    assert capsys.readouterr().out == "trial A01\n"
+    call_command("personal_data", "find", "lab.example")
+    assert capsys.readouterr().out == "account alice\n"
+    call_command("personal_data", "find", "room 5")
+    assert capsys.readouterr().out == "trial A01\n"
+    with pytest.raises(CommandError, match="Nobody is known as 'nobody'"):
+        call_command("personal_data", "find", "nobody")
+
+
+def test_an_account_is_handed_out_without_its_password(study, capsys):
+    call_command("personal_data", "export_account", "alice")
+    text = capsys.readouterr().out
+    told = json.loads(text)
+    assert told["account"]["email"] == "alice@lab.example"
+    assert told["studies"] == [{"study__slug": "trial", "role": "manager"}]
+    assert told["benchmarks"] == [{"benchmark__slug": "woods", "role": "owner"}]
+    assert "192.0.2.1" in {row["ip_address"] for row in told["logins"]}
+    assert {row["kind"] for row in told["events"]} == {"study paused"}
+    assert len(told["changes_in_admin"]) == 3
+    user = User.objects.get(username="alice")
+    assert user.password not in text
+    assert user.auth_token.key not in text
+
+
+def test_an_erased_account_is_nobodys_and_its_deeds_stay(study):
+    User.objects.create(username="sue", is_superuser=True)
+    user = User.objects.get(username="alice")
+    client = alice(study)
+    call_command("personal_data", "erase_account", "alice")
+    assert "alice@lab.example" in whole_database()
+    call_command("personal_data", "erase_account", "alice", "--for-good")
+    left = whole_database()
+    assert "alice" not in left.replace("malice", "")
+    assert "192.0.2.1" not in left
+    event = Event.objects.get(kind=Event.Kind.STUDY_PAUSED)
+    assert event.user.username == f"former-{user.pk}"
+    told = LogEntry.objects.order_by("pk").values_list("object_repr", flat=True)
+    assert list(told) == [
+        f"former-{user.pk}",
+        f"former-{user.pk}: manager of {study.title}",
+        "malice",
+    ]
+    assert client.get(reverse("study-list")).status_code == 302
+    assert not Token.objects.exists()
+    assert not Session.objects.exists()
+    user.refresh_from_db()
+    assert not user.is_active
+    assert not user.has_usable_password()
+    assert ADA in left
+
+
+def test_the_last_manager_of_everything_stays(study):
+    User.objects.update(is_superuser=True)
+    with pytest.raises(CommandError, match="only manager of everything"):
+        call_command("personal_data", "erase_account", "alice", "--for-good")
+    with pytest.raises(CommandError, match="no account 'bob'"):
+        call_command("personal_data", "export_account", "bob")
+
+
+def test_places_are_listed_for_a_form(capsys):
+    call_command("personal_data", "places")
+    told = capsys.readouterr().out
+    assert "annotate.Annotator: external_id completion_code" in told
+    assert "Benchmark: id" not in told

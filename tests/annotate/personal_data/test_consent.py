@@ -1,0 +1,210 @@
+"""Consent withdrawn: no more work, or no use of what was answered either."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotate.answers import analysis_views
+from annotate.history import as_of_event
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Event, Exclusion, Study
+from annotate.people import inviting
+from annotate.personal_data import consent, erasing
+from annotate.quality import exclusion
+from annotate.reports import downloads
+from tests.annotate.personal_data.people_of_studies import known_person
+from tests.people import alice, eve, rob
+from tests.working import LIKERT, make_planned
+
+pytestmark = pytest.mark.django_db
+
+
+def counted(study: Study, view: str) -> int:
+    """Return how many answers of A01 a view shows."""
+    lines = "".join(downloads.csv_lines(study, "ratings", view=view)).splitlines()
+    header, *rows = (line.split(",") for line in lines)
+    at, name = header.index("excluded"), header.index("annotator")
+    return sum(row[name] == "A01" and row[at] == "false" for row in rows)
+
+
+def test_from_further_work_the_answers_stay():
+    ada = known_person()
+    shown = {view: counted(ada.study, view) for view in ("main", "everything")}
+    assert shown == {"main": 2, "everything": 4}
+    done = consent.withdraw(ada, answers=False)
+    assert done == consent.Withdrawn(freed=2, left_out=0)
+    assert {view: counted(ada.study, view) for view in shown} == shown
+    assert (ada.state, ada.answers_withdrawn) == ("revoked", False)
+    assert problems(ada.study) == []
+
+
+def test_with_the_answers_no_view_shows_any_and_others_are_asked():
+    ada = known_person()
+    study = ada.study
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    row = Exclusion.objects.get()
+    analysis_views.choose_views(study, {row.pk: []}, author=None)
+    before = as_of_event.now(study)
+    done = consent.withdraw(ada, answers=True)
+    assert done == consent.Withdrawn(freed=2, left_out=2)
+    for view in ("main", "everything", "loose"):
+        assert counted(study, view) == 0
+        hidden = as_of_event.now(study).hidden_from(view)
+        assert hidden == set(ada.slots.values_list("pk", flat=True))
+        assert len(as_of_event.moment(study, before.event).hidden_from(view)) == (
+            view == "main"
+        )
+    replaced = Exclusion.objects.values_list("replacement__state", flat=True)
+    assert set(replaced) == {"open"}
+    assert problems(study) == []
+
+
+def test_checks_are_left_out_and_training_is_nobodys_matter():
+    ada = known_person()
+    first, second = ada.slots.filter(submitted_at__isnull=False).order_by("position")
+    exclusion.undo(Exclusion.objects.get(), author=None)
+    for slot, purpose in ((first, "gold"), (second, "training")):
+        slot.unit.slots.filter(pk=slot.pk).update(purpose=purpose, ordinal=None)
+    consent.withdraw(ada, answers=True)
+    assert Exclusion.objects.get(undone_at=None).slot == first
+
+
+def test_nobody_takes_back_what_an_annotator_withdrew():
+    ada = known_person()
+    study = ada.study
+    exclusion.undo(Exclusion.objects.get(), author=None)
+    consent.withdraw(ada, answers=True)
+    rows = Exclusion.objects.filter(undone_at=None)
+    assert exclusion.excluded_wholesale(study) == {}
+    assert exclusion.undo_annotator(ada, author=None) == 0
+    with pytest.raises(exclusion.ExclusionError, match="they stay left out"):
+        exclusion.undo(rows[0], author=None)
+    chosen = dict.fromkeys(rows.values_list("pk", flat=True), ())
+    assert analysis_views.choose_views(study, chosen, author=None) == 0
+    assert counted(study, "everything") == 0
+    assert problems(study) == []
+
+
+def test_what_was_excluded_as_a_whole_before_is_not_restored_either():
+    ada = known_person()
+    exclusion.exclude_annotator(ada, reason="asleep", author=None)
+    assert list(exclusion.excluded_wholesale(ada.study)) == [ada]
+    consent.withdraw(ada, answers=True)
+    assert exclusion.excluded_wholesale(ada.study) == {}
+    assert problems(ada.study) == []
+
+
+def test_first_the_work_and_the_answers_later_but_each_once():
+    ada = known_person()
+    consent.withdraw(ada, answers=False)
+    consent.withdraw(ada, answers=False)
+    assert consent.withdraw(ada, answers=True).left_out == 2
+    assert consent.withdraw(ada, answers=True) == consent.Withdrawn(0, 0)
+    consent.withdraw(ada, answers=False)
+    assert ada.answers_withdrawn
+    events = Event.objects.filter(kind=Event.Kind.CONSENT_WITHDRAWN)
+    told = events.order_by("pk").values_list("details", flat=True)
+    assert list(told) == [{"left_out": 0}, {"left_out": 2}]
+
+
+def test_verify_tells_of_answers_that_count_nevertheless():
+    ada = known_person()
+    consent.withdraw(ada, answers=True)
+    row = Exclusion.objects.order_by("pk").last()
+    row.views.remove(row.views.get(key="everything"))
+    assert problems(ada.study) == [
+        f"slot {row.slot.code}: withdrawn, but not hidden from every view"
+    ]
+    row.views.set(ada.study.analysis_views.all())
+    row.slot.unit.slots.filter(pk=row.slot_id).update(state="submitted")
+    found = problems(ada.study)
+    assert f"slot {row.slot.code}: counts, although its annotator withdrew the " in (
+        " ".join(found)
+    )
+    Annotator.objects.filter(pk=ada.pk).update(state="active")
+    assert "A01: withdrew the consent, but may go on" in " ".join(problems(ada.study))
+
+
+def withdraw_page(person: Annotator) -> str:
+    return reverse("rate-withdraw", args=[person.invitation.token])
+
+
+@pytest.mark.parametrize("state", ["open", "paused", "closed"])
+def test_an_annotator_withdraws_in_whatever_state_the_study_is(state):
+    ada = known_person()
+    Study.objects.update(state=state)
+    seat = Client()
+    if state != "open":
+        entry = seat.get(reverse("rate-entry", args=[ada.invitation.token]))
+        assert withdraw_page(ada) in entry.content.decode()
+    assert seat.get(withdraw_page(ada)).status_code == 200
+    unsure = seat.post(withdraw_page(ada), {"wish": "work"})
+    assert unsure.status_code == 422
+    assert "tick that you are sure" in unsure.content.decode()
+    assert 'value="work" required aria-describedby="wish-work" checked' in (
+        unsure.content.decode()
+    )
+    assert seat.post(withdraw_page(ada), {"sure": "1", "wish": "x"}).status_code == 422
+    ada.refresh_from_db()
+    assert ada.withdrawn_at is None
+    form = {"wish": "work", "sure": "1"}
+    done = seat.post(withdraw_page(ada), form, follow=True)
+    assert done.status_code == 410
+    page = done.content.decode()
+    assert "What you have submitted stays and counts" in page
+    assert withdraw_page(ada) in page
+    more = seat.post(
+        withdraw_page(ada), {"wish": "answers", "sure": "1"}, follow=True
+    ).content.decode()
+    assert "None of your answers counts" in more
+    assert withdraw_page(ada) not in more
+    assert seat.get(withdraw_page(ada)).status_code == 410
+    assert counted(ada.study, "everything") == 0
+
+
+def test_links_that_lead_nowhere_withdraw_nothing():
+    ada = known_person()
+    form = {"wish": "answers", "sure": "1"}
+    unknown = reverse("rate-withdraw", args=["x" * 24])
+    assert Client().post(unknown, form).status_code == 404
+    inviting.revoke(ada)
+    assert Client().post(withdraw_page(ada), form).status_code == 410
+    address = withdraw_page(ada)
+    grace = ada.study.annotators.get(name="A02")
+    consent.withdraw(grace, answers=False)
+    gone = withdraw_page(grace)
+    erasing.erase(grace)
+    page = Client().post(gone, form)
+    assert page.status_code == 410
+    assert "This link is no longer valid" in page.content.decode()
+    assert Client().post(address, form).status_code == 410
+    assert not Annotator.objects.filter(answers_withdrawn=True).exists()
+
+
+def test_a_manager_withdraws_for_somebody():
+    ada = known_person()
+    study = ada.study
+    button = reverse("annotator-withdraw", args=[study.slug, ada.pk])
+    form = {"wish": "answers", "sure": "1"}
+    assert eve().post(button, form).status_code == 404
+    assert rob(study).post(button, form).status_code == 403
+    client = alice(study)
+    for wrong, told in (
+        ({"sure": "1"}, "what is to happen with the answers"),
+        ({"wish": "answers"}, "Nothing was changed"),
+    ):
+        assert told in client.post(button, wrong, follow=True).content.decode()
+    done = client.post(button, form, follow=True).content.decode()
+    assert "2 answered stories are left out" in done
+    assert Event.objects.filter(kind=Event.Kind.CONSENT_WITHDRAWN).get().user.username
+    page = client.get(reverse("annotator-data", args=[study.slug, ada.pk]))
+    assert "the answers are in no analysis" in page.content.decode()
+    views = client.get(reverse("view-list", args=[study.slug])).content.decode()
+    assert "consent withdrawn" in views
+
+
+def test_nobody_has_no_consent_to_withdraw():
+    study = make_planned(LIKERT, redundancy=1, annotators=1)
+    study.annotators.update(state="planned")
+    with pytest.raises(consent.ConsentError, match="no consent to withdraw"):
+        consent.withdraw(study.annotators.get(), answers=True)

@@ -1,0 +1,236 @@
+"""The person goes and the answers stay; nothing else changes, and nothing undoes it."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.history.verifying import problems
+from annotate.imported_judgements.importing import import_ratings
+from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
+from annotate.people import inviting, joining
+from annotate.personal_data import erasing
+from annotate.studies.redistributing import redistribute
+from tests.annotate.personal_data.people_of_studies import (
+    ADA,
+    NOTE,
+    WORDS,
+    known_person,
+    tables,
+    whole_database,
+)
+from tests.factories import make_benchmark
+from tests.people import alice, eve, rob
+from tests.working import LIKERT, make_planned
+
+pytestmark = pytest.mark.django_db
+
+
+def told(person: Annotator) -> list[str]:
+    """Return all by which somebody could be known again."""
+    link = person.invitation.token
+    return [w.casefold() for w in (ADA, NOTE, link, person.completion_code)]
+
+
+def test_nothing_of_the_person_is_left_in_any_table():
+    ada = known_person()
+    secrets = told(ada)
+    before = whole_database()
+    assert all(secret in before for secret in secrets)
+    erasing.erase(ada)
+    after = whole_database()
+    assert [secret for secret in secrets if secret in after] == []
+    assert WORDS.casefold() in after
+    assert problems(ada.study) == []
+
+
+def test_what_they_wrote_goes_where_that_is_asked_for():
+    ada = known_person()
+    done = erasing.erase(ada, comments=True)
+    assert done.comments == 3
+    assert WORDS.casefold() not in whole_database()
+    assert ada.skips.count() == 1  # that they skipped it stays
+    assert problems(ada.study) == []
+
+
+def test_tables_and_their_view_are_the_same_before_and_after():
+    ada = known_person()
+    before = tables(ada.study)
+    assert "A01" in before["ratings main"]
+    erasing.erase(ada, comments=True)
+    assert tables(ada.study) == before
+
+
+def test_the_link_answers_as_one_that_was_revoked():
+    ada = known_person()
+    address = reverse("rate-entry", args=[ada.invitation.token])
+    story = reverse("rate-slot", args=[ada.invitation.token, ada.slots.first().code])
+    other = ada.study.annotators.get(name="A02")
+    erasing.erase(ada)
+    inviting.revoke(other)
+    pages = [
+        Client().get(reverse("rate-entry", args=[other.invitation.token])),
+        *(Client().get(one) for one in (address, story)),
+    ]
+    assert {page.status_code for page in pages} == {410}
+    assert len({page.content.split(b"<main")[1] for page in pages}) == 1
+    assert ADA.encode() not in pages[1].content
+
+
+def test_their_work_is_freed_for_others_and_the_log_follows():
+    ada = known_person()
+    study = ada.study
+    assert ada.slots.filter(state=Slot.State.LEASED).count() == 1
+    done = erasing.erase(ada)
+    assert done.freed == 2  # of five, two are answered and one was skipped
+    assert not ada.slots.filter(state__in=("open", "leased")).exists()
+    redistribute(study, annotators=[])
+    assert study.annotators.get(name="A02").slots.count() > 0
+    assert not study.slots.filter(annotator=None, ordinal__isnull=False).exists()
+    assert problems(study) == []
+
+
+def test_once_more_does_nothing():
+    ada = known_person()
+    erasing.erase(ada)
+    before = whole_database()
+    assert erasing.erase(ada) == erasing.Erased(0, 0, is_new=False)
+    assert whole_database() == before
+
+
+def test_comments_that_were_left_can_go_later():
+    ada = known_person()
+    erasing.erase(ada)
+    assert erasing.erase(ada, comments=True).comments == 3
+    assert WORDS.casefold() not in whole_database()
+
+
+def test_the_event_says_that_and_nothing_of_whom():
+    ada = known_person()
+    erasing.erase(ada, comments=True)
+    event = Event.objects.get(kind=Event.Kind.PERSON_ERASED)
+    assert (event.annotator, event.details) == (ada, {"comments": 3})
+
+
+def test_reasons_name_the_pseudonym_instead():
+    ada = known_person()
+    erasing.erase(ada)
+    assert Exclusion.objects.get().reason == "A01 was asleep"
+    event = Event.objects.get(kind=Event.Kind.SLOT_EXCLUDED)
+    assert event.details["reason"] == "A01 was asleep"
+    assert event.details["views"] == ["main"]
+
+
+@pytest.mark.parametrize("name", ["or", "A02", "main"])
+def test_an_id_that_is_a_word_of_the_log_changes_nothing_but_reasons(name):
+    ada = known_person()
+    Annotator.objects.filter(pk=ada.pk).update(external_id=name)
+    event = Event.objects.get(kind=Event.Kind.SLOT_EXCLUDED)
+    ada.refresh_from_db()
+    erasing.erase(ada)
+    assert Event.objects.get(pk=event.pk).details == event.details
+    assert problems(ada.study) == []
+
+
+def test_an_id_like_a_pseudonym_is_not_taken_for_a_name_in_reasons():
+    ada = known_person()
+    Annotator.objects.filter(pk=ada.pk).update(external_id="A02")
+    Exclusion.objects.update(reason="the same as A02")
+    ada.refresh_from_db()
+    erasing.erase(ada)
+    assert Exclusion.objects.get().reason == "the same as A02"
+
+
+def test_whoever_is_erased_can_come_back_as_somebody_new():
+    study = make_planned(f"{LIKERT}\nassignment: open\n", redundancy=3)
+    link = joining.make_link(study, most=5)
+    person = joining.join(link, external_id="5f1b0c")
+    erasing.erase(person)
+    again = joining.join(link, external_id="5f1b0c")
+    assert again != person
+    assert problems(study) == []
+
+
+def test_a_name_that_came_with_a_file_becomes_a_pseudonym():
+    import pandas as pd
+
+    people = ("Ada Lovelace", "A07", "Grace")
+    rows = [("01", "Alder", "quality", who, 3) for who in people]
+    columns = ["story", "method", "dimension", "annotator", "rating"]
+    benchmark = make_benchmark(stories=1)
+    import_ratings(
+        pd.DataFrame(rows, columns=columns).astype(object),
+        study="old",
+        benchmark=benchmark,
+        file="old.csv",
+        scale=(0, 4),
+    )
+    ada = Annotator.objects.get(name="Ada Lovelace")
+    Event.objects.create(
+        study=ada.study, kind="slots assigned", details={"shares": {ada.name: 2}}
+    )
+    exclusion_before = tables(ada.study)
+    erasing.erase(ada)
+    assert ada.name == "A08"
+    assert "ada lovelace" not in whole_database()
+    renamed = {k: t.replace("Ada Lovelace", "A08") for k, t in exclusion_before.items()}
+    assert tables(ada.study) == renamed
+    kept = Annotator.objects.get(name="A07")
+    erasing.erase(kept)
+    assert kept.name == "A07"
+    assert problems(ada.study) == []
+
+
+def test_nobody_is_no_person():
+    study = make_planned(LIKERT, redundancy=1, annotators=1)
+    study.annotators.update(state="planned")
+    with pytest.raises(erasing.ErasingError, match="Nobody was invited as A01"):
+        erasing.erase(study.annotators.get())
+
+
+def test_verify_tells_of_what_was_left():
+    ada = known_person()
+    erasing.erase(ada)
+    Invitation.objects.filter(annotator=ada).update(note="it was Ada")
+    assert problems(ada.study) == [
+        "annotator A01: erased, but the link or a note is still there"
+    ]
+
+
+def test_a_manager_erases_after_a_tick_and_nobody_else_does():
+    ada = known_person()
+    study = ada.study
+    page = reverse("annotator-data", args=[study.slug, ada.pk])
+    button = reverse("annotator-erase", args=[study.slug, ada.pk])
+    assert eve().post(button, {"sure": "1"}).status_code == 404
+    assert rob(study).post(button, {"sure": "1"}).status_code == 403
+    client = alice(study)
+    assert ADA in client.get(page).content.decode()
+    unsure = client.post(button, follow=True).content.decode()
+    assert "Nothing was changed" in unsure
+    ada.refresh_from_db()
+    assert ada.external_id == ADA
+    done = client.post(button, {"sure": "1", "comments": "1"}, follow=True)
+    assert "erased, and 3 comments" in done.content.decode()
+    shown = client.get(page).content.decode()
+    assert ADA not in shown
+    assert "nobody's name any more" in shown
+    assert 'id="erase"' not in shown
+    listed = client.get(reverse("annotator-list", args=[study.slug])).content.decode()
+    assert ADA not in listed
+    assert NOTE not in listed
+
+
+def test_the_command_says_first_what_it_would_do(capsys):
+    ada = known_person()
+    call_command("personal_data", "erase", "trial", ADA)
+    assert "would erase A01, who wrote 3 comments" in capsys.readouterr().out
+    ada.refresh_from_db()
+    assert ada.erased_at is None
+    call_command("personal_data", "erase", "trial", "A01", "--comments", "--for-good")
+    assert "2 slots are free again, 3 comments are gone" in capsys.readouterr().out
+    ada.refresh_from_db()
+    assert timezone.now() >= ada.erased_at
+    with pytest.raises(CommandError, match="no annotator"):
+        call_command("personal_data", "erase", "trial", ADA, "--for-good")

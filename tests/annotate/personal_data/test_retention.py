@@ -1,0 +1,119 @@
+"""Personal data go so many days after a study closed, and old logins with time."""
+
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.sessions.models import Session
+from django.core.management import call_command
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.access import rate_limits
+from annotate.history.verifying import problems
+from annotate.models import Event, Study
+from annotate.personal_data import retention
+from annotate.studies import lifecycle
+from annotate.tasks import erase_due
+from tests.annotate.personal_data.people_of_studies import (
+    ADA,
+    WORDS,
+    known_person,
+    whole_database,
+)
+from tests.people import alice
+
+pytestmark = pytest.mark.django_db
+
+
+def closed(days: int) -> Study:
+    """Return a study that was closed so many days ago."""
+    study = known_person().study
+    lifecycle.close(study)
+    at = timezone.now() - timedelta(days=days)
+    event = Event.objects.get(kind=Event.Kind.STUDY_CLOSED)
+    Event.objects.filter(pk=event.pk).delete()
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_CLOSED, at=at)
+    return study
+
+
+def test_after_so_many_days_the_people_go_and_their_words_stay(settings, capsys):
+    settings.RETENTION_DAYS = 30
+    study = closed(31)
+    call_command("personal_data", "due")
+    assert "trial: now: A01, A02" in capsys.readouterr().out
+    assert ADA in whole_database()
+    erase_due()
+    left = whole_database()
+    assert ADA not in left
+    assert WORDS.casefold() in left
+    assert retention.erase_due() == 0
+    assert problems(study) == []
+
+
+@pytest.mark.parametrize(
+    ("days", "setting", "reopened"), [(29, 30, False), (999, 0, False), (31, 30, True)]
+)
+def test_before_that_nobody_goes(settings, days, setting, reopened):
+    settings.RETENTION_DAYS = setting
+    study = closed(days)
+    if reopened:
+        lifecycle.launch(study)
+    assert retention.erase_due() == 0
+    assert ADA in whole_database()
+
+
+def test_a_study_that_only_rests_is_not_due(settings):
+    settings.RETENTION_DAYS = 30
+    study = closed(31)
+    lifecycle.launch(study)
+    lifecycle.pause(study)
+    assert retention.due_at(study) is None
+
+
+def test_an_imported_table_is_left_to_people(settings):
+    settings.RETENTION_DAYS = 30
+    study = closed(31)
+    Study.objects.filter(pk=study.pk).update(template="")
+    assert list(retention.plans()) == []
+
+
+def test_the_pages_say_when(settings, capsys):
+    settings.RETENTION_DAYS = 30
+    study = closed(29)
+    day = f"{timezone.now() + timedelta(days=1):%Y-%m-%d}"
+    ada = study.annotators.get(name="A01")
+    for address in (
+        reverse("study-detail", args=[study.slug]),
+        reverse("annotator-list", args=[study.slug]),
+        reverse("annotator-data", args=[study.slug, ada.pk]),
+    ):
+        assert f"erased on {day}" in alice(study).get(address).content.decode()
+    call_command("personal_data", "due")
+    assert f"trial: on {day}: A01, A02" in capsys.readouterr().out
+    lifecycle.launch(study)
+    page = alice(study).get(reverse("study-detail", args=[study.slug]))
+    assert "erased 30 days after it is closed" in page.content.decode()
+
+
+def test_old_logins_and_addresses_are_forgotten():
+    now = timezone.now()
+    about = {"ip_address": "192.0.2.1", "user_agent": "", "path_info": "/login/"}
+    for minutes in (1, 16):
+        one = AccessAttempt.objects.create(
+            username=f"u{minutes}", failures_since_start=1, **about
+        )
+        at = now - timedelta(minutes=minutes)
+        AccessAttempt.objects.filter(pk=one.pk).update(attempt_time=at)
+    for days in (1, rate_limits.REMEMBERED_DAYS + 1):
+        log = AccessLog.objects.create(username=f"u{days}", **about)
+        at = now - timedelta(days=days)
+        AccessLog.objects.filter(pk=log.pk).update(attempt_time=at)
+    for key, days in (("old", -1), ("new", 1)):
+        Session.objects.create(
+            session_key=key, session_data="", expire_date=now + timedelta(days=days)
+        )
+    erase_due()
+    assert AccessAttempt.objects.get().username == "u1"
+    assert AccessLog.objects.get().username == "u1"
+    assert Session.objects.get().session_key == "new"

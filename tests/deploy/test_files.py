@@ -1,0 +1,180 @@
+"""The files of a deployment name what exists, and agree with each other."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from evalcore.serving.processes import PART, QUEUES
+from evalcore.settings import ENVIRONMENT
+from tests.serving import ROOT
+
+pytestmark = pytest.mark.once
+
+DEPLOY = ROOT / "deploy"
+COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+UNITS = {path.name: path.read_text() for path in DEPLOY.glob("plumbline-*.service")}
+COMMON = (DEPLOY / "plumbline-.service.d" / "common.conf").read_text()
+NGINX = (DEPLOY / "nginx.conf").read_text()
+LINE = re.compile(r"""([A-Z_]+)=([^\s"'$&;\\`]*)""")
+# PostgreSQL's image reads it, and Plumbline as a part of DATABASE_URL.
+OF_POSTGRES = "POSTGRES_PASSWORD"
+OURS = [one for one in COMPOSE["services"].values() if "env_file" in one]
+
+
+def example() -> dict[str, str]:
+    lines = (DEPLOY / "plumbline.env.example").read_text().splitlines()
+    found = [LINE.fullmatch(line) for line in lines if line and line[0] != "#"]
+    assert all(found), "a line that sh, systemd and compose would read differently"
+    return {line[1]: line[2] for line in found}
+
+
+EXAMPLE = example()
+
+
+def folder(name: str) -> str:
+    """Return a folder of the example as nginx writes it."""
+    return f"{EXAMPLE[name]}/"
+
+
+def test_the_example_names_variables_that_exist():
+    assert set(EXAMPLE) - {OF_POSTGRES} <= set(ENVIRONMENT)
+
+
+def test_compose_names_variables_that_exist():
+    set_there = {name for one in OURS for name in one["environment"]}
+    assert set_there <= set(ENVIRONMENT)
+    text = (DEPLOY / "compose.yaml").read_text()
+    asked = set(re.findall(r"\$\{(\w+)", text))
+    assert asked <= set(EXAMPLE)
+    assert OF_POSTGRES in asked
+
+
+def started(words: str) -> str:
+    """Return which part of Plumbline a command starts."""
+    found = re.search(r"serve --only (\S+)$", words)
+    assert found, words
+    return found[1]
+
+
+def test_compose_starts_every_part_once():
+    parts = [started(one["command"]) for one in OURS]
+    assert sorted(parts) == sorted(["web", "beat", *QUEUES])
+
+
+def test_units_start_what_exists():
+    found = {
+        name: re.findall("^ExecStart=(.*)$", text, re.M) for name, text in UNITS.items()
+    }
+    assert set(found) == {
+        "plumbline-web.service",
+        "plumbline-worker@.service",
+        "plumbline-beat.service",
+    }
+    for name, (command,) in found.items():
+        for one in (*QUEUES, "gpu-2") if "@" in name else ("",):
+            assert PART.fullmatch(started(command.replace("%i", one)))
+    started_there = {started(command) for (command,) in found.values()}
+    assert started_there == {"web", "beat", "%i"}
+
+
+def test_the_images_start_what_exists():
+    commands = re.findall("^CMD (.*)$", (DEPLOY / "Dockerfile").read_text(), re.M)
+    assert len(commands) == 2
+    for words in commands:
+        assert PART.fullmatch(started(" ".join(re.findall('"(.*?)"', words))))
+
+
+def test_places_are_the_same_everywhere():
+    assert f"location {EXAMPLE['MEDIA_ACCEL']} {{" in NGINX
+    assert f"alias {folder('MEDIA_ROOT')};" in NGINX
+    assert f"server {EXAMPLE['BIND']}:{EXAMPLE['PORT']};" in NGINX
+    assert f"ReadWritePaths={Path(EXAMPLE['MEDIA_ROOT']).parent}" in COMMON
+    assert Path(EXAMPLE["MEDIA_ROOT"]).parent == Path(EXAMPLE["REPORTS_ROOT"]).parent
+    assert f"StateDirectory={Path(EXAMPLE['DATA_DIR']).name}" in COMMON
+    assert EXAMPLE["DATA_DIR"].startswith("/var/lib/")
+    image = (DEPLOY / "Dockerfile").read_text()
+    for name in ("DATA_DIR", "MEDIA_ROOT", "REPORTS_ROOT"):
+        assert EXAMPLE[name] in image
+        assert all(one["environment"][name] == EXAMPLE[name] for one in OURS)
+    kept = {EXAMPLE["MEDIA_ROOT"], EXAMPLE["REPORTS_ROOT"]}
+    for one in OURS:
+        assert kept <= {volume.split(":")[1] for volume in one["volumes"]}
+    (source,) = COMPOSE["services"]["nginx"]["configs"]
+    assert source["target"] in NGINX
+    content = COMPOSE["configs"][source["source"]]["content"]
+    assert content == f"server web:{EXAMPLE['PORT']};\n"
+
+
+def checked(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess:
+    """Run Django's checks of a deployment with the example's variables alone."""
+    own = {name: str(tmp_path / name) for name in ("DATA_DIR", "MEDIA_ROOT")}
+    own |= {"REPORTS_ROOT": str(tmp_path / "reports"), "PATH": os.environ["PATH"]}
+    return subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT,
+        env=EXAMPLE | {"SECRET_KEY": "Kd8s-2ndLq0" * 6} | own | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_with_the_example_filled_in_nothing_is_left_to_warn_of(tmp_path):
+    done = checked(tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "no issues" in done.stdout
+
+
+@pytest.mark.parametrize("name", ["SECRET_KEY", "BASE_URL"])
+def test_the_example_has_whatever_is_required(tmp_path, name):
+    assert name in EXAMPLE
+    done = checked(tmp_path, **{name: ""})
+    assert done.returncode == 1
+    assert " is missing: with PRODUCTION=1" in done.stderr
+
+
+@pytest.mark.skipif(
+    shutil.which("systemd-analyze") is None,
+    reason="needs systemd: apt-get install systemd",
+)
+def test_systemd_understands_the_units(tmp_path):
+    """What starts them is put in another place, for it must exist."""
+    places = {
+        "/opt/plumbline/.venv/bin/python": sys.executable,
+        "/opt/plumbline": str(ROOT),
+    }
+    named = {**UNITS, "plumbline-.service.d/common.conf": COMMON}
+    worker = named.pop("plumbline-worker@.service")
+    named |= {f"plumbline-worker@{one}.service": worker for one in (*QUEUES, "gpu-2")}
+    named["plumbline.target"] = (DEPLOY / "plumbline.target").read_text()
+    for name, text in named.items():
+        for before, after in places.items():
+            text = text.replace(before, after)
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    done = subprocess.run(
+        [
+            *("systemd-analyze", "verify"),
+            *(str(tmp_path / name) for name in named if "/" not in name),
+        ],
+        env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = [line for line in done.stderr.splitlines() if "plumbline" in line]
+    assert (done.returncode, told) == (0, [])
+
+
+def test_the_command_is_a_script_that_sh_reads():
+    done = subprocess.run(
+        ["sh", "-n", DEPLOY / "plumbline"], capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert os.access(DEPLOY / "plumbline", os.X_OK)

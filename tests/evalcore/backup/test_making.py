@@ -1,0 +1,230 @@
+"""Backups: whole or not at all, each file once, and for nobody else to read."""
+
+import fcntl
+import json
+import resource
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from evalcore import media
+from evalcore.models import MediaFile
+from tests.evalcore.backup.conftest import tree
+from tests.factories import make_study, picture_bytes, store_picture
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TABLE = "annotate_question"
+
+
+def stored_in(folder: Path) -> set[str]:
+    return {path.name for path in (folder / "files").glob("*/*")}
+
+
+def originals() -> set[str]:
+    return set(MediaFile.objects.values_list("sha256", flat=True))
+
+
+@contextmanager
+def files_of_at_most(size: int):
+    """Let the disk be full, for this process and those it starts."""
+    _soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+
+
+def test_a_backup_says_what_it_holds(study, report, key, back_up, folder):
+    media.rendition_path(MediaFile.objects.first(), "thumb")
+    backup = back_up()
+    manifest = json.loads((backup / "manifest.json").read_text())
+    paths = {file["path"]: file for file in manifest["files"]}
+    drawn = {
+        str(media.original_path(row).relative_to(media.settings.MEDIA_ROOT))
+        for row in MediaFile.objects.all()
+    }
+    expected = {f"media/{path}" for path in drawn}
+    assert paths.keys() == {
+        *expected,
+        f"reports/{report.parent.name}/report.html",
+        "secret_key",
+    }
+    assert manifest["rows"]["annotate_slot"] == 12
+    assert ["annotate", "0009_example_shots"] in manifest["migrations"]
+    assert stored_in(folder) == {file["sha256"] for file in paths.values()}
+    assert (manifest["missing"], manifest["version"]) == ([], "0.1.0")
+
+
+def test_nobody_else_may_read_a_backup(study, report, key, back_up, folder):
+    back_up()
+    assert all(path.stat().st_mode & 0o077 == 0 for path in folder.rglob("*"))
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_file_that_is_there_is_not_copied_again(study, back_up, folder, capsys):
+    back_up()
+    store_picture(picture_bytes("new"))
+    before = {path: path.stat().st_ino for path in folder.glob("files/*/*")}
+    call_command("backup", str(folder))
+    assert "19 files (1 new" in capsys.readouterr().out
+    after = {path: path.stat().st_ino for path in folder.glob("files/*/*")}
+    assert after.items() >= before.items()
+    assert stored_in(folder) == originals()
+
+
+def test_a_cut_file_of_the_store_is_copied_again(study, back_up, folder):
+    back_up()
+    cut = next(folder.glob("files/*/*"))
+    whole = cut.read_bytes()
+    cut.write_bytes(whole[:-1])
+    back_up()
+    assert cut.read_bytes() == whole
+
+
+def test_only_the_newest_are_kept_and_files_that_these_need(study, back_up, folder):
+    first = back_up()
+    gone = MediaFile.objects.exclude(pk__in=originals())
+    extra = store_picture(picture_bytes("extra"))
+    second = back_up()
+    extra.delete()
+    third, fourth = back_up("--keep", "3"), back_up("--keep", "2")
+    assert not gone
+    assert sorted(p.name for p in folder.glob("2*")) == [third.name, fourth.name]
+    assert not first.exists()
+    assert not second.exists()
+    assert stored_in(folder) == originals()
+    assert extra.sha256 not in stored_in(folder)
+
+
+def test_with_an_unreadable_manifest_nothing_is_removed(study, back_up, folder):
+    first = back_up()
+    (first / "manifest.json").write_text("{")
+    before = stored_in(folder)
+    with pytest.raises(CommandError, match=r"older ones could not.*manifest"):
+        call_command("backup", str(folder), "--keep", "1")
+    assert first.exists()
+    assert stored_in(folder) == before
+    assert len(list(folder.glob("2*Z"))) == 2
+
+
+@pytest.mark.parametrize("size", [2_000, 300_000])
+def test_a_full_disk_leaves_no_half_backup(study, back_up, folder, settings, size):
+    """It is full before the database is written, or when one of the originals is."""
+    back_up()
+    if connection.vendor == "sqlite" and size > 2_000:
+        size = Path(connection.settings_dict["NAME"]).stat().st_size + 100_000
+    row = store_picture(picture_bytes("large"))
+    large = media.original_path(row)
+    large.write_bytes(b"".join(i.to_bytes(8, "big") for i in range(size // 7)))
+    sha256 = media.file_digest(large)
+    size_now = large.stat().st_size
+    MediaFile.objects.filter(pk=row.pk).update(sha256=sha256, bytes=size_now)
+    moved = media.original_path(MediaFile.objects.get(pk=sha256))
+    moved.parent.mkdir(exist_ok=True)
+    shutil.move(large, moved)
+    store_picture(picture_bytes("small"))
+    before = tree(folder)
+    with (
+        files_of_at_most(size),
+        pytest.raises(CommandError, match="No backup was made") as caught,
+    ):
+        call_command("backup", str(folder))
+    assert str(folder) in str(caught.value) or "pg_dump failed" in str(caught.value)
+    assert tree(folder) == before
+
+
+def test_what_a_killed_backup_left_is_removed(study, back_up, folder):
+    back_up()
+    half = folder / "2026-01-01T000000Z.unfinished"
+    half.mkdir()
+    (half / "database.sqlite3").write_text("half")
+    (folder / "files" / "aa").mkdir(exist_ok=True)
+    piece = folder / "files" / "aa" / "aaaa.unfinished"
+    piece.write_text("half")
+    back_up("--keep", "2")
+    assert not half.exists()
+    assert not piece.exists()
+    assert len(list(folder.glob("2*"))) == 2
+
+
+def test_two_backups_at_once_do_not_mix(study, back_up, folder):
+    back_up()
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(CommandError, match="Another backup is being made"):
+            call_command("backup", str(folder))
+
+
+@pytest.mark.parametrize("content", [None, b"rotten"])
+def test_an_original_that_is_gone_or_damaged_is_named(
+    study, back_up, folder, capsys, content
+):
+    path = media.original_path(MediaFile.objects.first())
+    path.unlink()
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(CommandError, match="complete but for 1 original"):
+        back_up()
+    told = capsys.readouterr().err
+    assert f"media/original/{path.parent.name}/{path.name} is missing" in told
+    (manifest,) = folder.glob("2*/manifest.json")
+    assert json.loads(manifest.read_text())["missing"] == [
+        f"media/original/{path.parent.name}/{path.name}"
+    ]
+    assert len(stored_in(folder)) == len(originals()) - 1
+
+
+def test_an_original_that_an_earlier_backup_has_is_not_lost(study, back_up, folder):
+    back_up()
+    media.original_path(MediaFile.objects.first()).unlink()
+    backup = back_up("--keep", "1")
+    assert json.loads((backup / "manifest.json").read_text())["missing"] == []
+    assert stored_in(folder) == originals()
+
+
+def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(
+    study, key, back_up, folder, capsys
+):
+    key.write_text("another key that is not in use, as it is of long ago\n")
+    call_command("backup", str(folder))
+    assert "SECRET_KEY comes from the environment" in capsys.readouterr().err
+    assert stored_in(folder) == originals()
+
+
+@pytest.mark.once
+def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
+    """Else it would push out the good ones, one by one.
+
+    The rows of this table are counted by its index, which is whole.
+    """
+    make_study()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT rootpage FROM sqlite_master WHERE name = %s", [TABLE])
+        (page,) = cursor.fetchone()
+    connection.close()
+    damaged = tmp_path / "damaged.sqlite3"
+    shutil.copy(connection.settings_dict["NAME"], damaged)
+    with damaged.open("rb+") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 4096)
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(damaged))
+    with pytest.raises(CommandError, match=r"damaged\.sqlite3 is damaged"):
+        call_command("backup", str(folder))
+    assert not list(folder.glob("2*"))
+    connection.close()
+
+
+@pytest.mark.once
+def test_a_database_without_tables_is_no_backup(folder, tmp_path, monkeypatch):
+    empty = tmp_path / "empty.sqlite3"
+    empty.touch()
+    connection.close()
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(empty))
+    with pytest.raises(CommandError, match="no tables yet"):
+        call_command("backup", str(folder))
+    assert not list(folder.glob("2*"))

@@ -1,0 +1,430 @@
+"""Restoring: checked to the last byte first, nothing overwritten, the same again."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from psycopg.conninfo import make_conninfo
+
+from annotate.models import Rating, Slot, Study
+from evalcore import media
+from evalcore.models import MediaFile
+from tests.evalcore.backup.conftest import rewrite, rows_of, tree
+from tests.factories import make_study
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TABLES = ("annotate_slot", "annotate_rating", "annotate_event", "annotate_invitation")
+OPEN = """
+import sqlite3, sys
+opened = sqlite3.connect(sys.argv[1])
+opened.execute("PRAGMA journal_mode=WAL")
+opened.execute("SELECT count(*) FROM django_migrations").fetchall()
+print("open", flush=True)
+sys.stdin.readline()
+"""
+
+
+@contextmanager
+def somebody_connected():
+    """Another process that has the database open, and asks nothing."""
+    if connection.vendor == "postgresql":
+        given = connection.get_connection_params()
+        told = {k: given[k] for k in ("dbname", "user", "host", "port") if given.get(k)}
+        with psycopg.connect(make_conninfo("", **told)):
+            yield
+        return
+    command = [sys.executable, "-c", OPEN, connection.settings_dict["NAME"]]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout.readline() == "open\n"
+        yield
+        other.communicate("go\n")
+
+
+def stored_file(backup: Path, path: str) -> Path:
+    """Return where a backup keeps the file of that name."""
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    sha256 = next(one["sha256"] for one in files if one["path"].startswith(path))
+    return backup.parent / "files" / sha256[:2] / sha256
+
+
+def database_of(backup: Path) -> Path:
+    return next(backup.glob("database.*"))
+
+
+def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, capsys):
+    backup = back_up()
+    before = {table: rows_of(table) for table in TABLES}
+    pictures = tree(settings.MEDIA_ROOT / "original")
+    page, signed_by = report.read_text(), key.read_text()
+    Rating.objects.all().delete()
+    later = make_study(slug="later", benchmark=study.benchmark)
+    shutil.rmtree(settings.MEDIA_ROOT)
+    report.write_text("another")
+    key.write_text("of another machine")
+    call_command("restore", str(backup), "--replace")
+    assert {table: rows_of(table) for table in TABLES} == before
+    assert tree(settings.MEDIA_ROOT / "original") == pictures
+    assert media.rendition_path(MediaFile.objects.first(), "thumb").is_file()
+    assert (report.read_text(), key.read_text()) == (page, signed_by)
+    assert not Study.objects.filter(slug=later.slug).exists()
+    told = capsys.readouterr().out
+    assert "1 study, 24 answers, 18 pictures and videos, 1 report." in told
+    assert "trial: every promise holds." in told
+
+
+def test_what_was_there_is_put_aside(study, report, key, back_up, settings, capsys):
+    backup = back_up()
+    Study.objects.update(title="Since then")
+    report.write_text("written since")
+    key.write_text("made since")
+    call_command("restore", str(backup), "--replace")
+    told = capsys.readouterr().out
+    (aside,) = settings.DATA_DIR.glob("before-restore-*")
+    assert aside.stat().st_mode & 0o077 == 0
+    assert (aside / "secret_key").read_text() == "made since"
+    assert (
+        aside / "reports" / report.parent.name / "report.html"
+    ).read_text() == "written since"
+    if connection.vendor == "sqlite":
+        old = aside / Path(connection.settings_dict["NAME"]).name
+        assert b"Since then" in old.read_bytes()
+        assert f"What was there before is now in {old}." in told
+        return
+    schema = aside.name.lower().replace("-", "_")
+    assert f"is now in schema {schema} of" in told
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT title FROM {schema}.annotate_study")
+        assert cursor.fetchall() == [("Since then",)]
+    # The next backup is of what is in use alone.
+    assert Study.objects.get().title == "Trial trial"
+    call_command("restore", str(back_up()), "--replace")
+    assert Study.objects.get().title == "Trial trial"
+
+
+def test_reports_of_another_database_do_not_stay(study, report, folder, settings):
+    page = report.read_text()
+    shutil.move(settings.REPORTS_ROOT, folder.parent / "elsewhere")
+    call_command("backup", str(folder))
+    (backup,) = folder.glob("2*")
+    shutil.move(folder.parent / "elsewhere", settings.REPORTS_ROOT)
+    call_command("restore", str(backup), "--replace")
+    assert list(settings.REPORTS_ROOT.iterdir()) == []
+    (aside,) = settings.DATA_DIR.glob("before-restore-*")
+    assert (aside / "reports" / report.parent.name / "report.html").read_text() == page
+
+
+def test_a_database_that_is_not_empty_is_left_alone(study, back_up, settings):
+    backup = back_up()
+    Slot.objects.update(seconds=99)
+    before, there = rows_of("annotate_slot"), tree(settings.DATA_DIR)
+    with pytest.raises(CommandError, match="--replace"):
+        call_command("restore", str(backup))
+    assert rows_of("annotate_slot") == before
+    assert tree(settings.DATA_DIR) == there
+
+
+def test_it_waits_until_the_server_has_stopped(study, back_up):
+    backup = back_up()
+    Slot.objects.update(seconds=99)
+    with somebody_connected(), pytest.raises(CommandError, match="stop the server"):
+        call_command("restore", str(backup), "--replace")
+    assert set(Slot.objects.values_list("seconds", flat=True)) == {99}
+    call_command("restore", str(backup), "--replace")
+    assert 99 not in set(Slot.objects.values_list("seconds", flat=True))
+
+
+def cut_database(backup):
+    path = database_of(backup)
+    path.write_bytes(path.read_bytes()[:-1])
+    return path
+
+
+def turn_a_byte_of_the_database(backup):
+    path = database_of(backup)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+    return path
+
+
+def lose_an_original(backup):
+    path = stored_file(backup, "media/original/")
+    path.unlink()
+    return path
+
+
+def turn_a_byte_of_the_key(backup):
+    path = stored_file(backup, "secret_key")
+    path.write_bytes(b"x" + path.read_bytes()[1:])
+    return path
+
+
+def cut_manifest(backup):
+    path = backup / "manifest.json"
+    path.write_bytes(path.read_bytes()[:-9])
+    return path
+
+
+def change_manifest(backup):
+    path = backup / "manifest.json"
+    text = path.read_text()
+    assert '"annotate_slot": 12' in text
+    path.write_text(text.replace('"annotate_slot": 12', '"annotate_slot": 13'))
+    return f"{path} was changed"
+
+
+def lose_manifest(backup):
+    (backup / "manifest.json").unlink()
+    return backup / "manifest.json"
+
+
+def lose_the_manifests_sum(backup):
+    (backup / "manifest.sha256").unlink()
+    return backup / "manifest.sha256"
+
+
+def lead_out_of_the_folder(backup):
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    files[0]["path"] = "media/../../outside"
+    rewrite(backup, files=files)
+    return "media/../../outside"
+
+
+def lead_to_the_root(backup):
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    files[0]["path"] = "media//etc/outside"
+    rewrite(backup, files=files)
+    return "media//etc/outside"
+
+
+def lead_to_another_database(backup):
+    manifest = json.loads((backup / "manifest.json").read_text())
+    rewrite(backup, database=manifest["database"] | {"path": "../files/x"})
+    return "../files/x"
+
+
+def name_no_sum(backup):
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    files[0]["sha256"] = "../../x"
+    rewrite(backup, files=files)
+    return files[0]["path"]
+
+
+def come_from_a_later_version(backup):
+    migrations = json.loads((backup / "manifest.json").read_text())["migrations"]
+    later = ["annotate", "0999_later"]
+    rewrite(backup, version="9.9", migrations=[*migrations, later])
+    return "annotate.0999_later"
+
+
+def have_a_later_format(backup):
+    rewrite(backup, format=2)
+    return "format 2"
+
+
+def come_from_another_database(backup):
+    rewrite(backup, engine="Oracle")
+    return "Oracle"
+
+
+HARMS = (
+    cut_database,
+    turn_a_byte_of_the_database,
+    lose_an_original,
+    turn_a_byte_of_the_key,
+    cut_manifest,
+    change_manifest,
+    lose_manifest,
+    lose_the_manifests_sum,
+    lead_out_of_the_folder,
+    lead_to_the_root,
+    lead_to_another_database,
+    name_no_sum,
+    come_from_a_later_version,
+    have_a_later_format,
+    come_from_another_database,
+)
+
+
+def test_a_backup_that_is_not_whole_is_refused_by_name_and_nothing_is_touched(
+    study, report, key, back_up, folder, settings, subtests, tmp_path
+):
+    whole = back_up()
+    Slot.objects.update(seconds=99)
+    shutil.rmtree(settings.MEDIA_ROOT)
+    before, there = rows_of("annotate_slot"), tree(settings.DATA_DIR)
+    for harm in HARMS:
+        with subtests.test(harm.__name__):
+            shutil.copytree(folder, tmp_path / harm.__name__)
+            backup = tmp_path / harm.__name__ / whole.name
+            named = str(harm(backup))
+            with pytest.raises(CommandError) as caught:
+                call_command("restore", str(backup), "--replace")
+            assert named in str(caught.value)
+            assert rows_of("annotate_slot") == before
+            assert tree(settings.DATA_DIR) == there
+
+
+def test_checking_touches_nothing(study, back_up, settings, capsys):
+    backup = back_up()
+    before = tree(settings.DATA_DIR)
+    call_command("restore", str(backup), "--check")
+    assert "the database and 18 files are whole" in capsys.readouterr().out
+    assert tree(settings.DATA_DIR) == before
+    path = lose_an_original(backup)
+    with pytest.raises(CommandError, match=path.name):
+        call_command("restore", str(backup), "--check")
+
+
+def test_the_folder_of_all_backups_is_not_one(study, back_up, folder):
+    first, second = back_up(), back_up()
+    with pytest.raises(CommandError, match=f"{first.name}, {second.name}"):
+        call_command("restore", str(folder), "--replace")
+
+
+def test_other_numbers_of_rows_are_told(study, back_up):
+    backup = back_up()
+    rows = json.loads((backup / "manifest.json").read_text())["rows"]
+    rewrite(backup, rows=rows | {"annotate_slot": 13})
+    with pytest.raises(CommandError, match=r"annotate_slot .* 12 rows,.* 13.*befor"):
+        call_command("restore", str(backup), "--replace")
+
+
+def test_originals_that_are_there_stay_and_damaged_ones_are_mended(
+    study, back_up, settings
+):
+    backup = back_up()
+    first, second, third = map(media.original_path, MediaFile.objects.all()[:3])
+    kept, whole, lost = first.stat().st_ino, second.read_bytes(), third.read_bytes()
+    second.write_bytes(b"rotten")
+    third.unlink()
+    call_command("restore", str(backup), "--replace")
+    assert first.stat().st_ino == kept
+    assert (second.read_bytes(), third.read_bytes()) == (whole, lost)
+
+
+def test_a_backup_of_older_tables_is_migrated(study, back_up):
+    executor = MigrationExecutor(connection)
+    executor.migrate([("annotate", "0008_story_comments")])
+    backup = back_up()
+    call_command("migrate", verbosity=0)
+    call_command("restore", str(backup), "--replace")
+    applied = MigrationExecutor(connection).loader.applied_migrations
+    assert ("annotate", "0009_example_shots") in applied
+    assert Rating.objects.count() == 24
+
+
+def test_broken_promises_are_told_as_verify_does(study, back_up, capsys):
+    study.units.update(submitted=9)
+    backup = back_up()
+    with pytest.raises(CommandError, match="promises are broken"):
+        call_command("restore", str(backup), "--replace")
+    assert "counts 9 submitted slots, has 2" in capsys.readouterr().err
+
+
+def test_originals_that_were_missing_are_told_again(study, folder, capsys):
+    path = media.original_path(MediaFile.objects.first())
+    path.unlink()
+    with pytest.raises(CommandError):
+        call_command("backup", str(folder))
+    (backup,) = folder.glob("2*")
+    call_command("restore", str(backup), "--replace")
+    assert f"{path.name} was missing already" in capsys.readouterr().err
+
+
+@pytest.mark.once
+def test_a_full_disk_is_told_and_leaves_the_database(
+    study, back_up, settings, monkeypatch
+):
+    backup = back_up()
+    Slot.objects.update(seconds=99)
+    shutil.rmtree(settings.MEDIA_ROOT)
+    settings.MEDIA_ROOT = Path("/dev/full/media")
+    with pytest.raises(CommandError, match=r"/dev/full/media.* could not be restored"):
+        call_command("restore", str(backup), "--replace")
+    assert set(Slot.objects.values_list("seconds", flat=True)) == {99}
+    assert not list(settings.DATA_DIR.glob("*restore-*"))
+
+
+@pytest.mark.once
+def test_a_damaged_database_and_its_log_are_put_aside(
+    study, back_up, settings, tmp_path, monkeypatch
+):
+    """A log that is left beside it would be taken for that of the restored one."""
+    backup = back_up()
+    connection.close()
+    damaged = tmp_path / "live" / "damaged.sqlite3"
+    damaged.parent.mkdir()
+    damaged.write_bytes(b"no database")
+    log = damaged.with_name("damaged.sqlite3-wal")
+    log.write_bytes(b"nor a log")
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(damaged))
+    with pytest.raises(CommandError, match="--replace"):
+        call_command("restore", str(backup))
+    call_command("restore", str(backup), "--replace")
+    assert Rating.objects.count() == 24
+    connection.close()
+    (aside,) = settings.DATA_DIR.glob("before-restore-*")
+    assert tree(aside) == {damaged.name: b"no database", log.name: b"nor a log"}
+
+
+@pytest.mark.once
+def test_an_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
+    """As another machine does it: its own folder, its own process."""
+    backup = back_up()
+    done = subprocess.run(
+        [sys.executable, "manage.py", "restore", str(backup)],
+        env=os.environ | {"DATA_DIR": str(tmp_path / "new"), "DATABASE_URL": ""},
+        cwd=Path(__file__).resolve().parents[3],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "trial: every promise holds." in done.stdout
+    assert (tmp_path / "new" / "secret_key").read_text() == key.read_text()
+    assert not list((tmp_path / "new").glob("before-restore-*"))
+    others = [p for p in (tmp_path / "new").rglob("*") if p.stat().st_mode & 0o077]
+    assert others == []
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="of PostgreSQL")
+def test_what_cannot_be_restored_leaves_the_database_as_it_was(study, back_up):
+    backup = back_up()
+    path = database_of(backup)
+    path.write_bytes(b"no dump, whatever its sum says")
+    database = {
+        "path": path.name,
+        "sha256": media.file_digest(path),
+        "bytes": path.stat().st_size,
+    }
+    rewrite(backup, database=database)
+    before = rows_of("annotate_slot")
+    with pytest.raises(CommandError, match="pg_restore failed"):
+        call_command("restore", str(backup), "--replace")
+    assert rows_of("annotate_slot") == before
+
+
+@pytest.mark.skipif(connection.vendor == "sqlite", reason="of PostgreSQL")
+@pytest.mark.parametrize("version", [None, "pg_dump (PostgreSQL) 9.6.1"])
+def test_a_pg_dump_that_is_missing_or_too_old_is_named(
+    study, folder, tmp_path, monkeypatch, version
+):
+    if version:
+        old = tmp_path / "pg_dump"
+        old.write_text(f"#!/bin/sh\necho '{version}'\n")
+        old.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(CommandError, match=r"pg_dump.*apt-get install postgresql-cli"):
+        call_command("backup", str(folder))
+    assert not list(folder.glob("2*"))

@@ -1,0 +1,100 @@
+"""`serve --only`: one of the processes, which whoever started it keeps at work."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from evalcore.serving import processes, schema
+from tests import migrated
+from tests.serving import ROOT, answers, free_port, wait_until
+
+pytestmark = pytest.mark.once
+
+
+def start(folder, part: str, **variables: str) -> subprocess.Popen:
+    env = os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""} | variables
+    return subprocess.Popen(
+        [sys.executable, "manage.py", "serve", "--only", part],
+        cwd=ROOT,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def told_to_end(process: subprocess.Popen) -> int:
+    process.send_signal(signal.SIGTERM)
+    try:
+        return process.wait(60)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def prepared(django_db_setup, migrated_file, tmp_path):
+    """A data folder whose database is migrated, as far as one is kept."""
+    if migrated_file is not None and migrated_file.exists():
+        migrated.copy(migrated_file, tmp_path / "plumbline.sqlite3")
+
+
+@pytest.mark.usefixtures("prepared")
+def test_pages_and_a_worker_start_and_end(tmp_path):
+    port = free_port()
+    notes = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    notes.bind(str(tmp_path / "notes"))
+    notes.settimeout(120)
+    web = start(tmp_path, "web", PORT=str(port), NOTIFY_SOCKET=str(tmp_path / "notes"))
+    worker = start(tmp_path, "gpu-2")
+    try:
+        # What systemd waits for, from the process that it started.
+        assert notes.recv(1000).startswith(b"READY=1")
+        wait_until(lambda: answers(port), 120, "the first page")
+        command = f"/proc/{worker.pid}/cmdline"
+
+        def is_celery() -> bool:
+            assert worker.poll() is None, worker.communicate()[0]
+            with open(command, "rb") as stream:
+                words = stream.read().split(b"\0")
+            return {b"celery", b"gpu", b"gpu-2@%h"} <= set(words)
+
+        wait_until(is_celery, 120, "the worker")
+    finally:
+        ended = told_to_end(web), told_to_end(worker)
+    assert ended[0] == 0
+    # It may be told before Celery listens.
+    assert ended[1] in (0, -signal.SIGTERM)
+
+
+@pytest.mark.parametrize("part", ["pages", "gpu-", "web-2", "cpu 2", ""])
+def test_no_such_part(part):
+    with pytest.raises(CommandError, match="write web, beat or a queue"):
+        call_command("serve", f"--only={part}")
+
+
+@pytest.mark.parametrize(
+    ("part", "binds"), [("web", True), ("beat", False), ("cpu", False)]
+)
+def test_only_pages_ask_for_the_port(monkeypatch, part, binds):
+    became = []
+    monkeypatch.setattr(schema, "bring_up_to_date", lambda: None)
+
+    def exchange(_program, command):
+        became.append(command)
+        raise SystemExit
+
+    monkeypatch.setattr(processes.os, "execv", exchange)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        expected = CommandError if binds else SystemExit
+        with pytest.raises(expected):
+            call_command("serve", "--only", part, "--port", str(port))
+    assert bool(became) is not binds

@@ -1,0 +1,149 @@
+"""/readyz with what is really broken: database, migrations, pictures, broker."""
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.cache import cache
+from django.db.migrations.recorder import MigrationRecorder
+from django.utils import timezone
+
+from evalcore.models import Worker
+from tests.serving import free_port
+
+ROOT = Path(__file__).resolve().parents[3]
+NOBODY = 65534
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def all_well(settings):
+    """A server that lacks nothing."""
+    cache.clear()
+    settings.MEDIA_ROOT.mkdir()
+    for kind in Worker.Kind.values:
+        Worker.objects.create(kind=kind, seen_at=timezone.now())
+
+
+def ask(client) -> tuple[int, str, dict]:
+    answer = client.get("/readyz")
+    told = answer.json()
+    return answer.status_code, told["status"], told["reasons"]
+
+
+def test_it_is_ready_where_nothing_lacks(client):
+    assert ask(client) == (200, "ready", {})
+    assert client.post("/readyz").status_code == 405
+
+
+def test_it_is_not_while_migrations_lack(client):
+    MigrationRecorder.Migration.objects.filter(app="annotate").last().delete()
+    status, word, reasons = ask(client)
+    assert (status, word, [*reasons]) == (503, "not ready", ["database"])
+    assert reasons["database"] == "1 migrations are not applied: manage.py migrate"
+
+
+def test_a_database_of_a_newer_version_is_no_lack(client):
+    MigrationRecorder.Migration.objects.create(app="annotate", name="9999_later")
+    assert ask(client)[0] == 200
+
+
+def test_it_is_not_where_pictures_cannot_be_stored(client, settings):
+    settings.MEDIA_ROOT.rmdir()
+    status, _word, reasons = ask(client)
+    assert status == 503
+    assert reasons == {"media": "MEDIA_ROOT cannot be written."}
+    assert str(settings.MEDIA_ROOT) not in str(reasons)
+
+
+def test_it_is_not_where_the_folder_of_pictures_is_read_only(
+    client, settings, tmp_path
+):
+    """As an account that may not do everything, which tests may run as."""
+    root = os.geteuid() == 0
+    client.get("/healthz")  # what is read at the first request may be root's alone
+    for folder in (tmp_path, *tmp_path.parents[:2]):
+        folder.chmod(0o755)
+    settings.MEDIA_ROOT = tmp_path / "pictures"
+    settings.MEDIA_ROOT.mkdir()
+    if root:
+        os.chown(settings.MEDIA_ROOT, NOBODY, NOBODY)
+        os.seteuid(NOBODY)
+    try:
+        assert ask(client)[0] == 200
+        settings.MEDIA_ROOT.chmod(0o500)
+        assert ask(client)[0] == 503
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+def test_it_is_not_where_no_byte_can_be_written(client):
+    """As on a full disk, where a file can still be made."""
+    least, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, most))
+    try:
+        status, _word, reasons = ask(client)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (least, most))
+    assert (status, [*reasons]) == (503, ["media"])
+
+
+def test_a_broker_that_is_away_takes_no_web_server_away(client, settings):
+    settings.CELERY_BROKER_URL = f"redis://:secret@127.0.0.1:{free_port()}/0"
+    status, word, reasons = ask(client)
+    assert (status, word) == (200, "degraded")
+    assert reasons == {"broker": "The broker does not answer: jobs wait."}
+
+
+def test_workers_that_are_silent_take_no_web_server_away(client):
+    Worker.objects.exclude(kind="gpu").update(seen_at=None)
+    assert ask(client) == (
+        200,
+        "degraded",
+        {"workers": "No sign of life of workers: cpu, beat."},
+    )
+
+
+AWAY = """
+import os, django
+django.setup()
+from django.test import Client
+print(Client().get("/readyz").content.decode())
+"""
+
+
+@pytest.mark.once
+def test_it_is_not_where_the_database_cannot_be_reached(tmp_path):
+    (tmp_path / "db").mkdir()
+    code = AWAY.replace(
+        "django.setup()", "django.setup(); os.rmdir(os.environ['AWAY'])"
+    )
+    env = {
+        "AWAY": str(tmp_path / "db"),
+        "DATA_DIR": str(tmp_path / "data"),
+        "DATABASE_URL": f"sqlite:///{tmp_path}/db/gone.sqlite3",
+        "DJANGO_SETTINGS_MODULE": "evalcore.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | env,
+        check=True,
+    )
+    assert '"status": "not ready"' in done.stdout
+    assert "The database cannot be reached." in done.stdout
+    assert str(tmp_path) not in done.stdout
+
+
+def test_a_probe_of_any_machine_is_answered(client, settings):
+    settings.SECURE_SSL_REDIRECT = True
+    for address in ("/readyz", "/healthz"):
+        got = client.get(address, REMOTE_ADDR="192.0.2.1", headers={"host": "10.0.0.7"})
+        assert got.status_code == 200

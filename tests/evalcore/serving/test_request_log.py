@@ -1,0 +1,184 @@
+"""What lines of the log say of the request they belong to, and what pages say of it."""
+
+import json
+import logging
+import re
+
+import pytest
+from django.core.signals import request_finished, request_started
+from django.http import HttpRequest
+from django.test import Client
+
+from annotate.models import User
+from evalcore.serving import log_context, request_log
+from evalcore.serving.json_lines import JsonLine
+from evalcore.serving.redacting import RedactedLine
+from tests.factories import make_study
+from tests.people import alice
+
+pytestmark = pytest.mark.django_db
+
+TOKEN = "3xKd-09aBcDeFgHiJkLmNoPq"
+LINE = logging.Formatter("%(message)s%(context)s")
+
+
+@pytest.fixture
+def lines(caplog):
+    """What was logged, as each of the two formats writes it."""
+    caplog.set_level(logging.INFO, request_log.logger.name)
+    return lambda: [
+        (LINE.format(record), json.loads(JsonLine().format(record)))
+        for record in caplog.records
+    ]
+
+
+def line_of(found, words: str):
+    (line,) = [one for one in found if words in one[0]]
+    return line
+
+
+def test_each_answer_has_an_id_of_its_own(client):
+    ids = {client.get("/login/")["X-Request-ID"] for _ in range(3)}
+    assert len(ids) == 3
+    assert all(re.fullmatch("[0-9a-f]{16}", one) for one in ids)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "given", "is_taken"),
+    [
+        (1, "7f3c-from.proxy_1", True),
+        (0, "7f3c-from.proxy_1", False),
+        (1, "short", False),
+        (1, "with blank in it", False),
+        (1, "x" * 65, False),
+        (1, TOKEN, False),
+    ],
+)
+def test_an_id_is_taken_from_a_proxy_alone(client, settings, proxies, given, is_taken):
+    """Attack: whoever asks chooses what the log says, or has it hold a link."""
+    settings.TRUSTED_PROXIES = proxies
+    got = client.get("/login/", headers={"X-Request-ID": given})["X-Request-ID"]
+    assert (got == given) is is_taken
+
+
+def test_a_line_says_whose_request_it_is_of(lines):
+    study = make_study(consented=True)
+    client = alice(study)
+    user = User.objects.get(username="alice").pk
+    answer = client.get(f"/studies/{study.slug}/slots/gone/")
+    text, told = line_of(lines(), "Not Found: /studies/")
+    request = answer["X-Request-ID"]
+    assert text.endswith(f" [request={request} user={user} study=trial]")
+    wanted = {"request": request, "user": user, "study": "trial"}
+    assert {name: told[name] for name in wanted} == wanted
+    assert told["level"] == "WARNING"
+    assert told["logger"] == "django.request"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]{12}\+00:00", told["time"])
+
+
+def test_an_annotator_stands_there_by_key_and_never_by_link(client, lines):
+    study = make_study(consented=True)
+    person = study.annotators.first()
+    token = person.invitation.token
+    client.get(f"/rate/{token}/story/gone/")
+    text, told = line_of(lines(), "Not Found: /rate/")
+    assert (told["study"], told["annotator"]) == ("trial", person.pk)
+    assert f"study=trial annotator={person.pk}]" in text
+    assert token not in text + str(told)
+
+
+def test_a_program_with_an_invitation_is_an_annotator_too(lines):
+    study = make_study(consented=True)
+    person = study.annotators.first()
+    header = f"Invitation {person.invitation.token}"
+    Client(headers={"Authorization": header}).post("/api/v1/slot/gone/")
+    _text, told = line_of(lines(), "Not Found: /api/")
+    assert (told["study"], told["annotator"]) == ("trial", person.pk)
+
+
+def test_what_comes_after_a_request_is_not_of_it(lines, client):
+    client.get("/login/")
+    logging.getLogger("any").warning("afterwards")
+    text, told = line_of(lines(), "afterwards")
+    assert text == "afterwards"
+    assert "request" not in told
+
+
+def test_a_stream_still_belongs_to_its_request():
+    request_started.send(None, environ={})
+    assert list(log_context.known()) == ["request"]
+    request_finished.send(None)
+    assert log_context.known() == {}
+
+
+def test_a_line_of_each_request_has_its_route_and_no_address(client, lines):
+    study = make_study(consented=True)
+    token = study.annotators.first().invitation.token
+    client.get(f"/rate/{token}/consent/?proof={TOKEN}")
+    client.get(f"/rate/{token}/story/x/left/1/thumb/")
+    client.get("/nothing/here/")
+    client.get("/static/plumbline/icon.svg")
+    routes = [told["route"] for _line, told in lines() if "route" in told]
+    assert routes == [
+        "/rate/<token>/consent/",
+        "/rate/<token>/story/<code>/<side>/<number>/<rendition>/",
+        "-",
+        "/static/...",
+    ]
+    text, told = line_of(lines(), "GET /rate/<token>/consent/")
+    assert re.match(r"GET /rate/<token>/consent/ 200 [\d.]+ ms \[", text)
+    assert (told["method"], told["status"]) == ("GET", 200)
+    assert 0 < told["ms"] < 60_000
+    assert token not in str(lines())
+
+
+def test_no_line_of_each_request_unless_it_is_asked_for(client, caplog):
+    caplog.set_level(logging.INFO)
+    client.get("/login/")
+    assert caplog.records == []
+
+
+@pytest.fixture
+def broken(monkeypatch, client):
+    """A page that fails, as a browser gets it."""
+    monkeypatch.setattr("annotate.pages.home.render", None)
+    client.raise_request_exception = False
+    return client
+
+
+def test_the_page_of_a_failure_says_under_which_id_the_log_has_it(broken, lines):
+    answer = broken.get("/")
+    assert answer.status_code == 500
+    request = answer["X-Request-ID"]
+    assert f"<code>{request}</code>" in answer.content.decode()
+    text, told = line_of(lines(), "Internal Server Error: /")
+    assert f"[request={request}]" in text
+    assert told["request"] == request
+    assert "TypeError" in told["exception"]
+
+
+def test_the_page_of_a_failure_does_without_an_id():
+    """Where Django is asked for the page outside of any request."""
+    page = request_log.server_error(HttpRequest()).content.decode()
+    assert "Something went wrong" in page
+    assert "<code>" not in page
+
+
+def test_json_has_nothing_that_callers_add_and_no_secret():
+    """Attack: what is added to a record is not looked at when it is made."""
+    record = RedactedLine(
+        "any", logging.ERROR, "x", 1, "at %s", (f"/rate/{TOKEN}/",), None
+    )
+    record.request, record.route = f"<GET '/rate/{TOKEN}/'>", f"/rate/{TOKEN}/"
+    told = json.loads(JsonLine().format(record))
+    assert TOKEN not in str(told)
+    assert "request" not in told
+    assert re.fullmatch("/rate/~[0-9a-f]{8}/", told["route"])
+
+
+def test_json_redacts_also_what_was_made_before_anything_was_set_up():
+    record = logging.LogRecord(
+        "gunicorn", logging.ERROR, "x", 1, f"/rate/{TOKEN}/", (), None
+    )
+    told = json.loads(JsonLine().format(record))
+    assert re.fullmatch("/rate/~[0-9a-f]{8}/", told["message"])
