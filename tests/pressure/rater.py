@@ -18,6 +18,7 @@ from typing import NamedTuple
 # A story takes a person this long however fast the machine is, so that those of a study
 # last for minutes.
 THINKING = 0.25
+PATIENCE = 0.2  # seconds until what failed is sent again
 
 
 class Acknowledged(NamedTuple):
@@ -67,7 +68,7 @@ class Rater(threading.Thread):
             except (OSError, ValueError, HTTPException) as error:
                 told = story.at if story else self.home
                 self.failed.append(f"{told}: {error!r}")
-                self.over.wait(0.2)
+                self.over.wait(PATIENCE)
             else:
                 story = self.think(at) if at else None
 
