@@ -1,7 +1,7 @@
 """Faults that a study has to survive, each while people rate.
 
     python -m tests.pressure.faults web --repeat 5
-    python -m tests.pressure.faults redis --gone 300
+    python -m tests.pressure.faults redis --away 300
     python -m tests.pressure.faults all --repeat 100 --seed 1
     python -m tests.pressure.faults all --postgres
 
@@ -84,7 +84,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--people", type=int, default=4)
-    parser.add_argument("--gone", type=float, default=20, help="seconds without Redis")
+    parser.add_argument("--away", type=float, default=20, help="seconds without Redis")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -118,7 +118,7 @@ def endure(
         Rater(port, one.invitation.token, patience)
         for one in add_people(study, options.people)
     ]
-    scene = Scene(site, dice, raters, folder, options.gone, way)
+    scene = Scene(site, dice, raters, folder, options.away, way)
     for rater in raters:
         rater.start()
     try:
@@ -132,7 +132,7 @@ def endure(
         for rater in raters:
             rater.over.set()
         for rater in raters:
-            rater.join(options.gone + 40)
+            rater.join(options.away + 40)
         way.stop()
     told = scene.told()
     connections.close_all()  # the database may have been started again
