@@ -33,7 +33,7 @@ from tests.pressure.strikes import FAULTS, OF_SQLITE, Scene
 
 MOST_BACK = 60  # seconds until the answers of all are taken again
 BEFORE, AFTER = 3, 2  # stories of each person
-REDUNDANCY, STORIES = 3, 400
+REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
 
 
 @dataclass
@@ -108,8 +108,9 @@ def endure(
     from tests.pressure.grids import add_people, make_grid
 
     dice = random.Random(f"{options.seed} {number}")
+    more = round(STORIES_A_SECOND * options.away) if name == "redis" else 0
     study = make_grid(
-        f"{name}-{number}", stories=STORIES, methods=1, redundancy=REDUNDANCY
+        f"{name}-{number}", stories=STORIES + more, methods=1, redundancy=REDUNDANCY
     )
     way = BadNetwork(site.port, dice)
     way.start()
