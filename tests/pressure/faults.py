@@ -33,6 +33,7 @@ from tests.pressure.strikes import FAULTS, OF_SQLITE, Scene
 
 MOST_BACK = 60  # seconds until the answers of all are taken again
 BEFORE, AFTER = 3, 2  # stories of each person
+SAVES = 4  # of a story: three answers, and that it is done
 REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
 
 
@@ -166,7 +167,7 @@ def _wait_for_stories(raters: list[Rater], since: float, number: int) -> float:
         return [at for at in rater.answered_at if at > since]
 
     deadline = time.monotonic() + MOST_BACK
-    while any(len(answers(rater)) < 3 * number for rater in raters):
+    while any(len(answers(rater)) < SAVES * number for rater in raters):
         if time.monotonic() > deadline:
             told = [rater.failed[-1:] for rater in raters]
             raise SystemExit(f"Not back within {MOST_BACK} s: {told}")
