@@ -102,8 +102,7 @@ def record_answers(
 
     The same value again, the same `key` again, or one that its tab has overtaken,
     changes no answer. Another value becomes the next revision; the earlier one is kept.
-    Before the slot is submitted an
-    answer is a draft, and giving it renews the lease.
+    Before the slot is submitted an answer is a draft, and giving it renews the lease.
 
     Raises
     ------
