@@ -1,5 +1,6 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -132,9 +133,14 @@ def record_answers(
     return [row for row in found if row is not None]
 
 
+# A key of the page: milliseconds since 1970, and the tab of the browser.
+PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
+
+
 def tab_of(key: str) -> str:
-    """Return which tab of a browser a key is of; the page puts the time before it."""
-    return key.partition(" ")[2]
+    """Return which tab of a browser a key is of; empty: the page did not make it."""
+    found = PAGE_KEY.fullmatch(key)
+    return found[2] if found else ""
 
 
 def sent_before(key: str, revisions: Iterable[Answer]) -> list[Answer]:
