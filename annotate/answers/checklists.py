@@ -12,6 +12,7 @@ from django.db import transaction
 
 from annotate.answers.writing import (
     add_revisions,
+    confirm,
     refuse_unknown_shot,
     sent_before,
 )
@@ -60,6 +61,8 @@ def record_shot(
             row.annotator, row.shot, row.client_key = annotator, shot, client_key
         if rows:
             add_revisions(held, rows, before)
+        else:
+            confirm(client_key, [row for row in before if row.is_current])
         _keep_word(held, person, shot, looked)
         renew(held)
     return len(rows)

@@ -1,5 +1,6 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -101,9 +102,8 @@ def record_answers(
     `checklists.record_shot` stores the boxes of a checklist.
 
     The same value again, the same `key` again, or one that its tab has overtaken,
-    changes nothing. Another value becomes the next revision; the earlier one is kept.
-    Before the slot is submitted an
-    answer is a draft, and giving it renews the lease.
+    changes no answer. Another value becomes the next revision; the earlier one is kept.
+    Before the slot is submitted an answer is a draft, and giving it renews the lease.
 
     Raises
     ------
@@ -133,22 +133,44 @@ def record_answers(
     return [row for row in found if row is not None]
 
 
+# A key of the page: milliseconds since 1970, and the tab of the browser.
+PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
+
+
+def tab_of(key: str) -> str:
+    """Return which tab of a browser a key is of; empty: the page did not make it."""
+    found = PAGE_KEY.fullmatch(key)
+    return found[2] if found else ""
+
+
 def sent_before(key: str, revisions: Iterable[Answer]) -> list[Answer]:
     """Return the revisions of the same key press, or of later ones in the same tab.
 
     Such a request came twice, or was on its way for so long that the tab had given it
-    up and sent another. Keys of the page are a time and the tab's name.
+    up and sent another.
     """
-    _time, _space, tab = key.partition(" ")
+    tab = tab_of(key)
     return [
         row
         for row in revisions
         if key
         and (
             row.client_key == key
-            or (tab and row.client_key > key and row.client_key.endswith(f" {tab}"))
+            or (tab and row.client_key > key and tab_of(row.client_key) == tab)
         )
     ]
+
+
+def confirm(key: str, rows: Iterable[Answer]) -> None:
+    """Put down that a later key press of the same tab gave current answers again.
+
+    Else one between the two that is still on its way would seem to be the last.
+    """
+    tab = tab_of(key)
+    for row in rows:
+        if tab and tab_of(row.client_key) == tab:
+            row.client_key = key
+            store(row, "client_key")
 
 
 def _stored_before(answer: GivenAnswer, revisions: Sequence[Answer]) -> Answer | None:
@@ -179,6 +201,7 @@ def _next(
     fields = kind.fields(held, question, answer.value)
     current = _current(before[question.pk])
     if current is not None and current.value == fields["value"]:
+        confirm(answer.key, [current])
         return current
     return kind.model(
         slot=held,

@@ -51,8 +51,10 @@ def rate(
                 with suppress(Error):
                     page.reload()
         heal()
-        page.wait_for_load_state()
-        page.goto(home, timeout=1000 * SECONDS)
+        for _attempt in range(5):
+            with suppress(Error):  # the page may be on its way elsewhere
+                page.goto(home)
+                break
         page.wait_for_function(NOTHING_WAITS, timeout=1000 * SECONDS)
         browser.close()
     return given

@@ -1,7 +1,7 @@
 """Faults that a study has to survive, each while people rate.
 
     python -m tests.pressure.faults web --repeat 5
-    python -m tests.pressure.faults redis --gone 300
+    python -m tests.pressure.faults redis --away 300
     python -m tests.pressure.faults all --repeat 100 --seed 1
     python -m tests.pressure.faults all --postgres
 
@@ -33,7 +33,8 @@ from tests.pressure.strikes import FAULTS, OF_SQLITE, Scene
 
 MOST_BACK = 60  # seconds until the answers of all are taken again
 BEFORE, AFTER = 3, 2  # stories of each person
-REDUNDANCY, STORIES = 3, 400
+SAVES = 4  # of a story: three answers, and that it is done
+REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
 
 
 @dataclass
@@ -84,7 +85,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--repeat", type=int, default=1)
     parser.add_argument("--postgres", action="store_true")
     parser.add_argument("--people", type=int, default=4)
-    parser.add_argument("--gone", type=float, default=20, help="seconds without Redis")
+    parser.add_argument("--away", type=float, default=20, help="seconds without Redis")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
@@ -108,8 +109,9 @@ def endure(
     from tests.pressure.grids import add_people, make_grid
 
     dice = random.Random(f"{options.seed} {number}")
+    more = round(STORIES_A_SECOND * options.away) if name == "redis" else 0
     study = make_grid(
-        f"{name}-{number}", stories=STORIES, methods=1, redundancy=REDUNDANCY
+        f"{name}-{number}", stories=STORIES + more, methods=1, redundancy=REDUNDANCY
     )
     way = BadNetwork(site.port, dice)
     way.start()
@@ -118,7 +120,7 @@ def endure(
         Rater(port, one.invitation.token, patience)
         for one in add_people(study, options.people)
     ]
-    scene = Scene(site, dice, raters, folder, options.gone, way)
+    scene = Scene(site, dice, raters, folder, options.away, way)
     for rater in raters:
         rater.start()
     try:
@@ -132,7 +134,7 @@ def endure(
         for rater in raters:
             rater.over.set()
         for rater in raters:
-            rater.join(options.gone + 40)
+            rater.join(options.away + 40)
         way.stop()
     told = scene.told()
     connections.close_all()  # the database may have been started again
@@ -165,7 +167,7 @@ def _wait_for_stories(raters: list[Rater], since: float, number: int) -> float:
         return [at for at in rater.answered_at if at > since]
 
     deadline = time.monotonic() + MOST_BACK
-    while any(len(answers(rater)) < 3 * number for rater in raters):
+    while any(len(answers(rater)) < SAVES * number for rater in raters):
         if time.monotonic() > deadline:
             told = [rater.failed[-1:] for rater in raters]
             raise SystemExit(f"Not back within {MOST_BACK} s: {told}")

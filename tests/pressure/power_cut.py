@@ -30,7 +30,7 @@ def cut(site: Site, dice: random.Random, folder: Path) -> Path:
     copy.mkdir()
     with site.held_still():
         if site.disk:
-            shutil.copyfile(site.disk.image, folder / "image")
+            copy_file(site.disk.image, folder / "image")
         else:
             copy_files(site.data / NAME, copy, dice)
     if site.disk:
@@ -49,8 +49,12 @@ def copy_files(database: Path, to: Path, dice: random.Random) -> None:
     for ending in endings:
         path = database.with_name(f"{database.name}{ending}")
         if path.exists():
-            # By another process: one that closes a file unlocks it.
-            subprocess.run(["cp", path, to / path.name], check=True)
+            copy_file(path, to / path.name)
+
+
+def copy_file(path: Path, to: Path) -> None:
+    """Copy a file by another process: one that closes a database's file unlocks it."""
+    subprocess.run(["cp", path, to], check=True)
 
 
 def tear(database: Path, dice: random.Random) -> None:

@@ -1,7 +1,7 @@
 """One person at the seat, as a thread that speaks HTTP as the page does.
 
-Each story is answered, answered otherwise, and submitted. The last answer, and the
-submission, are sent again, under the same key, until they are acknowledged.
+Each story is answered, answered otherwise twice, and submitted. The last answer, and
+the submission, are sent again, under the same key, until they are acknowledged.
 """
 
 import json
@@ -18,6 +18,7 @@ from typing import NamedTuple
 # A story takes a person this long however fast the machine is, so that those of a study
 # last for minutes.
 THINKING = 0.25
+PATIENCE = 0.2  # seconds until what failed is sent again
 
 
 class Acknowledged(NamedTuple):
@@ -34,7 +35,7 @@ class Story:
     """A story and what its person thinks of it, however often that has to be sent."""
 
     at: str
-    first: tuple[str, int] | None  # key and value; sent once
+    passing: list[tuple[str, int]]  # keys and values; each is sent once
     last: tuple[str, int]
 
 
@@ -67,7 +68,7 @@ class Rater(threading.Thread):
             except (OSError, ValueError, HTTPException) as error:
                 told = story.at if story else self.home
                 self.failed.append(f"{told}: {error!r}")
-                self.over.wait(0.2)
+                self.over.wait(PATIENCE)
             else:
                 story = self.think(at) if at else None
 
@@ -78,8 +79,11 @@ class Rater(threading.Thread):
         return at if "/story/" in at else ""
 
     def think(self, at: str) -> Story:
-        first, last = random.sample(range(5), 2)
-        return Story(at, (self.key(), first), (self.key(), last))
+        """Think one thing of a story, then another, and perhaps the first again."""
+        first, second, third = random.sample(range(5), 3)
+        values = [first, second, random.choice([first, third])]
+        *passing, last = [(self.key(), value) for value in values]
+        return Story(at, passing, last)
 
     def key(self) -> str:
         """Return a key as the page makes them: later ones are greater."""
@@ -89,12 +93,11 @@ class Rater(threading.Thread):
     def rate(self, story: Story) -> str:
         """Answer a story, and return the address of the next one.
 
-        Whatever became of the first answer, the next attempt begins with the last.
+        Whatever became of a passing answer, the next attempt begins with another.
         """
-        first, story.first = story.first, None
-        if first:
-            self.answer(story.at, *first, is_last=False)
-        self.answer(story.at, *story.last, is_last=True)
+        while story.passing:
+            self.answer(story, *story.passing.pop(0))
+        self.answer(story, *story.last)
         self.over.wait(THINKING)
         submit = {"kind": "submit", "id": "", "seconds": 30, "shown": ""}
         reply = self.save(story.at, submit)
@@ -103,10 +106,13 @@ class Rater(threading.Thread):
         self.acknowledged.append(Acknowledged(*story.last, True, True))
         return str(reply["next"]) if "/story/" in reply["next"] else ""
 
-    def answer(self, at: str, key: str, value: int, *, is_last: bool) -> None:
+    def answer(self, story: Story, key: str, value: int) -> None:
         answer = {"kind": "answer", "id": "quality", "question": "quality"}
-        self.save(at, answer | {"key": key, "value": value})
-        self.acknowledged.append(Acknowledged(key, value, is_last, False))
+        self.save(story.at, answer | {"key": key, "value": value})
+        is_last = (key, value) == story.last
+        # Given again, an answer goes by its last key.
+        if is_last or value != story.last[1]:
+            self.acknowledged.append(Acknowledged(key, value, is_last, False))
 
     def save(self, at: str, row: dict[str, object]) -> dict:
         content = self.ask(f"{at}save/", json.dumps({"rows": [row]}).encode())[1]

@@ -17,7 +17,7 @@ import psutil
 
 from tests.serving import Served, free_port, wait_until
 
-DISK_BYTES = 64 * 2**20
+DISK_BYTES = 512 * 2**20  # of which little is written
 CLOCK = "tests.pressure.jumping_clock"
 QUIET = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
@@ -115,11 +115,13 @@ class Disk:
     def fill(self) -> Path:
         """Take all that is left; removing the file that is returned gives it back."""
         filler = self.top / "filler"
-        with filler.open("wb", buffering=0) as stream:
-            for size in (2**20, 2**12, 1):
+        with filler.open("wb") as stream:
+            taken = 0
+            for size in (2**26, 2**20, 2**12):
                 with suppress(OSError):
                     while True:
-                        stream.write(b"x" * size)
+                        os.posix_fallocate(stream.fileno(), taken, size)
+                        taken += size
         return filler
 
 

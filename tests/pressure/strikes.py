@@ -27,7 +27,7 @@ class Scene:
     dice: random.Random
     raters: list[Rater]
     folder: Path
-    gone: float  # seconds
+    away: float  # seconds, Redis
     network: BadNetwork
     notes: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
@@ -86,11 +86,11 @@ def redis(scene: Scene) -> None:
     usual = [ask() for _time in range(4)]
     scene.notes.append(f"{len(usual)} pages that ring before, longest {max(usual):.2f}")
     scene.site.redis.kill()
-    end = time.monotonic() + scene.gone
+    end = time.monotonic() + scene.away
     times = []
     while time.monotonic() < end:
         times.append(ask())
-        time.sleep(min(2.0, scene.gone / 4))
+        time.sleep(min(2.0, scene.away / 4))
     scene.site.redis.start()
     scene.notes.append(f"{len(times)} pages that ring, longest {max(times):.2f} s")
 

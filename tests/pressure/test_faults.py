@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from django.db import connection, transaction
 
-from tests.pressure import power_cut, rater
+from tests.pressure import bad_network, power_cut, rater
 from tests.pressure.audit import witnessed
-from tests.pressure.bad_network import BadNetwork
 from tests.pressure.grids import add_people, make_grid
 from tests.serving import wait_until
 
@@ -21,6 +20,7 @@ PEOPLE = 3
 def at_work(study, port, monkeypatch):
     """Let people rate who think quickly; nobody is at work afterwards."""
     monkeypatch.setattr(rater, "THINKING", 0.01)
+    monkeypatch.setattr(rater, "PATIENCE", 0.02)
     links = [person.invitation.token for person in add_people(study, PEOPLE)]
     raters = [rater.Rater(port, link, patience=5) for link in links]
     for one in raters:
@@ -40,13 +40,14 @@ def acknowledged(raters):
 
 def test_a_bad_network_loses_and_doubles_nothing(live_server, monkeypatch):
     study = make_grid("network", stories=60, methods=1, redundancy=2)
-    network = BadNetwork(live_server.thread.port, random.Random(1))
+    monkeypatch.setattr(bad_network, "VERY_LATE", (0.05, 0.3))  # people are quick here
+    network = bad_network.BadNetwork(live_server.thread.port, random.Random(1))
     network.start()
     try:
         with at_work(study, network.port, monkeypatch) as raters:
             wait_until(lambda: len(acknowledged(raters)) > 10, 60, "answers")
             network.ail()
-            wait_until(lambda: network.met["given up"] > 8, 60, "a bad network")
+            wait_until(lambda: network.met["given up"] > 12, 60, "a bad network")
             network.heal()
     finally:
         network.stop()

@@ -142,6 +142,9 @@ def test_what_its_own_tab_has_overtaken_changes_nothing(study):
     record(slot, person, 1, "pan|text", client_key="1760000000002 0.5")
     assert record(slot, person, 1, client_key="1760000000001 0.5") == 0
     assert values(slot, 1)["pan|text"] == 1
+    record(slot, person, 1, "pan|text", client_key="1760000000004 0.5")  # and back
+    assert record(slot, person, 1, client_key="1760000000003 0.5") == 0
+    assert values(slot, 1)["pan|text"] == 1
 
 
 @pytest.mark.parametrize("shot", [0, 4, 10**30])

@@ -94,6 +94,22 @@ def test_what_its_own_tab_has_overtaken_changes_nothing(slot, ann):
     assert Rating.objects.get(is_current=True).value == 1
 
 
+def test_keys_that_the_page_did_not_make_say_nothing_of_an_order(slot, ann):
+    answer(slot, ann, 1, "2 x")
+    assert answer(slot, ann, 3, "10 x").value == 3
+
+
+def test_back_and_forth_ends_where_its_tab_ended(slot, ann):
+    """The answer between two equal ones comes last, over a slow network."""
+    answer(slot, ann, 4, "1760000000001 0.5")
+    answer(slot, ann, 4, "1760000000003 0.5")
+    answer(slot, ann, 2, "1760000000002 0.5")
+    assert Rating.objects.get().value == 4
+    answer(slot, ann, 4, "1760000000004 0.25")  # another tab's is another matter
+    answer(slot, ann, 2, "1760000000005 0.5")
+    assert Rating.objects.get(is_current=True).value == 2
+
+
 def test_what_was_taken_back_before_it_was_answered_stays_answered(slot, ann):
     question = slot.study.questions.first()
     answer(slot, ann, 4, "1760000000002 0.5")
