@@ -128,11 +128,13 @@ def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) 
 
 
 def _pictures(unit: int) -> QuerySet[Frame]:
-    """Return the pictures of all outputs that a unit shows."""
-    outputs = Q()
-    for name in OUTPUTS:
-        outputs |= Q(output__in=Unit.objects.filter(pk=unit).values(name))
-    return Frame.objects.filter(outputs, media__isnull=False)
+    """Return the pictures of all outputs that a unit shows.
+
+    A condition for each output would lead PostgreSQL through all pictures there are.
+    """
+    own = Unit.objects.filter(pk=unit).order_by()
+    first, *others = (own.values(name) for name in OUTPUTS)
+    return Frame.objects.filter(output__in=first.union(*others), media__isnull=False)
 
 
 SHOTS_WITH_PICTURE = Prepared[int](

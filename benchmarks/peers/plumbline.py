@@ -95,7 +95,7 @@ def plan(name: str, people: int, each: int) -> list[str]:
         methods=[f"M{number:02}" for number in range(job.METHODS)],
     )
     study = make_planned(json.dumps(definition), benchmark=benchmark, slug=name)
-    same_size.box_of(study)
+    same_size.draw(study, seconds=3600)  # or its worker would, meanwhile
     joined = [join(study) for _ in range(people)]
     return [Invitation.objects.get(annotator=person).token for person in joined]
 

@@ -16,6 +16,8 @@ BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
 HOST = re.compile(rf"\*|\.?(?:{NAME})")
 LOCATION = re.compile(r"/(?:[\w-]+/)+", re.ASCII)
+# As often a connection of PostgreSQL is asked something before it keeps the plan.
+PREPARE_AFTER = 5
 ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 
 
@@ -149,8 +151,14 @@ def database(data_dir: Path) -> dict[str, Any]:
             "write its name last, as in postgres://user:password@host/name."
         )
     # A connection serves many requests, and is looked at before each: the server may
-    # have been started again.
-    return dict(parsed) | {"CONN_MAX_AGE": 600, "CONN_HEALTH_CHECKS": True}
+    # have been started again. What it was asked a few times it has prepared: planning
+    # what a click asks took as long as answering it.
+    prepared = {"server_side_binding": True, "prepare_threshold": PREPARE_AFTER}
+    return dict(parsed) | {
+        "CONN_MAX_AGE": 600,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": prepared | parsed.get("OPTIONS", {}),
+    }
 
 
 def _database_file(name: str) -> Path:

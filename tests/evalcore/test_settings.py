@@ -96,6 +96,27 @@ def test_no_database(monkeypatch, tmp_path, url):
         environment.database(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("", {"server_side_binding": True, "prepare_threshold": 5}),
+        (
+            "?sslmode=require&server_side_binding=false",
+            {
+                "server_side_binding": False,
+                "prepare_threshold": 5,
+                "sslmode": "require",
+            },
+        ),
+    ],
+)
+def test_plans_are_kept_unless_the_address_says_otherwise(
+    monkeypatch, tmp_path, query, options
+):
+    monkeypatch.setenv("DATABASE_URL", f"postgres://host/name{query}")
+    assert environment.database(tmp_path)["OPTIONS"] == options
+
+
 @pytest.mark.parametrize("url", ["redis", "redis://", "amqp", "amqp://", "http://a"])
 def test_no_broker(monkeypatch, url):
     monkeypatch.setenv("BROKER_URL", url)

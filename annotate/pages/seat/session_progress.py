@@ -4,12 +4,14 @@ from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
-from django.db.models import Count, Max, Q, QuerySet, Value
+from django.db import connection
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Value
 
-from annotate.models import Annotator, Purpose, Slot
+from annotate.models import Annotator, Purpose, Slot, Study
 from annotate.next_slot import choosing
 from annotate.slots import leasing, pace
 from evalcore.database.prepared import Prepared
+from evalcore.models import Story
 
 
 class Held(NamedTuple):
@@ -155,10 +157,16 @@ def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
 def _free_stories(rounds: int, most: int) -> Prepared[int]:
     """Return the query of so many stories of which there are free slots."""
 
-    def build(study: int, annotator: int, language: str) -> QuerySet[Slot, int]:
+    def build(study: int, annotator: int, language: str) -> QuerySet[Any, int]:
         left = choosing.left(rounds, study, annotator, language)
-        free = left.filter(annotator__isnull=True, state=Slot.State.OPEN)
-        stories = free.order_by().values_list("unit__story", flat=True)
-        return stories.distinct()[:most]
+        free = left.filter(annotator__isnull=True, state=Slot.State.OPEN).order_by()
+        if connection.vendor == "postgresql":
+            # It would read all free slots to tell their stories apart; SQLite, which
+            # would look for a story's slots among all of them, stops at so many.
+            here = free.filter(unit__story=OuterRef("pk"))
+            benchmark = Study.objects.filter(pk=study).values("benchmark")
+            stories = Story.objects.filter(Exists(here), benchmark__in=benchmark)
+            return stories.order_by().values_list("pk", flat=True)[:most]
+        return free.values_list("unit__story", flat=True).distinct()[:most]
 
     return Prepared(build, study=int, annotator=int, language=str)

@@ -6,6 +6,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from annotate.next_slot import choosing
@@ -616,6 +617,9 @@ def test_the_length_of_a_session_of_free_slots_is_known_at_its_start(client, stu
     address = begin(client, study, carol.name)
     # Two stories, and none comes twice in a session.
     assert client.get(address).context["progress"]["size"] == 2
+    at = study.slots.get(annotator=carol).unit.story_id
+    study.units.exclude(story=at).update(set_aside_at=timezone.now())
+    assert client.get(address).context["progress"]["size"] == 1
 
 
 def test_a_slot_that_was_excluded_is_gone(client):

@@ -485,11 +485,12 @@ def test_no_shot_was_in_sight_for_longer_than_the_page(client, later, told, kept
 
 
 @pytest.mark.django_db
-def test_only_a_shot_without_any_picture_is_left_out(client, later):
+@pytest.mark.parametrize("lacking", ["Alder", "Birch"])
+def test_only_a_shot_without_any_picture_is_left_out(client, later, lacking):
     study = make_study(kind="choice", benchmark=make_benchmark(stories=1, shots=3))
     frames = Frame.objects.filter(output__story__benchmark=study.benchmark)
     frames.filter(number=2).update(media=None)
-    one_side = frames.filter(number=3, output__method__name="Birch")
+    one_side = frames.filter(number=3, output__method__name=lacking)
     one_side.update(media=None)
     person = join(study, "A01")
     browser = Browser(client, person)

@@ -7,6 +7,7 @@ from django.db import connection
 from annotate.models import Rating, Slot, Unit
 from evalcore.database.postgresql import analyze
 from evalcore.models import MetricScore, Output
+from evalcore.serving.environment import PREPARE_AFTER
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 
@@ -35,6 +36,21 @@ def test_no_other_database_is_asked(django_assert_num_queries):
         return
     with django_assert_num_queries(0):
         analyze(Slot)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="asks PostgreSQL")
+def test_what_is_asked_often_is_planned_once():
+    kept = []
+    with connection.cursor() as cursor:
+        for number in range(PREPARE_AFTER + 1):
+            cursor.execute(
+                "SELECT count(*) FROM pg_prepared_statements"
+                " WHERE statement LIKE '%%planned once%%' AND %s >= 0",
+                [number],
+            )
+            kept.append(cursor.fetchone()[0])
+    # The last time it was prepared, and saw itself.
+    assert kept == [*[0] * PREPARE_AFTER, 1]
 
 
 def test_answers_and_scores_leave_their_tables_counted(tmp_path):
