@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='annotator',
             name='answers_withdrawn',
-            field=models.BooleanField(default=False, help_text='Their answers are to be in no analysis.'),
+            field=models.BooleanField(db_default=False, default=False, help_text='Their answers are to be in no analysis.'),
         ),
         migrations.AddField(
             model_name='annotator',

@@ -79,7 +79,9 @@ class Annotator(models.Model):
         null=True, blank=True, help_text="When the consent was withdrawn."
     )
     answers_withdrawn = models.BooleanField(
-        default=False, help_text="Their answers are to be in no analysis."
+        default=False,
+        db_default=False,
+        help_text="Their answers are to be in no analysis.",
     )
     erased_at = models.DateTimeField(
         null=True, blank=True, help_text="When the person's data were erased."

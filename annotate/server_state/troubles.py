@@ -105,7 +105,10 @@ def _about_worker(row: Worker) -> Trouble:
     what = {
         Worker.Kind.CPU: _("The worker for reports and scores gives no sign of life."),
         Worker.Kind.GPU: _(
-            "The worker for networks and judges gives no sign of life, and scores wait."
+            "The worker for networks gives no sign of life, and scores wait."
+        ),
+        Worker.Kind.JUDGE: _(
+            "The worker for judges gives no sign of life, and scores wait."
         ),
         Worker.Kind.BEAT: _("What rings for the workers gives no sign of life."),
     }[Worker.Kind(row.kind)]
