@@ -17,7 +17,8 @@ from evalcore.models import Output
 
 
 def new_code() -> str:
-    return secrets.token_urlsafe(9)
+    # A spreadsheet takes what begins with - for a formula; exports mark such texts.
+    return secrets.token_urlsafe(9).replace("-", "_")
 
 
 def new_draw() -> int:

@@ -1,4 +1,4 @@
-"""Every request has an id: its lines of the log say it, and its answer.
+"""Every request has an id: its lines of the log say it, and an answer that failed.
 
 A line for each request is written where `LOG_REQUESTS` asks for it.
 """
@@ -9,6 +9,7 @@ import secrets
 import time
 from collections.abc import Callable
 from functools import lru_cache
+from http import HTTPStatus
 from typing import Any
 
 from django.conf import settings
@@ -50,12 +51,16 @@ def _request_id(environ: dict[str, Any]) -> str:
 def request_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Send the id of the request with its answer, and log it if asked to."""
+    """Log the request if asked to, and send its id with an answer that failed.
+
+    Others have nothing in their headers by which they could be told apart.
+    """
 
     def middleware(request: HttpRequest) -> HttpResponse:
         began = time.perf_counter()
         response = get_response(request)
-        response.headers[HEADER] = str(log_context.known().get("request", ""))
+        if response.status_code >= HTTPStatus.BAD_REQUEST:
+            response.headers[HEADER] = str(log_context.known().get("request", ""))
         if logger.isEnabledFor(logging.INFO):
             _log(request, response.status_code, 1000 * (time.perf_counter() - began))
         return response

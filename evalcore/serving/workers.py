@@ -20,6 +20,7 @@ from evalcore.serving.heartbeats import SIGN_SECONDS, Heartbeat
 LATE = timedelta(seconds=3 * SIGN_SECONDS)
 LATE_IF_ENDED = timedelta(seconds=1.5 * SIGN_SECONDS)
 KINDS = frozenset(Worker.Kind.values)
+FOR_SCORES = (Worker.Kind.GPU, Worker.Kind.JUDGE)
 
 
 def give_signs(kinds: Iterable[str]) -> None:
@@ -54,25 +55,25 @@ def of_every_kind() -> list[Worker]:
 
 
 def standing_still() -> list[Worker]:
-    """Return the kinds of workers that do not live and for which something waits."""
+    """Return the kinds of workers that do not live and for which something waits.
+
+    Networks and judges are not everywhere: their workers are missed once scores wait.
+    """
     now = timezone.now()
-    return [row for row in of_every_kind() if is_late(row, now) and _is_wanted(row)]
+    late = [row for row in of_every_kind() if is_late(row, now)]
+    unfinished = MetricChunk.objects.filter(
+        state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING)
+    )
+    if any(row.kind in FOR_SCORES for row in late):
+        wanted = set(unfinished.order_by().values_list("queue", flat=True).distinct())
+        return [row for row in late if row.kind not in FOR_SCORES or row.kind in wanted]
+    return late
 
 
 def is_late(row: Worker, now: datetime) -> bool:
     """Say whether a worker counts as gone, or has never run."""
     late = LATE_IF_ENDED if row.restart_at else LATE
     return row.seen_at is None or now - row.seen_at > late
-
-
-def _is_wanted(row: Worker) -> bool:
-    """Say whether anything needs it: not every site has networks, or asks judges."""
-    if row.kind not in (Worker.Kind.GPU, Worker.Kind.JUDGE):
-        return True
-    return MetricChunk.objects.filter(
-        queue=row.kind,
-        state__in=(MetricRun.State.QUEUED, MetricRun.State.RUNNING),
-    ).exists()
 
 
 def context(_request: HttpRequest) -> dict[str, object]:

@@ -89,6 +89,10 @@ class Address:
         """Say whether the address itself is the credential."""
         return "token" in self.words and not self.name.startswith("preview-")
 
+    def url(self, words: dict[str, object]) -> str:
+        """Return where it is; what has no name has no words either."""
+        return reverse(self.name, kwargs=words) if self.name else f"/{self.route}"
+
 
 def addresses() -> list[Address]:
     """Return every address of the site; the admin's own stand for themselves.
@@ -366,8 +370,7 @@ def _rows(
         words = {}
         for title, visitor in visitors.items():
             known = world.words(address, visitor.link(world.study(address)))
-            path = reverse(address.name, kwargs=known) if address.name else None
-            url = (path or f"/{address.route}") + NAMED.get(address.name, "")
+            url = address.url(known) + NAMED.get(address.name, "")
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))

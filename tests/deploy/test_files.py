@@ -144,10 +144,12 @@ def test_the_example_has_whatever_is_required(tmp_path, name):
     reason="needs systemd: apt-get install systemd",
 )
 def test_systemd_understands_the_units(tmp_path):
-    """What starts them is put in another place, for it must exist."""
+    """What starts them is put in another place, for it must exist, without blanks."""
+    (tmp_path / "python").symlink_to(sys.executable)
+    (tmp_path / "program").symlink_to(ROOT)
     places = {
-        "/opt/plumbline/.venv/bin/python": sys.executable,
-        "/opt/plumbline": str(ROOT),
+        "/opt/plumbline/.venv/bin/python": str(tmp_path / "python"),
+        "/opt/plumbline": str(tmp_path / "program"),
     }
     named = {**UNITS, "plumbline-.service.d/common.conf": COMMON}
     worker = named.pop("plumbline-worker@.service")

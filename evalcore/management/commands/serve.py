@@ -101,7 +101,7 @@ class Command(BaseCommand):
     help = (
         "Serve pages and run jobs in the foreground; `make run` calls this. With "
         "--only it goes on as one of its processes, which others keep at work. "
-        "Examples: serve --port 8123; serve --only gpu"
+        "Example: manage.py serve --port 8123"
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:

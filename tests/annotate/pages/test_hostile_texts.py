@@ -36,7 +36,7 @@ def world(tmp_path):
     world.sue = log_in("sue")  # before it is called otherwise
     link = world.ann.invitation.token
     world.asked = {
-        reverse(one.name, kwargs=world.words(one, link)): one for one in addresses()
+        one.url(world.words(one, link)): one for one in addresses()
     }
     assert fill() > 200
     return world

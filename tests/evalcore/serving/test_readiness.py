@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -60,26 +61,23 @@ def test_it_is_not_where_pictures_cannot_be_stored(client, settings):
     assert str(settings.MEDIA_ROOT) not in str(reasons)
 
 
-def test_it_is_not_where_the_folder_of_pictures_is_read_only(
-    client, settings, tmp_path
-):
+def test_it_is_not_where_the_folder_of_pictures_is_read_only(client, settings):
     """As an account that may not do everything, which tests may run as."""
     root = os.geteuid() == 0
     client.get("/healthz")  # what is read at the first request may be root's alone
-    for folder in (tmp_path, *tmp_path.parents[:2]):
-        folder.chmod(0o755)
-    settings.MEDIA_ROOT = tmp_path / "pictures"
-    settings.MEDIA_ROOT.mkdir()
-    if root:
-        os.chown(settings.MEDIA_ROOT, NOBODY, NOBODY)
-        os.seteuid(NOBODY)
-    try:
-        assert ask(client)[0] == 200
-        settings.MEDIA_ROOT.chmod(0o500)
-        assert ask(client)[0] == 503
-    finally:
+    # Nobody else may look below tmp_path.
+    with tempfile.TemporaryDirectory() as folder:
+        settings.MEDIA_ROOT = Path(folder)
         if root:
-            os.seteuid(0)
+            os.chown(folder, NOBODY, NOBODY)
+            os.seteuid(NOBODY)
+        try:
+            assert ask(client)[0] == 200
+            settings.MEDIA_ROOT.chmod(0o500)
+            assert ask(client)[0] == 503
+        finally:
+            if root:
+                os.seteuid(0)
 
 
 def test_it_is_not_where_no_byte_can_be_written(client):
