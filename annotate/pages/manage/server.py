@@ -12,7 +12,8 @@ from annotate.server_state.overview import overview
 
 KINDS = {
     "cpu": _("Reports and scores"),
-    "gpu": _("Networks and judges"),
+    "gpu": _("Networks"),
+    "judge": _("Judges"),
     "beat": _("What rings for them"),
 }
 SHOWN = 20
