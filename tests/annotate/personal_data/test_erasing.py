@@ -122,6 +122,24 @@ def test_reasons_name_the_pseudonym_instead():
     assert event.details["views"] == ["main"]
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "left"),
+    [
+        ("王小明", "王小明睡着了", "A01睡着了"),
+        ("王伟", "不要王伟的", "不要A01的"),
+        (ADA, f"标注者{ADA}睡着了", "标注者A01睡着了"),
+        ("Ada", "Adam was asleep", "Adam was asleep"),
+    ],
+)
+def test_names_in_reasons_need_no_spaces_beside_them(name, reason, left):
+    ada = known_person()
+    Annotator.objects.filter(pk=ada.pk).update(external_id=name)
+    Exclusion.objects.update(reason=reason)
+    ada.refresh_from_db()
+    erasing.erase(ada)
+    assert Exclusion.objects.get().reason == left
+
+
 @pytest.mark.parametrize("name", ["or", "A02", "main"])
 def test_an_id_that_is_a_word_of_the_log_changes_nothing_but_reasons(name):
     ada = known_person()
