@@ -28,7 +28,9 @@ class AccountError(ValueError):
 def find(text: str) -> Iterator[str]:
     """Yield where somebody is known by this name, e-mail or id, or a part of it."""
     people = Annotator.objects.filter(
-        Q(external_id__icontains=text) | Q(invitation__note__icontains=text)
+        Q(external_id__icontains=text)
+        | Q(invitation__note__icontains=text)
+        | Q(study__template="", name__icontains=text)  # it came with a file
     )
     for person in people.select_related("study").order_by("study__slug", "name"):
         yield f"{person.study.slug} {person.name}"

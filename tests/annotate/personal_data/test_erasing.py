@@ -10,7 +10,7 @@ from annotate.history.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
 from annotate.people import inviting, joining
-from annotate.personal_data import erasing
+from annotate.personal_data import accounts, erasing
 from annotate.studies.redistributing import redistribute
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
@@ -184,6 +184,7 @@ def test_a_name_that_came_with_a_file_becomes_a_pseudonym():
         file="old.csv",
         scale=(0, 4),
     )
+    assert list(accounts.find("lovelace")) == ["old Ada Lovelace"]
     ada = Annotator.objects.get(name="Ada Lovelace")
     Event.objects.create(
         study=ada.study, kind="slots assigned", details={"shares": {ada.name: 2}}

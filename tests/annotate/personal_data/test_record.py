@@ -136,5 +136,6 @@ def test_the_command_writes_the_same(tmp_path):
     known_person()
     out = tmp_path / "ada.zip"
     call_command("personal_data", "export", "trial", ADA.upper(), "--out", str(out))
+    assert out.stat().st_mode & 0o077 == 0
     with zipfile.ZipFile(out) as archive:
         assert ADA in archive.read("person.csv").decode()
