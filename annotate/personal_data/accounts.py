@@ -102,9 +102,13 @@ def erase(user: User) -> str:
 
 
 def _strike_out(user: User, after: str) -> None:
-    """Let the admin's own log call the account by the name that stays."""
-    about = LogEntry.objects.filter(content_type__model__in=("user", "studymember"))
-    for entry in about:
+    """Let the admin's own log call the account by the name that stays.
+
+    Of the account itself it may have an earlier name, too.
+    """
+    own = LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk))
+    own.update(object_repr=after)
+    for entry in LogEntry.objects.filter(content_type__model="studymember"):
         words = entry.object_repr.split(" ")
         first = words[0].removesuffix(":")
         if first == user.username:
