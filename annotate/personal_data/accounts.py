@@ -28,7 +28,9 @@ class AccountError(ValueError):
 def find(text: str) -> Iterator[str]:
     """Yield where somebody is known by this name, e-mail or id, or a part of it."""
     people = Annotator.objects.filter(
-        Q(external_id__icontains=text) | Q(invitation__note__icontains=text)
+        Q(external_id__icontains=text)
+        | Q(invitation__note__icontains=text)
+        | Q(study__template="", name__icontains=text)  # it came with a file
     )
     for person in people.select_related("study").order_by("study__slug", "name"):
         yield f"{person.study.slug} {person.name}"
@@ -100,9 +102,13 @@ def erase(user: User) -> str:
 
 
 def _strike_out(user: User, after: str) -> None:
-    """Let the admin's own log call the account by the name that stays."""
-    about = LogEntry.objects.filter(content_type__model__in=("user", "studymember"))
-    for entry in about:
+    """Let the admin's own log call the account by the name that stays.
+
+    Of the account itself it may have an earlier name, too.
+    """
+    own = LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk))
+    own.update(object_repr=after)
+    for entry in LogEntry.objects.filter(content_type__model="studymember"):
         words = entry.object_repr.split(" ")
         first = words[0].removesuffix(":")
         if first == user.username:

@@ -7,7 +7,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.models import Annotator, Event, User
+from annotate.models import Annotator, Event, Study, User
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots.locking import locked_annotator
@@ -43,6 +43,8 @@ def withdraw(
     if annotator.state == Annotator.State.PLANNED:
         text = _("Nobody was invited as %(name)s; there is no consent to withdraw.")
         raise ConsentError(text % {"name": annotator.name})
+    if answers:  # nobody chooses views meanwhile
+        Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
     freed = inviting.revoke(annotator, user=user)
     person = locked_annotator(annotator)
     is_new = person.withdrawn_at is None or (answers and not person.answers_withdrawn)

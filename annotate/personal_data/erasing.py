@@ -5,7 +5,6 @@ for. The link is replaced by a mark that knows it again, so that it answers like
 that was revoked. It cannot be undone.
 """
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,14 +24,13 @@ from annotate.models import (
 )
 from annotate.people import inviting
 from annotate.people.naming import is_pseudonym, new_pseudonym
+from annotate.personal_data.named import is_telling, replaced
 from annotate.quality.exclusion import LONGEST_REASON
 from annotate.slots.locking import locked_annotator
 
 Kind = Event.Kind
 # What tells of people by their names in the tables.
 NAMING = (Kind.SECOND_LINK, Kind.SLOTS_ASSIGNED)
-# Shorter ones are no names, but words of a reason.
-SHORTEST_NAME = 3
 
 
 class ErasingError(ValueError):
@@ -98,27 +96,21 @@ def _forget(person: Annotator) -> None:
     if invitation is not None:
         invitation.token, invitation.note = mark_of(invitation.token), ""
         invitation.save(update_fields=["token", "note"])
-    _strike_out([name for name in names if _is_telling(name)], person)
-
-
-def _is_telling(name: str) -> bool:
-    """Say whether a word of a reason can be nobody else's and no usual one."""
-    return len(name) >= SHORTEST_NAME and not is_pseudonym(name)
+    telling = [name for name in names if is_telling(name) and not is_pseudonym(name)]
+    _strike_out(telling, person)
 
 
 def _strike_out(names: list[str], person: Annotator) -> None:
     """Write the pseudonym where managers named the person in a reason."""
     if not names:
         return
-    either = "|".join(re.escape(name) for name in names)
-    pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
     for row in Exclusion.objects.filter(slot__study=person.study_id):
-        reason = pattern.sub(person.name, row.reason)[:LONGEST_REASON]
+        reason = replaced(row.reason, names, person.name)[:LONGEST_REASON]
         if reason != row.reason:
             Exclusion.objects.filter(pk=row.pk).update(reason=reason)
     events = person.study.events.filter(kind=Kind.SLOT_EXCLUDED)
     for event, details in events.values_list("pk", "details"):
-        reason = pattern.sub(person.name, details.get("reason", ""))
+        reason = replaced(details.get("reason", ""), names, person.name)
         if reason != details.get("reason", ""):
             Event.objects.strike_out(event, details | {"reason": reason})
 

@@ -7,7 +7,6 @@ runs (docs/blinding.md).
 
 import io
 import json
-import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from annotate.models import (
     Slot,
     Study,
 )
+from annotate.personal_data.named import replaced
 from annotate.presentation.slot_view import sides
 from annotate.spreadsheet import csv_text
 
@@ -217,9 +217,8 @@ def _log(annotator: Annotator) -> Iterator[Row]:
 
 def _blind(study: Study) -> Callable[[str], str]:
     """Return what takes methods' names out of what a manager or a rule wrote."""
-    either = "|".join(re.escape(name) for name in study.method_names)
-    pattern = re.compile(rf"(?<!\w)(?:{either})(?!\w)", re.IGNORECASE)
-    return lambda text: pattern.sub("…", text) if either else text
+    names = study.method_names
+    return lambda text: replaced(text, names, "…")
 
 
 def _stamp(at: datetime | None) -> str:

@@ -12,8 +12,7 @@ from django.conf import settings
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from annotate.models import Annotator, Study
-from annotate.people import presence
+from annotate.models import Annotator, Event, Study
 from annotate.personal_data import erasing
 
 
@@ -21,10 +20,11 @@ def due_at(study: Study) -> datetime | None:
     """Return when the personal data of a study's annotators are erased, if ever."""
     if study.is_imported or not settings.RETENTION_DAYS:
         return None
-    _opened, _reopened, closed = presence.openings(study)
-    if study.state != Study.State.CLOSED or closed is None:
+    if study.state != Study.State.CLOSED:
         return None
-    return closed + timedelta(days=settings.RETENTION_DAYS)
+    ends = study.events.filter(kind=Event.Kind.STUDY_CLOSED).order_by("-id")
+    closed = ends.values_list("at", flat=True).first()
+    return closed + timedelta(days=settings.RETENTION_DAYS) if closed else None
 
 
 def kept(study: Study) -> QuerySet[Annotator]:

@@ -6,6 +6,7 @@ from django.db import transaction
 from django.db.models import F, Max
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop
 
 from annotate import event_log
 from annotate.answers.analysis_views import hide_from_all, hiding_views, in_force
@@ -132,11 +133,11 @@ def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
     slots = annotator.slots.filter(state=Slot.State.SUBMITTED)
     slots = slots.exclude(purpose=Purpose.TRAINING).order_by("unit", "pk")
     for slot in slots:
-        exclude(slot, reason=_WITHDRAWAL, author=author, rule=WITHDRAWN)
+        exclude(slot, reason=WITHDRAWAL, author=author, rule=WITHDRAWN)
     return in_force(study).filter(slot__annotator=annotator).count()
 
 
-_WITHDRAWAL = "the annotator does not want these answers to be used"
+WITHDRAWAL = gettext_noop("the annotator does not want these answers to be used")
 
 
 @transaction.atomic

@@ -11,6 +11,7 @@ from typing import cast
 from django.db import transaction
 from django.db.models import Count, F, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from annotate import event_log
@@ -380,15 +381,19 @@ def pause_text(annotator: Annotator) -> str:
 
 
 def reasons(exclusions: Iterable[Exclusion]) -> dict[int, str]:
-    """Return why each was made; what a rule found is told in the reader's language."""
+    """Return why each was made, in the reader's language unless managers wrote it."""
     rows = list(exclusions)
     people = {row.slot.annotator_id for row in rows if row.rule}
     said: dict[tuple[int | None, str, str], str] = {
         (flag.annotator_id, flag.rule, flag.text): flag.sentence
         for flag in Flag.objects.filter(annotator__in=people)
     }
+    told = {exclusion.WITHDRAWAL: _(exclusion.WITHDRAWAL)}
     return {
-        row.pk: said.get((row.slot.annotator_id, row.rule, row.reason), row.reason)
+        row.pk: said.get(
+            (row.slot.annotator_id, row.rule, row.reason),
+            told.get(row.reason, row.reason),
+        )
         for row in rows
     }
 

@@ -110,7 +110,9 @@ def _about_worker(row: Worker) -> Trouble:
         Worker.Kind.JUDGE: _(
             "The worker for judges gives no sign of life, and scores wait."
         ),
-        Worker.Kind.BEAT: _("What rings for the workers gives no sign of life."),
+        Worker.Kind.BEAT: _(
+            "The scheduler gives no sign of life, and work that was left waits."
+        ),
     }[Worker.Kind(row.kind)]
     if row.restart_at:
         advice = _(

@@ -81,6 +81,7 @@ class Command(BaseCommand):
     ) -> None:
         content = record.zipped(_annotator(study, annotator))
         try:
+            out.touch(0o600)  # whoever else has an account here may not read it
             out.write_bytes(content)
         except OSError as error:
             raise CommandError(f"{out}: {error.strerror}", returncode=2) from error

@@ -14,7 +14,7 @@ KINDS = {
     "cpu": _("Reports and scores"),
     "gpu": _("Networks"),
     "judge": _("Judges"),
-    "beat": _("What rings for them"),
+    "beat": _("Scheduler"),
 }
 SHOWN = 20
 

@@ -10,6 +10,7 @@ from annotate.access import rate_limits
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.invitation import annotator_page, invitation_of, revoked
 from annotate.personal_data import consent
+from evalcore.serving import log_context
 
 WISHES = ("work", "answers")
 
@@ -25,6 +26,7 @@ def withdraw(request: SeatRequest, token: str) -> HttpResponse:
     if invitation is None:
         return rate_limits.refuse_link(request)
     annotator, request.token = invitation.annotator, token
+    log_context.note(study=annotator.study.slug, annotator=annotator.pk)
     may_change = annotator.withdrawn_at and not annotator.answers_withdrawn
     if invitation.revoked_at and (annotator.erased_at or not may_change):
         return revoked(request, annotator)

@@ -38,7 +38,8 @@ def study():
     for table, one, told in (
         (User, user, "alice"),
         (StudyMember, member, str(member)),
-        (User, user, "malice"),
+        (User, User.objects.create(username="malice", is_active=False), "malice"),
+        (User, user, "alice.liddell"),
     ):
         LogEntry.objects.create(
             user=user,
@@ -70,7 +71,7 @@ def test_an_account_is_handed_out_without_its_password(study, capsys):
     assert told["benchmarks"] == [{"benchmark__slug": "woods", "role": "owner"}]
     assert "192.0.2.1" in {row["ip_address"] for row in told["logins"]}
     assert {row["kind"] for row in told["events"]} == {"study paused"}
-    assert len(told["changes_in_admin"]) == 3
+    assert len(told["changes_in_admin"]) == 4
     user = User.objects.get(username="alice")
     assert user.password not in text
     assert user.auth_token.key not in text
@@ -93,6 +94,7 @@ def test_an_erased_account_is_nobodys_and_its_deeds_stay(study):
         f"former-{user.pk}",
         f"former-{user.pk}: manager of {study.title}",
         "malice",
+        f"former-{user.pk}",
     ]
     assert client.get(reverse("study-list")).status_code == 302
     assert not Token.objects.exists()

@@ -201,6 +201,14 @@ def test_a_manager_withdraws_for_somebody():
     assert "the answers are in no analysis" in page.content.decode()
     views = client.get(reverse("view-list", args=[study.slug])).content.decode()
     assert "consent withdrawn" in views
+    assert "from everything none but what annotators withdrew" in views
+    slot = ada.slots.filter(state="excluded").last()
+    address = reverse("slot-detail", args=[study.slug, slot.code])
+    shown = client.get(address).content.decode()
+    assert "they stay left out" in shown
+    assert "Take the exclusion back" not in shown
+    chinese = client.get(address, headers={"Accept-Language": "zh-hans"})
+    assert "the annotator does not want" not in chinese.content.decode()
 
 
 def test_nobody_has_no_consent_to_withdraw():

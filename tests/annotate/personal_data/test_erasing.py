@@ -10,7 +10,7 @@ from annotate.history.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
 from annotate.people import inviting, joining
-from annotate.personal_data import erasing
+from annotate.personal_data import accounts, erasing
 from annotate.studies.redistributing import redistribute
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
@@ -122,6 +122,24 @@ def test_reasons_name_the_pseudonym_instead():
     assert event.details["views"] == ["main"]
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "left"),
+    [
+        ("王小明", "王小明睡着了", "A01睡着了"),
+        ("王伟", "不要王伟的", "不要A01的"),
+        (ADA, f"标注者{ADA}睡着了", "标注者A01睡着了"),
+        ("Ada", "Adam was asleep", "Adam was asleep"),
+    ],
+)
+def test_names_in_reasons_need_no_spaces_beside_them(name, reason, left):
+    ada = known_person()
+    Annotator.objects.filter(pk=ada.pk).update(external_id=name)
+    Exclusion.objects.update(reason=reason)
+    ada.refresh_from_db()
+    erasing.erase(ada)
+    assert Exclusion.objects.get().reason == left
+
+
 @pytest.mark.parametrize("name", ["or", "A02", "main"])
 def test_an_id_that_is_a_word_of_the_log_changes_nothing_but_reasons(name):
     ada = known_person()
@@ -166,6 +184,7 @@ def test_a_name_that_came_with_a_file_becomes_a_pseudonym():
         file="old.csv",
         scale=(0, 4),
     )
+    assert list(accounts.find("lovelace")) == ["old Ada Lovelace"]
     ada = Annotator.objects.get(name="Ada Lovelace")
     Event.objects.create(
         study=ada.study, kind="slots assigned", details={"shares": {ada.name: 2}}

@@ -71,6 +71,18 @@ def test_a_study_that_only_rests_is_not_due(settings):
     assert retention.due_at(study) is None
 
 
+def test_days_count_from_the_end_and_not_from_a_rest_before_it(settings):
+    settings.RETENTION_DAYS = 30
+    study = known_person().study
+    at = timezone.now() - timedelta(days=31)
+    Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED, at=at)
+    Study.objects.filter(pk=study.pk).update(state=Study.State.PAUSED)
+    study.refresh_from_db()
+    lifecycle.close(study)
+    assert retention.due_at(study) > timezone.now() + timedelta(days=29)
+    assert retention.erase_due() == 0
+
+
 def test_an_imported_table_is_left_to_people(settings):
     settings.RETENTION_DAYS = 30
     study = closed(31)
