@@ -36,6 +36,18 @@ sys.stdin.readline()
 """
 
 
+@pytest.fixture(autouse=True)
+def nothing_put_aside_stays(transactional_db):
+    """Its name is that of a second, and two tests may be done within one."""
+    yield
+    if connection.vendor == "postgresql":
+        named = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'before_restore_%'"
+        with connection.cursor() as cursor:
+            cursor.execute(named)
+            for (schema,) in cursor.fetchall():
+                cursor.execute(f'DROP SCHEMA "{schema}" CASCADE')
+
+
 @contextmanager
 def somebody_connected():
     """Another process that has the database open, and asks nothing."""
