@@ -162,7 +162,7 @@ def sent_before(key: str, revisions: Iterable[Answer]) -> list[Answer]:
 
 
 def confirm(key: str, rows: Iterable[Answer]) -> None:
-    """Put down that a later key press of the same tab gave current answers again.
+    """Put down that a later key press of the same tab gave answers again, or took them.
 
     Else one between the two that is still on its way would seem to be the last.
     """
@@ -311,6 +311,7 @@ def take_back(
         given = _given(slot, annotator, question)
         if sent_before(client_key, given):
             return
+        confirm(client_key, given.filter(is_current=True))
         given.filter(is_current=True).update(is_current=False)
 
 

@@ -93,17 +93,25 @@ def restore(backup: Path, *, replace: bool) -> Restored:
         )
     check(backup)
     database.check_unused()  # reading every byte may have taken an hour
+    kept: list[str] = []
     try:
         with files.owners_alone():
-            return _restore(backup, manifest, replace=replace)
+            return _restore(backup, manifest, kept, replace=replace)
     except OSError as error:
         raise BackupError(
             f"{error.filename or settings.DATA_DIR}: could not be restored to "
-            f"({error.strerror})."
+            f"({error.strerror}). {_where(kept)}"
         ) from error
 
 
-def _restore(backup: Path, manifest: Manifest, *, replace: bool) -> Restored:
+def _where(kept: list[str]) -> str:
+    return f"What was there before: {', '.join(filter(None, kept)) or 'nothing'}."
+
+
+def _restore(
+    backup: Path, manifest: Manifest, kept: list[str], *, replace: bool
+) -> Restored:
+    """Put everything back; `kept` tells where what was there is, however it ends."""
     now = datetime.now(UTC).strftime(making.TIME)
     data = Path(settings.DATA_DIR)
     draft = data / f"restore-{now}{files.UNFINISHED}"
@@ -114,19 +122,16 @@ def _restore(backup: Path, manifest: Manifest, *, replace: bool) -> Restored:
     (draft / "reports").mkdir()  # others would be taken for reports of this database
     try:
         _put_files(manifest, FileStore(backup.parent / STORE), draft)
-        kept = [
-            engine().load(backup / manifest.database.path, aside),
-            _move(draft / "reports", Path(settings.REPORTS_ROOT), aside),
-            _move(draft / KEY, data / KEY, aside),
-        ]
+        kept.append(engine().load(backup / manifest.database.path, aside))
+        kept.append(_fill(draft / "reports", Path(settings.REPORTS_ROOT), aside))
+        kept.append(_move(draft / KEY, data / KEY, aside))
     finally:
         shutil.rmtree(draft, ignore_errors=True)
         if aside is not None and not any(aside.iterdir()):
             aside.rmdir()
-    kept = [place for place in kept if place]
     _check_rows(manifest, kept)
     call_command("migrate", verbosity=0, interactive=False)
-    return Restored(manifest, kept)
+    return Restored(manifest, [place for place in kept if place])
 
 
 def _put_files(manifest: Manifest, store: FileStore, draft: Path) -> None:
@@ -140,14 +145,29 @@ def _put_files(manifest: Manifest, store: FileStore, draft: Path) -> None:
             files.sync(target.parent)
 
 
+def _fill(source: Path, place: Path, aside: Path | None) -> str:
+    """Move what was restored into a folder; return where what was there is now.
+
+    The folder stays: it may be a disk of its own, or lie where this user cannot write.
+    """
+    place.mkdir(exist_ok=True)
+    kept = ""
+    if aside is not None and (old := list(place.iterdir())):
+        (aside / place.name).mkdir()
+        kept = str(aside / place.name)
+        for path in old:
+            shutil.move(path, kept)
+    for path in source.iterdir():
+        shutil.move(path, place)
+    return kept
+
+
 def _move(source: Path, place: Path, aside: Path | None) -> str:
     """Move what was restored to its place; return where the old one is now."""
     if not source.exists():
         return ""
     kept = ""
-    if place.is_dir() and not any(place.iterdir()):
-        place.rmdir()
-    elif place.exists() and aside is not None:
+    if place.exists() and aside is not None:
         kept = str(shutil.move(place, aside / place.name))
     source.replace(place)
     return kept
@@ -167,6 +187,5 @@ def _check_rows(manifest: Manifest, kept: list[str]) -> None:
         if rows != manifest.rows[table]:
             raise BackupError(
                 f"{table} was restored with {rows:,} rows, and the manifest says "
-                f"{manifest.rows[table]:,}. What was there before: "
-                f"{', '.join(kept) or 'nothing'}."
+                f"{manifest.rows[table]:,}. {_where(kept)}"
             )

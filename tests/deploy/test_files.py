@@ -111,6 +111,14 @@ def test_places_are_the_same_everywhere():
     assert content == f"server web:{EXAMPLE['PORT']};\n"
 
 
+def nightly_backup() -> dict[str, str]:
+    """Return the unit that `docs/backup.md` has written by hand, by its name."""
+    page = (ROOT / "docs" / "backup.md").read_text()
+    (name,) = re.findall(r"`/etc/systemd/system/(\S+\.service)`", page)
+    lines = page.partition("    [Service]\n")[2].partition("\n\n")[0]
+    return {name: "[Service]\n" + re.sub("(?m)^    ", "", lines)}
+
+
 def checked(tmp_path: Path, **variables: str) -> subprocess.CompletedProcess:
     """Run Django's checks of a deployment with the example's variables alone."""
     own = {name: str(tmp_path / name) for name in ("DATA_DIR", "MEDIA_ROOT")}
@@ -151,7 +159,8 @@ def test_systemd_understands_the_units(tmp_path):
         "/opt/plumbline/.venv/bin/python": str(tmp_path / "python"),
         "/opt/plumbline": str(tmp_path / "program"),
     }
-    named = {**UNITS, "plumbline-.service.d/common.conf": COMMON}
+    common = {"plumbline-.service.d/common.conf": COMMON}
+    named = {**UNITS, **nightly_backup(), **common}
     worker = named.pop("plumbline-worker@.service")
     named |= {f"plumbline-worker@{one}.service": worker for one in (*QUEUES, "gpu-2")}
     named["plumbline.target"] = (DEPLOY / "plumbline.target").read_text()

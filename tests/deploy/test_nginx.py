@@ -2,6 +2,7 @@
 
 import pytest
 from django.urls import reverse
+from django.utils.http import http_date
 
 from annotate.presentation import same_size, slot_view
 from evalcore import media
@@ -109,6 +110,9 @@ def test_parts_of_a_video(site, watching):
     assert site.ask(at, Range="bytes=99999999-").status == 416
     old = site.ask(at, Range="bytes=0-5", If_Range='"an old tag"')
     assert (old.status, old.body) == (200, whole)
+    written = http_date(file_of(watching, "left").stat().st_mtime)
+    guessed = site.ask(at, Range="bytes=0-5", If_Range=written)
+    assert (guessed.status, guessed.body) == (200, whole)
     head = site.ask(at, "HEAD")
     assert (head.status, head.body) == (200, b"")
     assert int(head.headers["content-length"]) == len(whole)

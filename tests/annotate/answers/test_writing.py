@@ -120,6 +120,18 @@ def test_what_was_taken_back_before_it_was_answered_stays_answered(slot, ann):
     assert not Rating.objects.filter(is_current=True).exists()
 
 
+def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
+    question = slot.study.questions.first()
+    answer(slot, ann, 4, "1760000000001 0.5")
+    writing.take_back(
+        slot=slot, annotator=ann, question=question, client_key="1760000000003 0.5"
+    )
+    answer(slot, ann, 2, "1760000000002 0.5")
+    assert not Rating.objects.filter(is_current=True).exists()
+    answer(slot, ann, 2, "1760000000004 0.5")
+    assert Rating.objects.get(is_current=True).value == 2
+
+
 def test_a_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
     answer(slot, ann, 2)
     answer(slot, ann, 4)

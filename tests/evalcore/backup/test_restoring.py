@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,6 +23,8 @@ from tests.evalcore.backup.conftest import rewrite, rows_of, tree
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db(transaction=True)
+# Where Linux has a file system that /tmp and home folders are not on.
+OTHER_DISK = Path("/dev/shm")
 TABLES = ("annotate_slot", "annotate_rating", "annotate_event", "annotate_invitation")
 OPEN = """
 import sqlite3, sys
@@ -31,6 +34,18 @@ opened.execute("SELECT count(*) FROM django_migrations").fetchall()
 print("open", flush=True)
 sys.stdin.readline()
 """
+
+
+@pytest.fixture(autouse=True)
+def nothing_put_aside_stays(transactional_db):
+    """Its name is that of a second, and two tests may be done within one."""
+    yield
+    if connection.vendor == "postgresql":
+        named = "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'before_restore_%'"
+        with connection.cursor() as cursor:
+            cursor.execute(named)
+            for (schema,) in cursor.fetchall():
+                cursor.execute(f'DROP SCHEMA "{schema}" CASCADE')
 
 
 @contextmanager
@@ -122,6 +137,24 @@ def test_reports_of_another_database_do_not_stay(study, report, folder, settings
     assert list(settings.REPORTS_ROOT.iterdir()) == []
     (aside,) = settings.DATA_DIR.glob("before-restore-*")
     assert (aside / "reports" / report.parent.name / "report.html").read_text() == page
+
+
+@pytest.mark.once
+@pytest.mark.skipif(not OTHER_DISK.is_dir(), reason="of Linux")
+def test_reports_may_have_a_disk_of_their_own(study, report, folder, settings):
+    """A folder that cannot be replaced, as a mounted one."""
+    old = settings.REPORTS_ROOT
+    with tempfile.TemporaryDirectory(dir=OTHER_DISK) as disk:
+        settings.REPORTS_ROOT = place = Path(disk) / "reports"
+        shutil.copytree(old, place)
+        call_command("backup", str(folder))
+        (backup,) = folder.glob("2*")
+        there, number = tree(place), place.stat().st_ino
+        (place / report.parent.name / "report.html").write_text("written since")
+        call_command("restore", str(backup), "--replace")
+        assert (tree(place), place.stat().st_ino) == (there, number)
+    (aside,) = settings.DATA_DIR.glob("before-restore-*/reports/*/report.html")
+    assert aside.read_text() == "written since"
 
 
 def test_a_database_that_is_not_empty_is_left_alone(study, back_up, settings):
