@@ -281,8 +281,8 @@ def test_a_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
     assert study.questions.get(key="cast").example.story.key == "03"
     send = media_files._send_shot
 
-    def telling(output, number, *how):
-        response = send(output, number, *how)
+    def telling(request, output, number, *how):
+        response = send(request, output, number, *how)
         response["X-Made-Of"] = output.frames.get(number=number).media.sha256
         return response
 
@@ -331,7 +331,7 @@ def test_an_example_shows_a_degradation(study):
     ["vistorybench-crowd", "vistorybench-user-study", "storybench-side-by-side"],
 )
 def test_there_are_few_words_before_the_first_story(client, name):
-    """Of consent and instructions, without what is there to look up: keys, a way out."""
+    """Of consent and instructions, without keys and the way out."""
     asked = load_definition(name)
     study = plan_study(
         replace(asked, assignment="open", redundancy=1),
