@@ -10,12 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 from django.db import transaction
 
-from annotate.answers.writing import (
-    add_revisions,
-    confirm,
-    refuse_unknown_shot,
-    sent_before,
-)
+from annotate.answers.key_presses import confirm, sent_before
+from annotate.answers.writing import add_revisions, refuse_unknown_shot
 from annotate.kinds.likert.kind import rating_fields
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Look, Rating, Slot

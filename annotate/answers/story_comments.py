@@ -4,12 +4,13 @@ Who loses a slot keeps what they wrote; whoever gets it does not see that.
 """
 
 from collections.abc import Iterable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Manager, QuerySet
 from django.utils import timezone
 
+from annotate.answers.key_presses import sent_before
 from annotate.models import Annotator, ShotComment, Slot, StoryComment
 from annotate.slots.errors import BadAnswerError
 from annotate.slots.locking import locked_annotator, locked_slot, refuse_unless_held
@@ -18,10 +19,13 @@ LONGEST_COMMENT = 4000
 Comment = TypeVar("Comment", ShotComment, StoryComment)
 
 
-def record(*, slot: Slot, annotator: Annotator, text: str) -> None:
+def record(
+    *, slot: Slot, annotator: Annotator, text: str, client_key: str = ""
+) -> None:
     """Store what an annotator writes about a story; an empty text takes it back.
 
-    What is longer than `LONGEST_COMMENT` is cut.
+    What is longer than `LONGEST_COMMENT` is cut. What its tab has overtaken changes
+    nothing.
     """
     if not slot.study.presentation.get("comments"):
         raise BadAnswerError("This study takes no comments.")
@@ -30,12 +34,21 @@ def record(*, slot: Slot, annotator: Annotator, text: str) -> None:
         person = locked_annotator(annotator)
         held = locked_slot(slot.pk, person.study)
         refuse_unless_held(held, person)
-        own = person.story_comments.filter(slot=held)
-        if not kept:
-            own.delete()
-        elif not own.filter(text=kept).exists():
-            fields = {"text": kept, "written_at": timezone.now()}
-            person.story_comments.update_or_create(slot=held, defaults=fields)
+        keep(person.story_comments, {"slot": held}, kept, client_key)
+
+
+def keep(own: Manager[Comment], of: dict[str, Any], text: str, key: str) -> None:
+    """Store a person's comment on this; the caller has the slot locked."""
+    before = own.filter(**of).first()
+    if before and sent_before(key, [before]):
+        return
+    if before and not text:
+        before.delete()
+    elif before and before.text == text:
+        own.filter(**of).update(client_key=key or before.client_key)
+    elif text:
+        fields = {"text": text, "written_at": timezone.now(), "client_key": key}
+        own.update_or_create(**of, defaults=fields)
 
 
 def of_holder(rows: QuerySet[Comment]) -> QuerySet[Comment]:

@@ -1,6 +1,5 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
-import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
+from annotate.answers.key_presses import confirm, sent_before
 from annotate.kinds.registry import KINDS, kind_of, tables_of
 from annotate.models import (
     Annotator,
@@ -131,46 +131,6 @@ def record_answers(
             held, rows, [old for row in rows for old in before[row.question_id]]
         )
     return [row for row in found if row is not None]
-
-
-# A key of the page: milliseconds since 1970, and the tab of the browser.
-PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
-
-
-def tab_of(key: str) -> str:
-    """Return which tab of a browser a key is of; empty: the page did not make it."""
-    found = PAGE_KEY.fullmatch(key)
-    return found[2] if found else ""
-
-
-def sent_before(key: str, revisions: Iterable[Answer]) -> list[Answer]:
-    """Return the revisions of the same key press, or of later ones in the same tab.
-
-    Such a request came twice, or was on its way for so long that the tab had given it
-    up and sent another.
-    """
-    tab = tab_of(key)
-    return [
-        row
-        for row in revisions
-        if key
-        and (
-            row.client_key == key
-            or (tab and row.client_key > key and tab_of(row.client_key) == tab)
-        )
-    ]
-
-
-def confirm(key: str, rows: Iterable[Answer]) -> None:
-    """Put down that a later key press of the same tab gave answers again, or took them.
-
-    Else one between the two that is still on its way would seem to be the last.
-    """
-    tab = tab_of(key)
-    for row in rows:
-        if tab and tab_of(row.client_key) == tab:
-            row.client_key = key
-            store(row, "client_key")
 
 
 def _stored_before(answer: GivenAnswer, revisions: Sequence[Answer]) -> Answer | None:

@@ -236,6 +236,13 @@ class StoryComment(models.Model):
     )
     text = models.TextField()
     written_at = models.DateTimeField(default=timezone.now)
+    client_key = models.CharField(
+        max_length=40,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="The key press that it came of.",
+    )
 
     class Meta:
         ordering = ["slot", "annotator"]
@@ -265,6 +272,13 @@ class ShotComment(models.Model):
     shot = models.PositiveIntegerField()
     text = models.TextField()
     written_at = models.DateTimeField(default=timezone.now)
+    client_key = models.CharField(
+        max_length=40,
+        blank=True,
+        db_default="",
+        default="",
+        help_text="The key press that it came of.",
+    )
 
     class Meta:
         ordering = ["slot", "annotator", "shot", "output"]

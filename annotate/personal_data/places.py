@@ -62,12 +62,12 @@ PLACES: dict[str, dict[Says, str]] = {
     "annotate.StoryComment": {
         COMMENT: "text",
         DEED: "slot annotator written_at",
-        NOTHING: "id",
+        NOTHING: "id client_key",
     },
     "annotate.ShotComment": {
         COMMENT: "text",
         DEED: "slot annotator output shot written_at",
-        NOTHING: "id",
+        NOTHING: "id client_key",
     },
     "annotate.Skip": {
         COMMENT: "comment",

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotate.answers.story_comments import LONGEST_COMMENT, of_holder
+from annotate.answers.story_comments import LONGEST_COMMENT, keep, of_holder
 from annotate.models import Annotator, ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
 from annotate.slots.errors import BadAnswerError
@@ -43,10 +42,17 @@ class ShotFields(NamedTuple):
     texts: dict[str, str]
 
 
-def record(*, slot: Slot, annotator: Annotator, texts: Mapping[Place, str]) -> None:
+def record(
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    texts: Mapping[Place, str],
+    client_key: str = "",
+) -> None:
     """Store what an annotator writes about shots; an empty text takes it back.
 
-    What is longer than `LONGEST_COMMENT` is cut.
+    What is longer than `LONGEST_COMMENT` is cut. What its tab has overtaken changes
+    nothing.
 
     Raises
     ------
@@ -62,18 +68,9 @@ def record(*, slot: Slot, annotator: Annotator, texts: Mapping[Place, str]) -> N
         outputs = sides(held)
         _refuse_unknown(held, outputs, texts)
         for (side, shot), text in texts.items():
-            _keep(held, person, outputs[side], shot, text.strip()[:LONGEST_COMMENT])
-
-
-def _keep(held: Slot, person: Annotator, output: Output, shot: int, text: str) -> None:
-    own = person.shot_comments.filter(slot=held)
-    if not text:
-        own.filter(output=output, shot=shot).delete()
-    elif not own.filter(output=output, shot=shot, text=text).exists():
-        fields = {"text": text, "written_at": timezone.now()}
-        person.shot_comments.update_or_create(
-            slot=held, output=output, shot=shot, defaults=fields
-        )
+            place = {"slot": held, "output": outputs[side], "shot": shot}
+            kept = text.strip()[:LONGEST_COMMENT]
+            keep(person.shot_comments, place, kept, client_key)
 
 
 def _refuse_unknown(

@@ -281,8 +281,9 @@ def _invite(path: Path) -> None:
 def _sent(folder: Path) -> Path:
     rows = [
         {"kind": "answer", "id": "1", "key": "k1", "question": "beauty", "value": "3"},
-        {"kind": "comment", "id": "2", "text": "good"},
-        {"kind": "shot_comment", "id": "3", "side": "only", "shot": 1, "text": "x"},
+        {"kind": "comment", "id": "2", "key": "l", "text": "good"},
+        {"kind": "shot_comment", "id": "3", "key": "m", "side": "only", "shot": 1}
+        | {"text": "x"},
         {"kind": "fault", "id": "4", "side": "only", "shot": 2},
         {"kind": "submit", "seconds": 12.5, "in_sight": {"1": 3.5}, "shown": "x"},
     ]

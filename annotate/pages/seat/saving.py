@@ -117,23 +117,29 @@ class SentTicks(Sent):
 class SentComment(Sent):
     """What the annotator writes about the story."""
 
+    key: str
     text: str
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
-        story_comments.record(slot=slot, annotator=annotator, text=self.text)
+        story_comments.record(
+            slot=slot, annotator=annotator, text=self.text, client_key=self.key
+        )
 
 
 @dataclass(frozen=True)
 class SentShotComment(Sent):
     """What the annotator writes about one shot of an output; empty takes it back."""
 
+    key: str
     side: str
     shot: int
     text: str
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         texts = {(self.side, self.shot): self.text}
-        shot_comments.record(slot=slot, annotator=annotator, texts=texts)
+        shot_comments.record(
+            slot=slot, annotator=annotator, texts=texts, client_key=self.key
+        )
 
 
 @dataclass(frozen=True)
@@ -259,9 +265,9 @@ def _read(request: SeatRequest) -> Sending:
     except (*MALFORMED, RawPostDataException) as error:
         raise UnreadableError(
             "Expected JSON with rows, each an answer (id, key, question, value), the "
-            "boxes of a shot (id, key, shot, ticked, looked), a comment (id, text), a "
-            "comment on a shot (id, side, shot, text), a fault (id, side, shot) or a "
-            f"submit (seconds, in_sight, shown): {error!r}."
+            "boxes of a shot (id, key, shot, ticked, looked), a comment (id, key, "
+            "text), a comment on a shot (id, key, side, shot, text), a fault (id, "
+            f"side, shot) or a submit (seconds, in_sight, shown): {error!r}."
         ) from error
 
 
@@ -281,7 +287,7 @@ def _in_sight(submit: Row) -> dict[int, float] | None:
 
 
 def _answer(row: Row) -> Sent:
-    name, key = _text(row["id"]), _text(row["key"])[:LONGEST_KEY]
+    name, key = _text(row["id"]), _key(row)
     if "ticked" not in row:
         return SentAnswer(name, key, _text(row["question"]), _text(row["value"]))
     ticked = tuple(_text(box) for box in row["ticked"])
@@ -289,16 +295,20 @@ def _answer(row: Row) -> Sent:
 
 
 def _comment(row: Row) -> Sent:
-    return SentComment(_text(row["id"]), _text(row["text"]))
+    return SentComment(_text(row["id"]), _key(row), _text(row["text"]))
 
 
 def _shot_comment(row: Row) -> Sent:
     name, side = _text(row["id"]), _text(row["side"])
-    return SentShotComment(name, side, int(row["shot"]), _text(row["text"]))
+    return SentShotComment(name, _key(row), side, int(row["shot"]), _text(row["text"]))
 
 
 def _fault(row: Row) -> Sent:
     return SentFault(_text(row["id"]), _text(row["side"]), int(row["shot"]))
+
+
+def _key(row: Row) -> str:
+    return _text(row["key"])[:LONGEST_KEY]
 
 
 def _text(value: object) -> str:

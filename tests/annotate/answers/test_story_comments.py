@@ -84,6 +84,34 @@ def test_the_newest_text_counts_and_none_takes_it_back(client, study, ann, slot)
     assert shown(client, ann, slot) == ("", False)
 
 
+def press(second, tab="0.25"):
+    return f"{1_700_000_000_000 + 1000 * second} {tab}"
+
+
+@pytest.mark.parametrize(
+    ("late", "text"),
+    [
+        (press(1), "Dark, and wet."),
+        (press(2), "Dark, and wet."),
+        (press(3), "Dark, and"),
+        (press(1, tab="0.5"), "Dark, and"),
+        ("", "Dark, and"),
+    ],
+)
+def test_a_text_that_its_tab_has_overtaken_changes_nothing(ann, slot, late, text):
+    told = {"slot": slot, "annotator": ann}
+    story_comments.record(**told, text="Dark, and wet.", client_key=press(2))
+    story_comments.record(**told, text="Dark, and", client_key=late)
+    assert StoryComment.objects.get().text == text
+
+
+def test_a_text_that_is_sent_again_overtakes_what_came_between(ann, slot):
+    told = {"slot": slot, "annotator": ann}
+    for second, text in ((1, "Dark."), (3, "Dark."), (2, "Darker.")):
+        story_comments.record(**told, text=text, client_key=press(second))
+    assert StoryComment.objects.get().text == "Dark."
+
+
 def test_what_is_too_long_is_cut(ann, slot):
     story_comments.record(slot=slot, annotator=ann, text="x" * 5000)
     assert StoryComment.objects.get().text == "x" * 4000

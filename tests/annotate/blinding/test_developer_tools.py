@@ -71,7 +71,8 @@ def look_at_everything(reader):
             '{"rows": 1}',
             '{"rows": [{"kind": "answer", "id": "1", "key": "k", "question": "x", '
             '"value": "y"}, {"kind": "fault", "id": "2", "side": "left", "shot": 7},'
-            '{"kind": "shot_comment", "id": "3", "side": "b", "shot": 1, "text": ""}]}',
+            '{"kind": "shot_comment", "id": "3", "key": "", "side": "b", "shot": 1,'
+            '"text": ""}]}',
             '{"rows": [{"kind": "submit"}]}',
         ):
             reader.ask(reader.browser, "POST", f"{page}save/", rows)

@@ -199,8 +199,8 @@ def test_bad_answers_are_refused_in_words_and_the_others_stored(client, given, t
         '{"rows": [{}]}',
         '{"rows": [{"kind": "submit", "seconds": "soon"}]}',
         '{"rows": [{"kind": "submit", "seconds": %s}]}' % ("9" * 400),
-        r'{"rows": [{"kind": "comment", "id": "c", "text": "\u0000"}]}',
-        r'{"rows": [{"kind": "comment", "id": "c", "text": "\ud800"}]}',
+        r'{"rows": [{"kind": "comment", "id": "c", "key": "", "text": "\u0000"}]}',
+        r'{"rows": [{"kind": "comment", "id": "c", "key": "", "text": "\ud800"}]}',
     ],
 )
 def test_what_no_page_sends_is_refused_whole(client, body):

@@ -45,7 +45,7 @@ def send(client, person, slot, *written, **answers):
     """Send what a page with scripts sends: a side, a shot and a text each."""
     rows = [
         {"kind": "shot_comment", "id": f"{shot} {side}", "side": side, "shot": shot}
-        | {"text": text}
+        | {"text": text, "key": ""}
         for side, shot, text in written
     ]
     rows += [
@@ -133,14 +133,21 @@ def test_a_study_that_asks_for_none_takes_none(client, tmp_path):
 )
 def test_what_no_page_sends_is_refused_whole(client, changed):
     _study, person, slot = begin()
-    row = {"kind": "shot_comment", "id": "x", "side": "only", "shot": 1, "text": "a"}
+    row = {
+        "kind": "shot_comment",
+        "id": "x",
+        "side": "only",
+        "shot": 1,
+        "key": "",
+        "text": "a",
+    }
     reply = client.post(
         reverse("rate-save", args=[person.invitation.token, slot.code]),
         {"rows": [row | changed]},
         content_type="application/json",
     )
     assert reply.status_code == 400
-    assert "comment on a shot (id, side, shot, text)" in reply.json()["error"]
+    assert "comment on a shot (id, key, side, shot, text)" in reply.json()["error"]
 
 
 # Without scripts ----------------------------------------------------------------------
@@ -331,3 +338,17 @@ def test_one_wrong_place_stores_nothing_of_a_form():
     with pytest.raises(BadAnswerError):
         shot_comments.record(slot=slot, annotator=person, texts=texts)
     assert not ShotComment.objects.exists()
+
+
+def test_a_text_that_its_tab_has_overtaken_changes_nothing_of_its_shot():
+    _study, person, slot = begin()
+    told = [("Dark, and wet.", 2, 1), ("Dark, and", 1, 1), ("Bright.", 1, 2)]
+    for text, second, shot in told:
+        shot_comments.record(
+            slot=slot,
+            annotator=person,
+            texts={("only", shot): text},
+            client_key=f"{1_700_000_000_000 + second} 0.25",
+        )
+    texts = dict(ShotComment.objects.values_list("shot", "text"))
+    assert texts == {1: "Dark, and wet.", 2: "Bright."}
