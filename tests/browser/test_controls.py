@@ -27,6 +27,7 @@ from annotate.models import (
 )
 from annotate.next_slot import choosing
 from annotate.people import joining
+from annotate.personal_data import consent as withdrawal
 from evalcore.models import Character
 from tests.browser import marking
 from tests.browser.hands import Finger, Mouse
@@ -319,7 +320,33 @@ def pause(seat: Seat) -> list[Use]:
         Use("text=Continue", leads("**/story/**")),
         Use("text=Finish here", leads("**/done/")),
         Use("text=Your completion code", leads("**/done/")),
+        Use("text=Withdraw from the study", leads("**/withdraw/")),
     ]
+
+
+def withdrawing(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    seat.open(person, "withdraw")
+    work, answers, sure = "[value=work]", "[value=answers]", "[name=sure]"
+
+    def both(page):
+        page.check(work)
+        page.check(sure)
+
+    return [
+        Use(work, checked(work)),
+        Use(answers, checked(answers)),
+        Use(sure, checked(sure)),
+        Use("main .row a", leads("**/pause/")),
+        Use("main .row button", reads("h1", "You have withdrawn"), after(both)),
+    ]
+
+
+def withdrawn(seat: Seat) -> list[Use]:
+    person = join(seat.study(), "A01")
+    withdrawal.withdraw(person, answers=False)
+    seat.open(person)
+    return [Use("main a", leads("**/withdraw/"))]
 
 
 def copied(person: Annotator) -> Seen:
@@ -648,6 +675,8 @@ STATES = [
     a_link_that_is_closed,
     two_links,
     pause,
+    withdrawing,
+    withdrawn,
     done,
     nothing_just_now,
     training,
@@ -667,8 +696,9 @@ STATES = [
 ]
 
 
-# The pages of a closed link and of somebody else's story say so by their status.
-@pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/")
+# The pages of a closed link, of somebody else's story and of who has withdrawn say so
+# by their status.
+@pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/", "410 .*/rate/")
 @pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
 def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
     there: set[str] = set()

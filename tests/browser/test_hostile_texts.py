@@ -58,10 +58,7 @@ def test_every_page_shows_markup_as_text(listened, live_server, tmp_path):
     answer_everything(world.trial)
     link = world.ann.invitation.token
     client = log_in("sue")
-    asked = [
-        (one.name, reverse(one.name, kwargs=world.words(one, link)))
-        for one in addresses()
-    ]
+    asked = [(one.name, one.url(world.words(one, link))) for one in addresses()]
     fill()
     enter(listened, live_server, client)
     output = Output.objects.select_related("story", "method").first()
