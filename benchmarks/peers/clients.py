@@ -46,7 +46,8 @@ class Client:
                 self.errors.append(f"{type(error).__name__}: {error}")
             finally:
                 seat.close()
-        raise RuntimeError("Everybody is done before the time is up.")
+        last = f"; the last error: {self.errors[-1]}" if self.errors else ""
+        raise RuntimeError(f"Everybody is done before the time is up{last}")
 
     def judge(self, seat: Seat, values: list[int]) -> None:
         began = time.perf_counter()

@@ -1,6 +1,8 @@
 """What every tool is given to have judged, and who judges it."""
 
-STORIES, METHODS, SHOTS = 120, 10, 10
+# So many that those who wait for their turn with a story in hand hold nobody up, where
+# all outputs are to have about equally many answers.
+STORIES, METHODS, SHOTS = 240, 10, 10
 REDUNDANCY = 10  # people for each output
 QUESTIONS = {
     "character": "Is it the same character?",
