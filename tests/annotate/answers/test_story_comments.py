@@ -98,10 +98,14 @@ def press(second, tab="0.25"):
         ("", "Dark, and"),
     ],
 )
-def test_a_text_that_its_tab_has_overtaken_changes_nothing(ann, slot, late, text):
-    told = {"slot": slot, "annotator": ann}
-    story_comments.record(**told, text="Dark, and wet.", client_key=press(2))
-    story_comments.record(**told, text="Dark, and", client_key=late)
+def test_a_text_that_its_tab_has_overtaken_changes_nothing(
+    client, ann, slot, late, text
+):
+    for key, said in ((press(2), "Dark, and wet."), (late, "Dark, and")):
+        row = {"kind": "comment", "id": "c", "key": key, "text": said}
+        sent, kind = {"rows": [row]}, "application/json"
+        answer = client.post(address("rate-save", ann, slot), sent, kind)
+        assert answer.status_code == 200
     assert StoryComment.objects.get().text == text
 
 

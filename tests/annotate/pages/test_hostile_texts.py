@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from analysis.tables import FORMULA
 from annotate.models import Slot
+from annotate.models.slots import new_code
 from evalcore.models import Method, Output
 from tests.annotate.access.test_forgery import admin_addresses
 from tests.annotate.address_table import NAMED, World, addresses
@@ -99,6 +100,11 @@ def test_no_line_end_in_a_text_begins_a_row(world):
     told = world.sue.get(url).getvalue().decode()
     assert f'"{shown}"' in told
     assert all(len(row) > 2 for row in csv.reader(io.StringIO(told, newline="")))
+
+
+def test_no_code_of_a_slot_begins_a_formula():
+    """It would stand in tables with an apostrophe, and be found by nobody."""
+    assert [c for c in (new_code() for _ in range(1000)) if c.startswith(FORMULA)] == []
 
 
 @pytest.mark.parametrize("sign", FORMULA)

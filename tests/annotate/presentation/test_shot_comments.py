@@ -41,16 +41,16 @@ def begin(kind="likert", shots=3, **kw):
     return study, person, choosing.take_next(person).slot
 
 
-def send(client, person, slot, *written, **answers):
+def send(client, person, slot, *written, key="", **answers):
     """Send what a page with scripts sends: a side, a shot and a text each."""
     rows = [
         {"kind": "shot_comment", "id": f"{shot} {side}", "side": side, "shot": shot}
-        | {"text": text, "key": ""}
+        | {"text": text, "key": key}
         for side, shot, text in written
     ]
     rows += [
-        {"kind": "answer", "id": key, "question": key, "value": value, "key": ""}
-        for key, value in answers.items()
+        {"kind": "answer", "id": asked, "question": asked, "value": value, "key": key}
+        for asked, value in answers.items()
     ]
     address = reverse("rate-save", args=[person.invitation.token, slot.code])
     return client.post(address, {"rows": rows}, content_type="application/json")
@@ -340,15 +340,14 @@ def test_one_wrong_place_stores_nothing_of_a_form():
     assert not ShotComment.objects.exists()
 
 
-def test_a_text_that_its_tab_has_overtaken_changes_nothing_of_its_shot():
+def test_a_text_that_its_tab_has_overtaken_changes_nothing_of_its_shot(client):
     _study, person, slot = begin()
-    told = [("Dark, and wet.", 2, 1), ("Dark, and", 1, 1), ("Bright.", 1, 2)]
-    for text, second, shot in told:
-        shot_comments.record(
-            slot=slot,
-            annotator=person,
-            texts={("only", shot): text},
-            client_key=f"{1_700_000_000_000 + second} 0.25",
-        )
+    for text, second, shot in (
+        ("Dark, and wet.", 2, 1),
+        ("Dark, and", 1, 1),
+        ("Bright.", 1, 2),
+    ):
+        key = f"{1_700_000_000_000 + second} 0.25"
+        send(client, person, slot, ("only", shot, text), key=key)
     texts = dict(ShotComment.objects.values_list("shot", "text"))
     assert texts == {1: "Dark, and wet.", 2: "Bright."}
