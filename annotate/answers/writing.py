@@ -175,7 +175,8 @@ def _next(
 def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) -> None:
     """Store answers of one table to a locked slot, each as its next revision.
 
-    `before` has every revision so far of these answers, and perhaps of others.
+    `before` has every revision so far of these answers, and perhaps of others. What is
+    raised must end the caller's transaction, or take it back to a savepoint.
     """
     if held.purpose == Purpose.TRAINING and held.state == Slot.State.SUBMITTED:
         # What was expected has been told.
@@ -193,8 +194,7 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
     if overtaken:
         model.objects.filter(pk__in=overtaken).update(is_current=False)
     try:
-        with transaction.atomic():
-            add(*rows)
+        add(*rows)
     except IntegrityError as error:
         raise NotNowError(
             _("This answer was changed elsewhere; load the page again.")

@@ -118,7 +118,7 @@ def take_next(
     return taken
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep | None:
     """Take the next slot, one browser of an annotator at a time."""
     person = locked_annotator(annotator)

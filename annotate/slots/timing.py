@@ -9,6 +9,7 @@ as much as fits. Where it says nothing, that is all the time there was.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
+from itertools import chain
 from math import isfinite
 
 from django.db.models import Case, F, Q, QuerySet, When
@@ -127,21 +128,19 @@ def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) 
     return 0 < claimed <= left and (last is None or last <= since)
 
 
-def _pictures(unit: int) -> QuerySet[Frame]:
-    """Return the pictures of all outputs that a unit shows.
-
-    A condition for each output would lead PostgreSQL through all pictures there are.
-    """
-    own = Unit.objects.filter(pk=unit).order_by()
-    first, *others = (own.values(name) for name in OUTPUTS)
-    return Frame.objects.filter(output__in=first.union(*others), media__isnull=False)
-
-
-SHOTS_WITH_PICTURE = Prepared[int](
-    lambda unit: (
-        _pictures(unit).order_by("number").values_list("number", flat=True).distinct()
-    ),
+# One output after the other: looking for all of them at once led PostgreSQL through all
+# pictures that there are.
+OUTPUTS_OF = Prepared[tuple[int | None, ...]](
+    lambda unit: Unit.objects.filter(pk=unit).order_by().values_list(*OUTPUTS),
     unit=int,
+)
+SHOTS_WITH_PICTURE = Prepared[int](
+    lambda output: (
+        Frame.objects.filter(output=output, media__isnull=False)
+        .order_by()
+        .values_list("number", flat=True)
+    ),
+    output=int,
 )
 
 
@@ -154,9 +153,11 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
     """
     if told is None or held.seconds is None:
         return
+    shown = filter(None, OUTPUTS_OF.one(unit=held.unit_id))
+    pictures = (SHOTS_WITH_PICTURE.rows(output=output) for output in shown)
     held.in_sight = {
         str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
-        for shot in SHOTS_WITH_PICTURE.rows(unit=held.unit_id)
+        for shot in sorted(set(chain(*pictures)))
     }
 
 

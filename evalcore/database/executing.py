@@ -1,36 +1,51 @@
-"""Statements that were built once, given to the database without detours."""
+"""Statements that were built once, given to the database without detours.
 
-from collections.abc import Sequence
+Django's cursor translates a statement for SQLite each time, which takes as long as
+SQLite needs to answer, and describes every column that PostgreSQL sends. Only where
+queries are logged or counted it is still used.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX
 
 
-def execute(sql: str, params: Sequence[Any]) -> tuple[list[Any], int]:
-    """Execute a statement with `%s` in the place of its values.
+def rows_of(sql: str, params: Sequence[Any]) -> list[Any]:
+    """Return the rows of a query with `%s` in the place of its values."""
+    with _executed(sql, params) as done:
+        found: list[Any] = done.fetchall()
+    return found
 
-    Django's cursor translates a statement for SQLite each time, which takes as long as
-    SQLite needs to answer; only where queries are logged or counted it is still used.
 
-    Returns
-    -------
-    list and int
-        The rows that it yields, and how many it changed.
-    """
-    direct = connection.vendor == "sqlite" and not (
-        connection.queries_logged or connection.execute_wrappers
-    )
-    if not direct:
+def change(sql: str, params: Sequence[Any]) -> int:
+    """Execute a statement that yields no rows; return how many it changed."""
+    with _executed(sql, params) as done:
+        number: int = done.rowcount
+    return number
+
+
+@contextmanager
+def _executed(sql: str, params: Sequence[Any]) -> Iterator[Any]:
+    """Yield a cursor that has executed the statement."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    if connection.queries_logged or connection.execute_wrappers:
         with connection.cursor() as cursor:
             cursor.execute(sql, params)
-            return cursor.fetchall() if cursor.description else [], cursor.rowcount
+            yield cursor
+        return
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     with connection.wrap_database_errors:
-        done = connection.connection.execute(_for_sqlite(sql), params)
-        return done.fetchall(), done.rowcount
+        if connection.vendor == "sqlite":
+            yield connection.connection.execute(_for_sqlite(sql), params)
+        else:
+            with connection.create_cursor() as cursor:
+                cursor.execute(sql, params)
+                yield cursor
 
 
 @lru_cache(maxsize=1000)

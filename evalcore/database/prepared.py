@@ -27,7 +27,7 @@ from django.db.models.query import (  # type: ignore[attr-defined]
 )
 from django.db.transaction import TransactionManagementError
 
-from evalcore.database.executing import execute
+from evalcore.database.executing import rows_of
 
 Row = TypeVar("Row")
 Convert = Callable[[Any, Any, Any], Any]
@@ -111,7 +111,7 @@ class _Statement:
         params: list[Any] = list(self.params)
         for place, name in self.places:
             params[place] = _adapted(values[name])
-        found, _number = execute(self.sql, params)
+        found = rows_of(self.sql, params)
         return [self.made(row) for row in self._converted(found)]
 
     def _converted(self, found: list[Any]) -> Iterator[list[Any]]:

@@ -12,7 +12,7 @@ from typing import Any
 from django.db import connection
 from django.db.models import Field, Model
 
-from evalcore.database.executing import execute
+from evalcore.database.executing import change, rows_of
 
 
 def store(row: Model, *names: str) -> None:
@@ -25,8 +25,7 @@ def store(row: Model, *names: str) -> None:
     """
     sql, fields = _update(type(row), names)
     values = [_prepared(field, row, add=False) for field in fields]
-    _rows, number = execute(sql, [*values, row.pk])
-    if not number:
+    if not change(sql, [*values, row.pk]):
         raise type(row).DoesNotExist  # type: ignore[attr-defined]
 
 
@@ -34,15 +33,14 @@ def add(*rows: Model) -> None:
     """Store new rows of one table, and set their ids."""
     sql, fields = _insert(type(rows[0]), len(rows))
     values = [_prepared(field, row, add=True) for row in rows for field in fields]
-    ids, _number = execute(sql, values)
-    for row, (pk,) in zip(rows, ids, strict=True):
+    for row, (pk,) in zip(rows, rows_of(sql, values), strict=True):
         row.pk = pk
         row._state.adding, row._state.db = False, connection.alias
 
 
-def count(model: type[Model], pk: int, name: str, change: int) -> None:
+def count(model: type[Model], pk: int, name: str, added: int) -> None:
     """Add to a number of a row, which may be less than nothing."""
-    execute(_counting(model, name), [change, pk])
+    change(_counting(model, name), [added, pk])
 
 
 def _prepared(field: "Field[Any, Any]", row: Model, *, add: bool) -> Any:

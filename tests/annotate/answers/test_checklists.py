@@ -270,8 +270,8 @@ def test_what_is_shown(study):
 
 def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):
     slot, person = slot_of(study)
-    with django_assert_num_queries(11):
-        # savepoint and release twice, annotator, rows so far, slot, shot, questions,
+    with django_assert_num_queries(9):
+        # savepoint and release, annotator, rows so far, slot, shot, questions,
         # insert, word; the lease has just begun
         record(slot, person, 1, "pan|text", client_key="k")
 

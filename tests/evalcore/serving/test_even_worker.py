@@ -1,4 +1,4 @@
-"""Browsers that keep their connections open are shared out among the processes."""
+"""Browsers are shared out among the processes, and threads take turns often."""
 
 import http.client
 import subprocess
@@ -8,16 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from evalcore.serving.even_worker import TURN_SECONDS
 from evalcore.serving.processes import EVEN
 from tests.serving import free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 APP = """
 import os
+import sys
 
 def app(environ, start_response):
     start_response("200 OK", [("Content-Type", "text/plain")])
-    return [str(os.getpid()).encode()]
+    return [f"{os.getpid()} {sys.getswitchinterval()}".encode()]
 """
 
 
@@ -44,7 +46,11 @@ def port(tmp_path):
 
 
 def pids(port: int, browsers: int) -> Counter[bytes]:
-    """Open so many connections one after the other; return who took how many."""
+    """Open so many connections one after the other; return who took how many.
+
+    Who is a process and the seconds for which one of its threads may keep the others
+    waiting.
+    """
     lines = [http.client.HTTPConnection("127.0.0.1", port) for _ in range(browsers)]
     found: Counter[bytes] = Counter()
     try:
@@ -61,3 +67,9 @@ def pids(port: int, browsers: int) -> Counter[bytes]:
 
 def test_each_process_has_its_share_of_the_connections(port):
     assert min(pids(port, 20).values()) >= 6
+
+
+def test_threads_take_turns_more_often_than_usual(port):
+    told = {who.split()[1].decode() for who in pids(port, 20)}
+    assert told == {str(TURN_SECONDS)}
+    assert sys.getswitchinterval() > TURN_SECONDS
