@@ -313,7 +313,7 @@ def close_slot(
     `offered_at` is when the annotator was given the page beforehand, if that is known.
     Call with the annotator locked.
     """
-    lock_unit(slot.unit_id)
+    outputs = lock_unit(slot.unit_id)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id == person.pk and held.state == Slot.State.SUBMITTED:
         return held
@@ -322,7 +322,7 @@ def close_slot(
     held.state = Slot.State.SUBMITTED
     held.submitted_at = timezone.now()
     note_time(held, person, seconds, offered_at)
-    note_sight(held, in_sight)
+    note_sight(held, in_sight, outputs)
     held.lease_until = None
     store(held, "state", "submitted_at", "lease_until", *TIMES)
     count_submitted(held, 1)

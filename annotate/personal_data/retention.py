@@ -5,6 +5,7 @@ no longer due. Comments stay, and so do imported tables: their names are data of
 file. Those are erased by hand.
 """
 
+import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -14,6 +15,8 @@ from django.utils import timezone
 
 from annotate.models import Annotator, Event, Study
 from annotate.personal_data import erasing
+
+logger = logging.getLogger(__name__)
 
 
 def due_at(study: Study) -> datetime | None:
@@ -42,9 +45,19 @@ def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
 
 
 def erase_due() -> int:
-    """Erase whoever has been kept for long enough; return how many."""
-    now = timezone.now()
-    due = [person for _study, at, people in plans() if at <= now for person in people]
-    for person in due:
-        erasing.erase(person)
-    return len(due)
+    """Erase whoever has been kept for long enough; return how many.
+
+    Where that fails for one of them, the log says why, and the others go.
+    """
+    now, erased = timezone.now(), 0
+    for study, at, people in plans():
+        for person in people if at <= now else ():
+            try:
+                erasing.erase(person)
+            except Exception:
+                logger.exception(
+                    "%s of %s is due, and could not be erased.", person.name, study.slug
+                )
+            else:
+                erased += 1
+    return erased

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from datetime import timedelta
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,6 +15,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from annotate.models.units import OUTPUTS
 from annotate.slots.admission import lacking
 from annotate.slots.errors import (
     AnswerError,
@@ -39,6 +39,15 @@ LOCKED_ANNOTATOR = Prepared[Annotator](
 )
 LOCKED_SLOT = Prepared[Slot](
     lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
+)
+LOCKED_UNIT = Prepared[tuple[int | None, ...]](
+    lambda pk: (
+        Unit.objects.select_for_update(no_key=True)
+        .filter(pk=pk)
+        .order_by()
+        .values_list(*OUTPUTS)
+    ),
+    pk=int,
 )
 # Times play no part in it: a clock may be set back.
 LAST_BEGUN = Prepared[int](
@@ -75,10 +84,15 @@ def locked_annotator(annotator: Annotator) -> Annotator:
     return LOCKED_ANNOTATOR.one(pk=annotator.pk)
 
 
-def lock_unit(pk: int) -> None:
-    """Lock a unit, before its slots, where its count or its set of slots changes."""
-    if transaction.get_connection().features.has_select_for_update:
-        Unit.objects.select_for_update(no_key=True).only("pk").get(pk=pk)
+def lock_unit(pk: int) -> list[int]:
+    """Lock a unit, before its slots, where its count or its set of slots changes.
+
+    Returns
+    -------
+    list
+        The ids of the outputs that it shows.
+    """
+    return [output for output in LOCKED_UNIT.one(pk=pk) if output is not None]
 
 
 def locked_slot(pk: int, study: Study) -> Slot:

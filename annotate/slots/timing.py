@@ -14,8 +14,7 @@ from math import isfinite
 
 from django.db.models import Case, F, Q, QuerySet, When
 
-from annotate.models import Annotator, Event, Slot, Unit
-from annotate.models.units import OUTPUTS
+from annotate.models import Annotator, Event, Slot
 from evalcore.database.prepared import Prepared
 from evalcore.models import Frame
 
@@ -130,10 +129,6 @@ def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) 
 
 # One output after the other: looking for all of them at once led PostgreSQL through all
 # pictures that there are.
-OUTPUTS_OF = Prepared[tuple[int | None, ...]](
-    lambda unit: Unit.objects.filter(pk=unit).order_by().values_list(*OUTPUTS),
-    unit=int,
-)
 SHOTS_WITH_PICTURE = Prepared[int](
     lambda output: (
         Frame.objects.filter(output=output, media__isnull=False)
@@ -144,17 +139,19 @@ SHOTS_WITH_PICTURE = Prepared[int](
 )
 
 
-def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+def note_sight(
+    held: Slot, told: Mapping[int, float] | None, outputs: Iterable[int]
+) -> None:
     """Set for how long each shot of a locked slot was in sight, whose time is set.
 
-    `told` is what the browser says, by the numbers of shots; None where it says
-    nothing. A shot with a picture of which it says nothing never was in sight, and none
-    was for longer than the whole slot took.
+    `outputs` are the ids of those that its unit shows. `told` is what the browser says,
+    by the numbers of shots; None where it says nothing. A shot with a picture of which
+    it says nothing never was in sight, and none was for longer than the whole slot
+    took.
     """
     if told is None or held.seconds is None:
         return
-    shown = filter(None, OUTPUTS_OF.one(unit=held.unit_id))
-    pictures = (SHOTS_WITH_PICTURE.rows(output=output) for output in shown)
+    pictures = (SHOTS_WITH_PICTURE.rows(output=output) for output in outputs)
     held.in_sight = {
         str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
         for shot in sorted(set(chain(*pictures)))

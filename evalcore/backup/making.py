@@ -180,14 +180,15 @@ def backups(folder: Path) -> list[Path]:
     )
 
 
-def rotate(folder: Path, keep: int) -> int:
+def rotate(folder: Path, keep: int, made: Path) -> int:
     """Remove all but the newest backups; return how many were removed.
 
-    Files go that no backup is left to need. Whether one needs them is not known of a
-    backup whose manifest cannot be read, and then nothing is removed.
+    The one that was just `made` is the newest, whatever the clock said before. Files go
+    that no backup is left to need. Whether one needs them is not known of a backup
+    whose manifest cannot be read, and then nothing is removed.
     """
     with _own_folder(folder):
-        found = backups(folder)
+        found = sorted(backups(folder), key=made.__eq__)
         manifests = {path: read(path) for path in found}
         old = found[: max(0, len(found) - keep)]
         for path in old:

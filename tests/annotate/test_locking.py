@@ -9,6 +9,7 @@ from time import sleep
 
 import pytest
 from django.db import connection, transaction
+from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
@@ -73,25 +74,42 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
     assert study.events.filter(kind="stop rule met").count() == 1
 
 
-def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch):
+def by_the_api(person, slot):
+    """Change both answers to a slot as a program does; return the status."""
+    client = APIClient()
+    token = person.invitation.token
+    client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    given = {"answers": {"character": 2, "beauty": 2}}
+    url = reverse("api-submit", args=[slot.code])
+    return client.post(url, given, format="json").status_code
+
+
+def on_the_page(person, slot):
+    """Change both answers to a slot as the page does; return the status."""
+    answers = [
+        {"kind": "answer", "id": key, "key": key, "question": key, "value": "2"}
+        for key in ("character", "beauty")
+    ]
+    rows = [*answers, {"kind": "submit", "seconds": 3}]
+    url = reverse("rate-save", args=[person.invitation.token, slot.code])
+    sent = {"content_type": "application/json", "data": {"rows": rows}}
+    return Client().post(url, **sent).status_code
+
+
+@pytest.mark.parametrize(
+    ("send", "last_step"), [(by_the_api, "submit"), (on_the_page, "close")]
+)
+def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send, last_step):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)
     begun, held = threading.Event(), threading.Event()
-    submit = consequences.submit
+    in_time = getattr(consequences, last_step)
 
-    def submit_late(**given):
+    def late(**given):
         begun.set()
         held.wait(1)
-        return submit(**given)
-
-    def send():
-        client = APIClient()
-        token = person.invitation.token
-        client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
-        given = {"answers": {"character": 2, "beauty": 2}}
-        url = reverse("api-submit", args=[slot.code])
-        return client.post(url, given, format="json").status_code
+        return in_time(**given)
 
     def leave_out():
         assert begun.wait(60)
@@ -101,11 +119,15 @@ def test_answers_by_the_api_are_changed_while_their_slot_is_excluded(monkeypatch
             sleep(0.3)
             exclusion.exclude(slot, reason="x", author=None)
 
-    monkeypatch.setattr(consequences, "submit", submit_late)
+    monkeypatch.setattr(consequences, last_step, late)
     with ThreadPoolExecutor(2) as pool:
-        sent, excluded = pool.submit(run, send), pool.submit(run, leave_out)
+        sent = pool.submit(run, send, person, slot)
+        excluded = pool.submit(run, leave_out)
         assert sent.result() == 200
         excluded.result()
+    assert set(
+        slot.ratings.filter(is_current=True).values_list("value", flat=True)
+    ) == {2}
     assert problems(study) == []
 
 

@@ -41,7 +41,7 @@ class Command(BaseCommand):
                 "keep it elsewhere."
             )
         if keep is not None:
-            self._rotate(folder, keep)
+            self._rotate(keep, made.folder)
         for name in manifest.missing:
             self.stderr.write(f"{name} is missing or damaged, and not in the backup.")
         if manifest.missing:
@@ -51,9 +51,9 @@ class Command(BaseCommand):
                 returncode=1,
             )
 
-    def _rotate(self, folder: Path, keep: int) -> None:
+    def _rotate(self, keep: int, made: Path) -> None:
         try:
-            removed = making.rotate(folder, keep)
+            removed = making.rotate(made.parent, keep, made)
         except (BackupError, OSError) as error:
             raise CommandError(
                 f"The backup was made; older ones could not be removed. {error}",

@@ -29,7 +29,7 @@ from annotate.pages.seat.session_progress import number_in_session
 from annotate.pages.seat.slot import get_slot
 from annotate.presentation import broken_media, shot_comments
 from annotate.quality import monitoring
-from annotate.slots import errors, pace
+from annotate.slots import errors, locking, pace
 from annotate.submission import consequences, late_answers
 
 logger = logging.getLogger(__name__)
@@ -192,6 +192,10 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     reply: dict[str, object] = {"problem": "", "submitted": False}
     # One after the other they would wait for the disk, and for each other, each time.
     with transaction.atomic():
+        if sent.submit and row.state == Slot.State.SUBMITTED:
+            # Whoever leaves it out meanwhile locks the unit before the slot, too.
+            locking.locked_annotator(annotator)
+            locking.lock_unit(row.unit_id)
         reply["refused"] = refused = _store(annotator, row, sent.rows)
         if sent.submit and not refused:
             offered_at = late_answers.offered_at(annotator, code, proof)

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.access import rate_limits
 from annotate.history.verifying import problems
 from annotate.models import Event, Study
-from annotate.personal_data import retention
+from annotate.personal_data import erasing, retention
 from annotate.studies import lifecycle
 from annotate.tasks import erase_due
 from tests.annotate.personal_data.people_of_studies import (
@@ -49,6 +49,23 @@ def test_after_so_many_days_the_people_go_and_their_words_stay(settings, capsys)
     assert WORDS.casefold() in left
     assert retention.erase_due() == 0
     assert problems(study) == []
+
+
+def test_one_who_cannot_be_erased_keeps_nobody_else(settings, monkeypatch, caplog):
+    settings.RETENTION_DAYS = 30
+    study = closed(31)
+    erase = erasing.erase
+
+    def fail_for_one(person):
+        if person.name == "A01":
+            raise ValueError("a reason of its own")
+        return erase(person)
+
+    monkeypatch.setattr(erasing, "erase", fail_for_one)
+    assert retention.erase_due() == 1
+    assert [person.name for person in retention.kept(study)] == ["A01"]
+    assert "A01 of trial is due, and could not be erased." in caplog.text
+    assert "a reason of its own" in caplog.text
 
 
 @pytest.mark.parametrize(

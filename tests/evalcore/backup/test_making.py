@@ -101,6 +101,18 @@ def test_only_the_newest_are_kept_and_files_that_these_need(study, back_up, fold
     assert extra.sha256 not in stored_in(folder)
 
 
+def test_what_was_just_made_stays_although_an_earlier_one_has_a_later_date(
+    study, back_up, folder
+):
+    """A clock was years ahead for a day."""
+    first = back_up()
+    ahead = first.rename(first.with_name("2099-01-01T000000Z"))
+    second = back_up("--keep", "1")
+    assert not ahead.exists()
+    third = back_up("--keep", "2")
+    assert sorted(folder.glob("2*Z")) == [second, third]
+
+
 def test_with_an_unreadable_manifest_nothing_is_removed(study, back_up, folder):
     first = back_up()
     (first / "manifest.json").write_text("{")
