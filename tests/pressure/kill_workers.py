@@ -95,8 +95,8 @@ def disturb(served: Served, options: argparse.Namespace) -> list[float]:
         scores.wait(scores.ask(stories=1))
         times.append(time.monotonic() - began)
         print(f"killed: {killed}; scores stood after {times[-1]:.1f} s", flush=True)
+    served.wait_for_workers()  # another one may have made the last scores
     if options.in_hand:
-        served.wait_for_workers()
         took = scores.kill_in_hand(served)
         print(f"killed with a chunk in hand: scores stood after {took:.1f} s")
     return times
