@@ -5,7 +5,6 @@ no longer due. Comments stay, and so do imported tables: their names are data of
 file. Those are erased by hand.
 """
 
-import logging
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
@@ -15,8 +14,6 @@ from django.utils import timezone
 
 from annotate.models import Annotator, Event, Study
 from annotate.personal_data import erasing
-
-logger = logging.getLogger(__name__)
 
 
 def due_at(study: Study) -> datetime | None:
@@ -47,17 +44,21 @@ def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
 def erase_due() -> int:
     """Erase whoever has been kept for long enough; return how many.
 
-    Where that fails for one of them, the log says why, and the others go.
+    Raises
+    ------
+    ExceptionGroup
+        Some of them could not be erased, and why; the others are.
     """
-    now, erased = timezone.now(), 0
+    now, erased, failed = timezone.now(), 0, []
     for study, at, people in plans():
         for person in people if at <= now else ():
             try:
                 erasing.erase(person)
-            except Exception:
-                logger.exception(
-                    "%s of %s is due, and could not be erased.", person.name, study.slug
-                )
+            except Exception as error:  # noqa: BLE001 - raised when the others are gone
+                error.add_note(f"{person.name} of {study.slug} is due, and stays.")
+                failed.append(error)
             else:
                 erased += 1
+    if failed:
+        raise ExceptionGroup(f"Not erased: {len(failed)}", failed)
     return erased

@@ -183,12 +183,14 @@ def backups(folder: Path) -> list[Path]:
 def rotate(folder: Path, keep: int, made: Path) -> int:
     """Remove all but the newest backups; return how many were removed.
 
-    The one that was just `made` is the newest, whatever the clock said before. Files go
-    that no backup is left to need. Whether one needs them is not known of a backup
-    whose manifest cannot be read, and then nothing is removed.
+    The one that was just `made` stays, whatever dates the others have. Files go that no
+    backup is left to need. Whether one needs them is not known of a backup whose
+    manifest cannot be read, and then nothing is removed.
     """
     with _own_folder(folder):
-        found = sorted(backups(folder), key=made.__eq__)
+        found = sorted(backups(folder), key=lambda path: path == made)
+        if made not in found:
+            raise BackupError(f"{made} is gone: another backup took it for an old one.")
         manifests = {path: read(path) for path in found}
         old = found[: max(0, len(found) - keep)]
         for path in old:

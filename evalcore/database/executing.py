@@ -1,8 +1,8 @@
 """Statements that were built once, given to the database without detours.
 
 Django's cursor translates a statement for SQLite each time, which takes as long as
-SQLite needs to answer, and describes every column that PostgreSQL sends. Only where
-queries are logged or counted it is still used.
+SQLite needs to answer, and wraps PostgreSQL's once more. Where queries are logged or
+counted it is still used.
 """
 
 from collections.abc import Iterator, Sequence
@@ -37,6 +37,7 @@ def _executed(sql: str, params: Sequence[Any]) -> Iterator[Any]:
             cursor.execute(sql, params)
             yield cursor
         return
+    connection.close_if_health_check_failed()
     connection.ensure_connection()
     connection.validate_no_broken_transaction()
     with connection.wrap_database_errors:

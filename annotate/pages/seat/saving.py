@@ -192,8 +192,9 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     reply: dict[str, object] = {"problem": "", "submitted": False}
     # One after the other they would wait for the disk, and for each other, each time.
     with transaction.atomic():
-        if sent.submit and row.state == Slot.State.SUBMITTED:
-            # Whoever leaves it out meanwhile locks the unit before the slot, too.
+        if sent.submit:
+            # Submitting locks the unit before the slot; so it is done here from the
+            # first answer on.
             locking.locked_annotator(annotator)
             locking.lock_unit(row.unit_id)
         reply["refused"] = refused = _store(annotator, row, sent.rows)

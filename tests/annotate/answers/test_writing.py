@@ -3,10 +3,12 @@
 Of the boxes that it writes for checklists: `test_checklists`.
 """
 
+from copy import copy
 from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from annotate.answers import writing
@@ -426,3 +428,32 @@ def test_submitting_again_changes_nothing_even_after_the_next_session_began(stud
     assert answer(first, ann, 1, "press-1").value == 1
     with pytest.raises(errors.AnswerError, match="session is over"):
         answer(first, ann, 2, "press-2")
+
+
+@pytest.mark.parametrize(("times", "kept"), [(1, [2, 3]), (99, [1])])
+def test_a_revision_that_the_database_has_already_takes_nothing_along(
+    client, monkeypatch, slot, ann, times, kept
+):
+    """It was stored by somebody who held no lock, once or whenever it is tried."""
+    answer(slot, ann, 1)
+    add, left = writing.add, iter(range(times))
+
+    def clash(*rows):
+        if next(left, None) is not None:
+            add(*(copy(row) for row in rows))
+        add(*rows)
+
+    monkeypatch.setattr(writing, "add", clash)
+    keys = slot.study.questions.values_list("key", flat=True)[:2]
+    rows = [
+        {"kind": "answer", "id": key, "key": key, "question": key, "value": str(value)}
+        for value, key in enumerate(keys, start=2)
+    ]
+    url = reverse("rate-save", args=[ann.invitation.token, slot.code])
+    reply = client.post(url, {"rows": rows}, "application/json").json()
+    refused = {} if times == 1 else dict.fromkeys(keys, False)
+    assert {key: why["final"] for key, why in reply["refused"].items()} == refused
+    stored = Rating.objects.filter(slot=slot).order_by("question", "revision")
+    current = stored.filter(is_current=True)
+    assert list(current.values_list("value", flat=True)) == kept
+    assert stored.count() == (3 if times == 1 else 1)

@@ -1,7 +1,14 @@
 """Statements that go to the database directly behave as those of Django's cursor."""
 
 import pytest
-from django.db import IntegrityError, OperationalError, ProgrammingError, connection
+from django.core.signals import request_started
+from django.db import (
+    IntegrityError,
+    OperationalError,
+    ProgrammingError,
+    connection,
+    connections,
+)
 from django.db.transaction import TransactionManagementError, atomic
 from django.test.utils import CaptureQueriesContext
 
@@ -61,3 +68,20 @@ def test_a_connection_that_was_closed_is_opened_again(transactional_db):
     make_benchmark(slug="after", stories=1, shots=1, pictures=False)
     connection.close()
     assert rows_of(TITLES, ["after"]) == [("after",)]
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="ends a connection")
+def test_a_connection_that_died_is_opened_anew_by_the_next_request(transactional_db):
+    """PostgreSQL was started again while nobody asked anything."""
+    make_benchmark(slug="after", stories=1, shots=1, pictures=False)
+    (before,) = rows_of("SELECT pg_backend_pid()", [])[0]
+    other = connections.create_connection("default")
+    try:
+        with other.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 10000)", [before])
+    finally:
+        other.close()
+    request_started.send(sender=None)
+    connection.health_check_enabled = True
+    assert rows_of(TITLES, ["after"]) == [("after",)]
+    assert rows_of("SELECT pg_backend_pid()", []) != [(before,)]

@@ -37,15 +37,15 @@ def port(tmp_path):
         cwd=ROOT,
     )
     try:
-        wait_until(lambda: pids(number, 6).total() == 6, 60, "the web server")
-        wait_until(lambda: len(pids(number, 20)) == 2, 60, "both processes")
+        wait_until(lambda: who_took(number, 6).total() == 6, 60, "the web server")
+        wait_until(lambda: len(who_took(number, 20)) == 2, 60, "both processes")
         yield number
     finally:
         server.terminate()
         server.wait(20)
 
 
-def pids(port: int, browsers: int) -> Counter[bytes]:
+def who_took(port: int, browsers: int) -> Counter[bytes]:
     """Open so many connections one after the other; return who took how many.
 
     Who is a process and the seconds for which one of its threads may keep the others
@@ -66,10 +66,10 @@ def pids(port: int, browsers: int) -> Counter[bytes]:
 
 
 def test_each_process_has_its_share_of_the_connections(port):
-    assert min(pids(port, 20).values()) >= 6
+    assert min(who_took(port, 20).values()) >= 6
 
 
 def test_threads_take_turns_more_often_than_usual(port):
-    told = {who.split()[1].decode() for who in pids(port, 20)}
+    told = {who.split()[1].decode() for who in who_took(port, 20)}
     assert told == {str(TURN_SECONDS)}
     assert sys.getswitchinterval() > TURN_SECONDS
