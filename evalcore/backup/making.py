@@ -85,7 +85,7 @@ def _own_folder(folder: Path) -> Iterator[None]:
 
 
 def _make(folder: Path, store: FileStore) -> Made:
-    made_at = _unused_time(folder)
+    made_at = unused_time(folder)
     name = made_at.strftime(TIME)
     draft = folder / f"{name}{files.UNFINISHED}"
     draft.mkdir()
@@ -100,9 +100,9 @@ def _make(folder: Path, store: FileStore) -> Made:
     return Made(folder / name, manifest, len(store.added), store.added_bytes)
 
 
-def _unused_time(folder: Path) -> datetime:
-    """Return the time, to the second, as no backup has it yet."""
-    while (folder / (now := datetime.now(UTC)).strftime(TIME)).exists():
+def unused_time(folder: Path, before: str = "") -> datetime:
+    """Return the time, to the second, that no name in a folder has `before` it yet."""
+    while (folder / f"{before}{(now := datetime.now(UTC)).strftime(TIME)}").exists():
         time.sleep(0.05)
     return now
 

@@ -2,7 +2,6 @@
 
 import shutil
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,9 @@ from evalcore.backup.manifest import (
     read,
 )
 from evalcore.media import file_digest
+
+# The folder of what was there, before its time.
+ASIDE = "before-restore-"
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,10 @@ def _restore(
     backup: Path, manifest: Manifest, kept: list[str], *, replace: bool
 ) -> Restored:
     """Put everything back; `kept` tells where what was there is, however it ends."""
-    now = datetime.now(UTC).strftime(making.TIME)
     data = Path(settings.DATA_DIR)
+    now = making.unused_time(data, ASIDE).strftime(making.TIME)
     draft = data / f"restore-{now}{files.UNFINISHED}"
-    aside = data / f"before-restore-{now}" if replace else None
+    aside = data / f"{ASIDE}{now}" if replace else None
     for folder in (draft, aside):
         if folder is not None:
             folder.mkdir(mode=0o700)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import psycopg
@@ -18,6 +19,8 @@ from psycopg.conninfo import make_conninfo
 
 from annotate.models import Rating, Slot, Study
 from evalcore import media
+from evalcore.backup.making import TIME
+from evalcore.backup.restoring import ASIDE
 from evalcore.models import MediaFile
 from tests.evalcore.backup.conftest import rewrite, rows_of, tree
 from tests.factories import make_study
@@ -125,6 +128,15 @@ def test_what_was_there_is_put_aside(study, report, key, back_up, settings, caps
     assert Study.objects.get().title == "Trial trial"
     call_command("restore", str(back_up()), "--replace")
     assert Study.objects.get().title == "Trial trial"
+
+
+def test_restoring_twice_within_a_second_waits(study, report, back_up, settings):
+    backup, now = back_up(), datetime.now(UTC)
+    for seconds in range(4):  # it has other work before it comes to that
+        taken = now + timedelta(seconds=seconds)
+        (settings.DATA_DIR / f"{ASIDE}{taken.strftime(TIME)}").mkdir()
+    call_command("restore", str(backup), "--replace")
+    assert len(list(settings.DATA_DIR.glob(f"{ASIDE}*"))) == 5
 
 
 def test_reports_of_another_database_do_not_stay(study, report, folder, settings):
