@@ -76,7 +76,8 @@ class Postgres:
         psutil.wait_procs(everybody, timeout=10)
 
     def stop(self) -> None:
-        self.server.cleanup()
+        with suppress(psutil.NoSuchProcess):  # it was to be killed, and ended by itself
+            self.server.cleanup()
 
 
 class Disk:
