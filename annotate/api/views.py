@@ -229,10 +229,7 @@ class SubmitSlot(APIView):
 
         @transaction.atomic
         def store(slot: Slot, annotator: Annotator) -> Slot:
-            # Submitting locks the unit before the slot; so it is done here from the
-            # first answer on.
-            locking.locked_annotator(annotator)
-            locking.lock_unit(slot.unit_id)
+            locking.lock_to_submit(slot, annotator)
             for key, value in given.validated_data["answers"].items():
                 writing.record_answer(
                     slot=slot, annotator=annotator, question=questions[key], value=value

@@ -95,6 +95,15 @@ def lock_unit(pk: int) -> list[int]:
     return [output for output in LOCKED_UNIT.one(pk=pk) if output is not None]
 
 
+def lock_to_submit(slot: Slot, annotator: Annotator) -> None:
+    """Lock what submitting locks before the slot.
+
+    Call where answers are stored first in the same transaction: that locks the slot.
+    """
+    locked_annotator(annotator)
+    lock_unit(slot.unit_id)
+
+
 def locked_slot(pk: int, study: Study) -> Slot:
     """Return a slot of a study as stored now, locked."""
     held = LOCKED_SLOT.one(pk=pk)

@@ -75,7 +75,7 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
 
 
 def by_the_api(person, slot):
-    """Change both answers to a slot as a program does; return the status."""
+    """Answer both questions of a slot as a program does; return the status."""
     client = APIClient()
     token = person.invitation.token
     client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
@@ -85,7 +85,7 @@ def by_the_api(person, slot):
 
 
 def on_the_page(person, slot):
-    """Change both answers to a slot as the page does; return the status."""
+    """Answer both questions of a slot as the page does; return the status."""
     answers = [
         {"kind": "answer", "id": key, "key": key, "question": key, "value": "2"}
         for key in ("character", "beauty")
@@ -96,9 +96,12 @@ def on_the_page(person, slot):
     return Client().post(url, **sent).status_code
 
 
-@pytest.mark.parametrize(
+either_way = pytest.mark.parametrize(
     ("send", "last_step"), [(by_the_api, "submit"), (on_the_page, "close")]
 )
+
+
+@either_way
 def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send, last_step):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
@@ -128,6 +131,45 @@ def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send, las
     assert set(
         slot.ratings.filter(is_current=True).values_list("value", flat=True)
     ) == {2}
+    assert problems(study) == []
+
+
+@either_way
+def test_a_replacement_is_submitted_while_the_exclusion_is_undone(
+    monkeypatch, send, last_step
+):
+    study = make_planned(LIKERT, annotators=2, redundancy=1)
+    person, other = join(study, "A01"), join(study, "A02")
+    (slot,) = work(other, always("3"), most=1)
+    excluded = exclusion.exclude(slot, reason="x", author=None)
+    leased = leasing.take(excluded.replacement, person)
+    begun, held = threading.Event(), threading.Event()
+    in_time, drop = getattr(consequences, last_step), exclusion._drop
+
+    def late(**given):
+        begun.set()
+        held.wait(1)
+        return in_time(**given)
+
+    def drop_late(pk):
+        held.set()
+        sleep(0.3)
+        return drop(pk)
+
+    def undo():
+        assert begun.wait(60)
+        exclusion.undo(excluded, author=None)
+
+    monkeypatch.setattr(consequences, last_step, late)
+    monkeypatch.setattr(exclusion, "_drop", drop_late)
+    with ThreadPoolExecutor(2) as pool:
+        sent = pool.submit(run, send, person, leased)
+        undone = pool.submit(run, undo)
+        assert sent.result() == 200
+        undone.result()
+    leased.refresh_from_db()
+    assert (leased.state, leased.ordinal) == ("submitted", None)
+    assert leased.unit.submitted == 1
     assert problems(study) == []
 
 

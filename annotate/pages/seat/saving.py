@@ -193,10 +193,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     # One after the other they would wait for the disk, and for each other, each time.
     with transaction.atomic():
         if sent.submit:
-            # Submitting locks the unit before the slot; so it is done here from the
-            # first answer on.
-            locking.locked_annotator(annotator)
-            locking.lock_unit(row.unit_id)
+            locking.lock_to_submit(row, annotator)
         reply["refused"] = refused = _store(annotator, row, sent.rows)
         if sent.submit and not refused:
             offered_at = late_answers.offered_at(annotator, code, proof)
