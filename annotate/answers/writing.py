@@ -95,7 +95,11 @@ def record_answer(
 
 @transaction.atomic
 def record_answers(
-    *, slot: Slot, annotator: Annotator, given: Sequence[GivenAnswer]
+    *,
+    slot: Slot,
+    annotator: Annotator,
+    given: Sequence[GivenAnswer],
+    person: Annotator | None = None,
 ) -> list[Answer]:
     """Store answers to different questions, and return the current rows.
 
@@ -104,6 +108,7 @@ def record_answers(
     The same value again, the same `key` again, or one that its tab has overtaken,
     changes no answer. Another value becomes the next revision; the earlier one is kept.
     Before the slot is submitted an answer is a draft, and giving it renews the lease.
+    `person` is the annotator where that is locked already.
 
     Raises
     ------
@@ -112,7 +117,7 @@ def record_answers(
     """
     for answer in given:
         _refuse_other_study(answer.question, slot)
-    person = locked_annotator(annotator)
+    person = person or locked_annotator(annotator)
     before = _revisions(slot, annotator, given)
     found = [_stored_before(answer, before[answer.question.pk]) for answer in given]
     if all(found):

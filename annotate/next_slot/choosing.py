@@ -102,26 +102,33 @@ def _next(person: Annotator, read: ReadSlot) -> NextStep | None:
 
 
 def take_next(
-    annotator: Annotator, *, session: int | None = None, wish: str = ""
+    annotator: Annotator,
+    *,
+    session: int | None = None,
+    wish: str = "",
+    person: Annotator | None = None,
 ) -> NextStep:
     """Take the next slot; try again while someone else is faster.
 
     With a `session`, what does not go on with it is returned without being taken: the
     first slot of another one, and what is only offered to somebody who has finished.
     A `wish` is the code of the free slot that the browser shows already; the annotator
-    gets it while it may be handed out.
+    gets it while it may be handed out. `person` is the annotator where that is locked
+    already.
     """
     leasing.release_expired()
     training.begin(annotator)
-    while (taken := _take_next(annotator, session, wish)) is None:
+    while (taken := _take_next(annotator, session, wish, person)) is None:
         pass
     return taken
 
 
 @transaction.atomic(savepoint=False)
-def _take_next(annotator: Annotator, session: int | None, wish: str) -> NextStep | None:
+def _take_next(
+    annotator: Annotator, session: int | None, wish: str, person: Annotator | None
+) -> NextStep | None:
     """Take the next slot, one browser of an annotator at a time."""
-    person = locked_annotator(annotator)
+    person = person or locked_annotator(annotator)
     read = partial(locked_slot, study=person.study)
     following = _wished(person, wish, read) or _next_step(person, read)
     if following.slot is None or not _goes_on(person, following, session):

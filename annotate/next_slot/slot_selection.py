@@ -11,12 +11,12 @@ list of candidates (see `annotate.next_slot.choosing`).
 from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from annotate.assignment.designs.shown_sides import ShownSides
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(NamedTuple):
     """A free slot: its unit's story and methods, its level, and its sides."""
 
     slot: int
@@ -43,7 +43,8 @@ class SeenSoFar:
     def add(self, candidate: Candidate) -> None:
         """Count a slot that the annotator was given."""
         self.stories.add(candidate.story)
-        self.methods.update(candidate.methods)
+        for method in candidate.methods:
+            self.methods[method] += 1
         self.sides.add(candidate.methods, candidate.a_is_left)
 
 

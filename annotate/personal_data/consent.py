@@ -45,7 +45,6 @@ def withdraw(
         raise ConsentError(text % {"name": annotator.name})
     if answers:  # nobody chooses views meanwhile
         Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
-    freed = inviting.revoke(annotator, user=user)
     person = locked_annotator(annotator)
     is_new = person.withdrawn_at is None or (answers and not person.answers_withdrawn)
     person.withdrawn_at = person.withdrawn_at or timezone.now()
@@ -54,6 +53,7 @@ def withdraw(
     left_out = 0
     if is_new and answers:
         left_out = exclusion.withdraw_answers(person, author=user)
+    freed = inviting.revoke(person, user=user)  # locks slots: units are locked by now
     if is_new:
         event_log.note(
             Event.Kind.CONSENT_WITHDRAWN,

@@ -124,7 +124,7 @@ def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
     """Leave out for good what somebody has answered, checks too; return how many slots.
 
     What was excluded before is now hidden from every view as well. Revoke the annotator
-    first.
+    afterwards, in the same transaction: that locks slots, and units come before.
     """
     locked_annotator(annotator)
     study = annotator.study

@@ -95,13 +95,14 @@ def lock_unit(pk: int) -> list[int]:
     return [output for output in LOCKED_UNIT.one(pk=pk) if output is not None]
 
 
-def lock_to_submit(slot: Slot, annotator: Annotator) -> None:
-    """Lock what submitting locks before the slot.
+def lock_to_submit(slot: Slot, annotator: Annotator) -> Annotator:
+    """Lock what submitting locks before the slot; return the annotator as stored now.
 
     Call where answers are stored first in the same transaction: that locks the slot.
     """
-    locked_annotator(annotator)
+    person = locked_annotator(annotator)
     lock_unit(slot.unit_id)
+    return person
 
 
 def locked_slot(pk: int, study: Study) -> Slot:

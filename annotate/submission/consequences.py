@@ -33,6 +33,7 @@ def close(
     offered_at: datetime | None = None,
     in_sight: Mapping[int, float] | None = None,
     goes_on: bool = False,
+    person: Annotator | None = None,
 ) -> Slot:
     """Submit a slot, and see whether the annotator has finished.
 
@@ -42,9 +43,9 @@ def close(
 
     Who `goes_on` asks for the next slot at once. In an open study without rules, which
     may stop somebody before, it is left to that to show that nothing is left, and to
-    `finish_if_done`.
+    `finish_if_done`. `person` is the annotator where that is locked already.
     """
-    person = locked_annotator(annotator)
+    person = person or locked_annotator(annotator)
     submitted = close_slot(
         slot=slot,
         person=person,

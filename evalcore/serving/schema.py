@@ -16,7 +16,8 @@ LOOK_AGAIN_SECONDS = 0.5
 # A change of a table waits for who reads it, and everybody else waits behind that: so
 # long at most. Then it stands back, so that they come to their turn, and tries again.
 LOCK_TIMEOUT, STAND_BACK_SECONDS, TRIES = "3s", 5.0, 20
-REFUSED = "55P03"  # PostgreSQL's code for a lock that was not given in time
+# PostgreSQL's codes for a lock not given in time, and for one that never could be.
+REFUSED = ("55P03", "40P01")
 
 
 def bring_up_to_date() -> None:
@@ -56,7 +57,7 @@ def _migrate_patiently() -> None:
         try:
             call_command("migrate", verbosity=0)
         except OperationalError as error:
-            if not left or getattr(error.__cause__, "sqlstate", "") != REFUSED:
+            if not left or getattr(error.__cause__, "sqlstate", "") not in REFUSED:
                 raise
             logger.warning(
                 "A migration waits for a table that is in use; next try in %.0f s.",

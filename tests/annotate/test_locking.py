@@ -18,6 +18,7 @@ from annotate.assignment import reassignment
 from annotate.history.verifying import problems
 from annotate.models import Study
 from annotate.next_slot import adaptive, adaptive_pairs, choosing, top_separation
+from annotate.personal_data import consent
 from annotate.quality import exclusion, monitoring
 from annotate.slots import leasing, locking
 from annotate.studies.extending import extend
@@ -173,7 +174,18 @@ def test_a_replacement_is_submitted_while_the_exclusion_is_undone(
     assert problems(study) == []
 
 
-def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
+def broke_a_rule(person):
+    with transaction.atomic():
+        found = flag(person, "exclude", "careless")
+        monitoring._stop(locking.locked_annotator(person), found)
+
+
+def withdrew(person):
+    consent.withdraw(person, answers=True)
+
+
+@pytest.mark.parametrize("leave_out", [broke_a_rule, withdrew])
+def test_somebody_is_left_out_while_an_exclusion_is_undone(monkeypatch, leave_out):
     """They hold the replacement in one round of a unit, and answered the other."""
     study = make_planned(LIKERT + "rounds: 2\n", annotators=2, redundancy=1)
     person, other = join(study, "A01"), join(study, "A02")
@@ -184,7 +196,6 @@ def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
     )
     answer(leasing.take(first.replacement, person), person, always("3"))
     leasing.take(second.replacement, person)
-    found = flag(person, "exclude", "careless")
     freed, held = threading.Event(), threading.Event()
     free, drop = leasing.free_unfinished, exclusion._drop
 
@@ -200,10 +211,6 @@ def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
         sleep(0.5)
         return drop(pk)
 
-    def leave_out():
-        with transaction.atomic():
-            monitoring._stop(locking.locked_annotator(person), found)
-
     def undo():
         freed.wait(1)
         exclusion.undo(second, author=None)
@@ -211,7 +218,7 @@ def test_a_rule_excludes_somebody_while_an_exclusion_is_undone(monkeypatch):
     monkeypatch.setattr(leasing, "free_unfinished", free_slowly)
     monkeypatch.setattr(exclusion, "_drop", drop_late)
     with ThreadPoolExecutor(2) as pool:
-        jobs = [pool.submit(run, leave_out), pool.submit(run, undo)]
+        jobs = [pool.submit(run, leave_out, person), pool.submit(run, undo)]
         for job in jobs:
             job.result()
     assert problems(study) == []

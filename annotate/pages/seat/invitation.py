@@ -10,6 +10,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -236,7 +237,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         if annotator.instructed_at is None:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
-        return to_next(request, annotator)
+        return redirect(to_next(request, annotator))
     outputs = same_size.outputs_of(annotator.study)
     return annotator_page(
         request,
@@ -258,7 +259,7 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     if request.method == "POST":
-        return to_next(request, annotator)
+        return redirect(to_next(request, annotator))
     return annotator_page(
         request,
         annotator,
@@ -282,7 +283,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         flag.shown_at = timezone.now()
         flag.save(update_fields=["shown_at"])
         session = locking.session_at_hand(annotator)
-        return _go_on(request, annotator, session=session)
+        return redirect(_go_on(request, annotator, session=session))
     text = monitoring.warning_text(flag)
     return annotator_page(request, annotator, "rate/warning.html", text=text)
 
@@ -339,19 +340,24 @@ def _last_answered(annotator: Annotator) -> Slot | None:
 
 
 def after_slot(
-    request: SeatRequest, annotator: Annotator, row: Slot, shown: str = ""
-) -> HttpResponse:
-    """Go to the next slot, to the pause after a session, or to the last page.
+    request: SeatRequest,
+    annotator: Annotator,
+    row: Slot,
+    shown: str = "",
+    person: Annotator | None = None,
+) -> str:
+    """Take the next slot and return its page's address, or the pause's, or the last.
 
-    `shown` is the code of the slot that the browser shows already.
+    `shown` is the code of the slot that the browser shows already, `person` the
+    annotator where that is locked already.
     """
     if row.purpose == Purpose.TRAINING:
-        return redirect("rate-feedback", request.token, row.code)
-    return _go_on(request, annotator, session=row.session, wish=shown)
+        return reverse("rate-feedback", args=[request.token, row.code])
+    return _go_on(request, annotator, row.session, shown, person)
 
 
-def to_next(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Take the next slot, in whichever session, and lead to its page."""
+def to_next(request: SeatRequest, annotator: Annotator) -> str:
+    """Take the next slot, in whichever session, and return its page's address."""
     return _go_on(request, annotator)
 
 
@@ -360,18 +366,19 @@ def _go_on(
     annotator: Annotator,
     session: int | None = None,
     wish: str = "",
-) -> HttpResponse:
-    """Lead to the next slot; a warning is read first."""
+    person: Annotator | None = None,
+) -> str:
+    """Return where the next slot is; a warning is read first."""
     if monitoring.has_unread_warning(annotator):
-        return redirect("rate-warning", request.token)
-    following = choosing.take_next(annotator, session=session, wish=wish)
+        return reverse("rate-warning", args=[request.token])
+    following = choosing.take_next(annotator, session=session, wish=wish, person=person)
     if following.taken:
         assert following.slot is not None
-        return redirect("rate-slot", request.token, following.slot.code)
+        return reverse("rate-slot", args=[request.token, following.slot.code])
     if following.kind == choosing.Next.DONE:
         consequences.finish_if_done(annotator)
     done = _is_done(annotator, following.slot)
-    return redirect("rate-done" if done else "rate-pause", request.token)
+    return reverse("rate-done" if done else "rate-pause", args=[request.token])
 
 
 def annotator_page(

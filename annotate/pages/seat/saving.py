@@ -192,19 +192,18 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     reply: dict[str, object] = {"problem": "", "submitted": False}
     # One after the other they would wait for the disk, and for each other, each time.
     with transaction.atomic():
-        if sent.submit:
-            locking.lock_to_submit(row, annotator)
-        reply["refused"] = refused = _store(annotator, row, sent.rows)
+        person = locking.lock_to_submit(row, annotator) if sent.submit else None
+        reply["refused"] = refused = _store(annotator, row, sent.rows, person)
         if sent.submit and not refused:
             offered_at = late_answers.offered_at(annotator, code, proof)
             try:
-                row = _close(annotator, row, sent, offered_at)
+                row = _close(annotator, row, sent, offered_at, person)
                 reply["submitted"] = True
             except errors.AnswerError as error:
                 reply["problem"] = str(error)
         following = None
         if reply["submitted"] and not annotator.study.rules:
-            following = _next_at_once(request, annotator, row, sent.shown)
+            following = _next_at_once(request, annotator, row, sent.shown, person)
         if transaction.get_rollback():
             # The database ended it by itself, and Django would not say so.
             raise OperationalError("The answers were taken back by the database.")
@@ -212,13 +211,17 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         if following is None:
             monitoring.look(annotator)
             following = after_slot(request, annotator, row, sent.shown)
-        reply["next"] = following["Location"]
+        reply["next"] = following
     return JsonResponse(reply)
 
 
 def _next_at_once(
-    request: SeatRequest, annotator: Annotator, row: Slot, shown: str
-) -> HttpResponse | None:
+    request: SeatRequest,
+    annotator: Annotator,
+    row: Slot,
+    shown: str,
+    person: Annotator | None,
+) -> str | None:
     """Go on in the transaction of the answers; None: that is still to be done.
 
     Whatever fails here must not take the answers back: it is tried again, and told,
@@ -226,14 +229,18 @@ def _next_at_once(
     """
     try:
         with transaction.atomic():
-            return after_slot(request, annotator, row, shown)
+            return after_slot(request, annotator, row, shown, person)
     except Exception:
         logger.exception("The answers are stored first, and the next slot then.")
         return None
 
 
 def _close(
-    annotator: Annotator, slot: Slot, sent: Sending, offered_at: datetime | None
+    annotator: Annotator,
+    slot: Slot,
+    sent: Sending,
+    offered_at: datetime | None,
+    person: Annotator | None,
 ) -> Slot:
     return late_answers.despite_loss(
         consequences.close,
@@ -243,6 +250,7 @@ def _close(
         in_sight=sent.in_sight,
         offered_at=offered_at,
         goes_on=True,
+        person=person,
     )
 
 
@@ -331,7 +339,7 @@ READ = {
 
 
 def _store(
-    annotator: Annotator, slot: Slot, rows: Iterable[Sent]
+    annotator: Annotator, slot: Slot, rows: Iterable[Sent], person: Annotator | None
 ) -> dict[str, dict[str, object]]:
     """Store what was sent; return why some of it could not be, by id.
 
@@ -340,7 +348,7 @@ def _store(
     """
     refused: dict[str, dict[str, object]] = {}
     rows = list(rows)
-    if not rows or _store_at_once(annotator, slot, rows):
+    if not rows or _store_at_once(annotator, slot, rows, person):
         return refused
     for row in rows:
         try:
@@ -351,7 +359,9 @@ def _store(
     return refused
 
 
-def _store_at_once(annotator: Annotator, slot: Slot, rows: list[Sent]) -> bool:
+def _store_at_once(
+    annotator: Annotator, slot: Slot, rows: list[Sent], person: Annotator | None
+) -> bool:
     """Store rows that are answers to different questions; say whether that was done."""
     asked = {question.key: question for question in slot.study.asked}
     given = [
@@ -362,7 +372,9 @@ def _store_at_once(annotator: Annotator, slot: Slot, rows: list[Sent]) -> bool:
     if not len({answer.question.pk for answer in given}) == len(given) == len(rows):
         return False
     try:
-        writing.record_answers(slot=slot, annotator=annotator, given=given)
+        writing.record_answers(
+            slot=slot, annotator=annotator, given=given, person=person
+        )
     except errors.AnswerError:
         return False
     return True

@@ -20,6 +20,7 @@ CANDIDATES = st.lists(
         ),
         level=st.integers(1, 3),
         a_is_left=st.booleans(),
+        round=st.just(1),
     ),
     max_size=12,
 )

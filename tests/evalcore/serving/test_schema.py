@@ -102,6 +102,22 @@ def test_a_table_that_stays_in_use_ends_it(monkeypatch):
         schema.bring_up_to_date()
 
 
+def test_a_deadlock_with_somebody_at_work_is_tried_again(monkeypatch):
+    """PostgreSQL takes either of the two; this once it is the migration."""
+    if is_sqlite():
+        pytest.skip("PostgreSQL alone has locks of tables")
+    statements = iter(["DO $$ BEGIN RAISE deadlock_detected; END $$", "SELECT 1"])
+
+    def migrate(_name, **_how):
+        with connection.cursor() as cursor:
+            cursor.execute(next(statements))
+
+    monkeypatch.setattr(schema, "call_command", migrate)
+    monkeypatch.setattr(schema.time, "sleep", lambda _seconds: None)
+    schema.bring_up_to_date()
+    assert list(statements) == []
+
+
 def test_a_process_that_dies_gives_its_turn_back(tmp_path):
     """Its lock is that of its connection, or of its open file."""
     if is_sqlite():
