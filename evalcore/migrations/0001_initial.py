@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
     initial = True
 
     dependencies = [
-        migrations.swappable_dependency(settings.AUTH_USER_MODEL),
+        ('annotate', '__first__'),
     ]
 
     operations = [
@@ -24,19 +24,6 @@ class Migration(migrations.Migration):
                 ('source', models.TextField(blank=True, help_text='Where it was imported from.')),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now, editable=False)),
             ],
-        ),
-        migrations.CreateModel(
-            name='Character',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('key', models.CharField(max_length=200)),
-                ('names', models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')),
-                ('descriptions', models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')),
-                ('kind', models.CharField(blank=True, help_text='realistic_human, unrealistic_human, non_human', max_length=40)),
-            ],
-            options={
-                'ordering': ['story', 'key'],
-            },
         ),
         migrations.CreateModel(
             name='MediaFile',
@@ -88,6 +75,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['-created_at', '-id'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'stopped'])), name='metric_run_state_known'), models.CheckConstraint(condition=models.Q(('source__in', ['computed', 'imported', 'asked'])), name='metric_run_source_known')],
             },
         ),
         migrations.CreateModel(
@@ -108,51 +96,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['run', 'id'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Output',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('mode', models.CharField(blank=True, max_length=100)),
-                ('language', models.CharField(blank=True, max_length=10)),
-                ('timestamp', models.CharField(blank=True, max_length=20)),
-                ('index_shift', models.SmallIntegerField(default=0, help_text="Added to the file's number to get the shot's number.")),
-                ('source', models.TextField(blank=True, help_text='Folder it was imported from; of a twin, the seed it was made with.')),
-                ('degradation', models.CharField(blank=True, choices=[('shuffled', 'shots shuffled'), ('foreign_shot', 'a shot from another story'), ('repeated_shot', 'a repeated shot'), ('blurred', 'blurred'), ('swapped_characters', 'characters swapped')], max_length=20)),
-                ('method', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outputs', to='evalcore.method')),
-                ('twin_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='evalcore.output')),
-                ('video', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.mediafile')),
-            ],
-            options={
-                'ordering': ['story', 'method'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Shot',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text='1-based position in the story.')),
-                ('text', models.JSONField(blank=True, default=dict)),
-                ('start_seconds', models.FloatField(blank=True, null=True)),
-                ('end_seconds', models.FloatField(blank=True, null=True)),
-                ('characters', models.ManyToManyField(blank=True, related_name='shots', to='evalcore.character')),
-            ],
-            options={
-                'ordering': ['story', 'number'],
-            },
-        ),
-        migrations.CreateModel(
-            name='Frame',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('number', models.PositiveIntegerField(help_text="The shot's number, copied.")),
-                ('media', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.mediafile')),
-                ('output', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='frames', to='evalcore.output')),
-                ('shot', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='frames', to='evalcore.shot')),
-            ],
-            options={
-                'ordering': ['output', 'number'],
+                'constraints': [models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'stopped'])), name='metric_chunk_state_known'), models.CheckConstraint(condition=models.Q(('queue__in', ['cpu', 'gpu', 'judge'])), name='metric_chunk_queue_known')],
+                'indexes': [models.Index(fields=['state', 'queue'], name='chunk_by_state_and_queue')],
             },
         ),
         migrations.CreateModel(
@@ -169,17 +114,73 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'stories',
                 'ordering': ['benchmark', 'key'],
+                'constraints': [models.UniqueConstraint(fields=('benchmark', 'key'), name='story_key_unique_in_benchmark')],
             },
         ),
-        migrations.AddField(
-            model_name='shot',
-            name='story',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shots', to='evalcore.story'),
+        migrations.CreateModel(
+            name='Character',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(max_length=200)),
+                ('names', models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')),
+                ('descriptions', models.JSONField(default=dict, help_text='{"en": ..., "zh": ...}')),
+                ('kind', models.CharField(blank=True, help_text='realistic_human, unrealistic_human, non_human', max_length=40)),
+                ('story', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='characters', to='evalcore.story')),
+            ],
+            options={
+                'ordering': ['story', 'key'],
+                'constraints': [models.UniqueConstraint(fields=('story', 'key'), name='character_key_unique_in_story')],
+            },
         ),
-        migrations.AddField(
-            model_name='output',
-            name='story',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outputs', to='evalcore.story'),
+        migrations.CreateModel(
+            name='Output',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('mode', models.CharField(blank=True, max_length=100)),
+                ('language', models.CharField(blank=True, max_length=10)),
+                ('timestamp', models.CharField(blank=True, max_length=20)),
+                ('index_shift', models.SmallIntegerField(default=0, help_text="Added to the file's number to get the shot's number.")),
+                ('source', models.TextField(blank=True, help_text='Folder it was imported from; of a twin, the seed it was made with.')),
+                ('degradation', models.CharField(blank=True, choices=[('shuffled', 'shots shuffled'), ('foreign_shot', 'a shot from another story'), ('repeated_shot', 'a repeated shot'), ('blurred', 'blurred'), ('swapped_characters', 'characters swapped')], max_length=20)),
+                ('method', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outputs', to='evalcore.method')),
+                ('twin_of', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='+', to='evalcore.output')),
+                ('video', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.mediafile')),
+                ('story', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='outputs', to='evalcore.story')),
+            ],
+            options={
+                'ordering': ['story', 'method'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('twin_of__isnull', True)), fields=('story', 'method'), name='output_unique_per_story_and_method'), models.UniqueConstraint(condition=models.Q(('twin_of__isnull', False)), fields=('twin_of', 'degradation'), name='twin_unique_per_original_and_degradation'), models.CheckConstraint(condition=models.Q(models.Q(('degradation', ''), ('twin_of__isnull', True)), models.Q(('twin_of__isnull', False), models.Q(('degradation', ''), _negated=True)), _connector='OR'), name='twin_has_a_degradation'), models.CheckConstraint(condition=models.Q(('degradation__in', ['', 'shuffled', 'foreign_shot', 'repeated_shot', 'blurred', 'swapped_characters'])), name='degradation_known')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Shot',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text='1-based position in the story.')),
+                ('text', models.JSONField(blank=True, default=dict)),
+                ('start_seconds', models.FloatField(blank=True, null=True)),
+                ('end_seconds', models.FloatField(blank=True, null=True)),
+                ('characters', models.ManyToManyField(blank=True, related_name='shots', to='evalcore.character')),
+                ('story', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shots', to='evalcore.story')),
+            ],
+            options={
+                'ordering': ['story', 'number'],
+                'constraints': [models.UniqueConstraint(fields=('story', 'number'), name='shot_number_unique_in_story'), models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='shot_number_from_1')],
+            },
+        ),
+        migrations.CreateModel(
+            name='Frame',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('number', models.PositiveIntegerField(help_text="The shot's number, copied.")),
+                ('media', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='evalcore.mediafile')),
+                ('output', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='frames', to='evalcore.output')),
+                ('shot', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='frames', to='evalcore.shot')),
+            ],
+            options={
+                'ordering': ['output', 'number'],
+                'constraints': [models.UniqueConstraint(fields=('output', 'number'), name='frame_number_unique_in_output')],
+            },
         ),
         migrations.CreateModel(
             name='MetricScore',
@@ -200,6 +201,8 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['metric', 'method', 'story', 'shot'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('story__isnull', True)), fields=('benchmark', 'posted_to', 'metric', 'metric_version', 'backend', 'method'), name='score_unique_for_method'), models.UniqueConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False)), fields=('posted_to', 'metric', 'metric_version', 'backend', 'method', 'story'), name='score_unique_for_output'), models.UniqueConstraint(condition=models.Q(('shot__isnull', False)), fields=('posted_to', 'metric', 'metric_version', 'backend', 'method', 'shot'), name='score_unique_for_shot'), models.CheckConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False), _connector='OR'), name='score_of_shot_names_its_story')],
+                'indexes': [models.Index(fields=['benchmark', 'metric'], name='score_by_metric')],
             },
         ),
         migrations.CreateModel(
@@ -219,12 +222,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['metric', 'method', 'story', 'shot'],
+                'constraints': [models.UniqueConstraint(condition=models.Q(('story__isnull', True)), fields=('benchmark', 'metric', 'metric_version', 'backend', 'method'), name='absence_unique_for_method'), models.UniqueConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False)), fields=('metric', 'metric_version', 'backend', 'method', 'story'), name='absence_unique_for_output'), models.UniqueConstraint(condition=models.Q(('shot__isnull', False)), fields=('metric', 'metric_version', 'backend', 'method', 'shot'), name='absence_unique_for_shot')],
+                'indexes': [models.Index(fields=['benchmark', 'metric'], name='absence_by_metric')],
             },
-        ),
-        migrations.AddField(
-            model_name='character',
-            name='story',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='characters', to='evalcore.story'),
         ),
         migrations.CreateModel(
             name='Worker',
@@ -263,97 +263,5 @@ class Migration(migrations.Migration):
                 'ordering': ['character', 'ordinal'],
                 'constraints': [models.UniqueConstraint(fields=('character', 'ordinal'), name='character_image_ordinal_unique')],
             },
-        ),
-        migrations.AddConstraint(
-            model_name='metricrun',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'stopped'])), name='metric_run_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricrun',
-            constraint=models.CheckConstraint(condition=models.Q(('source__in', ['computed', 'imported', 'asked'])), name='metric_run_source_known'),
-        ),
-        migrations.AddIndex(
-            model_name='metricchunk',
-            index=models.Index(fields=['state', 'queue'], name='chunk_by_state_and_queue'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricchunk',
-            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['queued', 'running', 'done', 'failed', 'stopped'])), name='metric_chunk_state_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricchunk',
-            constraint=models.CheckConstraint(condition=models.Q(('queue__in', ['cpu', 'gpu', 'judge'])), name='metric_chunk_queue_known'),
-        ),
-        migrations.AddConstraint(
-            model_name='frame',
-            constraint=models.UniqueConstraint(fields=('output', 'number'), name='frame_number_unique_in_output'),
-        ),
-        migrations.AddConstraint(
-            model_name='story',
-            constraint=models.UniqueConstraint(fields=('benchmark', 'key'), name='story_key_unique_in_benchmark'),
-        ),
-        migrations.AddConstraint(
-            model_name='shot',
-            constraint=models.UniqueConstraint(fields=('story', 'number'), name='shot_number_unique_in_story'),
-        ),
-        migrations.AddConstraint(
-            model_name='shot',
-            constraint=models.CheckConstraint(condition=models.Q(('number__gte', 1)), name='shot_number_from_1'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.UniqueConstraint(condition=models.Q(('twin_of__isnull', True)), fields=('story', 'method'), name='output_unique_per_story_and_method'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.UniqueConstraint(condition=models.Q(('twin_of__isnull', False)), fields=('twin_of', 'degradation'), name='twin_unique_per_original_and_degradation'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('degradation', ''), ('twin_of__isnull', True)), models.Q(('twin_of__isnull', False), models.Q(('degradation', ''), _negated=True)), _connector='OR'), name='twin_has_a_degradation'),
-        ),
-        migrations.AddConstraint(
-            model_name='output',
-            constraint=models.CheckConstraint(condition=models.Q(('degradation__in', ['', 'shuffled', 'foreign_shot', 'repeated_shot', 'blurred', 'swapped_characters'])), name='degradation_known'),
-        ),
-        migrations.AddIndex(
-            model_name='metricscore',
-            index=models.Index(fields=['benchmark', 'metric'], name='score_by_metric'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricscore',
-            constraint=models.UniqueConstraint(condition=models.Q(('story__isnull', True)), fields=('benchmark', 'posted_to', 'metric', 'metric_version', 'backend', 'method'), name='score_unique_for_method'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricscore',
-            constraint=models.UniqueConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False)), fields=('posted_to', 'metric', 'metric_version', 'backend', 'method', 'story'), name='score_unique_for_output'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricscore',
-            constraint=models.UniqueConstraint(condition=models.Q(('shot__isnull', False)), fields=('posted_to', 'metric', 'metric_version', 'backend', 'method', 'shot'), name='score_unique_for_shot'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricscore',
-            constraint=models.CheckConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False), _connector='OR'), name='score_of_shot_names_its_story'),
-        ),
-        migrations.AddIndex(
-            model_name='metricabsence',
-            index=models.Index(fields=['benchmark', 'metric'], name='absence_by_metric'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricabsence',
-            constraint=models.UniqueConstraint(condition=models.Q(('story__isnull', True)), fields=('benchmark', 'metric', 'metric_version', 'backend', 'method'), name='absence_unique_for_method'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricabsence',
-            constraint=models.UniqueConstraint(condition=models.Q(('shot__isnull', True), ('story__isnull', False)), fields=('metric', 'metric_version', 'backend', 'method', 'story'), name='absence_unique_for_output'),
-        ),
-        migrations.AddConstraint(
-            model_name='metricabsence',
-            constraint=models.UniqueConstraint(condition=models.Q(('shot__isnull', False)), fields=('metric', 'metric_version', 'backend', 'method', 'shot'), name='absence_unique_for_shot'),
-        ),
-        migrations.AddConstraint(
-            model_name='character',
-            constraint=models.UniqueConstraint(fields=('story', 'key'), name='character_key_unique_in_story'),
         ),
     ]
