@@ -108,7 +108,8 @@ def exclude_annotator(
     """Exclude every real slot that somebody has submitted, surplus ones too.
 
     What was excluded before keeps its own reason. Answers given later are not excluded:
-    pause or revoke the annotator first.
+    pause the annotator first, or revoke them, but in a transaction of its own; in the
+    same one revoke them afterwards, as units are locked before slots.
     """
     reason = _checked(reason)
     locked_annotator(annotator)

@@ -100,9 +100,10 @@ def lock_to_submit(slot: Slot, annotator: Annotator) -> Annotator:
 
     Call where answers are stored first in the same transaction: that locks the slot.
     """
-    person = locked_annotator(annotator)
+    locked_annotator(annotator)
     lock_unit(slot.unit_id)
-    return person
+    # The study is not locked, and may have closed while this waited.
+    return locked_annotator(annotator)
 
 
 def locked_slot(pk: int, study: Study) -> Slot:

@@ -60,7 +60,7 @@ def _migrate_patiently() -> None:
             if not left or getattr(error.__cause__, "sqlstate", "") not in REFUSED:
                 raise
             logger.warning(
-                "A migration waits for a table that is in use; next try in %.0f s.",
+                "A migration was refused a table in use; next try in %.0f s.",
                 STAND_BACK_SECONDS,
             )
             time.sleep(STAND_BACK_SECONDS)

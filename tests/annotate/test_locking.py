@@ -21,6 +21,7 @@ from annotate.next_slot import adaptive, adaptive_pairs, choosing, top_separatio
 from annotate.personal_data import consent
 from annotate.quality import exclusion, monitoring
 from annotate.slots import leasing, locking
+from annotate.studies import lifecycle
 from annotate.studies.extending import extend
 from annotate.submission import consequences
 from tests.factories import make_benchmark
@@ -100,6 +101,45 @@ def on_the_page(person, slot):
 either_way = pytest.mark.parametrize(
     ("send", "last_step"), [(by_the_api, "submit"), (on_the_page, "close")]
 )
+
+
+def until_somebody_waits():
+    """Return when somebody waits for a row that another one has locked."""
+    with connection.cursor() as cursor:
+        for _time in range(600):
+            cursor.execute("SELECT count(*) FROM pg_locks WHERE NOT granted")
+            if cursor.fetchone()[0]:
+                return
+            sleep(0.05)
+    raise AssertionError("Nobody waits.")
+
+
+@pytest.mark.parametrize(("send", "status"), [(by_the_api, 409), (on_the_page, 200)])
+def test_a_study_closes_while_a_story_waits_to_be_submitted(send, status):
+    study = make_planned(LIKERT, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    slot = choosing.take_next(person).slot
+    held, closed = threading.Event(), threading.Event()
+
+    def hold():
+        with transaction.atomic():
+            locking.lock_unit(slot.unit_id)
+            held.set()
+            assert closed.wait(60)
+
+    with ThreadPoolExecutor(2) as pool:
+        holding = pool.submit(run, hold)
+        assert held.wait(60)
+        sent = pool.submit(run, send, person, slot)
+        until_somebody_waits()
+        lifecycle.close(study)
+        closed.set()
+        holding.result()
+        assert sent.result() == status
+    slot.refresh_from_db()
+    assert slot.state == "leased"
+    assert study.slots.exclude(pk=slot.pk).filter(state="leased").count() == 0
+    assert not slot.ratings.exists()
 
 
 @either_way

@@ -8,7 +8,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from django.http import Http404, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    Http404,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -237,7 +243,7 @@ def instructions(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         if annotator.instructed_at is None:
             annotator.instructed_at = timezone.now()
             annotator.save(update_fields=["instructed_at"])
-        return redirect(to_next(request, annotator))
+        return HttpResponseRedirect(to_next(request, annotator))
     outputs = same_size.outputs_of(annotator.study)
     return annotator_page(
         request,
@@ -259,7 +265,7 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     if lacking(annotator):
         return redirect("rate-entry", request.token)
     if request.method == "POST":
-        return redirect(to_next(request, annotator))
+        return HttpResponseRedirect(to_next(request, annotator))
     return annotator_page(
         request,
         annotator,
@@ -283,7 +289,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         flag.shown_at = timezone.now()
         flag.save(update_fields=["shown_at"])
         session = locking.session_at_hand(annotator)
-        return redirect(_go_on(request, annotator, session=session))
+        return HttpResponseRedirect(_go_on(request, annotator, session=session))
     text = monitoring.warning_text(flag)
     return annotator_page(request, annotator, "rate/warning.html", text=text)
 
@@ -346,10 +352,11 @@ def after_slot(
     shown: str = "",
     person: Annotator | None = None,
 ) -> str:
-    """Take the next slot and return its page's address, or the pause's, or the last.
+    """Take the next slot, if no page comes first, and return what to show.
 
-    `shown` is the code of the slot that the browser shows already, `person` the
-    annotator where that is locked already.
+    That is the address of its page; of the feedback on a training slot, a warning or
+    the pause between sessions; or of the last page. `shown` is the code of the slot
+    that the browser shows already, `person` the annotator where that is locked already.
     """
     if row.purpose == Purpose.TRAINING:
         return reverse("rate-feedback", args=[request.token, row.code])
@@ -368,7 +375,7 @@ def _go_on(
     wish: str = "",
     person: Annotator | None = None,
 ) -> str:
-    """Return where the next slot is; a warning is read first."""
+    """Take the next slot as `after_slot` does, and return the address to show."""
     if monitoring.has_unread_warning(annotator):
         return reverse("rate-warning", args=[request.token])
     following = choosing.take_next(annotator, session=session, wish=wish, person=person)

@@ -4,8 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -73,7 +72,7 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
     if problems:
         said = " ".join(dict.fromkeys(problems))
         return _slot_page(request, annotator, row, error=said, status=422)
-    return redirect(after_slot(request, annotator, row))
+    return HttpResponseRedirect(after_slot(request, annotator, row))
 
 
 @never_cache
@@ -106,7 +105,7 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     if error:
         return _slot_page(request, annotator, row, error=error, status=422)
     consequences.finish_if_done(annotator)
-    return redirect(to_next(request, annotator))
+    return HttpResponseRedirect(to_next(request, annotator))
 
 
 @never_cache
