@@ -35,7 +35,7 @@ MOST_BACK = 60  # seconds until the answers of all are taken again
 BEFORE, AFTER = 3, 2  # stories of each person
 SAVES = 4  # of a story: three answers, and that it is done
 REDUNDANCY, STORIES, STORIES_A_SECOND = 3, 400, 8
-BROWSING = 120  # seconds, the longest that a browser takes with an unlucky network
+BROWSING = 120  # seconds that a browser may take with an unlucky network
 
 
 @dataclass
