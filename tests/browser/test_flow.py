@@ -16,6 +16,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
+from tests.browser.hands import Finger
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
 from tests.factories import make_benchmark, make_study
@@ -425,6 +426,55 @@ def test_a_comment_is_kept_where_the_study_takes_them(page, live_server, study):
     assert StoryComment.objects.get().text.startswith("The 3rd shot")
     page.reload()
     assert page.input_value("textarea[name=comment]").startswith("The 3rd shot")
+
+
+def test_the_next_question_takes_no_comment_from_who_writes_it(
+    chromium, live_server, study
+):
+    """On a telephone the next question comes by itself, a moment after the answer."""
+    study.presentation["comments"] = True
+    study.save()
+    hand = Finger()
+    with hand.page(chromium) as page:
+        page.clock.install()
+        sit_down(page, live_server, study)
+        hand.press(page.locator("summary:has-text('Comment')"))
+        stop_time(page)
+        hand.choose(page, "character", "3")
+        page.clock.run_for(50)
+        field = page.locator("textarea[name=comment]")
+        hand.press(field)
+        page.keyboard.type("D")
+        page.clock.run_for(600)
+        expect(page.locator(".question.current")).to_have_attribute(
+            "data-question", "beauty"
+        )
+        page.keyboard.type("ark.")
+        expect(field).to_have_value("Dark.")
+
+
+def test_a_story_stays_with_who_has_begun_to_comment_on_it(page, live_server, study):
+    """The reply to the story before names another one than the one that is shown."""
+    study.presentation["comments"] = True
+    study.save()
+    sit_down(page, live_server, study)
+    fetched(page, 1)
+    judge(page, "3", "1")
+    saved(page)
+    held = []
+    page.route("**/save/", lambda route: held.append(route))
+    judge(page, "Enter")
+    expect(page.locator("#place")).to_contain_text("Story 2 of 8")
+    page.click("summary:has-text('Comment')")
+    page.click("textarea[name=comment]")
+    page.keyboard.type("Dark.")
+    wait_until(page, lambda: len(held), 1)
+    reply = held[0].fetch()
+    elsewhere = page.url.split("/story/")[0] + "/pause/"
+    held[0].fulfill(json=reply.json() | {"next": elsewhere})
+    saved(page)
+    expect(page.locator("textarea[name=comment]")).to_have_value("Dark.")
+    assert "/story/" in page.url
 
 
 def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study):

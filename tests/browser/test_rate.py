@@ -149,9 +149,9 @@ def test_reload_and_second_tab_lose_and_double_nothing(page, live_server):
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != shared)
+    wait_until(page, study.slots.filter(state="submitted").count, 1)
     first = study.annotators.get().slots.get(position=1)
     assert first.ratings.count() == 2
-    assert study.slots.filter(state="submitted").count() == 1
 
 
 def test_going_back_changes_an_answer(page, live_server):
@@ -181,6 +181,7 @@ def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != first)
+    wait_until(page, study.slots.filter(state="submitted").count, 1)
     done = study.slots.get(state="submitted")
     assert done.claimed_seconds >= 1.5
     assert done.seconds == done.claimed_seconds
@@ -268,6 +269,7 @@ def test_a_slow_old_answer_does_not_overtake_the_submitted_one(page, live_server
     assert page.url == first
     held[0].continue_()
     page.wait_for_url(lambda url: url != first)
+    wait_until(page, Slot.objects.filter(state="submitted").count, 1)
     assert Rating.objects.get(question__key="character", is_current=True).value == 4
 
 
@@ -443,7 +445,7 @@ def test_a_study_paused_meanwhile_is_told_and_nothing_is_sent_for_ever(
     Study.objects.update(state="open")
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
-    assert Rating.objects.count() == 2
+    wait_until(page, Rating.objects.count, 2)
 
 
 @pytest.mark.page_errors("status of (500|503|429|408) .*/save/")
@@ -486,7 +488,7 @@ def test_logging_in_in_another_tab_refuses_no_answer(page, live_server, before):
     first = page.url
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
-    saved(page)
+    wait_until(page, Slot.objects.filter(state="submitted").count, 1)
     assert Slot.objects.get(state="submitted").ratings.count() == 2
 
 
@@ -546,6 +548,7 @@ def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):
     )
     page.keyboard.press("Enter")
     page.wait_for_url(lambda url: url != first)
+    wait_until(page, study.slots.filter(state="submitted").count, 1)
     current = Rating.objects.filter(is_current=True).order_by("question__ordinal")
     assert list(current.values_list("value", flat=True)) == [4, 1]
     assert Rating.objects.count() == 3
@@ -583,6 +586,7 @@ def test_a_story_that_is_gone_leads_on_by_enter(page, live_server):
     for key in ("3", "3", "Enter"):
         page.keyboard.press(key)
     page.wait_for_url(lambda url: url != first)
+    wait_until(page, study.slots.filter(state="submitted").count, 1)
     exclusion.exclude(study.slots.get(position=1), reason="x", author=None)
     page.goto(first)
     expect(page.locator("h1")).to_have_text("This story is not with you any more")

@@ -10,7 +10,7 @@ from annotate.models import Question, Rating
 from evalcore.models import Character, Shot
 from tests.browser.hands import PHONE, TARGETS, Finger, too_small
 from tests.browser.test_viewer import begin, open_story, touch
-from tests.browser.waiting import wait_until
+from tests.browser.waiting import stop_time, wait_until
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -244,15 +244,18 @@ def test_a_value_without_an_anchor_shows_its_number(chromium, live_server, size)
 
 def test_a_second_tap_in_the_same_place_answers_nothing_more(phone, live_server):
     begin()
+    phone.clock.install()
     open_story(phone, live_server)
     place = box(phone, ".option:has([name='q:character'][value='3'])")
     x, y = place["x"] + 60, place["y"] + 20
+    stop_time(phone)
     phone.touchscreen.tap(x, y)
+    phone.clock.run_for(300)
     expect(phone.locator("[data-question=aesthetics]")).to_be_visible()
     phone.touchscreen.tap(x, y)
+    phone.clock.run_for(300)
     expect(phone.locator("[data-question=aesthetics]")).to_be_focused()
     wait_until(phone, lambda: list(Rating.objects.values_list("value")), [(3,)])
-    phone.wait_for_timeout(400)
     phone.touchscreen.tap(x, y)
     wait_until(phone, Rating.objects.count, 2)
 

@@ -1,6 +1,7 @@
 // A digit answers the marked question.
 const TURN = 250; // ms in which an answer is seen before the next question comes
 const QUIET = 300; // ms after that in which a second tap answers nothing
+const FIELDS = "textarea, select, input:not([type=radio])";
 
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
@@ -33,7 +34,7 @@ export function open(main, seat) {
     question.inert = true;
     setTimeout(() => {
       question.inert = false;
-      focus();
+      if (!document.activeElement.matches(FIELDS)) focus(); // who writes by now goes on
     }, QUIET);
   }
 

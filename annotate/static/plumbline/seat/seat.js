@@ -166,6 +166,8 @@ function wire(main, on) {
     pages.turnBack();
     show(page, "pushState");
   });
+  // A comment is begun before it is sent.
+  on(main, "input", ({ target }) => { story.isTouched ||= target.matches("textarea"); });
   on(main, "change", ({ target }) => {
     if (target.name === "comment" && target.form.id === "answers") queue.comment(story, target.value);
     if (target.dataset.setting) setSetting(target.dataset.setting, target.checked);
