@@ -29,6 +29,8 @@ STOP_SECONDS = 10
 TICK_SECONDS = 0.2
 # Until a worker is started again: doubled each time, but for one that ran for long.
 FIRST_WAIT, LONGEST_WAIT, WELL_SECONDS = 1.0, 60.0, 60.0
+# Somebody waits for the pages. What all processes import at once, none has soon.
+HEAD_START_SECONDS = 1.5
 # A window that is closed hangs up, unless nohup has it ignored.
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PR_SET_PDEATHSIG = 1
@@ -84,14 +86,17 @@ class KeptWorker:
         What it does, as its signs of life name it.
     command
         What runs it.
+    after
+        In how many seconds it is started first.
     """
 
-    def __init__(self, kind: str, command: Sequence[str]) -> None:
+    def __init__(self, kind: str, command: Sequence[str], after: float = 0) -> None:
         self.kind = kind
         self.child: Child | None = None
         self._command = command
         self._wait = FIRST_WAIT
-        self._started = self._due = time.monotonic()
+        self._started = time.monotonic()
+        self._due = self._started + after
 
     def keep(self) -> None:
         """Start it if it is time; see to what is left of it if it has ended."""
@@ -173,7 +178,7 @@ def run(web: Sequence[str], work: dict[str, Sequence[str]]) -> int | None:
             signal.signal(number, note)
     connection.close()
     server = Child(web)
-    kept = [KeptWorker(kind, command) for kind, command in work.items()]
+    kept = [KeptWorker(*one, after=HEAD_START_SECONDS) for one in work.items()]
     try:
         _tell_pages(partial(workers.sign, tuple(work)))
         while not signals and server.ended() is None:

@@ -54,8 +54,8 @@ def keeping():
     """Keep a command at work, and leave nothing of it behind."""
     kept: list[KeptWorker] = []
 
-    def keep(*command: str) -> KeptWorker:
-        kept.append(KeptWorker("gpu", [*PYTHON, *command]))
+    def keep(*command: str, **how: float) -> KeptWorker:
+        kept.append(KeptWorker("gpu", [*PYTHON, *command], **how))
         return kept[-1]
 
     yield keep
@@ -94,6 +94,15 @@ def test_one_that_ran_well_for_a_while_is_started_at_once_again(keeping, clock):
     worker = keeping("import time; time.sleep(600)")
     assert [run_and_end(worker, clock) for _ in range(4)][-1] == 8
     assert run_and_end(worker, clock, supervisor.WELL_SECONDS) == 1
+
+
+def test_the_web_server_has_a_head_start(keeping, clock):
+    worker = keeping("import time; time.sleep(600)", after=1.5)
+    worker.keep()
+    assert worker.child is None
+    clock.now += 1.5
+    worker.keep()
+    assert worker.child.ended() is None
 
 
 def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
