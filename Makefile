@@ -19,6 +19,8 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
+# Whose tests ask a database; metrics do not, and their networks take long to import.
+STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # In processes of their own: one that has run thousands of tests is slow to drive a page.
 BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
@@ -75,7 +77,7 @@ ifdef ARGS
 else
 	$(PYTEST) $(SPREAD) -m "not browser"
 	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
-	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" tests/annotate tests/evalcore
+	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" $(STORED)
 endif
 
 lint: rules types ## formatting, rules, dead code, import directions, types, missing migrations

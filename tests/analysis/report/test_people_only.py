@@ -71,7 +71,15 @@ def report(folder, kind, *options):
     tags = pd.DataFrame({"story": STORIES, "task": task})
     tags.to_csv(folder / "tags.csv", index=False)
     given = [f"--{name}", folder / "answers.csv", "--stories", folder / "tags.csv"]
-    given += ["--resamples", "20", *options, "--out", folder / "out"]
+    given += [
+        "--resamples",
+        "20",
+        "--images",
+        "none",
+        *options,
+        "--out",
+        folder / "out",
+    ]
     assert main(["align", *map(str, given)]) == 0
     return folder / "out/report.html"
 

@@ -105,7 +105,7 @@ def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
         work(join(study), judged(dice), most=12)
     rule = Study.objects.get().adaptive
     assert rule["p_value"] <= 0.2 / adaptive.CAUTION
-    call_command("report", study.slug, out=tmp_path / "out")
+    call_command("report", study.slug, out=tmp_path / "out", images="none")
     tables = tmp_path / "out/tables"
     best = pd.read_csv(tables / "top_methods.csv").set_index("question")
     row = best.loc[rule["question"]]

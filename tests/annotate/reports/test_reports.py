@@ -351,7 +351,9 @@ def test_a_study_without_any_metric_has_a_report_of_its_people(
     assert heard in text
     assert "Which metrics agree with people?" not in text
     # The command of the page makes the same again.
-    call_command("report", "trial", out=tmp_path / "out", as_of=row.as_of_id)
+    call_command(
+        "report", "trial", out=tmp_path / "out", as_of=row.as_of_id, images="none"
+    )
     tables = building.folder(row) / "tables"
     for path in sorted(tables.glob("*.csv")):
         if path.name != "run.csv":
@@ -469,7 +471,9 @@ def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
     text = page.content.decode()
     assert "Do groups of stories differ?" in text
     assert 'id="figure-strata-wins"' in text
-    call_command("report", study.slug, out=tmp_path / "out", as_of=row.as_of_id)
+    call_command(
+        "report", study.slug, out=tmp_path / "out", as_of=row.as_of_id, images="none"
+    )
     again = tmp_path / "out/tables/strata_win_rates.csv"
     assert again.read_text() == path.read_text()
 
