@@ -178,6 +178,27 @@ def test_a_worker_that_ends_ends_nothing_else_where_nobody_reads_what_is_printed
     assert found.returncode == 40
 
 
+SUPERVISE_FOR_A_MOMENT = """
+import sys
+import django
+django.setup()
+from evalcore.serving import supervisor, workers
+workers.sign = workers.expect = lambda *given: None
+web = [sys.executable, "-S", "-c", "import time; time.sleep(0.7)"]
+worker = [sys.executable, "-S", "-c", "print('a worker')"]
+raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
+"""
+
+
+def test_no_worker_is_started_beside_a_web_server_that_ends_at_once():
+    found = subprocess.run(
+        [sys.executable, "-c", SUPERVISE_FOR_A_MOMENT],
+        stdout=subprocess.PIPE,
+        timeout=60,
+    )
+    assert (found.returncode, found.stdout) == (40, b"")
+
+
 def test_nothing_is_left_where_something_goes_wrong(monkeypatch):
     started = []
 
