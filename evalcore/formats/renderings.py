@@ -158,11 +158,10 @@ def check_methods(
     kept = {rendering.folder.method for rendering in renderings}
     for method, folder in sorted(methods.items()):
         if method not in kept:
-            home = f"{folder}/"
             own = [
-                note.removeprefix(home).removesuffix("; left out")
+                note.removeprefix(str(folder)).lstrip("/: ").removesuffix("; left out")
                 for note in notes
-                if note.startswith(home)
+                if note.startswith((f"{folder}/", f"{folder}: "))
             ]
             reasons = "; ".join(own[:SHOWN_REASONS])
             rest = f"; and {len(own) - SHOWN_REASONS} more"
