@@ -190,9 +190,12 @@ class Reader:
     def fail(self, path: Step, message: str) -> DefinitionError:
         """Return an error that names the line of the value at `path`."""
         nodes = self._nodes(path)
-        is_whole = bool(nodes) and len(nodes) == len(path)
-        if is_whole and (read := _truth(nodes[-1])) is not None:
-            message += f"; if it is a word, {in_quotes(nodes[-1], read)}"
+        wrong = nodes[-1:] if len(nodes) == len(path) else []
+        if wrong and isinstance(wrong[0], yaml.SequenceNode):
+            wrong = wrong[0].value
+        for node in wrong:
+            if (read := _truth(node)) is not None:
+                message += f"; if it is a word, {in_quotes(node, read)}"
         line = nodes[-1].start_mark.line + 1 if nodes else 1
         return DefinitionError(self.file, line, message, path)
 

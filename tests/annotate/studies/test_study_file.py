@@ -378,6 +378,11 @@ QUOTED = [
         [r'bad.yaml:5: .*story.*"No"', r'bad.yaml:5: .*methods.*"Yes"'],
     ),
     (
+        "kind: ranking\noutputs: 3\nquestions: [{key: a}]\ntraining:\n  units:\n"
+        "  - {story: x, methods: ['No', B, C], expected: {a: [No, B]}}",
+        [r'bad.yaml:6: .*"No" \(column'],
+    ),
+    (
         "kind: choice\nquestions:\n  - key: a\n    text: Better: left or right?",
         ["put a text with a colon in quotes"],
     ),
