@@ -21,7 +21,6 @@ from analysis.reading.frames import Table, placed_in
 
 # Frames do not say from when they are.
 NO_DATE = "unknown date"
-WIDE = {"wide": False, "method_column": "method", "story_column": "story"}
 NAMES = (
     "questions",
     "metrics",
@@ -40,6 +39,7 @@ class Options(TypedDict, total=False):
     wide: bool
     method_column: str
     story_column: str
+    value_columns: Sequence[str] | str
     questions: Sequence[str] | str | None
     metrics: Sequence[str] | str | None
     exclude_methods: Sequence[str] | str
@@ -93,8 +93,10 @@ class Call:
         self.given = {name: v for name, v in tables.items() if v is not None}
         self._further = further
         self._keywords = {**further, **options}
-        self._wide = {name: options.get(name, WIDE[name]) for name in WIDE}
-        chosen = {name: v for name, v in options.items() if name not in WIDE}
+        wide = defaults.WIDE
+        self._wide = {name: options.get(name, wide[name]) for name in wide}
+        self._wide["value_columns"] = names(self._wide["value_columns"])
+        chosen = {name: v for name, v in options.items() if name not in wide}
         chosen |= {name: names(chosen[name]) for name in NAMES if chosen.get(name)}
         if "scale" in chosen:
             chosen["scale"] = _scale(chosen["scale"])
