@@ -55,6 +55,10 @@ def _is_flag(value: object) -> bool:
     return as_text(value).lower() in ("true", "false")
 
 
+def _is_no_value(value: object) -> bool:
+    return as_text(value).lower() in ("-", "n/a", "na", "none", "null")
+
+
 def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
 
@@ -132,10 +136,13 @@ class TableCheck:
         wrong = ~empty & ~finite
         expected = "a number such as 3 or 0.75, without separators"
         if wrong.any():
-            flags = wrong & coded(self.frame[column]).mask(_is_flag)
+            cells = coded(self.frame[column])
+            flags = wrong & cells.mask(_is_flag)
             self.refuse(flags, column, "a number: 1 for true, 0 for false")
-            told = expected if required else f"{expected}, or an empty cell"
-            self.refuse(wrong & ~flags, column, told, is_name=False)
+            nothing = wrong & cells.mask(_is_no_value) & (not required)
+            self.refuse(nothing, column, "a number, or an empty cell for none")
+            rest = wrong & ~flags & ~nothing
+            self.refuse(rest, column, expected, is_name=False)
         if required:
             self.refuse(empty, column, expected)
         if limits is None:
