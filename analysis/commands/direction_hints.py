@@ -52,12 +52,14 @@ def direction_hints(
 
 def _coefficients(question: QuestionData) -> Iterator[tuple[str, float]]:
     pairs, grid = question.pairs, question.grid
+    people = pairs.sides[0] - pairs.sides[1]
     for k, metric in enumerate(pairs.metrics):
-        yield metric, _spearman(pairs.sides[0] - pairs.sides[1], pairs.scores[k])
+        if len(people) >= LEAST:
+            yield metric, _spearman(*map(_both_ways, (people, pairs.scores[k])))
     if grid is None:
         return
     for k, metric in enumerate(grid.metrics):
-        if metric not in pairs.metrics:
+        if metric not in pairs.metrics and len(grid.methods) >= LEAST:
             yield metric, _spearman(*_method_means(grid, k))
 
 
@@ -68,8 +70,13 @@ def _method_means(grid: CellGrid, k: int) -> tuple[Array, Array]:
     return human, scores
 
 
+def _both_ways(differences: Array) -> Array:
+    """Return differences of first and second outputs, and of second and first."""
+    return np.concatenate([differences, -differences])
+
+
 def _spearman(human: Array, scores: Array) -> float:
-    """Return the coefficient; 0 where there are too few points, or no differences."""
-    if len(human) < LEAST or not np.ptp(human) or not np.ptp(scores):
+    """Return the coefficient; 0 where values do not differ."""
+    if not np.ptp(human) or not np.ptp(scores):
         return 0.0
     return float(spearmanr(human, scores).statistic)

@@ -16,10 +16,9 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.reading import inputs
 from analysis.reading.chosen_tables import COLUMNS
-from analysis.reading.column_checks import UNTOLD
 from analysis.reading.frames import Table
 from analysis.reading.isolated_values import isolated_ratings
-from analysis.reading.metric_names import higher_by_name
+from analysis.reading.metric_names import UNTOLD, higher_by_name
 from analysis.reading.wide_tables import left_out_columns, left_out_ids
 from analysis.sentences import sentence
 

@@ -12,8 +12,8 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
-from analysis.commands import defaults
 from analysis.commands.dates import VARIABLE, report_date
+from analysis.commands.defaults import WIDE, drawn
 from analysis.options import AlignOptions, OptionError, Scale
 from analysis.problems import one_of
 from analysis.reading.files import file_and_sheet
@@ -93,10 +93,9 @@ class Call:
         self.given = {name: v for name, v in tables.items() if v is not None}
         self._further = further
         self._keywords = {**further, **options}
-        wide = defaults.WIDE
-        self._wide = {name: options.get(name, wide[name]) for name in wide}
+        self._wide = {name: options.get(name, WIDE[name]) for name in WIDE}
         self._wide["value_columns"] = names(self._wide["value_columns"])
-        chosen = {name: v for name, v in options.items() if name not in wide}
+        chosen = {name: v for name, v in options.items() if name not in WIDE}
         chosen |= {name: names(chosen[name]) for name in NAMES if chosen.get(name)}
         if "scale" in chosen:
             chosen["scale"] = _scale(chosen["scale"])
@@ -155,7 +154,7 @@ class Call:
             hashes=hashes,
             date=report_date(newest) if is_dated else NO_DATE,
             command=repr(self),
-            resample_default=defaults.drawn(
+            resample_default=drawn(
                 self.command, majority=bool(self._keywords.get("majority"))
             ),
         )

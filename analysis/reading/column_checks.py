@@ -31,6 +31,7 @@ from analysis.reading.decimal_commas import (
     with_point,
 )
 from analysis.reading.frames import place
+from analysis.reading.metric_names import UNTOLD
 from analysis.reading.number_text import with_code_points
 from analysis.tables import FLAGS, is_text
 
@@ -40,8 +41,6 @@ TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 # Squares of larger ratings would soon be infinite, and sums of larger scores: what is
 # squared of these is scaled before.
 LARGEST_RATING, LARGEST_SCORE = 1e100, 1e300
-# Where a table of scores notes the metrics whose direction no row tells.
-UNTOLD = "metrics without a direction"
 _WHOLE = re.compile("[0-9]{1,9}")
 
 

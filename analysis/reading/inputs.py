@@ -13,10 +13,10 @@ from analysis.reading.choices import ordered_choices
 from analysis.reading.column_checks import (
     LARGEST_RATING,
     LARGEST_SCORE,
-    UNTOLD,
     TableCheck,
 )
 from analysis.reading.frames import Table, opened
+from analysis.reading.metric_names import UNTOLD
 from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE

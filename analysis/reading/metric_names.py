@@ -20,21 +20,24 @@ ALIASES = {
 # (FID and its kin), differences of pictures, judges of quality without a reference, and
 # errors of texts and of numbers.
 LOWER_IS_BETTER = frozenset(
-    """
-    cmmd fad fdd fgd fid frechet fvd jfid kid kvd mmd rfid sfid
-    dists lpips mae mse nmse pieapp rmse
-    brisque ilniqe niqe piqe
-    bpb bpc cer mcd nll perplexity ppl ter wer
-    epe error_rate lse_d warping_error
-    copy_paste
-    """.split()
+    [
+        *("cmmd", "fad", "fdd", "fgd", "fid", "frechet", "fvd", "jfid", "kid", "kvd"),
+        *("mmd", "rfid", "sfid"),
+        *("dists", "lpips", "mae", "mse", "nmse", "pieapp", "rmse"),
+        *("brisque", "ilniqe", "niqe", "piqe"),
+        *("bpb", "bpc", "cer", "mcd", "nll", "perplexity", "ppl", "ter", "wer"),
+        *("epe", "error_rate", "lse_d", "warping_error"),
+        "copy_paste",
+    ]
 )
 # Beside such a word, a name may mean the opposite, and tells nothing.
 TURNED = frozenset(
-    """
-    accuracy consistency decrease drop gain improvement inv inverse inverted minus neg
-    negated negative reciprocal reduction reverse reversed similarity
-    """.split()
+    [
+        *("inv", "inverse", "inverted", "minus", "neg", "negated", "negative"),
+        *("reciprocal", "reverse", "reversed"),
+        *("accuracy", "consistency", "similarity"),
+        *("decrease", "drop", "gain", "improvement", "reduction"),
+    ]
 )
 # Metrics that are means of others: ViStoryBench, appendix H; DOVER; Envision, 3.3.
 MEANS = {
@@ -65,6 +68,8 @@ MEANS = {
 _WORD = re.compile("[a-z]+")
 # -FID, 1 - FID, 1/FID.
 _TURNED_BEFORE = re.compile(r"\s*(1\s*[-\u2212/]|[-\u2212])")
+# Where a table of scores notes the metrics whose direction no row tells.
+UNTOLD = "metrics without a direction"
 UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 
@@ -90,8 +95,8 @@ def higher_by_name(metric: str) -> bool | None:
     --------
     >>> [higher_by_name(one) for one in ("LPIPS\u2193", "OCCM\u2191", "OCCM")]
     [False, True, None]
-    >>> [higher_by_name(one) for one in ("FID50k (CLIP)", "lpips-x", "1-FID", "fidelity")]
-    [False, False, None, None]
+    >>> [higher_by_name(one) for one in ("FID50k (CLIP)", "lpips-x", "1-FID")]
+    [False, False, None]
     """
     if (UP in metric) != (DOWN in metric):
         return UP in metric

@@ -12,7 +12,7 @@ MOST_CODE_POINTS = 3
 
 
 def as_number(value: object) -> float:
-    """Return a cell as a number; NaN for what is none, and for true and false.
+    r"""Return a cell as a number; NaN for what is none, and for true and false.
 
     Only ASCII digits, signs and points make a number; blanks around it do no harm.
 
@@ -49,7 +49,7 @@ def is_nan_word(value: object) -> bool:
 
 
 def with_code_points(text: str) -> str:
-    """Return a text with the code points of characters that are not ASCII.
+    r"""Return a text with the code points of characters that are not ASCII.
 
     Examples
     --------

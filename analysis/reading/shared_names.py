@@ -19,7 +19,7 @@ from analysis.problems import (
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
 from analysis.reading.frames import ROW, address
-from analysis.reading.spellings import Nearest, without_zeros
+from analysis.reading.spellings import Nearest, without_zeros, written
 from analysis.sentences import chained, sentence
 
 # Where a checked table notes which file it is from.
@@ -35,6 +35,69 @@ LOST_ZEROS = (
 OF_STORIES = {"story": ("story",)}
 OUTPUT_NAMES = {"method": ("method", "method_a", "method_b"), **OF_STORIES}
 PLURALS = {"story": "stories"}
+# The same in the plural, and what else answers and scores name.
+OF_ANSWERS = {
+    sentence("methods"): OUTPUT_NAMES["method"],
+    sentence("stories"): OUTPUT_NAMES["story"],
+    sentence("annotators"): ("annotator",),
+    sentence("questions"): ("dimension", "criterion"),
+}
+OF_METRICS = {
+    sentence("methods"): OUTPUT_NAMES["method"],
+    sentence("stories"): OUTPUT_NAMES["story"],
+    sentence("metrics"): ("metric",),
+}
+
+
+def spelling_remarks(
+    tables: Mapping[str, pd.DataFrame | None],
+    columns: Mapping[str, Sequence[str]],
+    excluded: Sequence[str] = (),
+) -> Iterator[str]:
+    """Remark on names that differ from others of the same kind in their form alone.
+
+    Parameters
+    ----------
+    tables
+        Those whose names mean the same, by what they are called if no file is known.
+    columns
+        What is named in the plural, and the columns that have it.
+    excluded
+        Names that are left out as asked.
+    """
+    frames = {name: frame for name, frame in tables.items() if frame is not None}
+    files = [str(frame.attrs.get(FILE, name)) for name, frame in frames.items()]
+    for what, own in columns.items():
+        names = dict.fromkeys(
+            str(name)
+            for frame in frames.values()
+            for column in own
+            if column in frame
+            for name in frame[column].unique()
+        )
+        alike: dict[str, list[str]] = {}
+        for name in names:
+            if name and name not in excluded:
+                alike.setdefault(written(name), []).append(name)
+        told = [
+            _with_nearest(name, Nearest([first]))
+            for first, *others in alike.values()
+            for name in others
+        ]
+        if not told:
+            continue
+        rest = len(told) - SHOWN_OF_A_KIND
+        shown_names = sentence("{names}", names=told[:SHOWN_OF_A_KIND])
+        if rest > 0:
+            shown_names = sentence("{names} and {n} more", names=shown_names, n=rest)
+        yield sentence(
+            "{tables}: {what} written nearly alike are counted as different: {told}. "
+            "If they are the same, write them alike.",
+            tables=chained("{first} and {second}", files),
+            what=what,
+            told=shown_names,
+        )
+
 
 def check_shared_names(
     people: Mapping[str, pd.DataFrame | None],

@@ -1,7 +1,6 @@
 """Names that are written nearly alike, and in what alone they differ.
 
-Importing this loads neither numpy nor pandas, so that imports into the database ask here
-as well.
+Importing this loads neither numpy nor pandas: imports into the database ask here too.
 """
 
 import difflib
