@@ -3,12 +3,16 @@
 Importing this loads neither numpy nor pandas: `evalcore` and the web use it as well.
 """
 
+import math
 import re
+from collections.abc import Iterable
 
 # 3, -0.5, 1e-3.
 _NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # So many characters of a refused cell are named by their code point.
 MOST_CODE_POINTS = 3
+# Scales have so many steps from one whole number to the next.
+STEPS_OF_ONE = (1, 2, 4, 5, 10, 20)
 
 
 def as_number(value: object) -> float:
@@ -46,6 +50,21 @@ def is_nan_word(value: object) -> bool:
     (True, False, False)
     """
     return isinstance(value, str) and value.strip().lower() == "nan"
+
+
+def step_of(values: Iterable[float]) -> float:
+    """Return the step of a scale that has all values; 0 where it has none.
+
+    Examples
+    --------
+    >>> step_of([3.5, 4, 2]), step_of([57.3, 12.8]), step_of([3.3333, 4.0])
+    (0.5, 0.1, 0.0)
+    """
+    known = list(values)
+    for steps in STEPS_OF_ONE:
+        if all(math.isclose(v * steps, round(v * steps)) for v in known):
+            return 1 / steps
+    return 0.0
 
 
 def with_code_points(text: str) -> str:

@@ -2,14 +2,13 @@
 
 import math
 import re
-from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 from analysis.problems import Problem, Problems
-from analysis.reading.number_text import as_number, with_code_points
+from analysis.reading.number_text import as_number, step_of, with_code_points
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.slots.timing import LONGEST_SECONDS
@@ -30,8 +29,6 @@ LONGEST = {
     "dimension": most_letters(Question, "key"),
     "criterion": most_letters(Question, "key"),
 }
-# Scales have 1, 2, 4, 5, 10 or 20 steps from one whole number to the next.
-STEPS_OF_ONE = (1, 2, 4, 5, 10, 20)
 Methods = tuple[str, ...]
 # Story, outputs, annotator and round.
 SlotKey = tuple[str, Methods, str, str]
@@ -143,21 +140,6 @@ def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
         for row, value in given
         if value % 1
     )
-
-
-def step_of(values: Iterable[float]) -> float:
-    """Return the step of a scale that has all values; 0 where it has none.
-
-    Examples
-    --------
-    >>> step_of([3.5, 4, 2]), step_of([57.3, 12.8]), step_of([3.3333, 4.0])
-    (0.5, 0.1, 0)
-    """
-    known = list(values)
-    for times in STEPS_OF_ONE:
-        if all(math.isclose(v * times, round(v * times)) for v in known):
-            return 1 / times
-    return 0
 
 
 def two_sides(rows: list[ScoreRow], file: str) -> Problems[Problem]:

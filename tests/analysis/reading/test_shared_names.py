@@ -209,8 +209,8 @@ def test_stories_read_as_numbers_are_refused_with_the_remedy():
     )
     assert lines[1] == (
         "scores: story: 1: expected a story of ratings.csv; nearest: '01', which "
-        "differs only in zeros before numbers; ids that are read as numbers lose their zeros, "
-        'which pandas.read_csv(..., dtype={"story": str}) keeps'
+        "differs only in zeros before numbers; ids that are read as numbers lose their "
+        'zeros, which pandas.read_csv(..., dtype={"story": str}) keeps'
     )
 
 
@@ -220,13 +220,11 @@ def test_frame_read_without_dtype_gives_no_verdict_on_one_story(tmp_path):
     ratings = ratings.assign(dimension="look", annotator="Ann")
     scores = ratings[["story", "method"]].assign(metric="k", score=ratings["rating"])
     scores.to_csv(tmp_path / "s.csv", index=False)
-    for read in (pd.read_csv(tmp_path / "s.csv"), None):
-        if read is None:
-            read = pd.read_csv(tmp_path / "s.csv", dtype={"story": str})
-            analysis.align(ratings=ratings, scores=read, resamples=0)
-        else:
-            with pytest.raises(InputError, match=r"scores: .* 10 stories in ratings"):
-                analysis.align(ratings=ratings, scores=read, resamples=0)
+    with pytest.raises(InputError, match=r"scores: .* 10 stories in ratings, not 1"):
+        analysis.align(ratings=ratings, scores=pd.read_csv(tmp_path / "s.csv"))
+    kept = pd.read_csv(tmp_path / "s.csv", dtype={"story": str})
+    found = analysis.align(ratings=ratings, scores=kept, resamples=0)["correlations"]
+    assert set(found.query("level == 'pooled'")["n"]) == {40}
 
 
 @pytest.mark.parametrize("swapped", [True, False])
