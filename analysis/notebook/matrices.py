@@ -12,6 +12,7 @@ from analysis.options import KNOWN_COEFFICIENTS, KNOWN_LEVELS, OptionError
 from analysis.problems import InputError, Problem, Problems, one_of
 from analysis.reading.cells import CellGrid, same_within_tolerance
 from analysis.reading.column_cleaning import numbers
+from analysis.reading.number_text import with_code_points
 from analysis.reading.shared_names import LEAST_MET
 from analysis.results import Array
 
@@ -225,7 +226,7 @@ def _wrong_cells(
         Problem(
             f"{name}{at}[{s}, {m}]",
             "a number, or NaN where there is none",
-            value=str(column.iloc[s]),
+            value=with_code_points(str(column.iloc[s])),
         )
         for s in np.flatnonzero(~np.isfinite(values) & ~empty)
     ]

@@ -35,13 +35,15 @@ def range_remarks(
     """
     seen = values.groupby("part")["value"].agg(["min", "max"])
     for name in known:
-        weights, ranges = {}, {}
+        weights: dict[str, float] = {}
+        ranges: dict[str, tuple[float, float]] = {}
         for text, weight in leaves(known, name).items():
             part, _tag = split_part(text, (*seen.index, *known))
             if part in seen.index:
                 weights[text] = weight
                 scale = scale_of(part) if scale_of else None
-                ranges[part] = scale or tuple(map(float, seen.loc[part]))
+                low, high = scale or seen.loc[part]
+                ranges[part] = float(low), float(high)
         widths = {part: high - low for part, (low, high) in ranges.items()}
         if not widths or min(widths.values()) <= 0:
             continue

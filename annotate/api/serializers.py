@@ -92,8 +92,8 @@ class ScoreRowSerializer(serializers.Serializer):
     method = serializers.CharField()
     metric = serializers.CharField()
     score = ScoreField(allow_null=True)
-    shot = ShotField(required=False)
-    higher_is_better = DirectionField(required=False)
+    shot = ShotField(required=False, allow_null=True)
+    higher_is_better = DirectionField(required=False, allow_null=True)
     metric_version = serializers.CharField(allow_blank=True, default="")
     backend = serializers.CharField(allow_blank=True, default="")
 
