@@ -42,7 +42,7 @@ def range_remarks(
             if part in seen.index:
                 weights[text] = weight
                 scale = scale_of(part) if scale_of else None
-                low, high = scale or seen.loc[part]
+                low, high = scale or seen.loc[part].to_numpy(float)
                 ranges[part] = float(low), float(high)
         widths = {part: high - low for part, (low, high) in ranges.items()}
         if not widths or min(widths.values()) <= 0:

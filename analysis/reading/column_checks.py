@@ -227,13 +227,13 @@ class TableCheck:
         told = given.notna()
         key = [c for c in ("metric", "metric_version", "backend") if c in data]
         first = given.groupby([data[c] for c in key], sort=False).transform("first")
-        self.refuse(
-            told & (given != first), column, "the direction of the metric's rows above"
-        )
         of_metric = given.groupby(data["metric"], sort=False).transform("first")
         data.attrs[UNTOLD] = tuple(data.loc[of_metric.isna(), "metric"].unique())
-        filled = first.where(first.notna(), of_metric)
+        filled = given.where(told, first)
+        filled = filled.where(filled.notna(), of_metric)
         data[column] = filled.where(filled.notna(), other=True).astype(bool)
+        turned = told & (given != first)
+        self.refuse(turned, column, "the direction of the metric's rows above")
 
     def _flag_words(self, column: str) -> Coded:
         """Return the words of a column of flags, and refuse others."""
