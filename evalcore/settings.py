@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "evalcore.serving.health.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "annotate.middleware.forbid_storing",
     "annotate.middleware.refuse_large",
     "annotate.middleware.refuse_nul",
     "csp.middleware.CSPMiddleware",
