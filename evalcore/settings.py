@@ -169,6 +169,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "annotate.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "annotate.access.public_password.RefusePublicPassword",
     "django.contrib.auth.backends.ModelBackend",
 ]
 # What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.
