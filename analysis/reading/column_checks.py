@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -30,7 +31,7 @@ from analysis.reading.decimal_commas import (
     with_point,
 )
 from analysis.reading.frames import place
-from analysis.tables import FLAGS, is_text
+from analysis.tables import FLAGS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
 
@@ -49,6 +50,10 @@ def _shown(value: Any) -> str:
 
 def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
+
+
+def _has_first(point: str, name: str) -> bool:
+    return is_text(name) and control_character(name) == point
 
 
 class TableCheck:
@@ -100,6 +105,13 @@ class TableCheck:
                 column,
                 "text without NUL or broken letters",
             )
+            found = [control_character(name) for name in clean.values if is_text(name)]
+            for point in dict.fromkeys(filter(None, found)):
+                self.refuse(
+                    clean.mask(partial(_has_first, point)),
+                    column,
+                    f"a name without control characters; it has {point}",
+                )
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 

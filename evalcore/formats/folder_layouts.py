@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from analysis.tables import is_text
+from analysis.tables import control_character, is_text
 from evalcore.formats.envision import sequences
 from evalcore.formats.json_files import refuse
 
@@ -142,6 +142,9 @@ def find_folders(
         parts = [as_name(part) for part in path.relative_to(root).parts]
         if not all(is_text(part) for part in parts):
             notes.append(f"{path!r}: its name is not UTF-8; left out")
+            continue
+        if point := control_character("".join(parts)):
+            notes.append(f"{str(path)!r}: its name has {point}, no letter; left out")
             continue
         name = method or (parts.pop(0) if parts else "")
         parts = sequences.with_story(parts, stories)
