@@ -112,8 +112,8 @@ def control_character(name: str) -> str:
 
     Examples
     --------
-    >>> control_character("UNO\x01"), control_character("狐狸"), control_character("a\nb")
-    ('U+0001', '', '')
+    >>> control_character("UNO\x01"), control_character("狐狸\n")
+    ('U+0001', '')
     """
     found = _CONTROL.search(name)
     return f"U+{ord(found[0]):04X}" if found else ""

@@ -54,7 +54,7 @@ def is_any(link: JoinLink, quiet: timedelta = KEPT) -> bool:
 
 
 def free(study: Study, link: JoinLink | None = None) -> bool:
-    """Free the place that was unused for longest, of a link or any; say if there is one.
+    """Free the place that was unused for longest, and say whether there is one.
 
     Call with the study locked.
     """
