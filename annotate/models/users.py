@@ -28,7 +28,8 @@ class User(AbstractUser):
         Sessions end by themselves: each holds a hash of the password.
         """
         # What was given, not a stronger hash of the same, as a login stores it.
-        has_new_password = self._password is not None or self._is_disabled
+        given = self._password  # type: ignore[attr-defined]  # not in Django's stubs
+        has_new_password = given is not None or self._is_disabled
         super().save(*args, **kwargs)
         self._is_disabled = False
         if has_new_password:
