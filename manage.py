@@ -23,10 +23,10 @@ def main() -> None:
         # The reader, such as head, has seen enough; so has the last flush.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(128 + signal.SIGPIPE)
-    except (DatabaseError, InterfaceError):
+    except (DatabaseError, InterfaceError) as error:
         from evalcore.management.unprepared import why_unprepared
 
-        reason = why_unprepared()
+        reason = why_unprepared(error, *sys.argv[1:2])
         if reason is None:
             raise
         sys.exit(f"plumbline: {reason}")

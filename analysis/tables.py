@@ -47,6 +47,9 @@ UNVERSIONED = "no version"
 MEAN_OF_RATERS = "mean"
 # No database stores these: NUL and halves of a character.
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
+# No XML, so no figure and no workbook, holds these, and no printed table shows them.
+# Line ends and tabs do occur: in the headers of a form.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufffe\uffff]")
 # A spreadsheet takes text that begins so for a formula, some with signs of full width.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -102,3 +105,20 @@ def is_text(text: str) -> bool:
     (True, False, False)
     """
     return _NOT_TEXT.search(text) is None
+
+
+def control_character(name: str) -> str:
+    r"""Return the first character that no name may have, as its code point, or "".
+
+    Examples
+    --------
+    >>> control_character("UNO\x01"), control_character("狐狸\n")
+    ('U+0001', '')
+    """
+    found = _CONTROL.search(name)
+    return f"U+{ord(found[0]):04X}" if found else ""
+
+
+def is_name(text: str) -> bool:
+    """Say whether a text can be a name in databases, tables, figures and files."""
+    return is_text(text) and not control_character(text)

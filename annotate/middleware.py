@@ -1,14 +1,30 @@
-"""What no page ever accepts."""
+"""What no page ever accepts, and what no browser keeps of a page."""
 
 from collections.abc import Callable, Iterator
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, QueryDict
+from django.utils.cache import patch_cache_control
 
 FORMS = ("application/x-www-form-urlencoded", "multipart/form-data")
 # A file that somebody sends lies on the disk before anybody asks who sends it.
 LARGEST_BODY = 20 * 2**20
 
 Respond = Callable[[HttpRequest], HttpResponse]
+
+
+def forbid_storing(get_response: Respond) -> Respond:
+    """Let no browser or proxy keep an answer, unless a view says how long.
+
+    Pages and downloads belong to an account or a link, and outlive both in a cache.
+    """
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        if not response.has_header("Cache-Control"):
+            patch_cache_control(response, private=True, no_store=True)
+        return response
+
+    return middleware
 
 
 def refuse_large(get_response: Respond) -> Respond:

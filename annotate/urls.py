@@ -7,7 +7,7 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
 from annotate.models.studies import PLACES
-from annotate.pages import home
+from annotate.pages import account, home
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
@@ -65,6 +65,8 @@ account_urls = [
     path("", home.home, name="home"),
     path("login/", home.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
+    path("account/", account.Account.as_view(), name="account"),
+    path("account/token/revoke/", account.token_revoke, name="token-revoke"),
     path("server/", server.server, name="server"),
 ]
 

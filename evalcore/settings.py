@@ -126,6 +126,7 @@ MIDDLEWARE = [
     "evalcore.serving.health.only_this_machine",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "annotate.middleware.forbid_storing",
     "annotate.middleware.refuse_large",
     "annotate.middleware.refuse_nul",
     "csp.middleware.CSPMiddleware",
@@ -168,6 +169,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "annotate.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
+    "annotate.access.public_password.RefusePublicPassword",
     "django.contrib.auth.backends.ModelBackend",
 ]
 # What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.

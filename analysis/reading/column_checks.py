@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -33,7 +34,7 @@ from analysis.reading.decimal_commas import (
 from analysis.reading.frames import place
 from analysis.reading.metric_names import UNTOLD
 from analysis.reading.number_text import with_code_points
-from analysis.tables import FLAGS, is_text
+from analysis.tables import FLAGS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
 
@@ -60,6 +61,10 @@ def _is_no_value(value: object) -> bool:
 
 def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
+
+
+def _has_first(point: str, name: str) -> bool:
+    return is_text(name) and control_character(name) == point
 
 
 class TableCheck:
@@ -118,6 +123,13 @@ class TableCheck:
                 column,
                 "text without NUL or broken letters",
             )
+            found = [control_character(name) for name in clean.values if is_text(name)]
+            for point in dict.fromkeys(filter(None, found)):
+                self.refuse(
+                    clean.mask(partial(_has_first, point)),
+                    column,
+                    f"a name without control characters; it has {point}",
+                )
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 

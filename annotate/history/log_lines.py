@@ -26,6 +26,7 @@ ELSEWHERE = {
     "action",
     "wholesale",
     "page",
+    "network",
 }
 # In the order in which they are told: not every database keeps that of the keys.
 LABELS = {

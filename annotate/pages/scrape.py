@@ -24,9 +24,10 @@ FORWARDED = ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP")
 def scrape_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer /metrics before anything asks for a host name, HTTPS or a session.
+    """Answer /metrics before anything asks for HTTPS or a session.
 
-    It is there where the settings ask for it. Who may not read it finds nothing.
+    It is there where the settings ask for it. Who may not read it finds nothing, and
+    another site's host name, led to this machine, is refused as on every page.
     """
     registry = CollectorRegistry()
     # What processes that have ended had counted stays counted.
@@ -35,6 +36,7 @@ def scrape_middleware(
 
     @require_safe
     def answer(request: HttpRequest) -> HttpResponse:
+        request.get_host()  # raises DisallowedHost, which is answered with 400
         if not _may_read(request):
             return HttpResponse(status=404)
         return HttpResponse(

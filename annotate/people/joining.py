@@ -8,6 +8,7 @@ joined: anybody could write another id into the address. A link may trust ids an
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from hashlib import sha256
 from hmac import compare_digest
 from typing import Any
@@ -19,7 +20,7 @@ from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.models import Annotator, Event, JoinLink, Study, User
-from annotate.people import inviting
+from annotate.people import inviting, unused_places
 from annotate.people.inviting import InvitingError
 
 # What platforms call the person; the first one that is given counts.
@@ -84,19 +85,34 @@ def obstacle(link: JoinLink) -> str:
         return _("The study is closed. It takes no more answers.")
     if link.study.state != Study.State.OPEN:
         return _("The study does not take answers at the moment. Please come back.")
-    if link.is_full or link.study.adaptive.get("stopped"):
+    if link.study.adaptive.get("stopped"):
         return _("Enough people take part already. Thank you for your interest.")
+    if link.is_full and not unused_places.is_any(link):
+        return (
+            _(
+                "All places are taken at the moment. Some may become free again: "
+                "please try again in half an hour."
+            )
+            if unused_places.is_any(link, timedelta(0))
+            else _("Enough people take part already. Thank you for your interest.")
+        )
     return ""
 
 
 @transaction.atomic
 def join(
-    link: JoinLink, *, external_id: str = "", language: str = "", page: str = ""
+    link: JoinLink,
+    *,
+    external_id: str = "",
+    language: str = "",
+    page: str = "",
+    address: str = "",
 ) -> Annotator:
     """Make whoever asks an annotator with an own link, or return who they are already.
 
     In a planned study they take over somebody planned whom nobody has invited yet, or
-    else free slots. `page` is the random text of the page on which they asked.
+    else free slots. `page` is the random text of the page on which they asked,
+    `address` where they asked from. A full link gives on a place that nobody uses.
 
     Raises
     ------
@@ -113,16 +129,29 @@ def join(
         )
     link = JoinLink.objects.select_related("study").get(pk=link.pk)
     language = link.language or language
-    if study.languages and language not in study.languages:
-        raise JoiningError(_("Please choose the language in which you take part."))
-    if reason := obstacle(link):
-        raise JoiningError(reason)
-    place = inviting.find_place(
+    find = partial(
+        inviting.find_place,
         study,
         language=language if study.languages else "",
         external_id=external_id,
         cap=link.cap,
     )
+    if study.languages and language not in study.languages:
+        raise JoiningError(_("Please choose the language in which you take part."))
+    if reason := obstacle(link):
+        raise JoiningError(reason)
+    if unused_places.has_too_many(study, address):
+        raise JoiningError(
+            _(
+                "Many people have joined from your network and not submitted a story "
+                "yet. Please try again later, or ask for a link of your own."
+            )
+        )
+    if link.is_full:
+        unused_places.free(study, link)
+    place = find()
+    if place is None and unused_places.free(study):
+        place = find()
     if place is None:
         raise JoiningError(
             _(
@@ -138,6 +167,7 @@ def join(
         annotator=place,
         link=link.pk,
         page=_digest(page),
+        network=unused_places.network(study.pk, address),
     )
     return place
 

@@ -96,6 +96,11 @@ def _forget(person: Annotator) -> None:
     if invitation is not None:
         invitation.token, invitation.note = mark_of(invitation.token), ""
         invitation.save(update_fields=["token", "note"])
+    for event in person.study.events.filter(
+        annotator=person, kind=Kind.ANNOTATOR_JOINED, details__has_key="network"
+    ):
+        details = {k: v for k, v in event.details.items() if k != "network"}
+        Event.objects.strike_out(event.pk, details)
     telling = [name for name in names if is_telling(name) and not is_pseudonym(name)]
     _strike_out(telling, person)
 

@@ -321,6 +321,7 @@ def build_report(report_id: int) -> Report:
             as_files(report.inputs) as files,
         ):
             options, further = from_stored(report.options)
+            folder(report).mkdir(mode=0o700, parents=True, exist_ok=True)
             write_study_report(
                 report.study,
                 moment=_moment(report),

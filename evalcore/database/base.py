@@ -1,13 +1,15 @@
-"""Django's SQLite backend, with the line of `writers_line` before each transaction.
+"""Django's SQLite backend: private files, and `writers_line` before each transaction.
 
 Django looks for the class by this module's name and its own.
 """
 
+from pathlib import Path
 from typing import Any
 
 from django.db import OperationalError
 from django.db.backends.sqlite3 import base
 
+from evalcore.database.private_file import make_private
 from evalcore.database.writers_line import WritersLine
 
 
@@ -21,6 +23,11 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._line: WritersLine | None = None
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        """Open the file, which its owner alone may read."""
+        make_private(Path(conn_params["database"]))
+        return super().get_new_connection(conn_params)
 
     def _start_transaction_under_autocommit(self) -> None:
         if self._line is None:

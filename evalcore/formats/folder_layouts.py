@@ -32,7 +32,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from analysis.tables import is_text
+from analysis.tables import control_character, is_text
 from evalcore.formats.envision import sequences
 from evalcore.formats.json_files import refuse
 
@@ -171,6 +171,9 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
         parts = [as_name(part) for part in path.relative_to(root).parts]
         if not all(is_text(part) for part in parts):
             found.leave_out(path, "its name is not UTF-8")
+            continue
+        if point := control_character("".join(parts)):
+            found.leave_out(path, f"its name has {point}, no letter")
             continue
         home = root if method or not parts else root / path.relative_to(root).parts[0]
         name = method or (parts.pop(0) if parts else "")

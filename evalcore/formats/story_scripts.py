@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from analysis.tables import is_text
+from analysis.tables import is_name
 
 # What fits the column of a story's key on every database.
 LONGEST_KEY = 200
@@ -72,7 +72,7 @@ def can_name_a_file(key: str) -> bool:
     """
     return (
         0 < len(key) <= LONGEST_KEY
-        and is_text(key)
+        and is_name(key)
         and key not in (".", "..")
         and not set(key) & set("/\\\0")
     )

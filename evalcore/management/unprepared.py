@@ -1,19 +1,38 @@
 """Why a command could not use the database, if it is not the command's own fault."""
 
-from django.db import OperationalError, connection
+from django.db import DatabaseError, Error, OperationalError, connection
 from django.db.migrations.executor import MigrationExecutor
 
+from evalcore.database import damage
 
-def why_unprepared() -> str | None:
+# These commands bring the tables up to date; all others expect that somebody did.
+MIGRATING = ("migrate", "serve", "restore")
+
+
+def why_unprepared(error: Error, command: str) -> str | None:
     """Say what is wrong with the database, and what would help; None: nothing."""
+    told = damage.message_of(error)
+    if isinstance(error, DatabaseError) and damage.is_damage(error):
+        return damage.describe(told)
     try:
         executor = MigrationExecutor(connection)
         missing = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    except OperationalError as error:
-        return f"The database cannot be reached ({' '.join(str(error).split())})."
+    except DatabaseError as second:
+        reason = damage.message_of(second)
+        if damage.is_damage(second):
+            return damage.describe(reason)
+        return f"The database cannot be reached ({reason})."
+    if missing and command in MIGRATING:
+        return (
+            f"The migration {missing[0][0]} could not be applied; the database says: "
+            f"{told}. What came before it stays, and it is tried again at the next "
+            "start."
+        )
     if missing:
         return (
-            "The database is not prepared for this version. Run "
+            f"The database is not prepared for this version ({told}). Run "
             "`python manage.py migrate` once; `make run` does so by itself."
         )
+    if isinstance(error, OperationalError):
+        return f"The database did not do what it was asked ({told})."
     return None

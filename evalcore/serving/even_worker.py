@@ -14,6 +14,8 @@ import time
 
 from gunicorn.workers.gthread import ThreadWorker
 
+from evalcore.serving.parent_death import end_with
+
 # For each connection that a process holds it stands back so long, up to the longest.
 STEP_SECONDS, LONGEST_SECONDS = 0.001, 0.005
 # So long is a turn while others wait; Python's own are five times as long.
@@ -24,7 +26,8 @@ class EvenWorker(ThreadWorker):
     """A worker that takes a new connection the later, the more it holds."""
 
     def init_process(self) -> None:
-        """Begin to serve."""
+        """Begin to serve; end with the arbiter, which would leave the port taken."""
+        end_with(self.ppid)
         sys.setswitchinterval(TURN_SECONDS)
         super().init_process()
 

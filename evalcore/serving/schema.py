@@ -5,6 +5,7 @@ Several processes and machines may start at once, and old ones go on serving mea
 
 import fcntl
 import logging
+import os
 import time
 
 from django.core.management import call_command
@@ -35,7 +36,9 @@ def bring_up_to_date() -> None:
         finally:
             connection.close()  # with it goes the turn
         return
-    with open(f"{connection.settings_dict['NAME']}-migrations", "w") as turn:
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+    turn = os.open(f"{connection.settings_dict['NAME']}-migrations", flags, 0o600)
+    with os.fdopen(turn, "w"):
         fcntl.flock(turn, fcntl.LOCK_EX)
         call_command("migrate", verbosity=0)
 

@@ -4,12 +4,10 @@ The web server decides how long it lasts. A worker that ends is started again, e
 a little later, until it has run well for a while.
 """
 
-import ctypes
 import logging
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -22,6 +20,7 @@ from django.db import Error, connection
 from django.utils import timezone
 
 from evalcore.serving import workers
+from evalcore.serving.parent_death import end_with
 
 logger = logging.getLogger(__name__)
 
@@ -33,8 +32,6 @@ FIRST_WAIT, LONGEST_WAIT, WELL_SECONDS = 1.0, 60.0, 60.0
 HEAD_START_SECONDS = 1.5
 # A window that is closed hangs up, unless nohup has it ignored.
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-PR_SET_PDEATHSIG = 1
-LINUX = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 class Child:
@@ -45,7 +42,7 @@ class Child:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._process = subprocess.Popen(
-            command, process_group=0, preexec_fn=partial(_end_with, os.getpid())
+            command, process_group=0, preexec_fn=partial(end_with, os.getpid())
         )
 
     def ended(self) -> int | None:
@@ -67,14 +64,6 @@ class Child:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
-
-
-def _end_with(parent: int) -> None:
-    """Have the kernel kill this process when its parent dies, however it dies."""
-    if LINUX is not None:
-        LINUX.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before
-            os._exit(1)
 
 
 class KeptWorker:

@@ -24,6 +24,8 @@ NGINX = (DEPLOY / "nginx.conf").read_text()
 LINE = re.compile(r"""([A-Z_]+)=([^\s"'$&;\\`]*)""")
 # PostgreSQL's image reads it, and Plumbline as a part of DATABASE_URL.
 OF_POSTGRES = "POSTGRES_PASSWORD"
+# Which part of Plumbline needs which secret, besides the database's password.
+NEEDED = {"SECRET_KEY": "web", "METRICS_TOKEN": "web", "JUDGE_API_KEY": "judge"}
 OURS = [one for one in COMPOSE["services"].values() if "env_file" in one]
 
 
@@ -48,11 +50,29 @@ def test_the_example_names_variables_that_exist():
 
 def test_compose_names_variables_that_exist():
     set_there = {name for one in OURS for name in one["environment"]}
-    assert set_there <= set(ENVIRONMENT)
+    assert set_there - {OF_POSTGRES} <= set(ENVIRONMENT)
     text = (DEPLOY / "compose.yaml").read_text()
     asked = set(re.findall(r"\$\{(\w+)", text))
     assert asked <= set(EXAMPLE)
     assert OF_POSTGRES in asked
+
+
+def test_each_container_of_compose_has_only_the_secrets_that_it_needs():
+    """The file has them all; what `environment` says goes before it."""
+    secrets = {
+        name
+        for name in {*EXAMPLE, *ENVIRONMENT}
+        if re.search("KEY|TOKEN|PASSWORD", name)
+    }
+    assert secrets == {*NEEDED, OF_POSTGRES}
+    for part, service in COMPOSE["services"].items():
+        set_there = service.get("environment", {})
+        given = {name for name in secrets if set_there.get(name)}
+        inherited = secrets - set(set_there) if "env_file" in service else set()
+        needed = {name for name, needs in NEEDED.items() if part == needs}
+        if part == "postgres":
+            needed.add(OF_POSTGRES)
+        assert (given, inherited) == (needed, set()), part
 
 
 def started(words: str) -> str:

@@ -1,5 +1,7 @@
 """Pictures and videos through nginx: sent by it, allowed by Plumbline, and nameless."""
 
+from collections import Counter
+
 import pytest
 from django.urls import reverse
 from django.utils.http import http_date
@@ -155,3 +157,35 @@ def test_it_keeps_no_link(site, looking):
     for path in site.folder.rglob("*"):
         if path.is_file():
             assert token.encode() not in path.read_bytes(), path
+
+
+def statuses(site, url: str, times: int) -> Counter[int]:
+    return Counter(site.ask(url, "POST").status for _number in range(times))
+
+
+@pytest.mark.parametrize(
+    ("url", "burst"), [("/login/", 20), ("/api/v1/token/", 20), ("/join/nobody/", 100)]
+)
+def test_requests_of_one_address_are_limited(site, url, burst):
+    """Attack: a program that guesses, or that takes all places of a public link.
+
+    One of each zone's rate comes at once, and as many as its burst; a test takes far
+    less than the minute in which 30 or 60 more come.
+    """
+    found = statuses(site, url, 3 * burst)
+    assert found[429] >= burst
+    assert found.total() - found[429] > burst
+
+
+def test_saves_of_one_annotator_are_limited_and_hold_up_nobody_else(site, looking):
+    mine = reverse("rate-save", args=[looking.annotator.invitation.token, looking.code])
+    other = looking.study.annotators.get(name="A02").invitation.token
+    theirs = mine.replace(looking.annotator.invitation.token, other)
+    assert statuses(site, mine, 200)[429] > 50
+    assert statuses(site, theirs, 20)[429] == 0
+
+
+def test_pictures_and_pages_are_not_limited(site, looking):
+    for url in (address(looking, "left"), "/"):
+        found = Counter(site.ask(url).status for _number in range(150))
+        assert found == {200: 150}

@@ -5,6 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 from annotate.history.verifying import problems, strays
 from annotate.management.studies import find_study
 from annotate.models import Study
+from evalcore.database import damage
 
 
 class Command(BaseCommand):
@@ -16,13 +17,15 @@ class Command(BaseCommand):
         parser.add_argument("study", nargs="?", help="default: every study")
 
     def handle(self, *, study: str | None, **_options: object) -> None:
+        if reason := damage.find_damage():
+            raise CommandError(damage.describe(reason), returncode=1)
         studies = [find_study(study)] if study else Study.objects.all()
         found = [] if study else strays()
         broken = len(found)
         for problem in found:
             self.stderr.write(problem)
         for row in studies:
-            found = problems(row)
+            found = _problems(row)
             broken += len(found)
             for problem in found:
                 self.stderr.write(f"{row.slug}: {problem}")
@@ -30,3 +33,14 @@ class Command(BaseCommand):
                 self.stdout.write(f"{row.slug}: every promise holds.")
         if broken:
             raise CommandError(f"{broken} promises are broken.", returncode=1)
+
+
+def _problems(study: Study) -> list[str]:
+    """Return what is broken, or that a stored value cannot be read at all."""
+    try:
+        return problems(study)
+    except (ValueError, TypeError, LookupError, AttributeError) as error:
+        return [
+            "a stored value cannot be read "
+            f"({type(error).__name__}: {damage.message_of(error)})"
+        ]

@@ -38,6 +38,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
                 external_id=external_id,
                 language=request.POST.get("language", ""),
                 page=page,
+                address=rate_limits.client_address(request),
             )
         if person is not None and not _is_own(request, link, person, page):
             return _page(request, link, status=403, elsewhere=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.tables import is_text
+from analysis.tables import is_name
 from evalcore.formats.folder_layouts import as_name, walked
 from evalcore.formats.json_files import NO_LINK, read_json, refuse
 from evalcore.formats.vistorybench.layout import LANGUAGES, METADATA, RunPath
@@ -140,7 +140,7 @@ _FIELDS = ("method", "mode", "language", "timestamp")
 
 
 def _is_name(value: str) -> bool:
-    return 0 < len(value.strip()) <= LONGEST and is_text(value) and "/" not in value
+    return 0 < len(value.strip()) <= LONGEST and is_name(value) and "/" not in value
 
 
 def _newest(runs: Sequence[RunFolder], notes: list[str]) -> list[RunFolder]:

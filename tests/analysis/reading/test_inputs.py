@@ -296,6 +296,33 @@ def test_text_that_no_database_holds_is_a_problem(tmp_path):
     assert complaints(half, read_scores)[0].startswith("r.jsonl:1: expected a JSON")
 
 
+@pytest.mark.parametrize(
+    ("letter", "point"),
+    [
+        ("\x01", "U+0001"),
+        ("\x1b", "U+001B"),
+        ("\x7f", "U+007F"),
+        ("\x85", "U+0085"),  # an ellipsis of Windows, read as Latin-1
+        ("\ufffe", "U+FFFE"),
+    ],
+)
+@pytest.mark.parametrize("column", ["story", "method", "metric"])
+def test_name_with_a_control_character_is_a_problem(tmp_path, column, letter, point):
+    """What XML 1.0 and printed tables do not hold; figures of a report are XML."""
+    names = {"story": "s", "method": "UNO", "metric": "k"} | {column: f"a{letter}b"}
+    row = ",".join([*names.values(), "1"])
+    path = write(tmp_path, f"{SCORES}\n{row}\nt,UNO,k,1\n")
+    (problem,) = complaints(path, read_scores)
+    assert problem.startswith(f"r.csv:2: {column}: a\\")
+    assert problem.endswith(f"a name without control characters; it has {point}")
+
+
+def test_names_with_line_ends_and_tabs_are_read(tmp_path):
+    """Headers of forms have them."""
+    path = write(tmp_path, f'{SCORES}\ns,"U\nN\tO",k,1\n')
+    assert list(read_scores(path)["method"]) == ["U\nN\tO"]
+
+
 @pytest.mark.parametrize("name", ["=1", "'=1", "''-", "'tis", "'", "-", "UNO"])
 def test_what_an_export_makes_safe_reads_back(tmp_path, name):
     assert not defused(name).startswith(("=", "-"))

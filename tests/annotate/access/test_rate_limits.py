@@ -303,3 +303,13 @@ def test_guesses_at_once_are_all_counted():
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(guess_three, range(6)))
     assert AccessAttempt.objects.get().failures_since_start == 18
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_public_password_of_the_demo_opens_only_the_demo(manager, door, settings):
+    """Attack: somebody serves the demo's data folder as an ordinary server."""
+    manager.set_password("plumbline-demo")
+    manager.save()
+    assert not is_in(try_password(door, "plumbline-demo"))
+    settings.DEMO = True
+    assert is_in(try_password(door, "plumbline-demo"))

@@ -32,6 +32,8 @@ OPEN_TO_ALL = {
 STRANGERS = {"nobody", "no link", "revoked link"}
 # What says whose they are: the same for everybody, with their own things in it.
 ONES_OWN = {
+    "/account/",
+    "/account/token/revoke/",
     "/benchmarks/",
     "/studies/",
     "/setup/",

@@ -173,6 +173,21 @@ def test_every_answer_says_what_a_browser_may_do_with_it(world):
     assert {200, 302, 405} <= seen
 
 
+@pytest.mark.once
+def test_no_answer_is_stored_but_pictures(world):
+    """Attack: the next user of a shared computer presses Back, or reads its cache."""
+    stored = set()
+    for _client, url, answer in pages(world):
+        if url in PROBES:
+            continue
+        said = answer.headers.get("Cache-Control", "")
+        kind = answer.headers.get("Content-Type", "").partition("/")[0]
+        if "no-store" not in said:
+            assert (answer.status_code, said[:17]) == (200, "private, max-age="), url
+            stored.add(kind)
+    assert stored == {"image", "video"}
+
+
 # Bodies and cookies -------------------------------------------------------------------
 
 DEEP = ("[" * 100_000, '{"a":' * 100_000, '{"username": ' + "[" * 100_000)

@@ -64,6 +64,11 @@ def test_it_works(study, report):
     assert reverse("report-page", args=[study.slug, report.pk]) in listed
 
 
+def test_report_folder_is_private_when_the_folder_above_is_open(report):
+    """Another account of the machine reads no result that is not published."""
+    assert building.folder(report).stat().st_mode & 0o777 == 0o700
+
+
 def test_a_click_on_an_output_leads_to_its_page(study, report, settings):
     client = rob(study)
     url = reverse("report-page", args=[study.slug, report.pk])

@@ -16,8 +16,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from psycopg.conninfo import make_conninfo
+from rest_framework.authtoken.models import Token
 
-from annotate.models import Rating, Slot, Study
+from annotate.models import Rating, Slot, Study, User
 from evalcore import media
 from evalcore.backup.making import TIME
 from evalcore.backup.restoring import ASIDE
@@ -99,6 +100,25 @@ def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, 
     told = capsys.readouterr().out
     assert "1 study, 24 answers, 18 pictures and videos, 1 report." in told
     assert "trial: every promise holds." in told
+
+
+@pytest.mark.once
+def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
+    """Attack: the demo was the pilot, and everybody knows its passwords."""
+    public = "plumbline-demo"
+    for name, password in (("manager", public), ("researcher", "an own one of theirs")):
+        User.objects.create_user(name, password=password)
+    token = Token.objects.create(user=User.objects.get(username="manager"))
+    backup = back_up()
+    call_command("restore", str(backup), "--replace")
+    told = capsys.readouterr().err
+    assert "manager had the demo's public password and cannot log in any more" in told
+    assert "researcher" not in told
+    assert not User.objects.get(username="manager").has_usable_password()
+    assert User.objects.get(username="researcher").check_password(
+        "an own one of theirs"
+    )
+    assert not Token.objects.filter(key=token.key).exists()
 
 
 def test_what_was_there_is_put_aside(study, report, key, back_up, settings, capsys):

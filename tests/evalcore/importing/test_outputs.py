@@ -439,6 +439,15 @@ def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
         import_outputs(tmp_path, benchmark=benchmark)
 
 
+def test_folder_whose_name_has_a_control_character_is_left_out(tmp_path, benchmark):
+    draw(tmp_path / "UNO" / "01", ONE)
+    draw(tmp_path / "U\x01NO" / "01", ONE)
+    found, notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "01")]
+    place = f"{tmp_path}/U\\x01NO/01"
+    assert notes == [f"'{place}': its name has U+0001, no letter; left out"]
+
+
 def test_a_mode_that_does_not_fit_is_a_problem(tmp_path, benchmark):
     draw(tmp_path / "UNO" / ("m" * 120) / "en/20250601_120000/01", ONE)
     with pytest.raises(InputError, match="a mode name of at most 100 letters"):

@@ -1,9 +1,11 @@
 """Browsers are shared out among the processes, and threads take turns often."""
 
 import http.client
+import socket
 import subprocess
 import sys
 from collections import Counter
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -16,15 +18,20 @@ ROOT = Path(__file__).resolve().parents[3]
 APP = """
 import os
 import sys
+import time
 
 def app(environ, start_response):
+    if environ["PATH_INFO"] == "/slow":
+        print("begun", flush=True)
+        time.sleep(600)
     start_response("200 OK", [("Content-Type", "text/plain")])
     return [f"{os.getpid()} {sys.getswitchinterval()}".encode()]
 """
 
 
-@pytest.fixture
-def port(tmp_path):
+@contextmanager
+def serving(tmp_path):
+    """Run gunicorn with two processes; lend its arbiter and the port."""
     (tmp_path / "told_pid.py").write_text(APP)
     number = free_port()
     server = subprocess.Popen(
@@ -35,14 +42,22 @@ def port(tmp_path):
             *["--log-level", "warning", "--no-control-socket"],
         ],
         cwd=ROOT,
+        stdout=subprocess.PIPE,
     )
     try:
         wait_until(lambda: who_took(number, 6).total() == 6, 60, "the web server")
         wait_until(lambda: len(who_took(number, 20)) == 2, 60, "both processes")
-        yield number
+        yield server, number
     finally:
         server.terminate()
         server.wait(20)
+        server.stdout.close()
+
+
+@pytest.fixture
+def port(tmp_path):
+    with serving(tmp_path) as (_arbiter, number):
+        yield number
 
 
 def who_took(port: int, browsers: int) -> Counter[bytes]:
@@ -73,3 +88,26 @@ def test_threads_take_turns_more_often_than_usual(port):
     told = {who.split()[1].decode() for who in who_took(port, 20)}
     assert told == {str(TURN_SECONDS)}
     assert sys.getswitchinterval() > TURN_SECONDS
+
+
+def is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+        return True
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
+def test_port_is_free_when_the_arbiter_was_killed_during_a_request(tmp_path):
+    """A worker would otherwise answer that request first, for up to 30 seconds."""
+    with serving(tmp_path) as (arbiter, number):
+        asking = http.client.HTTPConnection("127.0.0.1", number)
+        asking.request("GET", "/slow")
+        assert arbiter.stdout.readline() == b"begun\n"
+        arbiter.kill()
+        arbiter.wait(20)
+        wait_until(lambda: is_free(number), 10, "the port")
+        asking.close()

@@ -123,10 +123,22 @@ def test_behind_a_proxy_only_the_token_opens_it(start):
     server = start(METRICS_TOKEN=TOKEN, TRUSTED_PROXIES="1", METRICS="0")
     right = f"Bearer {TOKEN}"
     assert server.ask("/metrics", Authorization=right)[0] == 200
-    assert server.ask("/metrics", Authorization=right, Host="10.0.0.7")[0] == 200
     for headers in ({}, {"Authorization": f"{right}x"}, {"Authorization": TOKEN}):
         assert server.ask("/metrics", **headers) == (404, "")
     assert TOKEN not in server.log.read_text()
+
+
+@pytest.mark.once
+@pytest.mark.parametrize("by_token", [True, False], ids=["token", "this machine"])
+def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_token):
+    """Attack: a site of that name is led to this machine, and reads what it answers."""
+    server = start(**({"METRICS_TOKEN": TOKEN} if by_token else {}))
+    headers = {"Authorization": f"Bearer {TOKEN}"} if by_token else {}
+    for host in ("evil.example.org", f"evil.example.org:{server.port}", "10.0.0.7"):
+        assert server.ask("/metrics", Host=host, **headers)[0] == 400
+        assert server.ask("/login/", Host=host)[0] == 400
+    for host in ("127.0.0.1", f"localhost:{server.port}"):
+        assert server.ask("/metrics", Host=host, **headers)[0] == 200
 
 
 def test_a_token_that_can_be_guessed_is_refused(monkeypatch):

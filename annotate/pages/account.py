@@ -1,0 +1,48 @@
+"""The page of one's own account: the password, and the API token."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.views import PasswordChangeView
+from django.forms import Form
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse_lazy
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST
+from rest_framework.authtoken.models import Token
+
+from annotate.pages.requests import UserRequest
+
+
+class Account(PasswordChangeView):
+    """Show when the API token was made, and take a new password."""
+
+    template_name = "account.html"
+    success_url = reverse_lazy("account")
+
+    def get_context_data(self, **context: Any) -> dict[str, Any]:
+        """Return what the page shows."""
+        token = Token.objects.filter(user=self.request.user).first()
+        return super().get_context_data(token=token, **context)
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        """Change the password; this session goes on, all others end."""
+        messages.success(
+            self.request,
+            _(
+                "Your password is changed. Other sessions are logged out, and the API "
+                "token is revoked."
+            ),
+        )
+        return super().form_valid(form)
+
+
+@require_POST
+@login_required
+def token_revoke(request: UserRequest) -> HttpResponse:
+    """Revoke one's own API token."""
+    if request.user.revoke_token():
+        messages.success(request, _("The API token is revoked."))
+    return redirect("account")

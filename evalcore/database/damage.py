@@ -1,0 +1,48 @@
+"""Damaged databases: recognised by what they answer, and asked for."""
+
+from django.db import DatabaseError, connection
+
+# SQLite's codes for a file that is damaged, or no database at all, and PostgreSQL's
+# class of them.
+CORRUPT, NO_DATABASE = 11, 26
+POSTGRES_CLASS = "XX0"
+REMEDY = (
+    "Stop the server, keep a copy of the files, and restore the newest backup "
+    "(docs/backup.md)"
+)
+
+
+def message_of(said: object) -> str:
+    """Return what the database itself said, on one line."""
+    return " ".join(str(said).split())
+
+
+def is_damage(error: DatabaseError) -> bool:
+    """Say whether the database cannot read its own files."""
+    code = getattr(error.__cause__, "sqlite_errorcode", 0) & 0xFF
+    state = getattr(error.__cause__, "sqlstate", None) or ""
+    return code in (CORRUPT, NO_DATABASE) or state.startswith(POSTGRES_CLASS)
+
+
+def describe(reason: str) -> str:
+    """Return a sentence about the damage, and what helps."""
+    name = connection.settings_dict["NAME"]
+    more = (
+        ", or repair the file with sqlite3's .recover"
+        if connection.vendor == "sqlite"
+        else ""
+    )
+    return f"The database {name} is damaged ({reason}). {REMEDY}{more}."
+
+
+def find_damage() -> str:
+    """Have SQLite read its whole file; return what is wrong with it, or nothing.
+
+    PostgreSQL checks each page that it reads.
+    """
+    if connection.vendor != "sqlite":
+        return ""
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA quick_check(1)")
+        found = message_of(cursor.fetchone()[0])
+    return "" if found == "ok" else found

@@ -1,0 +1,141 @@
+"""API tokens and sessions end with the password that they were made for."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from rest_framework.authtoken.models import Token
+
+from annotate.models import User
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+OLD, NEW = "an old password of Alice", "a new password of Alice"
+
+
+@pytest.fixture
+def alice():
+    return User.objects.create_user("alice", password=OLD, is_staff=True)
+
+
+def token_of(password: str) -> str:
+    given = {"username": "alice", "password": password}
+    answer = Client().post(reverse("api-token"), given)
+    assert answer.status_code == 200, answer.content
+    return answer.json()["token"]
+
+
+def opens(token: str) -> bool:
+    headers = {"Authorization": f"Token {token}"}
+    answer = Client(headers=headers).get(reverse("api-studies"))
+    assert answer.status_code in (200, 401)
+    return answer.status_code == 200
+
+
+def logged_in() -> Client:
+    client = Client()
+    given = {"username": "alice", "password": OLD}
+    assert client.post(reverse("login"), given).status_code == 302
+    return client
+
+
+def is_logged_in(client: Client) -> bool:
+    return client.get(reverse("study-list")).status_code == 200
+
+
+def on_the_page():
+    client = logged_in()
+    fields = {"old_password": OLD, "new_password1": NEW, "new_password2": NEW}
+    answer = client.post(reverse("account"), fields)
+    assert answer.url == reverse("account")
+    page = client.get(reverse("account")).content.decode()
+    assert "Your password is changed" in page
+    assert is_logged_in(client)
+
+
+def in_the_administration():
+    User.objects.create_superuser("sue", password=OLD)
+    client = Client()
+    client.force_login(User.objects.get(username="sue"))
+    pk = User.objects.get(username="alice").pk
+    where = reverse("admin:auth_user_password_change", args=[pk])
+    fields = {"usable_password": "true", "password1": NEW, "password2": NEW}
+    assert client.post(where, fields).url != where
+    assert User.objects.get(username="alice").check_password(NEW)
+
+
+def disabled_in_the_administration():
+    User.objects.create_superuser("sue", password=OLD)
+    client = Client()
+    client.force_login(User.objects.get(username="sue"))
+    pk = User.objects.get(username="alice").pk
+    where = reverse("admin:auth_user_password_change", args=[pk])
+    fields = {"usable_password": "false", "unset-password": "1"}
+    assert client.post(where, fields).status_code == 302
+    assert not User.objects.get(username="alice").has_usable_password()
+
+
+def by_the_command(monkeypatch):
+    monkeypatch.setattr("getpass.getpass", lambda *_prompt, **_how: NEW)
+    call_command("changepassword", "alice")
+
+
+@pytest.mark.parametrize(
+    "change", [on_the_page, in_the_administration, disabled_in_the_administration]
+)
+def test_new_password_revokes_the_token_and_ends_other_sessions(alice, change):
+    token, elsewhere = token_of(OLD), logged_in()
+    assert opens(token)
+    change()
+    assert not opens(token)
+    assert not is_logged_in(elsewhere)
+
+
+def test_changepassword_revokes_the_token_and_ends_sessions(alice, monkeypatch):
+    token, elsewhere = token_of(OLD), logged_in()
+    by_the_command(monkeypatch)
+    assert not opens(token)
+    assert not is_logged_in(elsewhere)
+    assert token_of(NEW) != token
+
+
+def test_token_is_kept_when_a_login_stores_a_stronger_hash(alice, settings):
+    token = token_of(OLD)
+    before = User.objects.get(username="alice").password
+    settings.PASSWORD_HASHERS = [
+        "django.contrib.auth.hashers.ScryptPasswordHasher",
+        *settings.PASSWORD_HASHERS,
+    ]
+    logged_in()
+    assert User.objects.get(username="alice").password != before
+    assert opens(token)
+
+
+def test_account_page_shows_and_revokes_the_token(alice):
+    client = logged_in()
+    assert "You have no API token" in client.get(reverse("account")).content.decode()
+    token = token_of(OLD)
+    page = client.get(reverse("account")).content.decode()
+    created = Token.objects.get(user=alice).created
+    assert f"{created:%Y-%m-%d}" in page
+    assert token not in page
+    assert reverse("token-revoke") in page
+    client.post(reverse("token-revoke"))
+    assert not opens(token)
+    assert is_logged_in(client)
+
+
+def test_account_page_belongs_to_accounts():
+    for name in ("account", "token-revoke"):
+        answer = Client().post(reverse(name))
+        assert answer.url.startswith(reverse("login"))
+
+
+def test_revoke_token_command_revokes(alice, capsys):
+    token = token_of(OLD)
+    call_command("revoke_token", "alice")
+    assert not opens(token)
+    call_command("revoke_token", "alice")
+    told = capsys.readouterr().out.splitlines()
+    assert told == ["The API token of alice is revoked.", "alice has no API token."]
+    with pytest.raises(CommandError, match="There is no user 'bob'"):
+        call_command("revoke_token", "bob")
