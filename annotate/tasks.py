@@ -36,6 +36,12 @@ def draw_pictures() -> None:
 
 
 @shared_task
+def remove_unused_pictures() -> None:
+    """Remove the drawn pictures and videos that nobody has looked at for long."""
+    same_size.remove_unused()
+
+
+@shared_task
 def measure_disk() -> None:
     """Add up what takes room on the disk, for the page of the server."""
     disk.measure()

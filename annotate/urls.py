@@ -39,7 +39,7 @@ View = Callable[..., HttpResponseBase]
 # A story as it is shown: before launch, under a link; and where its media stand.
 PREVIEW = (
     r"^preview/(?P<token>[\w-]+)/"
-    r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
+    r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_[0-9a-f]{64}_\d{1,4}x\d{1,4})?)/"
 )
 STORY = r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/"
 SIDE = f"(?P<side>only|left|right|[{PLACES[0]}-{PLACES[-1]}])"

@@ -1,6 +1,6 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta

@@ -232,8 +232,8 @@ class SubmitSlot(APIView):
         number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
         if number > writing.MOST_ROWS:
             raise TooMuch(
-                f"Expected at most {writing.MOST_ROWS} answers and ticked shots, not {number}; "
-                "nothing was stored."
+                f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
+                f"not {number}; nothing was stored."
             )
         questions = {q.key: q for q in slot.questions}
         unknown = sorted(set(given.validated_data["answers"]) - set(questions))

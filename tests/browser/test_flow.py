@@ -550,7 +550,7 @@ def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
     expect(page.locator("textarea[name=comment]")).to_have_value("Not sent yet.")
 
 
-# Rows as the page keeps them: of the story shown, each under an id and a key of its own.
+# Rows as the page keeps them, of the story shown, each with an id and a key of its own.
 KEEP_ROWS = """
 number => new Promise((resolve, reject) => {
   const opening = indexedDB.open("plumbline", 1);

@@ -302,8 +302,8 @@ def _read(request: SeatRequest) -> Sending:
         rows = json.loads(request.body)["rows"]
         if len(rows) > writing.MOST_ROWS:
             raise TooManyRowsError(
-                f"Expected at most {writing.MOST_ROWS} rows in one request, not {len(rows)}; "
-                "nothing was stored. Send them in several requests."
+                f"Expected at most {writing.MOST_ROWS} rows in one request, "
+                f"not {len(rows)}; nothing was stored. Send them in several requests."
             )
         submit = next((row for row in rows if row["kind"] == "submit"), None)
         return Sending(
