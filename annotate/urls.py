@@ -242,6 +242,7 @@ report_urls = [
     of_study("reports/compare/", reports.report_comparison, "report-comparison"),
     of_study("reports/<int:pk>/", reports.report_page, "report-page"),
     of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),
+    of_study("reports/<int:pk>/cancel/", reports.report_cancel, "report-cancel"),
     of_study(
         "reports/<int:pk>/disagreements/",
         reports.report_disagreements,
