@@ -13,6 +13,7 @@ from annotate.personal_data import retention
 from annotate.presentation import same_size
 from annotate.server_state import disk
 from annotate.slots import leasing
+from annotate.studies import plan_queue
 from evalcore.serving import log_context
 
 
@@ -24,6 +25,16 @@ def release_expired() -> None:
 
 # So long pictures are drawn every minute, and other work waits.
 DRAWING_SECONDS = 15
+
+
+@shared_task
+def plan_studies() -> None:
+    """Make the plan whose turn it is, and ring for the next one."""
+    plan_queue.tidy_up()
+    for plan_id in plan_queue.waiting_plans()[:1]:
+        plan_queue.make_plan(plan_id)
+        if plan_queue.waiting_plans():
+            plan_studies.delay()
 
 
 @shared_task

@@ -15,6 +15,7 @@ from annotate.pages.manage import (
     lifecycle,
     people,
     personal_data,
+    plans,
     preview,
     server,
     setup,
@@ -176,6 +177,8 @@ benchmark_urls = [
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
     path("setup/", setup.start, name="setup-start"),
+    path("setup/plans/<int:pk>/", plans.plan_page, name="plan"),
+    path("setup/plans/<int:pk>/cancel/", plans.plan_cancel, name="plan-cancel"),
     path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
     of_study("edit/", setup.edit, "study-edit"),
     of_study("new-version/", setup.new_version, "study-version"),
