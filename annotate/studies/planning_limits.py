@@ -16,8 +16,8 @@ def refuse_too_much_work(people: int, slots: int, most: int = MOST_WORK) -> None
     if people * slots > most:
         text = _(
             "%(people)s annotators times %(slots)s ratings are %(work)s; at most "
-            "%(most)s can be planned. Ask for fewer people or fewer ratings, or let "
-            "whoever comes take the next free story (assignment: open)."
+            "%(most)s can be planned. Ask for fewer people or fewer ratings per item, "
+            "or set the assignment to open, which needs no plan."
         )
         told = {"people": people, "slots": slots, "work": people * slots, "most": most}
         raise PlanningError(
