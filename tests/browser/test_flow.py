@@ -586,8 +586,10 @@ def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
     sent = []
     page.on(
         "request",
-        lambda one: one.url.endswith("/save/")
-        and sent.append([row["kind"] for row in one.post_data_json["rows"]]),
+        lambda one: (
+            one.url.endswith("/save/")
+            and sent.append([row["kind"] for row in one.post_data_json["rows"]])
+        ),
     )
     page.evaluate(KEEP_ROWS, 450)
     judge(page)
