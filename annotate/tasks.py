@@ -13,6 +13,7 @@ from annotate.personal_data import retention
 from annotate.presentation import same_size
 from annotate.server_state import disk
 from annotate.slots import leasing
+from annotate.studies import plan_queue
 from evalcore.serving import log_context
 
 
@@ -27,12 +28,28 @@ DRAWING_SECONDS = 15
 
 
 @shared_task
+def plan_studies() -> None:
+    """Make the plan whose turn it is, and ring for the next one."""
+    plan_queue.tidy_up()
+    for plan_id in plan_queue.waiting_plans()[:1]:
+        plan_queue.make_plan(plan_id)
+        if plan_queue.waiting_plans():
+            plan_studies.delay()
+
+
+@shared_task
 def draw_pictures() -> None:
     """Draw the pictures of open studies in the size in which they are shown."""
     deadline = time.monotonic() + DRAWING_SECONDS
     for study in Study.objects.filter(state=Study.State.OPEN):
         if not study.presentation.get("drawn"):
             same_size.draw(study, deadline - time.monotonic())
+
+
+@shared_task
+def remove_unused_pictures() -> None:
+    """Remove the drawn pictures and videos that nobody has looked at for long."""
+    same_size.remove_unused()
 
 
 @shared_task

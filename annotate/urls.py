@@ -15,6 +15,7 @@ from annotate.pages.manage import (
     lifecycle,
     people,
     personal_data,
+    plans,
     preview,
     server,
     setup,
@@ -39,7 +40,7 @@ View = Callable[..., HttpResponseBase]
 # A story as it is shown: before launch, under a link; and where its media stand.
 PREVIEW = (
     r"^preview/(?P<token>[\w-]+)/"
-    r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_\d{1,4}x\d{1,4})?)/"
+    r"(?P<code>\d{1,18}(-\d{1,18}){0,4}(_[0-9a-f]{64}_\d{1,4}x\d{1,4})?)/"
 )
 STORY = r"^rate/(?P<token>[\w-]+)/story/(?P<code>[\w-]+)/"
 SIDE = f"(?P<side>only|left|right|[{PLACES[0]}-{PLACES[-1]}])"
@@ -178,6 +179,8 @@ benchmark_urls = [
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
     path("setup/", setup.start, name="setup-start"),
+    path("setup/plans/<int:pk>/", plans.plan_page, name="plan"),
+    path("setup/plans/<int:pk>/cancel/", plans.plan_cancel, name="plan-cancel"),
     path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
     of_study("edit/", setup.edit, "study-edit"),
     of_study("new-version/", setup.new_version, "study-version"),
@@ -244,6 +247,7 @@ report_urls = [
     of_study("reports/compare/", reports.report_comparison, "report-comparison"),
     of_study("reports/<int:pk>/", reports.report_page, "report-page"),
     of_study("reports/<int:pk>/again/", reports.report_again, "report-again"),
+    of_study("reports/<int:pk>/cancel/", reports.report_cancel, "report-cancel"),
     of_study(
         "reports/<int:pk>/disagreements/",
         reports.report_disagreements,

@@ -14,8 +14,9 @@ import io
 import os
 import struct
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from stat import S_ISREG
@@ -53,6 +54,11 @@ BROKEN = (
     struct.error,
 )
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
+# A rendition that nobody has looked at for so long is removed, and drawn again when
+# somebody does. That it is used is put down once a day, as the time of its file.
+UNUSED_SECONDS = 30 * 24 * 3600
+USE_SECONDS = 24 * 3600
+RENDITION_FOLDERS = ("display", "thumb", "video")
 # Of letterboxes; neither bright nor dark pictures look better on it.
 NEUTRAL = (128, 128, 128)
 
@@ -346,7 +352,7 @@ def rendition_path(
     if fitted and fitted != (media.width, media.height):
         folder /= "{}x{}".format(*fitted)
     path = folder / media.sha256[:2] / f"{media.sha256}.webp"
-    if not path.is_file():
+    if not is_drawn(path):
         with stored_picture(media) as picture:
             if fitted:
                 shown = ImageOps.pad(picture, fitted, Image.Resampling.LANCZOS, NEUTRAL)
@@ -357,6 +363,30 @@ def rendition_path(
             shown.save(draft, "WEBP", quality=90, method=3)
             os.replace(draft, path)
     return path
+
+
+def is_drawn(path: Path) -> bool:
+    """Say whether a rendition is there, and put down that it is used."""
+    try:
+        used_at = path.stat().st_mtime
+        if time.time() - used_at > USE_SECONDS:
+            os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def remove_unused_renditions() -> int:
+    """Remove the renditions that were not used for long; return how many."""
+    removed, last_use = 0, time.time() - UNUSED_SECONDS
+    for folder in RENDITION_FOLDERS:
+        for parent, _folders, names in os.walk(settings.MEDIA_ROOT / folder):
+            for path in (Path(parent, name) for name in names):
+                with suppress(FileNotFoundError):  # another worker removed it
+                    if path.stat().st_mtime < last_use:
+                        path.unlink()
+                        removed += 1
+    return removed
 
 
 def _reduced(box: Box, side: int) -> Box:

@@ -283,9 +283,14 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
     "reports": {"task": "annotate.reports.tasks.sweep_reports", "schedule": 60},
+    "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},
     "snapshots": {"task": "annotate.tasks.refresh_snapshots", "schedule": 60},
+    "unused pictures": {
+        "task": "annotate.tasks.remove_unused_pictures",
+        "schedule": 3600,
+    },
     "disk": {"task": "annotate.tasks.measure_disk", "schedule": 3600},
     "personal data": {"task": "annotate.tasks.erase_due", "schedule": 3600},
 }

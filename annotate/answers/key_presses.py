@@ -17,7 +17,9 @@ PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
 class HasKey(Protocol):
     """What is stored under the key of the press that it came of."""
 
-    client_key: str
+    @property
+    def client_key(self) -> str:
+        """Return the key."""
 
 
 Stored = TypeVar("Stored", bound=HasKey)

@@ -1,6 +1,6 @@
 """The only writer of answers, also of those that `checklists` takes of a shot."""
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -48,6 +48,11 @@ from evalcore.database.prepared import Prepared
 from evalcore.database.prepared_writes import add, store
 from evalcore.models import Shot
 
+# Rows that one request may bring: they are stored in one transaction, for which all
+# others wait. queue.js sends no more.
+MOST_ROWS = 200
+# Revisions of one answer. Whoever changes a draft more often overwrites the last one.
+MOST_REVISIONS = 100
 TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
@@ -180,6 +185,9 @@ def _next(
 def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) -> None:
     """Store answers of one table to a locked slot, each as its next revision.
 
+    After `MOST_REVISIONS` of a draft the last one is overwritten; an answer that was
+    submitted is refused then.
+
     `before` has every revision so far of these answers, and perhaps of others. What is
     raised must end the caller's transaction, or take it back to a savepoint.
     """
@@ -187,11 +195,19 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
         # What was expected has been told.
         raise AnswerError(_("This answer is closed and cannot be changed."))
     model = type(rows[0])
-    last: Counter[int] = Counter()
-    for old in before:
-        last[old.question_id] = max(last[old.question_id], old.revision)
+    newest: dict[int, Answer] = {}
+    for old in sorted(before, key=lambda one: one.revision):
+        newest[old.question_id] = old
+    fresh, overwriting = [], []
     for row in rows:
-        row.revision = last[row.question_id] + 1
+        last = newest.get(row.question_id)
+        row.revision = last.revision + 1 if last else 1
+        if last is None or last.revision < MOST_REVISIONS:
+            fresh.append(row)
+        else:
+            _refuse_overwriting(held)
+            row.pk, row.revision = last.pk, last.revision
+            overwriting.append(row)
     changed = {row.question_id for row in rows}
     overtaken = [
         old.pk for old in before if old.is_current and old.question_id in changed
@@ -199,11 +215,21 @@ def add_revisions(held: Slot, rows: Sequence[Answer], before: Sequence[Answer]) 
     if overtaken:
         model.objects.filter(pk__in=overtaken).update(is_current=False)
     try:
-        add(*rows)
+        if fresh:
+            add(*fresh)
+        for row in overwriting:
+            row.save(force_update=True)
     except IntegrityError as error:
         raise NotNowError(
             _("This answer was changed elsewhere; load the page again.")
         ) from error
+
+
+def _refuse_overwriting(held: Slot) -> None:
+    """Raise for a submitted slot: reports as of an earlier moment read its answers."""
+    if held.state == Slot.State.SUBMITTED:
+        text = _("This answer was changed %(most)d times and stays as it is now.")
+        raise AnswerError(text % {"most": MOST_REVISIONS})
 
 
 def _refuse_other_study(question: Question, slot: Slot) -> None:

@@ -48,6 +48,13 @@ class Refused(APIException):
     default_code = "refused"
 
 
+class TooMuch(APIException):
+    """More was sent in one request than is stored in one transaction."""
+
+    status_code = 413
+    default_code = "too_much"
+
+
 class ObtainToken(ObtainAuthToken):
     """The token of an account, for its name and password."""
 
@@ -210,6 +217,9 @@ class SubmitSlot(APIView):
             400: OpenApiResponse(description="no such question or answer"),
             404: OpenApiResponse(description="no slot of this annotator"),
             409: OpenApiResponse(description="not now: paused, taken, or incomplete"),
+            413: OpenApiResponse(
+                description="more answers than one request may have; nothing is stored"
+            ),
         },
     )
     def post(self, request: Request, code: str) -> Response:
@@ -222,6 +232,12 @@ class SubmitSlot(APIView):
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)
         given.is_valid(raise_exception=True)
+        number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
+        if number > writing.MOST_ROWS:
+            raise TooMuch(
+                f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
+                f"not {number}; nothing was stored."
+            )
         questions = {q.key: q for q in slot.questions}
         unknown = sorted(set(given.validated_data["answers"]) - set(questions))
         if unknown:

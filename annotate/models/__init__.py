@@ -22,6 +22,7 @@ from annotate.models.people import (
     mark_of,
     new_token,
 )
+from annotate.models.plans import StudyPlan
 from annotate.models.purposes import CHECKS, PURPOSES, Purpose
 from annotate.models.reports import Report
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
@@ -60,6 +61,7 @@ __all__ = [
     "StoryComment",
     "Study",
     "StudyMember",
+    "StudyPlan",
     "Unit",
     "User",
     "localised",

@@ -38,6 +38,7 @@ class Report(models.Model):
         RUNNING = "running", _("running")
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
 
     class Command(models.TextChoices):
         ALIGN = "align", _("Agreement of metrics with people")
@@ -76,7 +77,9 @@ class Report(models.Model):
         ordering = ["-created_at", "-id"]
         constraints = [
             models.CheckConstraint(
-                condition=Q(state__in=["queued", "running", "done", "failed"]),
+                condition=Q(
+                    state__in=["queued", "running", "done", "failed", "cancelled"]
+                ),
                 name="report_state_known",
             ),
             models.CheckConstraint(

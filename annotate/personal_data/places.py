@@ -104,6 +104,12 @@ PLACES: dict[str, dict[Says, str]] = {
         NOTHING: "id study view as_of state waits command options inputs created_at "
         "heartbeat_at finished_at step error",
     },
+    "annotate.StudyPlan": {
+        ACCOUNT: "created_by",
+        WORDS: "definition",
+        NOTHING: "id benchmark study action chosen created_at state heartbeat_at "
+        "finished_at step balance error",
+    },
     "annotate.Study": {
         WORDS: "definition consent instructions",
         NOTHING: "id slug title benchmark outputs_at_once template state assignment "

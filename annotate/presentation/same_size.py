@@ -115,6 +115,19 @@ def draw(study: Study, seconds: float) -> bool:
     return is_all
 
 
+def remove_unused() -> int:
+    """Remove the renditions that were not used for long; return how many.
+
+    What open studies show of them is drawn again before somebody asks for it.
+    """
+    removed = media.remove_unused_renditions()
+    if removed:
+        for study in Study.objects.filter(state=Study.State.OPEN):
+            with _presentation_of(study):
+                study.presentation.pop("drawn", None)
+    return removed
+
+
 def draw_unit(unit: Unit, box: Box | None) -> None:
     shown = [getattr(unit, f"{name}_id") for name in OUTPUTS]
     outputs = Output.everything.filter(pk__in=filter(None, shown))

@@ -2,6 +2,7 @@
 
 import logging
 import shlex
+import shutil
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, fields, replace
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
-from annotate.reports import downloads, omissions, study_tables
+from annotate.reports import downloads, omissions, queueing, study_tables
 from annotate.reports.declarations import Files, as_files, keep, kept_name
 from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
 from evalcore.metrics import registry
@@ -299,11 +300,20 @@ def _waiting() -> Q:
 
 
 def waiting_reports() -> list[int]:
-    return list(Report.objects.filter(_waiting()).values_list("pk", flat=True))
+    """Return the reports that wait to be built, in the order of their turn."""
+    waiting = queueing.in_turn(Report.objects.filter(_waiting()), SILENT)
+    return list(waiting.values_list("pk", flat=True))
+
+
+class CancelledError(Exception):
+    """The report was cancelled while it was built."""
 
 
 def build_report(report_id: int) -> Report:
-    """Build one report; return at once if another worker has it."""
+    """Build one report; return at once if another worker has it.
+
+    One that is cancelled meanwhile is given up at the next step.
+    """
     claimed = Report.objects.filter(_waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
@@ -313,7 +323,8 @@ def build_report(report_id: int) -> Report:
     log_context.note(study=report.study.slug)
 
     def tell(step: str) -> None:
-        _sign(report_id, step=step[:200])
+        if not _sign(report_id, step=step[:200]):
+            raise CancelledError
 
     try:
         with (
@@ -333,15 +344,25 @@ def build_report(report_id: int) -> Report:
                 files=files,
                 progress=tell,
             )
+    except CancelledError:
+        logger.info("report %s was cancelled", report_id)
     except Exception as error:
         logger.exception("report %s failed", report_id)
-        report.state = Report.State.FAILED
-        report.error = str(error) or type(error).__name__
+        _end(report, Report.State.FAILED, str(error) or type(error).__name__)
     else:
-        report.state = Report.State.DONE
-    report.finished_at = timezone.now()
-    report.save(update_fields=["state", "error", "finished_at"])
+        _end(report, Report.State.DONE)
+    report.refresh_from_db()
     return report
+
+
+def _end(report: Report, state: Report.State, error: str = "") -> None:
+    """Put down how a report ended; one that was cancelled meanwhile has no files."""
+    own = Report.objects.filter(pk=report.pk)
+    ended = own.exclude(state=Report.State.CANCELLED).update(
+        state=state, error=error, finished_at=timezone.now()
+    )
+    if not ended:
+        shutil.rmtree(folder(report), ignore_errors=True)
 
 
 def _moment(report: Report) -> Moment:
@@ -355,20 +376,26 @@ def _moment(report: Report) -> Moment:
     return as_of_event.moment(report.study, report.as_of.pk)
 
 
-def build_again(report: Report, *, user: User) -> Report:
-    """Return a new report of the same view, moment and options, waiting to be built."""
-    return Report.objects.create(
-        study=report.study,
+def build_again(report: Report, *, user: User | None) -> Report:
+    """Return a new report of the same view, moment and options, waiting to be built.
+
+    Raises
+    ------
+    annotate.reports.queueing.TooManyReportsError
+        The account has too many that are not finished.
+    """
+    return queueing.ask(
+        report.study,
+        user,
         view=report.view,
         as_of=report.as_of,
         command=report.command,
         options=report.options,
         inputs=report.inputs,
-        created_by=user,
     )
 
 
 def _sign(report_id: int, **also: str) -> bool:
-    """Sign that somebody is at work, and on what."""
-    now = timezone.now()
-    return bool(Report.objects.filter(pk=report_id).update(heartbeat_at=now, **also))
+    """Sign that somebody is at work, and on what; say whether it is still wanted."""
+    wanted = Report.objects.filter(pk=report_id).exclude(state=Report.State.CANCELLED)
+    return bool(wanted.update(heartbeat_at=timezone.now(), **also))

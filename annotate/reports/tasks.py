@@ -6,12 +6,12 @@ from annotate.reports import building
 
 
 @shared_task  # type: ignore[untyped-decorator]  # Celery has no types
-def build_report(report_id: int) -> None:
-    building.build_report(report_id)
-
-
-@shared_task  # type: ignore[untyped-decorator]  # Celery has no types
 def sweep_reports() -> None:
-    """Take up every report that nobody works on."""
-    for report_id in building.waiting_reports():
+    """Build the report whose turn it is, and ring for the next one.
+
+    Other work comes to its turn in between.
+    """
+    for report_id in building.waiting_reports()[:1]:
         building.build_report(report_id)
+        if building.waiting_reports():
+            sweep_reports.delay()

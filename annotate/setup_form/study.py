@@ -28,7 +28,7 @@ from annotate.setup_form.values import (
 )
 from annotate.setup_form.values import questions as question_values
 from annotate.studies.definition import StudyDefinition
-from annotate.studies.planning import Draft, Setup, check_slug, prepare
+from annotate.studies.planning import Draft, Setup, check_slug, outline, with_plan
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_data, write_definition
 from annotate.studies.units import PlanningError
@@ -187,12 +187,16 @@ class StudyForm:
             self.blame_planning(error)
 
     def draft(self) -> Draft | None:
-        """Work out the study; None when it is impossible, and the problem says why."""
+        """Work out the study; None when it is impossible, and the problem says why.
+
+        A large one has no plan yet: it `needs_worker`.
+        """
         setup = self.setup()
         if setup is None:
             return None
         try:
-            return prepare(setup)
+            draft = outline(setup)
+            return draft if draft.needs_worker else with_plan(draft)
         except (PlanningError, ImpossibleDesignError) as error:
             self.blame_planning(error)
             return None

@@ -11,6 +11,7 @@ from collections import Counter
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from analysis.options import Progress, silent
 from annotate import event_log
 from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
@@ -21,23 +22,33 @@ from annotate.studies.study_writing import write_definition
 from annotate.studies.units import PlanningError
 from evalcore.models import most_letters
 
+STORING = "storing the study"
 LONGEST_SLUG = most_letters(Study, "slug")
 
 
-def create(setup: Setup, user: User, previous: Study | None = None) -> Study:
+def create(
+    setup: Setup,
+    user: User,
+    previous: Study | None = None,
+    progress: Progress = silent,
+) -> Study:
     """Plan a draft study; it may be the next version of another."""
     planning.check_slug(setup.slug)
-    draft = planning.with_twins(planning.prepare(setup))
+    draft = planning.with_twins(planning.prepare(setup, progress))
+    progress(STORING)
     return planning.store(draft, user, previous)
 
 
-def replace(study: Study, setup: Setup, user: User) -> Study:
+def replace(
+    study: Study, setup: Setup, user: User, progress: Progress = silent
+) -> Study:
     """Plan a draft anew under its old name; its members and versions stay.
 
     Once annotators may have met it, or where that cannot be planned, the old one stays.
     """
     lifecycle.check_editable(study)
-    draft = planning.with_twins(planning.prepare(setup))
+    draft = planning.with_twins(planning.prepare(setup, progress))
+    progress(STORING)
     with transaction.atomic():
         old = Study.objects.select_for_update().filter(pk=study.pk).first()
         if old is None:

@@ -20,6 +20,7 @@ from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.naming import name_people
 from annotate.presentation.same_size import outputs_of
 from annotate.studies.definition import CellPairs, StudyDefinition
+from annotate.studies.planning_limits import refuse_too_much_work
 from annotate.studies.study_file import DefinitionError, read_definition
 from annotate.studies.study_writing import write_definition
 from annotate.studies.units import (
@@ -361,6 +362,14 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
     return replace(definition, stories=drawn, subset=subset)
 
 
+def _refuse_too_much_work(study: Study) -> None:
+    people, slots = study.annotators.count(), study.slots.count()
+    try:
+        refuse_too_much_work(people, slots)
+    except PlanningError as error:
+        raise ExtendingError(str(error)) from error
+
+
 def _deal(
     study: Study, units: Sequence[Unit], new: Sequence[Slot], added: Sequence[Annotator]
 ) -> Extension:
@@ -369,6 +378,7 @@ def _deal(
     taken: list[tuple[Slot, int]] = []
     dealt: list[Slot] = []
     if not study.is_open:
+        _refuse_too_much_work(study)
         workers = list(study.annotators.filter(state__in=WORKING).order_by("pk"))
         taken = reassignment.even_out(study, workers) if added else []
         dealt = reassignment.deal(study, workers)

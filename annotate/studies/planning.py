@@ -9,6 +9,7 @@ from django.core.validators import slug_re
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from analysis.options import Progress, silent
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
 from annotate.assignment.designs import balanced
@@ -30,6 +31,12 @@ from annotate.studies.check_units import (
 )
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.free_slots import free_slots
+from annotate.studies.planning_limits import (
+    MOST_ANNOTATORS,
+    MOST_SLOTS,
+    MOST_WORK_AT_ONCE,
+    refuse_too_much_work,
+)
 from annotate.studies.study_writing import write_definition
 from annotate.studies.units import (
     PlanningError,
@@ -44,9 +51,6 @@ from evalcore.models import Benchmark, Output, Shot
 
 # Looking at a picture: what the cost assumes, beside `Kind.seconds`.
 SECONDS_PER_PICTURE = 3
-
-# More is a slip of the pen, and would take the server's memory.
-MOST_ANNOTATORS, MOST_SLOTS = 100_000, 1_000_000
 
 People = int | Mapping[str, int]
 
@@ -92,6 +96,15 @@ class Draft:
     def sessions(self) -> int:
         """Return how many sessions they take, if all are full."""
         return -(-self.slots // self.definition.session_size)
+
+    @property
+    def work(self) -> int:
+        """Return what it costs to plan: people times slots; an open study has none."""
+        return sum(self.people.values()) * self.slots
+
+    @property
+    def needs_worker(self) -> bool:
+        return self.work > MOST_WORK_AT_ONCE
 
     def notes(self) -> list[str]:
         """Return what is possible, but better known before people begin."""
@@ -140,8 +153,19 @@ class Draft:
         return SECONDS_PER_PICTURE * shots * outputs + answering
 
 
-def prepare(setup: Setup) -> Draft:
+def prepare(setup: Setup, progress: Progress = silent) -> Draft:
     """Work out what a study would be, without storing anything."""
+    return with_plan(outline(setup), progress)
+
+
+def outline(setup: Setup) -> Draft:
+    """Work out what a study would be, but for who judges what.
+
+    Raises
+    ------
+    PlanningError
+        It is impossible, or too much to plan.
+    """
     definition = setup.definition
     people = _people(definition, setup.annotators)
     outputs = choose_outputs(setup.benchmark, setup.methods, setup.stories)
@@ -154,21 +178,29 @@ def prepare(setup: Setup) -> Draft:
             f"These are {draft.slots:,} slots; a study has at most {MOST_SLOTS:,}.",
             field="redundancy",
         )
+    refuse_too_much_work(sum(people.values()), draft.slots)
     _check_shots(definition, shown)
-    if definition.assignment == "planned":
-        usual = sum(definition.answers.values())
-        plan = balanced.plan(
-            [one.as_design(i, usual) for i, one in enumerate(shown)],
-            groups=[
-                LanguageGroup(name, count, definition.answers[name])
-                for name, count in people.items()
-            ],
-            session_size=definition.session_size,
-            seed=definition.seed,
-            rounds=definition.rounds,
-        )
-        return replace(draft, plan=plan)
     return draft
+
+
+def with_plan(draft: Draft, progress: Progress = silent) -> Draft:
+    """Plan who judges what; an open study has no plan."""
+    definition = draft.definition
+    if definition.assignment != "planned":
+        return draft
+    usual = sum(definition.answers.values())
+    plan = balanced.plan(
+        [one.as_design(i, usual) for i, one in enumerate(draft.shown)],
+        groups=[
+            LanguageGroup(name, count, definition.answers[name])
+            for name, count in draft.people.items()
+        ],
+        session_size=definition.session_size,
+        seed=definition.seed,
+        rounds=definition.rounds,
+        progress=progress,
+    )
+    return replace(draft, plan=plan)
 
 
 def _check_shots(definition: StudyDefinition, shown: Sequence[Shown]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import QuerySet
+from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotate.models import Annotator, Slot
 from annotate.presentation import same_size
@@ -60,9 +61,33 @@ def _box(setup: Setup, among: QuerySet[Output] | None) -> Box | None:
 
 
 def code(shown: Shown, box: Box | None) -> str:
-    """Return the outputs of a unit by number, left to right, and their size."""
-    size = "_{}x{}".format(*box) if box else ""
-    return "-".join(str(output.pk) for output in shown.outputs) + size
+    """Return the outputs of a unit by number, left to right, and their size.
+
+    A size is signed: pictures are drawn in the sizes of pages only.
+    """
+    numbers = "-".join(str(output.pk) for output in shown.outputs)
+    if box is None:
+        return numbers
+    size = "{}x{}".format(*box)
+    return f"{numbers}_{_signature(numbers, size)}_{size}"
+
+
+def read_code(code: str) -> tuple[list[int], Box | None] | None:
+    """Return the outputs and the size that a page's code names; None for no page's."""
+    numbers, *signed = code.split("_")
+    outputs = [int(number) for number in numbers.split("-")]
+    if not signed:
+        return outputs, None
+    signature, size = signed
+    if not constant_time_compare(signature, _signature(numbers, size)):
+        return None
+    width, height = map(int, size.split("x"))
+    return outputs, (width, height)
+
+
+def _signature(numbers: str, size: str) -> str:
+    signed = f"{numbers} {size}"
+    return salted_hmac("annotate.preview", signed, algorithm="sha256").hexdigest()
 
 
 def _only_questions(definition: StudyDefinition) -> StudyDefinition:

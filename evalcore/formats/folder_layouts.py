@@ -107,7 +107,8 @@ class FoundFiles:
 
     def leave_out(self, path: Path, why: str) -> None:
         text = str(path)
-        self.notes.append(f"{text if is_text(text) else repr(text)}: {why}; left out")
+        plain = is_text(text) and not control_character(text)
+        self.notes.append(f"{text if plain else repr(text)}: {why}; left out")
 
 
 def walked(

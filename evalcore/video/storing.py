@@ -165,7 +165,7 @@ def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     """
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
-    if not path.is_file():
+    if not media.is_drawn(path):
         with media.temporary_file(path.parent, "mp4") as draft:
             encode(media.original_path(stored), draft, shape, frame_rate(stored))
             os.replace(draft, path)
@@ -199,7 +199,7 @@ def video_still_path(
     width, height = rendition_size(stored, box)
     which = "middle" if number is None else number
     path = _shown(stored, f"{width}x{height}-{which}-{rendition}.webp")
-    if not path.is_file():
+    if not media.is_drawn(path):
         middle = frame_count(stored) // 2
         wanted = middle if number is None else number
         picture = picture_at(video_rendition_path(stored, box), wanted)

@@ -44,6 +44,7 @@ from annotate.models import (
     Report,
     Slot,
     Study,
+    StudyPlan,
     Unit,
     User,
 )
@@ -180,6 +181,9 @@ class World:
         )
         self.run = metric_runs.queue_run(woods, ["sharpness"])
         self.report = Report.objects.create(study=self.trial, state="done")
+        self.plan = StudyPlan.objects.create(
+            benchmark=woods, action="check", created_by=author, chosen={"slug": "large"}
+        )
         kept = building.folder(self.report)
         kept.mkdir(parents=True)
         (kept / "report.html").write_text("<main></main>")
@@ -215,6 +219,7 @@ class World:
             "join-link": self.join_link,
             "output": output,
             "report": self.report,
+            "plan": self.plan,
             "frame": frame,
             "member": study.benchmark.members.first(),
         }

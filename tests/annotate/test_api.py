@@ -254,3 +254,13 @@ def test_answers_are_needed(study):
     code = client.post(reverse("api-slot")).json()["code"]
     url = reverse("api-submit", args=[code])
     assert client.post(url, {"seconds": 3}, format="json").status_code == 400
+
+
+def test_submission_refuses_more_answers_than_the_limit(study):
+    client = seat(study)
+    code = client.post(reverse("api-slot")).json()["code"]
+    sent = {"ticked": {str(n): [] for n in range(1, 202)}}
+    reply = client.post(reverse("api-submit", args=[code]), sent, format="json")
+    assert reply.status_code == 413
+    assert "at most 200 answers and ticked shots, not 201" in reply.json()["detail"]
+    assert not Rating.objects.exists()

@@ -548,3 +548,73 @@ def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
     page.once("dialog", lambda dialog: dialog.accept())
     page.reload()
     expect(page.locator("textarea[name=comment]")).to_have_value("Not sent yet.")
+
+
+# Rows as the page keeps them, of the story shown, each with an id and a key of its own.
+KEEP_ROWS = """
+number => new Promise((resolve, reject) => {
+  const opening = indexedDB.open("plumbline", 1);
+  opening.onerror = () => reject(opening.error);
+  opening.onsuccess = () => {
+    const { code, saveUrl } = document.getElementById("seat").dataset;
+    const transaction = opening.result.transaction("waiting", "readwrite");
+    const store = transaction.objectStore("waiting");
+    for (let n = 0; n < number; n += 1) {
+      const at = Date.now() - 10000 + n;
+      store.put({ id: `${code} row ${n}`, key: `${at} tab`, at, kind: "answer", code,
+                  url: saveUrl, question: "character", value: String(n % 5) });
+    }
+    transaction.oncomplete = resolve;
+    transaction.onabort = () => reject(transaction.error);
+  };
+})
+"""
+WAITING = """
+() => new Promise((resolve) => {
+  const opening = indexedDB.open("plumbline", 1);
+  opening.onsuccess = () => {
+    const store = opening.result.transaction("waiting").objectStore("waiting");
+    store.count().onsuccess = ({ target }) => resolve(target.result);
+  };
+})
+"""
+
+
+def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 1)
+    sent = []
+    page.on(
+        "request",
+        lambda one: (
+            one.url.endswith("/save/")
+            and sent.append([row["kind"] for row in one.post_data_json["rows"]])
+        ),
+    )
+    page.evaluate(KEEP_ROWS, 450)
+    judge(page)
+    wait_until(page, lambda: page.evaluate(WAITING), 0)
+    saved(page)
+    assert max(map(len, sent)) == 200
+    whole = [kinds for kinds in sent if "submit" in kinds]
+    assert [kinds.index("submit") == len(kinds) - 1 for kinds in whole] == [True]
+    assert Slot.objects.filter(state="submitted").count() == 1
+    assert Rating.objects.filter(is_current=True, value=3).exists()
+
+
+@pytest.mark.page_errors("413 .*/save/")
+def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study):
+    sit_down(page, live_server, study)
+    fetched(page, 1)
+    page.route("**/save/", lambda route: route.fulfill(status=413, body="too large"))
+    page.keyboard.press("3")
+    expect(page.locator("#problem")).to_be_visible()
+    assert page.evaluate(WAITING) == 1
+    page.unroute("**/save/")
+    page.keyboard.press("1")
+    saved(page)
+    kept = Rating.objects.filter(is_current=True)
+    assert sorted(kept.values_list("question__key", "value")) == [
+        ("beauty", 1),
+        ("character", 3),
+    ]

@@ -31,6 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.options import Progress, silent
 from annotate.assignment.designs.balance import BalanceReport, measure, method_spread
 from annotate.assignment.designs.counterbalancing import balanced_sides
 from annotate.assignment.designs.ordering import arrange, sessions
@@ -68,6 +69,7 @@ def plan(
     session_size: int,
     seed: int,
     rounds: int = 1,
+    progress: Progress = silent,
 ) -> Plan:
     """Distribute the units over the annotators.
 
@@ -85,6 +87,8 @@ def plan(
         Fixes every random choice.
     rounds
         How often the whole assignment is repeated by the same people.
+    progress
+        Is told what is done next; what it raises ends the planning.
 
     Returns
     -------
@@ -102,9 +106,11 @@ def plan(
         _check_group(units, group)
     rng = np.random.default_rng(seed % 2**64)
     layout = Layout(units)
-    table = _joined(units, layout, groups, rng)
+    table = _joined(units, layout, groups, rng, progress)
     _check_rounds(table, layout, groups, rounds)
+    progress("ordering sessions")
     slots = _slots(table, layout, session_size, rounds, rng)
+    progress("measuring the balance")
     people = sum(group.annotators for group in groups)
     return Plan(slots, measure(units, slots, annotators=people, groups=names))
 
@@ -149,11 +155,13 @@ def _joined(
     layout: Layout,
     groups: Sequence[LanguageGroup],
     rng: np.random.Generator,
+    progress: Progress,
 ) -> HolderTable:
     """Distribute and spread the units, starting anew where people are not joined."""
     for _attempt in range(ATTEMPTS):
+        progress("giving each unit its annotators")
         table = _distribute(units, layout, groups, rng)
-        spread(table, rng)
+        spread(table, rng, progress)
         if join(table, rng):
             break
     return table

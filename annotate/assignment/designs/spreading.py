@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analysis.options import Progress, silent
 from annotate.assignment.designs.balance import method_spread, overlaps
 from annotate.assignment.designs.planned_slots import Bools, Ints, Layout, runs
 
@@ -110,7 +111,9 @@ class HolderTable:
         flat[one], flat[other] = flat[other], flat[one]
 
 
-def spread(table: HolderTable, rng: np.random.Generator) -> None:
+def spread(
+    table: HolderTable, rng: np.random.Generator, progress: Progress = silent
+) -> None:
     """Trade units until stories and shared units are spread evenly.
 
     Two annotators trade units of one kind, which changes neither loads nor shares. A
@@ -127,7 +130,8 @@ def spread(table: HolderTable, rng: np.random.Generator) -> None:
     shared, _ = overlaps(unit, person, table.people)
     size = max(8, table.people // 2)
     batches = min(BATCHES, -(-SWEEPS * len(unit) // size))
-    for _ in range(batches):
+    for batch in range(batches):
+        progress(f"spreading shared units: {100 * batch // batches} %")
         pick = rng.integers(len(table.places), size=size)
         one = table.places[pick]
         other = table.places[table.alike(pick, rng)]

@@ -23,12 +23,10 @@ from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.studies.planning import Setup
-from annotate.studies.previewing import first_slot
-from evalcore import media
+from annotate.studies.previewing import first_slot, read_code
 from evalcore.models import Output
 
 LANGUAGES = {"en": "en", "zh": "zh-hans"}
-LARGEST = media.LONGEST_SIDE["display"]
 NO_VALUES: Mapping[str, str] = {}
 
 
@@ -117,14 +115,17 @@ def _slot(request: HttpRequest, benchmark: str, code: str) -> Slot:
     """Return an unstored slot of outputs that the user may look at."""
     if not can_create(request.user):
         raise Http404
+    named = read_code(code)
+    if named is None:
+        raise Http404
+    numbers, box = named
     known = visible_outputs(request.user).filter(story__benchmark__slug=benchmark)
-    numbers, _underscore, box = code.partition("_")
     outputs = [
         get_object_or_404(known.select_related("story"), pk=number)
-        for number in numbers.split("-")
+        for number in numbers
     ]
     unit = Unit(story=outputs[0].story, **as_fields(outputs))
-    shown: dict[str, object] = {"same_size": bool(box)}
-    if box:
-        shown["box"] = [min(max(int(side), 1), LARGEST) for side in box.split("x")]
+    shown: dict[str, object] = {"same_size": box is not None}
+    if box is not None:
+        shown["box"] = list(box)
     return Slot(study=Study(presentation=shown), unit=unit, a_is_left=True)

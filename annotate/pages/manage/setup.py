@@ -23,8 +23,9 @@ from annotate.access.permissions import (
     visible_benchmarks,
 )
 from annotate.assignment.designs.balanced import ImpossibleDesignError
-from annotate.models import Study, localised
+from annotate.models import Study, StudyPlan, localised
 from annotate.pages.manage.benchmarks import counted_benchmarks
+from annotate.pages.manage.plans import next_steps, queue_plan, shown
 from annotate.pages.manage.preview import preview_page
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, study_page
@@ -32,7 +33,7 @@ from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
-from annotate.studies.planning import SECONDS_PER_PICTURE, Setup
+from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import LONGEST, DefinitionError
@@ -218,8 +219,12 @@ def _create(
         form.draft()  # which tells what else is wrong
     elif (setup := form.setup()) is not None:
         try:
+            if outline(setup).needs_worker:
+                actions = StudyPlan.Action
+                action = actions.EDIT if form.fixed_slug else actions.CREATE
+                return redirect("plan", queue_plan(request, setup, action, study).pk)
             made = store(setup)
-            messages.success(request, _next_steps(form.fixed_slug))
+            messages.success(request, next_steps(form.fixed_slug))
             return redirect("study-detail", made.slug)
         except (PlanningError, ImpossibleDesignError) as error:
             form.blame_planning(error)
@@ -228,25 +233,20 @@ def _create(
     return _form_page(request, form, request.path, study=study, status=422)
 
 
-def _next_steps(edited: bool) -> str:
-    if edited:
-        return _("The draft is planned anew. Nobody sees it before it is launched.")
-    return _(
-        "The draft is stored. Next: look at the preview, invite people, then launch; "
-        "it can be edited until somebody has a link to it."
-    )
-
-
 def _checked(
     request: UserRequest, form: StudyForm, study: Study | None
 ) -> HttpResponse:
     """Show what the study would be: only that where htmx asks, else in the form."""
-    draft = form.draft()
+    draft, planned = form.draft(), {}
+    if draft is not None and draft.needs_worker:
+        check = StudyPlan.Action.CHECK
+        planned = shown(queue_plan(request, draft.setup, check))
     summary: dict[str, Any] = {
         "draft": draft,
         "balance": draft.plan.balance.as_dict() if draft and draft.plan else None,
         "hours": draft.hours() if draft else 0,
         "seconds_picture": SECONDS_PER_PICTURE,
+        **planned,
     }
     if request.htmx:
         context = {"form": form, **summary}

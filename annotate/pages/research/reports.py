@@ -7,6 +7,8 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import (
     FileResponse,
     Http404,
@@ -17,22 +19,30 @@ from django.http import (
 from django.shortcuts import get_object_or_404, redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from kombu.exceptions import OperationalError
 from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
-from annotate.access.permissions import get_study_for
+from annotate.access.permissions import can_manage, get_study_for
 from annotate.history import as_of_event
-from annotate.models import MAIN, Report, Study
+from annotate.models import MAIN, Report, Study, User
 from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import render_page, study_page
-from annotate.reports import building, comparison, disagreements, downloads, omissions
+from annotate.reports import (
+    building,
+    comparison,
+    disagreements,
+    downloads,
+    omissions,
+    queueing,
+)
 from annotate.reports.forms import ReportForm
 from annotate.reports.plan_forms import FORMS
-from annotate.reports.tasks import build_report
+from annotate.reports.tasks import sweep_reports
 
 logger = logging.getLogger(__name__)
 
@@ -88,14 +98,13 @@ def report_list(request: UserRequest, study: Study) -> HttpResponse:
     """List the study's reports; htmx asks again while one is being built."""
     if not request.htmx:
         return _list_page(request, study, ReportForm(study=study))
-    context = {"study": study, **_list(study)}
+    context = {"study": study, **_list(request, study)}
     status = 200 if context["at_work"] else STOP_POLLING
     return render(request, "reports/_list.html", context, status=status)
 
 
-def _list(study: Study) -> dict[str, object]:
+def _list(request: UserRequest, study: Study) -> dict[str, object]:
     reports = study.reports.select_related("created_by", "view", "as_of")
-    unfinished = (Report.State.QUEUED, Report.State.RUNNING)
     return {
         "reports": reports,
         "disagreeing": {
@@ -103,7 +112,10 @@ def _list(study: Study) -> dict[str, object]:
             for report in reports
             if disagreements.are_named(building.folder(report))
         },
-        "at_work": any(report.state in unfinished for report in reports),
+        "cancellable": {
+            report.pk for report in reports if _may_cancel(request.user, report)
+        },
+        "at_work": any(report.state in queueing.UNFINISHED for report in reports),
         "n_comparable": sum(
             report.state == Report.State.DONE and not report.is_plan
             for report in reports
@@ -119,7 +131,7 @@ def _list_page(
         study,
         "reports/list.html",
         status,
-        **_list(study),
+        **_list(request, study),
         form=form,
         plans=[(one.value, one.label) for one in Report.Command if one.value in FORMS],
         missing=omissions.missing_now(study),
@@ -139,14 +151,18 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
         return _list_page(request, study, form, status=422)
     if "when" not in request.POST and omissions.missing_now(study):
         return _list_page(request, study, form, status=409)
-    report = Report.objects.create(
-        study=study,
-        created_by=request.user,
-        view=form.cleaned_data["view"],
-        waits=request.POST.get("when") == "computed",
-        options=building.as_stored(form.options()),
-        inputs=form.inputs(),
-    )
+    try:
+        report = queueing.ask(
+            study,
+            request.user,
+            view=form.cleaned_data["view"],
+            waits=request.POST.get("when") == "computed",
+            options=building.as_stored(form.options()),
+            inputs=form.inputs(),
+        )
+    except queueing.TooManyReportsError as error:
+        form.add_error(None, str(error))
+        return _list_page(request, study, form, status=429)
     return _queued(report)
 
 
@@ -154,37 +170,62 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
 def report_plan(request: UserRequest, study: Study, command: str) -> HttpResponse:
     """Ask for a plan, and queue it."""
     form = FORMS[command](request.POST or None, study=study)
-    if not form.is_valid():
-        return render_page(
-            request,
-            study,
-            "reports/plan.html",
-            422 if form.is_bound else 200,
-            form=form,
-            command=command,
-            title=Report.Command(command).label,
-        )
-    report = Report.objects.create(
-        study=study,
-        created_by=request.user,
-        view=form.cleaned_data["view"],
+    status = 422 if form.is_bound else 200
+    if form.is_valid():
+        try:
+            report = queueing.ask(
+                study,
+                request.user,
+                view=form.cleaned_data["view"],
+                command=command,
+                options=building.as_stored(form.options()) | form.further(),
+            )
+        except queueing.TooManyReportsError as error:
+            form.add_error(None, str(error))
+            status = 429
+        else:
+            return _queued(report)
+    return render_page(
+        request,
+        study,
+        "reports/plan.html",
+        status,
+        form=form,
         command=command,
-        options=building.as_stored(form.options()) | form.further(),
+        title=Report.Command(command).label,
     )
-    return _queued(report)
 
 
 @study_page("POST")
 def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Queue a report of the same view, moment and options as an earlier one."""
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
-    return _queued(building.build_again(report, user=request.user))
+    try:
+        return _queued(building.build_again(report, user=request.user))
+    except queueing.TooManyReportsError as error:
+        messages.error(request, str(error))
+        return redirect("report-list", study.slug)
+
+
+@study_page("POST")
+def report_cancel(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+    """Cancel a report that is not finished: one's own, or as a manager any."""
+    report = get_object_or_404(study.reports.select_related("study"), pk=pk)
+    if not _may_cancel(request.user, report):
+        raise PermissionDenied(_("Only a manager may cancel the reports of others."))
+    if queueing.cancel(report):
+        messages.success(request, _("Report %(number)d is cancelled.") % {"number": pk})
+    return redirect("report-list", study.slug)
+
+
+def _may_cancel(user: User, report: Report) -> bool:
+    return report.created_by_id == user.pk or can_manage(user, report.study)
 
 
 def _queued(report: Report) -> HttpResponse:
     """Ring the worker's bell and return to the list."""
     try:
-        build_report.delay(report.pk)
+        sweep_reports.delay()
     except (OperationalError, OSError):
         logger.warning("the broker is away; report %s waits", report.pk)
     return redirect("report-list", report.study.slug)

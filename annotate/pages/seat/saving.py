@@ -7,6 +7,7 @@ late or in bundles; each has a key of its own.
 import json
 import logging
 from abc import ABC, abstractmethod
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.answers import checklists, story_comments, writing
+from annotate.answers.key_presses import sent_before
 from annotate.models import Annotator, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
@@ -43,20 +45,33 @@ MALFORMED = (
     ValueError,
 )
 Row = dict[str, Any]
+Place = tuple[str | int, ...]
 
 LONGEST_KEY = 40
-MOST_ROWS = 2000
 
 
 class UnreadableError(ValueError):
     """What came is not what the page sends."""
 
 
+class TooManyRowsError(Exception):
+    """More rows came in one request than are stored in one transaction."""
+
+
 @dataclass(frozen=True)
 class Sent(ABC):
-    """A row that the browser sends; `id` is its own name for it."""
+    """A row that the browser sends.
+
+    `id` is the browser's own name for it, `client_key` names the key press.
+    """
 
     id: str
+    client_key: str
+
+    @property
+    @abstractmethod
+    def place(self) -> Place:
+        """Return what the row is about; of several, the last one counts."""
 
     @abstractmethod
     def store(self, slot: Slot, annotator: Annotator) -> None:
@@ -67,9 +82,12 @@ class Sent(ABC):
 class SentAnswer(Sent):
     """An answer to a question, taken back where the value is empty."""
 
-    key: str
     question: str
     value: str
+
+    @property
+    def place(self) -> Place:
+        return "question", self.question
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         asked = {question.key: question for question in slot.study.asked}
@@ -82,14 +100,14 @@ class SentAnswer(Sent):
                 annotator=annotator,
                 question=question,
                 value=self.value,
-                client_key=self.key,
+                client_key=self.client_key,
             )
         else:
             writing.take_back(
                 slot=slot,
                 annotator=annotator,
                 question=question,
-                client_key=self.key,
+                client_key=self.client_key,
             )
 
 
@@ -97,10 +115,13 @@ class SentAnswer(Sent):
 class SentTicks(Sent):
     """The boxes of one shot of a checklist."""
 
-    key: str
     shot: int
     ticked: tuple[str, ...]
     looked: bool
+
+    @property
+    def place(self) -> Place:
+        return "shot", self.shot
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         checklists.record_shot(
@@ -109,7 +130,7 @@ class SentTicks(Sent):
             shot=self.shot,
             ticked=self.ticked,
             looked=self.looked,
-            client_key=self.key,
+            client_key=self.client_key,
         )
 
 
@@ -117,12 +138,15 @@ class SentTicks(Sent):
 class SentComment(Sent):
     """What the annotator writes about the story."""
 
-    key: str
     text: str
+
+    @property
+    def place(self) -> Place:
+        return ("comment",)
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         story_comments.record(
-            slot=slot, annotator=annotator, text=self.text, client_key=self.key
+            slot=slot, annotator=annotator, text=self.text, client_key=self.client_key
         )
 
 
@@ -130,15 +154,18 @@ class SentComment(Sent):
 class SentShotComment(Sent):
     """What the annotator writes about one shot of an output; empty takes it back."""
 
-    key: str
     side: str
     shot: int
     text: str
 
+    @property
+    def place(self) -> Place:
+        return "comment", self.side, self.shot
+
     def store(self, slot: Slot, annotator: Annotator) -> None:
         texts = {(self.side, self.shot): self.text}
         shot_comments.record(
-            slot=slot, annotator=annotator, texts=texts, client_key=self.key
+            slot=slot, annotator=annotator, texts=texts, client_key=self.client_key
         )
 
 
@@ -148,6 +175,10 @@ class SentFault(Sent):
 
     side: str
     shot: int
+
+    @property
+    def place(self) -> Place:
+        return "fault", self.side, self.shot
 
     def store(self, slot: Slot, annotator: Annotator) -> None:
         broken_media.report(
@@ -178,10 +209,13 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Store answers, and submit the story if it is done.
 
     Whatever cannot be stored is named by its id, with the reason and whether that is
-    final; the others are stored.
+    final; the others are stored. Of several rows about the same question, or shot, the
+    last one counts.
     """
     try:
         sent = _read(request)
+    except TooManyRowsError as error:
+        return JsonResponse({"error": str(error)}, status=413)
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
     proof = request.GET.get("proof", "")
@@ -261,9 +295,16 @@ def _read(request: SeatRequest) -> Sending:
     ------
     UnreadableError
         It has another shape.
+    TooManyRowsError
+        It has the shape, but too many rows.
     """
     try:
-        rows = json.loads(request.body)["rows"][:MOST_ROWS]
+        rows = json.loads(request.body)["rows"]
+        if len(rows) > writing.MOST_ROWS:
+            raise TooManyRowsError(
+                f"Expected at most {writing.MOST_ROWS} rows in one request, "
+                f"not {len(rows)}; nothing was stored. Send them in several requests."
+            )
         submit = next((row for row in rows if row["kind"] == "submit"), None)
         return Sending(
             [READ[row["kind"]](row) for row in rows if row["kind"] != "submit"],
@@ -314,7 +355,7 @@ def _shot_comment(row: Row) -> Sent:
 
 
 def _fault(row: Row) -> Sent:
-    return SentFault(_text(row["id"]), _text(row["side"]), int(row["shot"]))
+    return SentFault(_text(row["id"]), "", _text(row["side"]), int(row["shot"]))
 
 
 def _key(row: Row) -> str:
@@ -344,18 +385,26 @@ def _store(
     """Store what was sent; return why some of it could not be, by id.
 
     Answers to several questions are stored at once; where one of them cannot be, each
-    is tried by itself.
+    is tried by itself. Rows that a later one overtakes share its fate.
     """
     refused: dict[str, dict[str, object]] = {}
-    rows = list(rows)
-    if not rows or _store_at_once(annotator, slot, rows, person):
-        return refused
+    ids: dict[Place, list[str]] = defaultdict(list)
+    last: dict[Place, Sent] = {}
     for row in rows:
+        ids[row.place].append(row.id)
+        before = last.get(row.place)
+        if before is None or not sent_before(row.client_key, [before]):
+            last[row.place] = row
+    counting = list(last.values())
+    if not counting or _store_at_once(annotator, slot, counting, person):
+        return refused
+    for row in counting:
         try:
             late_answers.despite_loss(row.store, slot=slot, annotator=annotator)
         except errors.AnswerError as error:
             final = not isinstance(error, errors.NotNowError)
-            refused[row.id] = {"why": str(error), "final": final}
+            why = {"why": str(error), "final": final}
+            refused |= dict.fromkeys(ids[row.place], why)
     return refused
 
 
@@ -365,7 +414,7 @@ def _store_at_once(
     """Store rows that are answers to different questions; say whether that was done."""
     asked = {question.key: question for question in slot.study.asked}
     given = [
-        writing.GivenAnswer(asked[row.question], row.value, row.key)
+        writing.GivenAnswer(asked[row.question], row.value, row.client_key)
         for row in rows
         if isinstance(row, SentAnswer) and row.value and row.question in asked
     ]

@@ -1,7 +1,9 @@
 """All methods of a study are shown in one size, and drawn before people come."""
 
 import io
+import os
 import re
+import time
 from dataclasses import replace
 
 import pytest
@@ -169,8 +171,27 @@ def test_the_preview_shows_what_annotators_will_see(client, switch):
     address = re.search(r"/preview/woods/[^\"]*/only/1/display/", page)[0]
     size = Image.open(io.BytesIO(client.get(address).content)).size
     assert size == ((96, 96) if switch else SIZES["Alder"])
-    odd = address.replace("_96x96", "_0x9999")
-    assert client.get(odd).status_code == 200
+    for size in ("_0x9999", "_97x96", "_1x1", "_96x96"):
+        other = re.sub(r"/(\d+)(_[^/]*)?/only/", rf"/\g<1>{size}/only/", address)
+        assert client.get(other).status_code == 404
+    others = address.replace("_96x96/", "_95x96/")
+    assert client.get(others).status_code == (404 if switch else 200)
+
+
+def test_drawn_pictures_are_removed_when_unused_and_drawn_again(settings):
+    study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
+    assert same_size.draw(study, seconds=100)
+    drawn = sorted((settings.MEDIA_ROOT / "display").rglob("*.webp"))
+    long_ago = time.time() - 31 * 24 * 3600
+    for path in drawn:
+        os.utime(path, (long_ago, long_ago))
+    box, frame = same_size.box_of(study), Frame.objects.first()
+    used = media.rendition_path(frame.media, "display", box)
+    tasks.remove_unused_pictures()
+    assert sorted((settings.MEDIA_ROOT / "display").rglob("*.webp")) == [used]
+    assert files("thumb") == len(drawn)
+    tasks.draw_pictures()
+    assert sorted((settings.MEDIA_ROOT / "display").rglob("*.webp")) == drawn
 
 
 @pytest.fixture

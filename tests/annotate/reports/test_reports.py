@@ -374,11 +374,13 @@ def test_eve_finds_nothing(study, report, subtests):
         "report-file": [report.pk, "report.json"],
         "report-disagreements": [report.pk],
         "report-again": [report.pk],
+        "report-cancel": [report.pk],
     }
     names = {path.name for path in report_urls} - {"api-table"}
     assert names >= extra.keys()
     for name in sorted(names):
-        send = client.post if name in ("report-create", "report-again") else client.get
+        posted = ("report-create", "report-again", "report-cancel")
+        send = client.post if name in posted else client.get
         with subtests.test(name):
             url = reverse(name, args=[study.slug, *extra.get(name, [])])
             assert send(url).status_code == 404

@@ -2,6 +2,7 @@
 
 const RETRY_FIRST = 1000;
 const RETRY_LAST = 30000;
+const MOST_ROWS = 200; // that the server takes in one request
 
 const link = location.pathname.split("/", 3).join("/"); // whose rows are told of
 
@@ -70,6 +71,22 @@ async function send(rows) {
   return response.json().then((reply) => ({ gone, ...reply }), () => ({})); // it broke off
 }
 
+// As `send`, in several requests. The submission goes last, and only where nothing before it
+// was refused. What breaks off in between is sent again as a whole, which changes nothing.
+async function sendInBatches(rows) {
+  const isSubmit = ({ kind }) => kind === "submit";
+  let left = [...rows.filter((row) => !isSubmit(row)), ...rows.filter(isSubmit)];
+  let merged = { refused: {} };
+  while (left.length) {
+    const reply = await send(left.slice(0, MOST_ROWS));
+    if (!reply?.refused) return reply;
+    merged = { ...reply, refused: { ...merged.refused, ...reply.refused } };
+    left = left.slice(MOST_ROWS);
+    if (Object.keys(merged.refused).length) left = left.filter((row) => !isSubmit(row));
+  }
+  return merged;
+}
+
 // `tell` hears of saved, saving, waiting (how many), refused (why), lost (why, which).
 // Other tabs hear of what is given in one (`onRow`), and of what the server replied.
 export function openQueue(here, tell, onReply, onRow) {
@@ -98,7 +115,7 @@ export function openQueue(here, tell, onReply, onRow) {
     let problem;
     for (const code of codes) {
       const rows = waiting.filter((row) => row.code === code);
-      const reply = await send(rows);
+      const reply = await sendInBatches(rows);
       if (!reply) break;
       if (!reply.error && !reply.refused) continue;
       delay = RETRY_FIRST;

@@ -1,0 +1,112 @@
+"""How much one request of the annotator's page may bring, and what becomes of it."""
+
+import pytest
+
+from annotate.answers import writing
+from annotate.models import Invitation, Rating
+from annotate.next_slot import choosing
+from annotate.slots import leasing
+from tests.working import LIKERT, join, make_planned
+
+pytestmark = pytest.mark.django_db
+
+TAB = 1_700_000_000_000
+
+
+@pytest.fixture
+def person():
+    study = make_planned(f"{LIKERT}\nredundancy: 1\nsession_size: 8", annotators=1)
+    return join(study, "A01")
+
+
+@pytest.fixture
+def slot(person):
+    return leasing.take(choosing.next_slot(person), person)
+
+
+def row(number, value, question="character", key=None):
+    key = f"{TAB + number} tab" if key is None else key
+    told = {"id": f"row {number}", "key": key, "question": question, "value": value}
+    return {"kind": "answer", **told}
+
+
+def send(client, slot, rows):
+    token = Invitation.objects.get(annotator=slot.annotator).token
+    return client.post(
+        f"/rate/{token}/story/{slot.code}/save/",
+        {"rows": rows},
+        content_type="application/json",
+        headers={"accept": "application/json"},
+    )
+
+
+def stored(slot):
+    rows = Rating.objects.filter(slot=slot).order_by("question__ordinal", "revision")
+    return list(rows.values_list("question__key", "value", "is_current"))
+
+
+def test_save_refuses_more_rows_than_the_limit_and_stores_none(client, slot):
+    rows = [row(n, str(n % 5)) for n in range(201)]
+    reply = send(client, slot, rows)
+    assert reply.status_code == 413
+    assert "at most 200 rows in one request, not 201" in reply.json()["error"]
+    assert stored(slot) == []
+    assert send(client, slot, rows[:200]).status_code == 200
+
+
+def test_save_counts_the_last_row_of_each_question(client, slot):
+    rows = [row(n, str(n % 5), key="") for n in range(150)]
+    rows += [row(200 + n, str(n % 4), "beauty", key="") for n in range(50)]
+    reply = send(client, slot, rows)
+    assert reply.json()["refused"] == {}
+    assert stored(slot) == [("character", 4, True), ("beauty", 1, True)]
+
+
+def test_save_leaves_out_a_row_that_its_tab_has_overtaken(client, slot):
+    reply = send(client, slot, [row(2, "3"), row(1, "0")])
+    assert reply.json()["refused"] == {}
+    assert stored(slot) == [("character", 3, True)]
+
+
+def test_save_names_every_row_of_a_refused_answer(client, slot):
+    """Rows of a question that does not exist, and of a value off the scale 0 to 4."""
+    rows = [row(1, "2"), row(2, "9"), row(3, "1", "beauty"), row(4, "1", "no question")]
+    refused = send(client, slot, rows).json()["refused"]
+    assert set(refused) == {"row 1", "row 2", "row 4"}
+    assert all(one["final"] for one in refused.values())
+    assert stored(slot) == [("beauty", 1, True)]
+
+
+def test_draft_keeps_its_last_answer_after_the_most_revisions(client, slot):
+    for n in range(writing.MOST_REVISIONS + 5):
+        assert send(client, slot, [row(n, str(n % 5))]).json()["refused"] == {}
+    ratings = Rating.objects.filter(slot=slot)
+    assert ratings.count() == 100
+    assert [(one.value, one.revision) for one in ratings.filter(is_current=True)] == [
+        (4, 100)
+    ]
+    assert ratings.get(is_current=True).client_key == f"{TAB + 104} tab"
+
+
+def test_draft_is_answered_again_after_it_was_taken_back_at_the_limit(client, slot):
+    for n in range(writing.MOST_REVISIONS):
+        send(client, slot, [row(n, str(n % 5))])
+    send(client, slot, [row(200, "")])
+    assert not Rating.objects.filter(is_current=True).exists()
+    assert send(client, slot, [row(201, "2")]).json()["refused"] == {}
+    assert Rating.objects.get(is_current=True).value == 2
+
+
+def test_submitted_answer_is_refused_after_the_most_revisions(client, slot, person):
+    """What was submitted is never overwritten: a report as of then reads it."""
+    rows = [row(n, str(n % 5)) for n in range(writing.MOST_REVISIONS)]
+    send(client, slot, [row(1000, "1", "beauty")])
+    for one in rows:
+        send(client, slot, [one])
+    writing.submit_slot(slot=slot, annotator=person, seconds=12)
+    before = stored(slot)
+    refused = send(client, slot, [row(500, "0")]).json()["refused"]
+    assert list(refused) == ["row 500"]
+    assert "changed 100 times" in refused["row 500"]["why"]
+    assert refused["row 500"]["final"]
+    assert stored(slot) == before

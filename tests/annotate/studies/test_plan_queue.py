@@ -1,0 +1,236 @@
+"""Large studies are planned by a worker: limits, progress, cancelling."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate import tasks
+from annotate.assignment.designs import balanced
+from annotate.history.verifying import problems
+from annotate.models import Slot, Study, StudyPlan, User
+from annotate.studies import plan_queue, planning
+from annotate.studies.extending import ExtendingError, extend
+from annotate.studies.planning import Setup
+from annotate.studies.study_file import read_definition
+from annotate.studies.units import PlanningError
+from tests.annotate.setup_form.test_study import filled
+from tests.factories import make_benchmark
+from tests.people import log_in
+from tests.working import LIKERT, make_planned
+
+pytestmark = [pytest.mark.django_db, pytest.mark.once]
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def woods():
+    return make_benchmark()
+
+
+@pytest.fixture
+def manager():
+    User.objects.create_user("mary", is_superuser=True)
+    return log_in("mary")
+
+
+@pytest.fixture
+def few_at_once(monkeypatch):
+    """What takes more work than 12 people times 72 slots needs a worker."""
+    monkeypatch.setattr(planning, "MOST_WORK_AT_ONCE", 12 * 72)
+
+
+@pytest.fixture
+def rings(monkeypatch):
+    rings = []
+    monkeypatch.setattr(tasks.plan_studies, "delay", lambda: rings.append(1))
+    return rings
+
+
+def large(**changes):
+    """Return the form of a study of 72 slots by 13 people: 6 units, 12 ratings each."""
+    return filled(annotators=["13"], redundancy=["12"]) | changes
+
+
+def post(client, data, do, **headers):
+    return client.post("/setup/woods/", data | {"do": [do]}, headers=headers)
+
+
+def text(response) -> str:
+    return " ".join(response.content.decode().split())
+
+
+def setup(benchmark, slug="pilot", people=3, redundancy=2):
+    definition = read_definition(
+        f"{LIKERT}\nredundancy: {redundancy}", file="study.yaml", name="trial"
+    )
+    return Setup(slug, benchmark, definition, people)
+
+
+def refuse(*_given, **_how):
+    raise AssertionError("nothing is planned in a web process")
+
+
+def test_check_refuses_too_many_people_times_slots_before_planning(
+    manager, monkeypatch
+):
+    """2,000 people and 60 units of 1,000 ratings each are 120 million."""
+    make_benchmark(stories=20, shots=1)
+    monkeypatch.setattr(balanced, "plan", refuse)
+    data = filled(annotators=["2000"], redundancy=["1000"])
+    page = text(post(manager, data, "check", **HTMX))
+    assert "2,000 annotators times 60,000 ratings are 120,000,000" in page
+    assert "at most 50,000,000" in page
+    assert not StudyPlan.objects.exists()
+    assert post(manager, data, "create").status_code == 422
+    assert not Study.objects.exists()
+
+
+def test_check_of_many_people_is_left_to_a_worker(manager, woods, monkeypatch, rings):
+    """2,000 people and 6 units of 340 ratings each: 4.1 million."""
+    data = filled(annotators=["2000"], redundancy=["340"])
+    with monkeypatch.context() as patch:
+        patch.setattr(balanced, "plan", refuse)
+        page = text(post(manager, data, "check", **HTMX))
+    plan = StudyPlan.objects.get()
+    assert "it waits for a worker that plans it" in page
+    assert f'hx-get="/setup/plans/{plan.pk}/" hx-trigger="every 2s"' in page
+    assert "<dd>2040</dd>" in page
+    assert rings == [1]
+    tasks.plan_studies()
+    shown = text(manager.get(reverse("plan", args=[plan.pk]), headers=HTMX))
+    assert "6 units, 2000 annotators, 2040 slots" in shown
+    assert "hx-get" not in shown
+    assert not Study.objects.exists()
+
+
+def test_small_study_is_checked_at_once(manager, woods, few_at_once):
+    data = filled(annotators=["12"], redundancy=["12"])
+    page = text(post(manager, data, "check", **HTMX))
+    assert "6 units, 12 annotators, 72 slots" in page
+    assert not StudyPlan.objects.exists()
+
+
+def test_large_study_is_created_by_a_worker(manager, woods, few_at_once, rings):
+    reply = post(manager, large(), "create")
+    plan = StudyPlan.objects.get()
+    address = reverse("plan", args=[plan.pk])
+    assert (reply.status_code, reply["Location"]) == (302, address)
+    assert not Study.objects.exists()
+    assert "it waits for a worker" in text(manager.get(address))
+    tasks.plan_studies()
+    study = Study.objects.get(slug="pilot")
+    assert study.slots.count() == 72
+    assert problems(study) == []
+    assert manager.get(address, headers=HTMX)["HX-Redirect"] == "/studies/pilot/"
+    assert manager.get(address)["Location"] == "/studies/pilot/"
+
+
+def test_large_draft_is_edited_by_a_worker(manager, woods, few_at_once, rings):
+    post(manager, filled(annotators=["3"]), "create")
+    data = large() | {"do": ["create"]}
+    reply = manager.post(reverse("study-edit", args=["pilot"]), data)
+    plan = StudyPlan.objects.get()
+    assert reply["Location"] == reverse("plan", args=[plan.pk])
+    tasks.plan_studies()
+    assert Study.objects.get().slots.count() == 72
+    plan.refresh_from_db()
+    assert (plan.state, plan.error) == ("done", "")
+
+
+def test_worker_tells_why_a_plan_is_impossible(manager, woods, few_at_once, rings):
+    post(manager, large(annotators=["200"], redundancy=["12"]), "check", **HTMX)
+    tasks.plan_studies()
+    plan = StudyPlan.objects.get()
+    assert plan.state == "failed"
+    shown = text(manager.get(reverse("plan", args=[plan.pk]), headers=HTMX))
+    assert "leave some of 200 annotators without anything to judge" in shown
+
+
+def test_another_check_takes_the_place_of_the_one_before(
+    manager, woods, few_at_once, rings
+):
+    post(manager, large(), "check", **HTMX)
+    post(manager, large(), "check", **HTMX)
+    assert [plan.state for plan in StudyPlan.objects.all()] == ["queued"]
+    post(manager, large(annotators=["14"]), "check", **HTMX)
+    assert [plan.state for plan in StudyPlan.objects.all()] == ["cancelled", "queued"]
+
+
+def test_account_has_one_study_planned_at_a_time(manager, woods, few_at_once, rings):
+    post(manager, large(), "create")
+    reply = post(manager, large(slug=["another"]), "create")
+    assert reply.status_code == 422
+    assert "Another study of yours is being planned" in text(reply)
+    assert StudyPlan.objects.count() == 1
+
+
+def test_plan_is_cancelled_on_its_page(manager, woods, few_at_once, rings):
+    post(manager, large(), "check", **HTMX)
+    plan = StudyPlan.objects.get()
+    address = reverse("plan-cancel", args=[plan.pk])
+    assert address in text(manager.get(reverse("plan", args=[plan.pk]), headers=HTMX))
+    assert log_in("eve").post(address).status_code == 404
+    assert log_in("eve").get(reverse("plan", args=[plan.pk])).status_code == 404
+    assert "was cancelled" in text(manager.post(address, headers=HTMX))
+    assert plan_queue.waiting_plans() == []
+
+
+def test_worker_stops_a_cancelled_plan_at_its_next_step(woods, monkeypatch):
+    user = User.objects.create_user("mary")
+    plan = plan_queue.ask(setup(woods), StudyPlan.Action.CREATE, user)
+    monkeypatch.setattr(plan_queue, "SIGN_SECONDS", 0)
+    steps = []
+
+    def sign(plan_id, **also):
+        steps.append(also["step"])
+        if len(steps) == 2:
+            assert plan_queue.cancel_all(StudyPlan.objects.all()) == 1
+        return original(plan_id, **also)
+
+    original = plan_queue._sign
+    monkeypatch.setattr(plan_queue, "_sign", sign)
+    assert plan_queue.make_plan(plan.pk).state == "cancelled"
+    assert steps == ["giving each unit its annotators", "spreading shared units: 0 %"]
+    assert not Study.objects.exists()
+    assert not Slot.objects.exists()
+
+
+def test_plan_without_a_worker_is_given_up_and_forgotten_later(woods):
+    user = User.objects.create_user("mary")
+    plan_queue.ask(setup(woods), StudyPlan.Action.CHECK, user)
+    long_ago = timezone.now() - plan_queue.SILENT - timedelta(seconds=1)
+    StudyPlan.objects.update(state="running", heartbeat_at=long_ago)
+    tasks.plan_studies()
+    plan = StudyPlan.objects.get()
+    assert plan.state == "failed"
+    assert "The worker ended" in plan.error
+    StudyPlan.objects.update(finished_at=timezone.now() - timedelta(days=2))
+    tasks.plan_studies()
+    assert not StudyPlan.objects.exists()
+
+
+def test_progress_does_not_change_a_plan(woods):
+    told = []
+    draft = planning.prepare(setup(woods), told.append)
+    assert told[0] == "giving each unit its annotators"
+    assert told[-1] == "measuring the balance"
+    silent = planning.prepare(setup(woods))
+    assert list(draft.plan.assignments) == list(silent.plan.assignments)
+
+
+def test_extension_refuses_too_many_people_times_slots(woods):
+    """10,000 people and 6 units of 1,000 ratings each are 60 million."""
+    study = make_planned(LIKERT + "redundancy: 1000", benchmark=woods, annotators=1000)
+    before = study.slots.count(), study.annotators.count()
+    with pytest.raises(ExtendingError, match="at most 50,000,000 can be planned"):
+        extend(study, annotators=9000)
+    assert (study.slots.count(), study.annotators.count()) == before
+
+
+def test_too_much_work_is_refused_by_the_command_as_well(woods):
+    wanted = setup(woods, people=9000, redundancy=1000)
+    with pytest.raises(PlanningError, match="9,000 annotators times 6,000 ratings"):
+        planning.outline(wanted)
