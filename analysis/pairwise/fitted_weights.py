@@ -82,10 +82,10 @@ def calibrate(
     Stories fall into five folds, methods into five others. The composite of a pair
     comes from the stories of the other folds and from the methods of the folds of
     neither of the two: scales and weights from all of their pairs. Lambda comes from
-    all pairs of these methods (the best likelihood on stories left out). The best component
-    is the one with the highest half accuracy on all pairs: the composite has not seen
-    the pairs it is judged on, the choice of the best component has, so a gain is not
-    flattered. Intervals of accuracies and gains are those of
+    all pairs of these methods (the best likelihood on stories left out). The best
+    component is the one with the highest half accuracy on all pairs: the composite has
+    not seen the pairs it is judged on, the choice of the best component has, so a gain
+    is not flattered. Intervals of accuracies and gains are those of
     `analysis.inference.cluster_variance`, with the predictions kept.
 
     Weights are fitted to all pairs, and shares: absolute values add up to 1. Their
@@ -133,25 +133,25 @@ def _masks(folds: Counts) -> list[Mask]:
 
 
 def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
-    decided = pairs.human != 0
-    counts = {
-        sentence("stories"): (np.unique(pairs.story[decided]), LEAST_STORIES),
-        sentence("methods"): (
-            np.unique([pairs.first[decided], pairs.second[decided]]),
-            LEAST,
-        ),
-    }
     if len(names) < 2:
         return sentence("a composite needs two components")
-    for kind, (found, least) in counts.items():
-        if len(found) < least:
-            return sentence(
-                "people have a preference in {n} {kind}; at least {least} "
-                "are needed to fit on some and judge on others",
-                n=len(found),
-                kind=kind,
-                least=least,
-            )
+    decided = pairs.human != 0
+    methods = np.unique([pairs.first[decided], pairs.second[decided]])
+    stories = np.unique(pairs.story[decided])
+    if len(stories) < LEAST_STORIES:
+        return sentence(
+            "people have a preference in {n} stories; at least {least} "
+            "are needed to fit on some and judge on others",
+            n=len(stories),
+            least=LEAST_STORIES,
+        )
+    if len(methods) < LEAST:
+        return sentence(
+            "people have a preference among {n} methods; at least {least} "
+            "are needed to fit on some and judge on others",
+            n=len(methods),
+            least=LEAST,
+        )
     return ""
 
 

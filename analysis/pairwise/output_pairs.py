@@ -12,8 +12,7 @@ from analysis.printing import counted
 from analysis.reading.cells import CellGrid
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
 from analysis.reading.score_coverage import (
-    COMPARED,
-    USED,
+    common_note,
     few_scores,
     lacking_scores,
 )
@@ -305,12 +304,7 @@ def _dropped(
     told = usable & plain
     lacking = lacking_scores(tuple(metrics[told]), covered[told])
     if lacking:
-        notes.append(
-            sentence(
-                COMPARED if covered[told].any(axis=1).sum() > 1 else USED,
-                n=int(kept.sum()),
-                rated=counted(len(kept), "compared pair"),
-                lacking=lacking,
-            )
-        )
+        rated = counted(len(kept), "compared pair")
+        several = bool(covered[told].any(axis=1).sum() > 1)
+        notes.append(common_note(int(kept.sum()), rated, lacking, several=several))
     return tuple(notes)

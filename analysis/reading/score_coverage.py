@@ -6,11 +6,6 @@ from analysis.printing import counted
 from analysis.results import Mask
 from analysis.sentences import chained, sentence
 
-COMPARED = (
-    "metrics are compared with each other on {n} of {rated}, which all of them score "
-    "({lacking}); each is held against people on all that it scores."
-)
-USED = "{n} of {rated} used, those with a score ({lacking})."
 OUTPUT, METHOD = "rated output", "rated method"
 
 
@@ -47,11 +42,9 @@ def coverage_notes(
     ]
     lacking = lacking_scores(metrics, covered[:, rated])
     if lacking:
-        note = sentence(
-            COMPARED if covered.any(axis=(1, 2)).sum() > 1 else USED,
-            n=int(cells.sum()),
-            rated=counted(int(rated.sum()), noun),
-            lacking=lacking,
+        several = bool(covered.any(axis=(1, 2)).sum() > 1)
+        note = common_note(
+            int(cells.sum()), counted(int(rated.sum()), noun), lacking, several=several
         )
         lost = rated.any(axis=0) & ~cells.any(axis=0)
         if lost.any() and not lost.all():
@@ -62,6 +55,19 @@ def coverage_notes(
             )
         notes.append(note)
     return notes
+
+
+def common_note(n: int, rated: str, lacking: str, *, several: bool) -> str:
+    """Say on how many of what is rated one metric is judged, or several compared."""
+    return sentence(
+        "metrics are compared with each other on {n} of {rated}, which all of them "
+        "score ({lacking}); each is held against people on all that it scores."
+        if several
+        else "{n} of {rated} used, those with a score ({lacking}).",
+        n=n,
+        rated=rated,
+        lacking=lacking,
+    )
 
 
 def few_scores(

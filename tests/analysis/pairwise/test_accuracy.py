@@ -458,7 +458,8 @@ def test_dropped_pairs_and_metrics_of_choices_are_named():
         "metric fid has method-level scores, which say nothing of a pair inside a "
         "story.",
         "metric stray scores no compared pair of outputs.",
-        "1 of 2 compared pairs used, those with scores of every metric (part lacks 1).",
+        "metrics are compared with each other on 1 of 2 compared pairs, which all of "
+        "them score (part lacks 1); each is held against people on all that it scores.",
     )
     full = scores[scores["metric"] == "full"]
     assert choice_pairs("q", ordered_choices(choices), score_table(full)).notes == ()
