@@ -57,7 +57,7 @@ AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
 ResultTables = Mapping[str, pd.DataFrame]
 
 
-def verdict_rows(tables: ResultTables) -> list[TableRow]:
+def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     """Judge every metric of every question by every statistic.
 
     Parameters
@@ -66,6 +66,8 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
         Those of a report: pairwise_accuracy, correlations and, where they are there,
         accuracy_comparisons, metric_comparisons, human_pairs, hypotheses, composites
         and sanity.
+    demanded
+        Half accuracy that a metric is held against; 0 for none.
 
     Returns
     -------
@@ -90,6 +92,9 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
         for row in of_question
     ]
     rows = _with_lead(_judged(rows))
+    for row in rows:
+        if demanded and row["statistic"] == "ppa_half":
+            row["demanded"] = demanded
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
@@ -123,7 +128,10 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
         ceiling = _ceiling(tables.get("human_pairs"), str(question), str(source))
         for statistic in ACCURACIES:
             order = _accuracy_order(rows, comparisons, statistic)
-            p_value = {"ppa_half": "p_half", "acc_eq": "p_acc_eq"}[statistic]
+            p_value, chance = {
+                "ppa_half": ("p_half", ""),
+                "acc_eq": ("p_acc_eq", "chance_acc_eq"),
+            }[statistic]
             family: list[TableRow] = []
             for row in rows.to_dict("records"):
                 metric = str(row["metric"])
@@ -138,7 +146,7 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "low": row[f"{statistic}_low"],
                         "high": row[f"{statistic}_high"],
                         "n": row[{"acc_eq": "n_all_pairs"}.get(statistic, "n_pairs")],
-                        "chance": row.get(f"chance_{statistic}", CHANCE),
+                        "chance": row[chance] if chance else CHANCE,
                         "p_value": row[p_value],
                         "decided_by": row["drawn"],
                         "in_sample": statistic == "acc_eq" and row["epsilon_in_sample"],
