@@ -39,11 +39,11 @@ def cluster_rows(
 
     Notes
     -----
-    In decreasing order of the coefficient, a metric opens a new cluster when it is
-    significantly worse than all metrics of the current one (the rank clusters of
-    WMT). A metric of a lower cluster is therefore worse than every metric of the
-    cluster just above; inside a cluster the order means little, and two of its
-    members may still differ. `p_adjusted` is used, Holm's over all pairs of the same
+    In decreasing order of the coefficient, a metric opens a new cluster when any metric
+    of the current one is significantly better (the ranks of WMT). Inside a cluster no
+    two metrics are told apart; two of different clusters may not be, either: only some
+    member of the cluster above is better than the first of the next.
+    `p_adjusted` is used, Holm's over all pairs of the same
     question, level and coefficient, because every pair is looked at: with 45 pairs
     and plain p-values of 0.05 about two pairs of equal metrics would be split. A
     pair without a p-value counts as not different.
@@ -142,7 +142,7 @@ def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
     numbers: list[int] = []
     current: list[str] = []
     for name in names:
-        if current and all(worse.get((name, other), False) for other in current):
+        if any(worse.get((name, other), False) for other in current):
             current = []
         if not current:
             numbers.append(numbers[-1] + 1 if numbers else 1)

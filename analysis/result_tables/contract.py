@@ -286,6 +286,7 @@ def _add_accuracies(
                 "epsilon_in_sample": row.in_sample,
                 "p_half": row.half.p_value,
                 "p_acc_eq": row.acc_eq.p_value,
+                "chance_acc_eq": row.chance,
                 "drawn": row.drawn,
                 "reason": row.half.reason or row.acc_eq.reason,
             },

@@ -251,7 +251,7 @@ def add_clusters(found: TableCollector) -> None:
 
 def add_verdicts(found: TableCollector) -> None:
     """Add what may be claimed of each metric, from the tables there are."""
-    found.extend("verdicts", verdict_rows(found.frames()))
+    found.extend("verdicts", verdict_rows(found.frames(), found.options.demanded))
 
 
 def asked_composites(
