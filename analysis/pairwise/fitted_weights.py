@@ -201,6 +201,7 @@ def _predictions(pairs: Pairs, scores: Array, rng: np.random.Generator) -> Array
     Each pair is predicted by what was fitted to other stories and other methods.
     """
     found = np.zeros((2, len(pairs.human)))
+    units = np.sqrt((scores**2).mean(axis=1))
     stories = _masks(story_folds(pairs.story, rng))
     groups = rng.permutation(len(pairs.methods)) % FOLDS
     ends = np.sort([groups[pairs.first], groups[pairs.second]], axis=0)
@@ -213,13 +214,14 @@ def _predictions(pairs: Pairs, scores: Array, rng: np.random.Generator) -> Array
         for fold in stories:
             judged = here & fold
             data = _Data.of(pairs, scores, others & ~fold, rng)
-            beta = _fit(data.x, ridge)
-            scaled = scores[:, judged] / data.scale[:, None]
-            size = np.abs(scaled)
-            own = np.stack([scaled.mean(axis=0), beta @ scaled])
-            parts = np.stack([size.mean(axis=0), np.abs(beta) @ size])
+            weights = np.stack([np.ones(len(scores)), _fit(data.x, ridge)]) / data.scale
+            # Thresholds of ties need one unit, whatever pairs weights were fitted to.
+            unit = np.abs(weights) @ units
+            weights /= np.where(unit > 0, unit, 1.0)[:, None]
+            own = weights @ scores[:, judged]
+            size = np.abs(weights) @ np.abs(scores[:, judged])
             # What cancels out is a tie, not the sign of a rounding error.
-            own[np.abs(own) < ENOUGH * parts] = 0.0
+            own[np.abs(own) < ENOUGH * size] = 0.0
             found[:, judged] = own
     return found
 

@@ -45,7 +45,7 @@ def table(pairs, **options):
 
 
 def test_known_weights_are_found():
-    found = table(study({"a": 3.0, "b": 1.0, "c": 0.0}, n_stories=200))
+    found = table(study({"a": 3.0, "b": 1.0, "c": 0.0}, 100, n_methods=10))
     for metric, share in (("a", 0.75), ("b", 0.25), ("c", 0.0)):
         row = found[metric, "weight", ""]
         assert row["value"] == pytest.approx(share, abs=0.06)
@@ -196,7 +196,7 @@ def test_a_composite_of_one_score_twice_is_that_score(size):
 
 
 def test_one_newton_step_is_nearly_a_fit_to_the_resample():
-    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80)
+    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80, n_methods=12)
     rng = np.random.default_rng(0)
     data = fitted_weights._Data.of(
         pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
@@ -214,7 +214,8 @@ def test_one_newton_step_is_nearly_a_fit_to_the_resample():
     )
     shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
     assert np.std(shares, axis=0).min() > 0.01
-    np.testing.assert_allclose(drawn, shares, atol=0.01)
+    # Whole methods move weights further from the fit than stories alone.
+    np.testing.assert_allclose(drawn, shares, atol=0.025)
 
 
 def test_some_components_only():

@@ -108,15 +108,11 @@ def test_a_sentence_is_said_with_what_stands_in_it():
     rated = printing.counted(5, "rated output")
     text = "{n} of {rated} used, those with a score ({lacking})."
     note = sentence(text, n=2, rated=rated, lacking=lacking)
-    assert note == (
-        "2 of 5 rated outputs used, those with a score of every metric "
-        "(fid, csd lack 3)."
-    )
+    assert note == ("2 of 5 rated outputs used, those with a score (fid, csd lack 3).")
     assert retold(note) == note
     with language.language("zh-Hans"):
         assert retold(note) == (
-            "5 个已评分的输出中使用了 2 个，即每个指标都有分数的"
-            "（fid、csd 各缺 3 个）。"
+            "5 个已评分的输出中使用了 2 个，即有分数的（fid、csd 各缺 3 个）。"
         )
 
 
