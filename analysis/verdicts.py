@@ -318,10 +318,10 @@ def _judged(rows: list[TableRow]) -> list[TableRow]:
     families: dict[tuple[object, ...], list[TableRow]] = {}
     for row in rows:
         if row["role"] != "baseline":
-            key = row["role"], row["statistic"], row["level"]
+            key = [row[name] for name in ("role", "statistic", "level")]
             if row["role"] != "declared":
-                key += row["question"], row["source"]
-            families.setdefault(key, []).append(row)
+                key += [row["question"], row["source"]]
+            families.setdefault(tuple(key), []).append(row)
     for family in families.values():
         tested = np.array([row["p_value"] for row in family], float)
         for row, p in zip(family, holm(tested), strict=True):
