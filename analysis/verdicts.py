@@ -93,8 +93,8 @@ def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     ]
     rows = _with_lead(_judged(rows))
     for row in rows:
-        if demanded and row["statistic"] == "ppa_half":
-            row["demanded"] = demanded
+        is_held = bool(demanded) and row["statistic"] == "ppa_half"
+        row["demanded"] = demanded if is_held else NAN
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
