@@ -93,8 +93,8 @@ def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     ]
     rows = _with_lead(_judged(rows))
     for row in rows:
-        if demanded and row["statistic"] == "ppa_half":
-            row["demanded"] = demanded
+        is_held = bool(demanded) and row["statistic"] == "ppa_half"
+        row["demanded"] = demanded if is_held else NAN
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
@@ -318,10 +318,10 @@ def _judged(rows: list[TableRow]) -> list[TableRow]:
     families: dict[tuple[object, ...], list[TableRow]] = {}
     for row in rows:
         if row["role"] != "baseline":
-            key = row["role"], row["statistic"], row["level"]
+            key = [row[name] for name in ("role", "statistic", "level")]
             if row["role"] != "declared":
-                key += row["question"], row["source"]
-            families.setdefault(key, []).append(row)
+                key += [row["question"], row["source"]]
+            families.setdefault(tuple(key), []).append(row)
     for family in families.values():
         tested = np.array([row["p_value"] for row in family], float)
         for row, p in zip(family, holm(tested), strict=True):

@@ -118,7 +118,7 @@ class ClusterVariances:
     def interval(
         self, value: float, confidence: float, most: float
     ) -> tuple[float, float]:
-        """Return the bounds of a value between -`most` and `most`, such as a difference.
+        """Return the bounds of a difference, which is between -`most` and `most`.
 
         Notes
         -----

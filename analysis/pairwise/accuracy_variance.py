@@ -85,8 +85,9 @@ class AccuracyVariances:
         apart = self.contributions[k] - self.by_chance[k]
         above = round(value - chance, DECIMALS)
         if not above and not np.round(apart, DECIMALS).any():
-            varies = self.contributions[k].any()
-            return Estimate(value, *(bounds if varies else ()), n=n, reason=NO_TEST)
+            if not self.contributions[k].any():
+                bounds = NAN, NAN
+            return Estimate(value, *bounds, n, reason=NO_TEST)
         p_value = self._variances(apart).p_value(above)
         bounds = follow_test(*bounds, value, chance, rejects(p_value, confidence))
         return Estimate(value, *bounds, n, p_value)
@@ -139,7 +140,7 @@ def accuracy_variances(
 
     def summed(rows: Array) -> Array:
         found = [np.bincount(story * P + code, row, minlength=S * P) for row in rows]
-        return np.array(found).reshape(K, S, P) * (S * P / n)
+        return np.array(found, float).reshape(K, S, P) * (S * P / n)
 
     return AccuracyVariances(
         values,

@@ -13,8 +13,9 @@ WINS = (
 _COLUMNS = {
     "hypotheses": "question metric",
     "verdicts": "question metric role source level statistic value low high n n_groups "
-    "chance demanded ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
-    "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
+    "chance demanded ceiling like_ceiling n_family p_value p_adjusted decided_by "
+    "verdict reason cluster n_better n_worse leads twins n_twins n_twins_missed "
+    "twins_verdict",
     "method_verdicts": "question source part method statistic value low high n "
     "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
     "top_methods": "question source part size methods n_methods p_value level "

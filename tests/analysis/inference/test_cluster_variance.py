@@ -210,7 +210,7 @@ def test_interval_of_a_coefficient_holds_zero_where_the_test_does_not_reject(
 
 
 def test_kendalls_is_tested_as_it_is_and_pearsons_as_students_t_test_does():
-    """With the variance (1 - r^2)^2 / n of a normal pair, t is r sqrt(n / (1 - r^2))."""
+    """Of normal variables V is (1 - r^2)^2 / n, so that t is r sqrt(n / (1 - r^2))."""
     r, n = 0.6, 30
     known = ClusterVariances((1 - r**2) ** 2 / n, 0, 0, 31, 40, STEP, ("methods",))
     t, raw = r * np.sqrt(n / (1 - r**2)), r / (1 - r**2) * np.sqrt(n)
