@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 from analysis.commands.dates import report_date
-from analysis.commands.defaults import drawn, title
+from analysis.commands.defaults import WIDE, drawn, title
 from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
@@ -148,7 +148,7 @@ def _align(options: argparse.Namespace) -> "Analysis":
 
 def _refuse_names_of_columns(options: argparse.Namespace) -> None:
     """Refuse names of key columns where no wide table needs them."""
-    for name, usual in (("method_column", "method"), ("story_column", "story")):
+    for name, usual in WIDE.items():
         if getattr(options, name, usual) != usual and not options.wide:
             raise OptionError(f"--{name.replace('_', '-')}: expected --wide beside it")
 

@@ -19,6 +19,7 @@ from analysis.reading.cells import CellGrid, annotator_cells, common_grid
 from analysis.reading.kept_rows import kept_rows, without_methods
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
+from analysis.reading.shared_names import OF_METRICS, spelling_remarks
 from analysis.reliability.agreement import CHOICE_STATISTICS, RATING_STATISTICS
 from analysis.reliability.matrices import (
     Reliability,
@@ -35,7 +36,9 @@ def kept_scores(scores: pd.DataFrame | None, excluded: tuple[str, ...]) -> Score
     if scores is None:
         return ScoreTable(pd.DataFrame(columns=[*SCORED]), {})
     rows = without_methods(kept_rows(scores, SCORE_KEYS), excluded, ("method",))
-    return score_table(rows)
+    table = score_table(rows)
+    alike = spelling_remarks({"scores": scores}, OF_METRICS, excluded)
+    return replace(table, notes=(*alike, *table.notes))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Content-addressed pictures: pixels kept exactly, metadata removed.
+"""Content-addressed pictures: pixels kept exactly, in sRGB, metadata removed.
 
 A stored original lies at `MEDIA_ROOT/original/ab/abcd....png`. What people see are
 renditions in one format for all methods (WebP), made on first use:
@@ -25,6 +25,7 @@ from typing import Literal
 from django.conf import settings
 from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 
+from evalcore.colours import are_alike, in_srgb
 from evalcore.models import MediaFile
 
 Rendition = Literal["display", "thumb"]
@@ -37,8 +38,20 @@ LARGE_PIXELS = 8_000_000
 # Of stored originals.
 EXTENSION = "png"
 # Other decoders of Pillow are never reached, whatever a file claims to be.
-FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP")
-KINDS = "PNG, JPEG, GIF, BMP or WebP"
+FORMATS = ("PNG", "JPEG", "GIF", "BMP", "WEBP", "AVIF", "TIFF")
+KINDS = "PNG, JPEG, GIF, BMP, WebP, AVIF or TIFF"
+# What decoders raise of files that are broken or made to break them.
+BROKEN = (
+    OSError,
+    EOFError,
+    SyntaxError,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RuntimeError,
+    struct.error,
+)
 LONGEST_SIDE: dict[str, int] = {"display": 2048, "thumb": 320}
 # Of letterboxes; neither bright nor dark pictures look better on it.
 NEUTRAL = (128, 128, 128)
@@ -143,16 +156,47 @@ def is_same_picture(stored: MediaFile, data: bytes) -> bool:
         return stored.sha256 == file_digest(copy)
 
 
-def check_picture(data: bytes) -> None:
-    """Read a picture to its end, in as little memory as its format allows.
+def remarks_on_stored(stored: MediaFile, data: bytes) -> list[str]:
+    """Return what is stored of the same data otherwise than it would be today.
+
+    Earlier versions kept the first frame and dropped colour profiles, and people may
+    have judged that.
 
     Raises
     ------
     UnreadablePictureError
-        The data are no picture, are cut short, or hold too many pixels.
+        What is stored is no picture any more.
     """
-    with _decoded(data, is_reduced=True):
-        pass
+    with _in_words(), Image.open(io.BytesIO(data), formats=FORMATS) as header:
+        if _moves(header):
+            return ["moves; people and metrics see the first frame, which is stored"]
+        if not header.info.get("icc_profile"):
+            return []
+    with _decoded(data, is_ours=True) as picture, stored_picture(stored) as kept:
+        if are_alike(picture, kept):
+            return []
+    return [
+        "has a colour profile that was dropped when it was stored; people and metrics "
+        "go on seeing those colours (a new name, --method, has it converted)"
+    ]
+
+
+def check_picture(data: bytes) -> list[str]:
+    """Read a picture to its end, in as little memory as its format allows.
+
+    Returns
+    -------
+    list of str
+        What is assumed of it.
+
+    Raises
+    ------
+    UnreadablePictureError
+        The data are no picture, are cut short, are animated, or hold too many pixels.
+    """
+    notes: list[str] = []
+    with _decoded(data, is_reduced=True, notes=notes):
+        return notes
 
 
 @contextmanager
@@ -171,16 +215,23 @@ def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
 
 @contextmanager
 def _decoded(
-    data: bytes, *, is_ours: bool = False, is_reduced: bool = False
+    data: bytes,
+    *,
+    is_ours: bool = False,
+    is_reduced: bool = False,
+    notes: list[str] | None = None,
 ) -> Iterator[Image.Image]:
-    """Lend a picture upright and in RGB; a large one to one thread at a time.
+    """Lend a picture upright and in sRGB; a large one to one thread at a time.
 
-    Reduced, it has every error of the whole but may be smaller.
+    Reduced, it has every error of the whole but may be smaller. What is assumed is
+    added to `notes`.
     """
     if not data:
         raise UnreadablePictureError("a readable picture; this file is empty")
     with _in_words():
         picture = Image.open(io.BytesIO(data), formats=FORMATS)
+        if not is_ours:
+            _check_still(picture)
     pixels = picture.width * picture.height
     most = settings.MEDIA_MAX_MEGAPIXELS
     if pixels > most * 10**6 and not is_ours:
@@ -193,8 +244,27 @@ def _decoded(
             if is_reduced:
                 picture.draft(None, (1, 1))
             picture.load()
-            upright = _rgb(_upright(picture))
-        yield upright
+            shown = _rgb(in_srgb(_upright(picture), [] if notes is None else notes))
+        yield shown
+
+
+def _check_still(picture: Image.Image) -> None:
+    """Refuse what moves, or has pages: it would be judged by the first of them."""
+    if not _moves(picture):
+        return
+    if picture.format == "TIFF":  # counting takes long where there are many
+        raise UnreadablePictureError(
+            "a picture of one page; this one has several (save the one to judge as PNG)"
+        )
+    raise UnreadablePictureError(
+        f"a still picture; this one has {getattr(picture, 'n_frames', 0):,} frames "
+        "(save the one to judge as PNG; a story that moves is one video, mp4 or webm)"
+    )
+
+
+def _moves(picture: Image.Image) -> bool:
+    # A camera's MPO is one photograph with previews and depth maps behind it.
+    return getattr(picture, "is_animated", False) and picture.format != "MPO"
 
 
 @contextmanager
@@ -204,7 +274,9 @@ def _in_words() -> Iterator[None]:
         yield
     except UnidentifiedImageError as error:
         raise UnreadablePictureError(f"a readable picture ({KINDS})") from error
-    except (OSError, SyntaxError, ValueError) as error:
+    except UnreadablePictureError:
+        raise
+    except BROKEN as error:
         raise UnreadablePictureError(f"a readable picture ({error})") from error
 
 
@@ -237,7 +309,9 @@ def read(path: Path) -> bytes:
 
 def _rgb(picture: Image.Image) -> Image.Image:
     """Return eight bits a channel, transparent parts on white."""
-    if picture.mode.startswith("I;16") or picture.mode in ("I", "F"):
+    if picture.mode in ("I", "F"):
+        raise UnreadablePictureError("a picture of 8 or 16 bits a channel, not of 32")
+    if picture.mode.startswith("I;16"):
         picture = picture.convert("I").point(lambda level: level / 256).convert("L")
     if "A" in picture.getbands() or "transparency" in picture.info:
         layer = picture if picture.mode == "RGBA" else picture.convert("RGBA")

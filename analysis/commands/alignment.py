@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from analysis.commands.direction_hints import direction_hints
 from analysis.hypotheses import covered
 from analysis.options import (
     AlignOptions,
@@ -163,6 +164,7 @@ def align(
     questions = _questions(asked, people.choices, table, found, progress)
     if table.metrics and not any(question.is_compared for question in questions):
         raise OptionError("scores: no metric has a score of an output that was judged")
+    found.notes.extend(direction_hints(questions, table))
     progress("agreement of annotators")
     parts = supported_parts(options.resample, "units", AGREEMENT_PARTS)
     add_agreement(_reliability(asked, options), found, parts)

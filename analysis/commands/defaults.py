@@ -1,4 +1,4 @@
-"""What each command reports, in words, and what it draws for intervals unless told."""
+"""What each command reports, in words, and how it reads and draws unless told."""
 
 DOES = {
     "align": "how well metrics agree with people",
@@ -8,6 +8,13 @@ DOES = {
     "power": "what larger studies than a pilot would show",
     "subset": "whether fewer stories keep the means and the order of the methods",
     "stability": "how stable a judge is over repeated trials, and whom it agrees with",
+}
+# How wide tables are read unless told.
+WIDE = {
+    "wide": False,
+    "method_column": "method",
+    "story_column": "story",
+    "value_columns": (),
 }
 # What the first of them does without metrics.
 OF_PEOPLE = "what people say of methods"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from analysis.commands.defaults import WIDE
 from analysis.hypotheses import read_hypotheses
 from analysis.options import OptionError
 from analysis.rankings.composite_weights import (
@@ -17,12 +18,11 @@ from analysis.reading import inputs
 from analysis.reading.chosen_tables import COLUMNS
 from analysis.reading.frames import Table
 from analysis.reading.isolated_values import isolated_ratings
-from analysis.reading.metric_names import higher_by_name
-from analysis.reading.wide_tables import left_out_columns
+from analysis.reading.metric_names import UNTOLD, higher_by_name
+from analysis.reading.wide_tables import left_out_columns, left_out_ids
 from analysis.sentences import sentence
 
 # What the reader of each table takes of the options.
-WIDE = ("wide", "method_column", "story_column")
 READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
 # Keywords that say which direction is better.
 DIRECTIONS = ("lower_is_better", "higher_is_better")
@@ -50,23 +50,25 @@ def read_table(kind: str, table: Table, options: Mapping[str, object]) -> pd.Dat
 
 
 def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
-    """Note columns of a wide table that hold no numbers, and metrics without any."""
-    columns = left_out_columns(table)
-    metrics = inputs.metrics_without_scores(table)
-    told = [
+    """Note columns of a wide table that are no values, and metrics without any."""
+    told = {
         sentence(
             "Columns of {kind} that hold no numbers are left out: {columns}.",
             kind=kind,
-            columns=[*columns],
-        )
-    ]
-    empty = [
+            columns=[*left_out_columns(table)],
+        ): left_out_columns(table),
+        sentence(
+            "Columns of {kind} that look like ids or times are left out: {columns}. "
+            "--value-columns takes them in.",
+            kind=kind,
+            columns=[*left_out_ids(table)],
+        ): left_out_ids(table),
         sentence(
             "Metrics without a single score are left out: {metrics}.",
-            metrics=[*metrics],
-        )
-    ]
-    return told * bool(columns) + empty * bool(metrics)
+            metrics=[*inputs.metrics_without_scores(table)],
+        ): inputs.metrics_without_scores(table),
+    }
+    return [remark for remark, names in told.items() if names]
 
 
 def isolated_remarks(
@@ -81,13 +83,13 @@ def isolated_remarks(
 def directed(
     scores: pd.DataFrame, lower: Sequence[str] = (), higher: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return scores with the direction of every metric, and a remark on those guessed.
+    """Return scores with the direction of every metric, and remarks on those guessed.
 
     Parameters
     ----------
     scores
-        From `read_table`. Where it has no column ``higher_is_better``, names of metrics
-        tell (`analysis.reading.metric_names`); a wide table never has one.
+        From `read_table`. Of metrics whose direction no cell tells, names do
+        (`analysis.reading.metric_names`); of others higher is taken to be better.
     lower, higher
         Metrics of which lower, or higher, is better, whatever the table says.
     """
@@ -96,21 +98,28 @@ def directed(
         _check_directed(f"--{option}-is-better", names, metrics)
     for name in sorted({*lower} & {*higher}):
         raise OptionError(f"--higher-is-better: {name!r}: expected lower or higher")
-    named: set[str] = set()
-    if "higher_is_better" not in scores:
-        told = {name: higher_by_name(name) for name in metrics - {*lower, *higher}}
-        named = {name for name, better in told.items() if better is False}
+    untold = ({*scores.attrs[UNTOLD]} & metrics) - {*lower, *higher}
+    by_name = {name: higher_by_name(name) for name in untold}
+    named = sorted(name for name, better in by_name.items() if better is False)
+    assumed = sorted(name for name, better in by_name.items() if better is None)
     given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
     down = scores["metric"].isin([*lower, *named])
     up = scores["metric"].isin([*higher])
-    if not named | {*lower} | {*higher}:
-        return scores, []
-    remark = sentence(
-        "Lower is taken to be better for {metrics}, by the name alone. A column "
-        "higher_is_better says otherwise, and so does --higher-is-better of align.",
-        metrics=sorted(named),
-    )
-    return scores.assign(higher_is_better=(given & ~down) | up), [remark] * bool(named)
+    remarks = [
+        sentence(
+            "Lower is taken to be better for {metrics}, by the name alone. A column "
+            "higher_is_better says otherwise, and so does --higher-is-better of align.",
+            metrics=named,
+        )
+    ] * bool(named)
+    remarks += [
+        sentence(
+            "Higher is assumed to be better for {metrics}: nothing says so. A column "
+            "higher_is_better tells, and so does --lower-is-better of align.",
+            metrics=assumed,
+        )
+    ] * bool(assumed)
+    return scores.assign(higher_is_better=(given & ~down) | up), remarks
 
 
 def _check_directed(option: str, names: Sequence[str], metrics: set[str]) -> None:

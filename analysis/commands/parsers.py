@@ -18,7 +18,7 @@ from analysis.commands.arguments import (
     split_names,
     weight,
 )
-from analysis.commands.defaults import DOES
+from analysis.commands.defaults import DOES, WIDE
 
 SCALE = "refuse ratings outside it, as in 0:4"
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
@@ -110,7 +110,7 @@ def _add_agreement(commands: Commands) -> None:
     table = command.add_mutually_exclusive_group(required=True)
     for kind in ("--ratings", "--choices", "--rankings"):
         table.add_argument(kind, type=Path, help=TABLE)
-    command.set_defaults(wide=False, method_column="method", story_column="story")
+    command.set_defaults(**WIDE)
     command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
 
 
@@ -230,6 +230,13 @@ def _add_wide(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--method-column", default="method", help="of a wide table")
     command.add_argument("--story-column", default="story", help="of a wide table")
+    command.add_argument(
+        "--value-columns",
+        type=split_names,
+        default=(),
+        metavar='"A,B"',
+        help="of a wide table: values, though they look like ids or times",
+    )
 
 
 def _command(

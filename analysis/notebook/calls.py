@@ -12,8 +12,8 @@ from typing import Any, TypedDict
 
 import pandas as pd
 
-from analysis.commands import defaults
 from analysis.commands.dates import VARIABLE, report_date
+from analysis.commands.defaults import WIDE, drawn
 from analysis.options import AlignOptions, OptionError, Scale
 from analysis.problems import one_of
 from analysis.reading.files import file_and_sheet
@@ -21,7 +21,6 @@ from analysis.reading.frames import Table, placed_in
 
 # Frames do not say from when they are.
 NO_DATE = "unknown date"
-WIDE = {"wide": False, "method_column": "method", "story_column": "story"}
 NAMES = (
     "questions",
     "metrics",
@@ -40,6 +39,7 @@ class Options(TypedDict, total=False):
     wide: bool
     method_column: str
     story_column: str
+    value_columns: Sequence[str] | str
     questions: Sequence[str] | str | None
     metrics: Sequence[str] | str | None
     exclude_methods: Sequence[str] | str
@@ -95,6 +95,7 @@ class Call:
         self._further = further
         self._keywords = {**further, **options}
         self._wide = {name: options.get(name, WIDE[name]) for name in WIDE}
+        self._wide["value_columns"] = names(self._wide["value_columns"])
         chosen = {name: v for name, v in options.items() if name not in WIDE}
         chosen |= {name: names(chosen[name]) for name in NAMES if chosen.get(name)}
         if "scale" in chosen:
@@ -154,7 +155,7 @@ class Call:
             hashes=hashes,
             date=report_date(newest) if is_dated else NO_DATE,
             command=repr(self),
-            resample_default=defaults.drawn(
+            resample_default=drawn(
                 self.command, majority=bool(self._keywords.get("majority"))
             ),
         )

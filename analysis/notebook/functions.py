@@ -73,7 +73,8 @@ def align(
         Lowest and highest rating: others are refused.
     wide : bool
         Ratings and scores have one column a dimension or metric;
-        `method_column` and `story_column` name their keys.
+        `method_column` and `story_column` name their keys, `value_columns` those of
+        their columns that are values though they look like ids or times.
     questions, metrics : sequence of str
         The only ones that are covered.
     exclude_methods, levels, coefficients, split_by, components : sequence of str

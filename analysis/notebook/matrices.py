@@ -12,6 +12,8 @@ from analysis.options import KNOWN_COEFFICIENTS, KNOWN_LEVELS, OptionError
 from analysis.problems import InputError, Problem, Problems, one_of
 from analysis.reading.cells import CellGrid, same_within_tolerance
 from analysis.reading.column_cleaning import numbers
+from analysis.reading.number_text import with_code_points
+from analysis.reading.shared_names import LEAST_MET
 from analysis.results import Array
 
 Matrix: TypeAlias = pd.DataFrame | npt.ArrayLike
@@ -167,16 +169,16 @@ def _repeated(labels: "pd.Index[Any]") -> list[Any]:
 
 
 def _check_common(human: pd.DataFrame, metric: pd.DataFrame) -> None:
-    """Refuse frames that share no story, or no method."""
-    problems = [
-        Problem(
-            f"metric.{axis}",
-            f"labels of human.{axis}, such as {_shown(getattr(human, axis))}",
-            value=_shown(getattr(metric, axis)),
-        )
-        for axis in ("index", "columns")
-        if not len(getattr(human, axis).intersection(getattr(metric, axis)))
-    ]
+    """Refuse frames that share less than half of their stories, or methods."""
+    problems = []
+    for axis in ("index", "columns"):
+        known, given = getattr(human, axis), getattr(metric, axis)
+        fewest, met = min(len(known), len(given)), len(given.intersection(known))
+        if met and met >= LEAST_MET * fewest:
+            continue
+        few = f" (at least half of {fewest}, not {met})" if met else ""
+        expected = f"labels of human.{axis}{few}, such as {_shown(known)}"
+        problems.append(Problem(f"metric.{axis}", expected, value=_shown(given)))
     if problems:
         raise InputError(problems)
 
@@ -224,7 +226,7 @@ def _wrong_cells(
         Problem(
             f"{name}{at}[{s}, {m}]",
             "a number, or NaN where there is none",
-            value=str(column.iloc[s]),
+            value=with_code_points(str(column.iloc[s])),
         )
         for s in np.flatnonzero(~np.isfinite(values) & ~empty)
     ]

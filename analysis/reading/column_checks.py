@@ -17,6 +17,7 @@ from analysis.problems import (
     listed,
 )
 from analysis.reading.column_cleaning import (
+    Coded,
     as_text,
     coded,
     combined,
@@ -30,6 +31,8 @@ from analysis.reading.decimal_commas import (
     with_point,
 )
 from analysis.reading.frames import place
+from analysis.reading.metric_names import UNTOLD
+from analysis.reading.number_text import with_code_points
 from analysis.tables import FLAGS, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
@@ -45,6 +48,14 @@ def _shown(value: Any) -> str:
     """Return a cell as a message shows it."""
     empty = pd.api.types.is_scalar(value) and pd.isna(value)
     return "(empty)" if empty else str(value) or "(empty)"
+
+
+def _is_flag(value: object) -> bool:
+    return as_text(value).lower() in ("true", "false")
+
+
+def _is_no_value(value: object) -> bool:
+    return as_text(value).lower() in ("-", "n/a", "na", "none", "null")
 
 
 def _is_nested(value: object) -> bool:
@@ -66,12 +77,19 @@ class TableCheck:
                 for column in missing
             )
 
-    def refuse(self, bad: Mask, column: str, expected: str) -> None:
-        """Note a problem for each marked row; of very many the first ones."""
+    def refuse(
+        self, bad: Mask, column: str, expected: str, *, is_name: bool = True
+    ) -> None:
+        """Note a problem for each marked row; of very many the first ones.
+
+        Cells that should be no names are shown with the code points of what is not
+        ASCII, such as digits of full width.
+        """
         cells = self.frame.loc[np.asarray(bad), column]
+        told = _shown if is_name else lambda value: with_code_points(_shown(value))
         self._note(
             (
-                Problem(self.file, expected, int(str(line)), column, _shown(value))
+                Problem(self.file, expected, int(str(line)), column, told(value))
                 for line, value in cells.items()
             ),
             len(cells),
@@ -114,8 +132,16 @@ class TableCheck:
         """Make a column numbers: finite, no separators, inside the limits."""
         values, empty = numbers(self.frame[column])
         finite = np.isfinite(values)
+        wrong = ~empty & ~finite
         expected = "a number such as 3 or 0.75, without separators"
-        self.refuse(~empty & ~finite, column, expected)
+        if wrong.any():
+            cells = coded(self.frame[column])
+            flags = wrong & cells.mask(_is_flag)
+            self.refuse(flags, column, "a number: 1 for true, 0 for false")
+            nothing = wrong & cells.mask(_is_no_value) & (not required)
+            self.refuse(nothing, column, "a number, or an empty cell for none")
+            rest = wrong & ~flags & ~nothing
+            self.refuse(rest, column, expected, is_name=False)
         if required:
             self.refuse(empty, column, expected)
         if limits is None:
@@ -141,7 +167,8 @@ class TableCheck:
         def right(text: str) -> bool:
             return text == "" or (bool(_WHOLE.fullmatch(text)) and int(text) >= least)
 
-        self.refuse(~texts.mask(right), column, f"a whole number from {least}")
+        expected = f"a whole number from {least}"
+        self.refuse(~texts.mask(right), column, expected, is_name=False)
         written = texts.mapped(
             lambda text: str(int(text)) if text and right(text) else text
         )
@@ -175,35 +202,45 @@ class TableCheck:
         given = coded(self.frame[column]).texts()
         self.frame[column] = given.column(self.frame.index)
         wrong = given.mask(lambda text: text not in words)
-        self.refuse(wrong, column, f"one of {', '.join(words)}")
+        self.refuse(wrong, column, f"one of {', '.join(words)}", is_name=False)
 
     def flags(self) -> None:
-        """Make the flags of answers booleans."""
+        """Make the flags of answers booleans; an empty cell is false."""
         for column in FLAGS:
-            self.flag(column, default=False)
+            if column in self.frame:
+                words = self._flag_words(column)
+                self.frame[column] = words.mask(lambda word: word in TRUE)
 
-    def flag(self, column: str, *, default: bool) -> None:
-        """Make a column booleans; an empty cell takes the default."""
-        if column not in self.frame:
+    def directions(self) -> None:
+        """Make the directions of metrics booleans.
+
+        One row of a metric that says it is enough: its empty cells take that. Where
+        none does, the metric is among the `UNTOLD` ones, and its cells are true.
+        """
+        data, column = self.frame, "higher_is_better"
+        if column not in data:
+            data.attrs[UNTOLD] = tuple(data["metric"].unique())
             return
+        words = self._flag_words(column)
+        given = pd.Series(words.mask(lambda word: word in TRUE), data.index, object)
+        given[words.mask(lambda word: word == "")] = None
+        told = given.notna()
+        key = [c for c in ("metric", "metric_version", "backend") if c in data]
+        first = given.groupby([data[c] for c in key], sort=False).transform("first")
+        of_metric = given.groupby(data["metric"], sort=False).transform("first")
+        data.attrs[UNTOLD] = tuple(data.loc[of_metric.isna(), "metric"].unique())
+        filled = given.where(told, first)
+        filled = filled.where(filled.notna(), of_metric)
+        data[column] = filled.where(filled.notna(), other=True).astype(bool)
+        turned = told & (given != first)
+        self.refuse(turned, column, "the direction of the metric's rows above")
+
+    def _flag_words(self, column: str) -> Coded:
+        """Return the words of a column of flags, and refuse others."""
         words = coded(self.frame[column]).mapped(lambda value: as_text(value).lower())
         unknown = words.mask(lambda word: word not in TRUE | FALSE)
-        self.refuse(unknown, column, "true or false")
-        self.frame[column] = words.mask(
-            lambda word: word in TRUE or (default and word == "")
-        )
-
-    def one_direction(self) -> None:
-        """Refuse a metric that is better when higher in one row and not in another."""
-        data = self.frame
-        if "higher_is_better" not in data:
-            return
-        key = [c for c in ("metric", "metric_version", "backend") if c in data]
-        first = data.groupby(key, sort=False)["higher_is_better"].transform("first")
-        turned = data["higher_is_better"] != first
-        self.refuse(
-            turned, "higher_is_better", "the direction of the metric's rows above"
-        )
+        self.refuse(unknown, column, "true or false", is_name=False)
+        return words
 
     def unique(self, key: Sequence[str], *, unless: str = "") -> None:
         """Refuse rows whose key occurred before."""

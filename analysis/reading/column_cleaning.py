@@ -1,6 +1,5 @@
 """Clean the cells of a column: each different one once, however many rows have it."""
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -10,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from analysis.reading.number_text import as_number, is_nan_word
 from analysis.results import NAN, Array, Counts, Mask
 from analysis.tables import restored
 
 Column: TypeAlias = "pd.Series[Any]"
 
-# 3, -0.5, 1e-3; a blank before or behind does no harm.
-_BLANKS = " \t\n\r\f\v"
-_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 # Kinds of cells that are equal only if they are written alike; of others, True is 1.
 _ALIKE = ("string", "integer", "floating", "boolean", "empty")
 
@@ -93,34 +90,21 @@ def as_text(value: object) -> str:
     return restored(text if text.isascii() else unicodedata.normalize("NFC", text))
 
 
-def as_number(value: object) -> float:
-    """Return a cell as a number; NaN for what is none, and for true and false.
-
-    Examples
-    --------
-    >>> as_number(" 007 "), as_number("1e400"), as_number("1,5"), as_number(True)
-    (7.0, inf, nan, nan)
-    """
-    if isinstance(value, str):
-        text = value.strip(_BLANKS)
-        return float(text) if _NUMBER.fullmatch(text) else NAN
-    if isinstance(value, (bool, np.bool_)):
-        return NAN
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except OverflowError:  # a whole number of hundreds of digits
-        return float("inf")
-    except (TypeError, ValueError):
-        return NAN
-
-
 def numbers(column: Column) -> tuple[Array, Mask]:
-    """Return a column as numbers (NaN for what is none), and which cells are empty."""
+    """Return a column as numbers (NaN for what is none), and which cells have no value.
+
+    Those are empty cells, and the word ``nan``.
+    """
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column.to_numpy(float, na_value=NAN), column.isna().to_numpy(bool)
     found = coded(column)
     values = np.array([as_number(value) for value in found.values] or [NAN])
-    return values[found.codes], found.mask(lambda value: as_text(value) == "")
+    return values[found.codes], found.mask(is_without_value)
+
+
+def is_without_value(value: object) -> bool:
+    """Say whether a cell of a column of numbers has none: it is empty, or ``nan``."""
+    return as_text(value) == "" or is_nan_word(value)
 
 
 def combined(columns: Iterable[Column]) -> npt.NDArray[np.int64]:

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
-from analysis.reading.column_cleaning import as_number, as_text
+from analysis.reading.column_cleaning import as_text
+from analysis.reading.number_text import as_number
 
 _COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")

@@ -5,11 +5,18 @@ raises `InputError` with all problems; a frame that comes back is clean: text co
 are text, numbers are numbers, flags are booleans, keys are unique.
 """
 
+from collections.abc import Collection
+
 import pandas as pd
 
 from analysis.reading.choices import ordered_choices
-from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
+from analysis.reading.column_checks import (
+    LARGEST_RATING,
+    LARGEST_SCORE,
+    TableCheck,
+)
 from analysis.reading.frames import Table, opened
+from analysis.reading.metric_names import UNTOLD
 from analysis.reading.rankings import check_orders
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
@@ -36,6 +43,7 @@ def read_ratings(
     wide: bool = False,
     method_column: str = "method",
     story_column: str = "story",
+    value_columns: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
     """Read ratings.
@@ -49,6 +57,8 @@ def read_ratings(
         the values are means over raters; without a story column they are method-level.
     method_column, story_column
         Names of the key columns of a wide table.
+    value_columns
+        Columns of a wide table that are questions, though they look like ids or times.
     scale
         Lowest and highest admitted rating.
 
@@ -69,7 +79,7 @@ def read_ratings(
         index=(story_column,),
     )
     if wide:
-        keys = WideKeys(file, method_column, story_column)
+        keys = WideKeys(file, method_column, story_column, value_columns)
         raw = long_rows(raw, keys, "dimension", "rating", LARGEST_RATING, scale)
         if "annotator" not in raw:
             raw["annotator"] = MEAN_OF_RATERS
@@ -163,6 +173,7 @@ def read_scores(
     wide: bool = False,
     method_column: str = "method",
     story_column: str = "story",
+    value_columns: Collection[str] = (),
 ) -> pd.DataFrame:
     """Read metric scores; an empty score is a missing value and gives no row.
 
@@ -178,7 +189,7 @@ def read_scores(
         index=(story_column,),
     )
     if wide:
-        keys = WideKeys(file, method_column, story_column)
+        keys = WideKeys(file, method_column, story_column, value_columns)
         raw = long_rows(raw, keys, "metric", "score", LARGEST_SCORE)
     return _of_file(check_scores(raw, file=file), file)
 
@@ -200,13 +211,13 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
     check.whole("shot", least=0)
     check.decimals(("score",))
     check.number("score", required=False, largest=LARGEST_SCORE)
-    check.flag("higher_is_better", default=True)
-    check.one_direction()
+    check.directions()
     check.unique(SCORE_KEY)
     clean = check.result()
     found = clean.dropna(subset=["score"])
     empty = set(clean["metric"]) - set(found["metric"])
     found.attrs[WITHOUT_SCORES] = tuple(sorted(empty))
+    found.attrs[UNTOLD] = clean.attrs[UNTOLD]
     return found
 
 

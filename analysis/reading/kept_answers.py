@@ -11,6 +11,7 @@ from analysis.reading.choices import OUTCOMES, ordered_choices
 from analysis.reading.kept_rows import kept_rows, without_methods
 from analysis.reading.rankings import in_orders
 from analysis.reading.scores import ScoreTable
+from analysis.reading.shared_names import OF_ANSWERS, spelling_remarks
 from analysis.sentences import sentence
 from analysis.tables import MEAN_OF_RATERS
 
@@ -43,6 +44,8 @@ def kept_people(
     rankings: pd.DataFrame | None = None,
 ) -> KeptAnswers:
     """Drop rows that enter no table, put the rest in order, and note what went."""
+    given = {"ratings": ratings, "choices": choices, "rankings": rankings}
+    notes.extend(spelling_remarks(given, OF_ANSWERS, options.exclude_methods))
     kept: list[pd.DataFrame | None] = []
     for name, frame, keys, columns in (
         ("ratings", ratings, RATING_KEYS, ("method",)),

@@ -4,6 +4,7 @@ Importing this loads neither numpy nor pandas: `evalcore` reads directions here 
 """
 
 import re
+import unicodedata
 from collections.abc import Collection
 
 # Other names of the same metrics, as programs and tables of their papers have them.
@@ -15,8 +16,29 @@ ALIASES = {
     "pa_individual_action": "pa_action",
     "pa_shot": "pa_camera",
 }
-# As `evalcore.metrics` declares them, which its tests compare.
-LOWER_IS_BETTER = frozenset({"copy_paste", "fid", "fid_clip", "fvd", "fvd_internvideo"})
+# Metrics of which less is better, by words of their names: distances of distributions
+# (FID and its kin), differences of pictures, judges of quality without a reference, and
+# errors of texts and of numbers.
+LOWER_IS_BETTER = frozenset(
+    [
+        *("cmmd", "fad", "fdd", "fgd", "fid", "frechet", "fvd", "jfid", "kid", "kvd"),
+        *("mmd", "rfid", "sfid"),
+        *("dists", "lpips", "mae", "mse", "nmse", "pieapp", "rmse"),
+        *("brisque", "ilniqe", "niqe", "piqe"),
+        *("bpb", "bpc", "cer", "mcd", "nll", "perplexity", "ppl", "ter", "wer"),
+        *("epe", "error_rate", "lse_d", "warping_error"),
+        "copy_paste",
+    ]
+)
+# Beside such a word, a name may mean the opposite, and tells nothing.
+TURNED = frozenset(
+    [
+        *("inv", "inverse", "inverted", "minus", "neg", "negated", "negative"),
+        *("reciprocal", "reverse", "reversed"),
+        *("accuracy", "consistency", "similarity"),
+        *("decrease", "drop", "gain", "improvement", "reduction"),
+    ]
+)
 # Metrics that are means of others: ViStoryBench, appendix H; DOVER; Envision, 3.3.
 MEANS = {
     "pa_average": ("pa_scene", "pa_camera", "pa_interaction", "pa_action"),
@@ -42,6 +64,12 @@ MEANS = {
         "envision_authenticity",
     ),
 }
+# Letters, without the number of a variant: FID50k, FVD16.
+_WORD = re.compile("[a-z]+")
+# -FID, 1 - FID, 1/FID.
+_TURNED_BEFORE = re.compile(r"\s*(1\s*[-\u2212/]|[-\u2212])")
+# Where a table of scores notes the metrics whose direction no row tells.
+UNTOLD = "metrics without a direction"
 UP, DOWN = "\N{UPWARDS ARROW}", "\N{DOWNWARDS ARROW}"
 
 
@@ -61,16 +89,25 @@ def known_name(metric: str) -> str:
 
 
 def higher_by_name(metric: str) -> bool | None:
-    """Say whether higher is better by the arrow in a name, or by the name; else None.
+    """Say whether higher is better by the arrow in a name, or by its words; else None.
 
     Examples
     --------
-    >>> [higher_by_name(one) for one in ("LPIPS\u2193", "OCCM\u2191", "FID", "OCCM")]
-    [False, True, False, None]
+    >>> [higher_by_name(one) for one in ("LPIPS\u2193", "OCCM\u2191", "OCCM")]
+    [False, True, None]
+    >>> [higher_by_name(one) for one in ("FID50k (CLIP)", "lpips-x", "1-FID")]
+    [False, False, None]
     """
     if (UP in metric) != (DOWN in metric):
         return UP in metric
-    return False if known_name(metric) in LOWER_IS_BETTER else None
+    letters = unicodedata.normalize("NFKD", metric.partition("@")[0]).casefold()
+    if _TURNED_BEFORE.match(letters):
+        return None
+    words = _WORD.findall("".join(x for x in letters if not unicodedata.combining(x)))
+    if TURNED & {*words}:
+        return None
+    name = f"_{'_'.join(words)}_"
+    return False if any(f"_{known}_" in name for known in LOWER_IS_BETTER) else None
 
 
 def contained(metric: str, metrics: Collection[str]) -> tuple[list[str], bool]:

@@ -3,11 +3,7 @@
 Names are equal or they are not: what differs in its case alone is told, never matched.
 """
 
-import difflib
-import re
-import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -23,66 +19,84 @@ from analysis.problems import (
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
 from analysis.reading.frames import ROW, address
+from analysis.reading.spellings import Nearest, without_zeros, written
 from analysis.sentences import chained, sentence
 
 # Where a checked table notes which file it is from.
 FILE = "file"
-# Among more names than this only those are near that are written nearly alike.
-MOST_COMPARED = 5000
+# Of two sides, so large a part of the names of the one with fewer has to meet.
+LEAST_MET = 0.5
+# What explains names that differ in this, as where a table was read with pandas.
+LOST_ZEROS = (
+    "ids that are read as numbers lose their zeros, which "
+    'pandas.read_csv(..., dtype={{"{what}": str}}) keeps'
+)
 # What names an output, and the columns that have it.
 OF_STORIES = {"story": ("story",)}
 OUTPUT_NAMES = {"method": ("method", "method_a", "method_b"), **OF_STORIES}
 PLURALS = {"story": "stories"}
-_SPACES = re.compile(r"[\s_\u002d\u2010-\u2015]+")
-
-
-def _visible(text: str) -> str:
-    """Return a text in its simplest letters, without those that cannot be seen."""
-    plain = unicodedata.normalize("NFKC", text)
-    return "".join(x for x in plain if unicodedata.category(x) != "Cf")
-
-
-# In what names may differ though somebody meant the same.
-FORMS: Mapping[str, Callable[[str], str]] = {
-    sentence("case"): str.casefold,
-    sentence("spaces, hyphens or underscores"): lambda text: _SPACES.sub("", text),
-    sentence("the Unicode form of letters"): _visible,
+# The same in the plural, and what else answers and scores name.
+OF_ANSWERS = {
+    sentence("methods"): OUTPUT_NAMES["method"],
+    sentence("stories"): OUTPUT_NAMES["story"],
+    sentence("annotators"): ("annotator",),
+    sentence("questions"): ("dimension", "criterion"),
 }
-# The fewest that explain a difference are told.
-WAYS = [ways for n in range(1, len(FORMS) + 1) for ways in combinations(FORMS, n)]
+OF_METRICS = {
+    sentence("methods"): OUTPUT_NAMES["method"],
+    sentence("stories"): OUTPUT_NAMES["story"],
+    sentence("metrics"): ("metric",),
+}
 
 
-class Nearest:
-    """Finds which of some names another one may stand for."""
+def spelling_remarks(
+    tables: Mapping[str, pd.DataFrame | None],
+    columns: Mapping[str, Sequence[str]],
+    excluded: Sequence[str] = (),
+) -> Iterator[str]:
+    """Remark on names that differ from others of the same kind in their form alone.
 
-    def __init__(self, names: Iterable[str]) -> None:
-        self._names = sorted(names)
-        self._alike: dict[tuple[str, ...], dict[str, str]] = {}
-
-    def told(self, name: str) -> str:
-        """Return the nearest name and in what alone it differs; empty without one."""
-        for forms in WAYS:
-            if same := self._of(forms).get(_written(name, forms)):
-                return sentence(
-                    "{name}, which differs only in {forms}",
-                    name=repr(shown(same)),
-                    forms=chained("{first} and in {second}", forms),
-                )
-        if len(self._names) > MOST_COMPARED:
-            return ""
-        near = difflib.get_close_matches(name, self._names, n=1)
-        return repr(shown(near[0])) if near else ""
-
-    def _of(self, forms: tuple[str, ...]) -> dict[str, str]:
-        if forms not in self._alike:
-            self._alike[forms] = {_written(name, forms): name for name in self._names}
-        return self._alike[forms]
-
-
-def _written(name: str, forms: Iterable[str]) -> str:
-    for form in forms:
-        name = FORMS[form](name)
-    return name
+    Parameters
+    ----------
+    tables
+        Those whose names mean the same, by what they are called if no file is known.
+    columns
+        What is named in the plural, and the columns that have it.
+    excluded
+        Names that are left out as asked.
+    """
+    frames = {name: frame for name, frame in tables.items() if frame is not None}
+    files = [str(frame.attrs.get(FILE, name)) for name, frame in frames.items()]
+    for what, own in columns.items():
+        names = dict.fromkeys(
+            str(name)
+            for frame in frames.values()
+            for column in own
+            if column in frame
+            for name in frame[column].unique()
+        )
+        alike: dict[str, list[str]] = {}
+        for name in names:
+            if name and name not in excluded:
+                alike.setdefault(written(name), []).append(name)
+        told = [
+            _with_nearest(name, Nearest([first]))
+            for first, *others in alike.values()
+            for name in others
+        ]
+        if not told:
+            continue
+        rest = len(told) - SHOWN_OF_A_KIND
+        shown_names = sentence("{names}", names=told[:SHOWN_OF_A_KIND])
+        if rest > 0:
+            shown_names = sentence("{names} and {n} more", names=shown_names, n=rest)
+        yield sentence(
+            "{tables}: {what} written nearly alike are counted as different: {told}. "
+            "If they are the same, write them alike.",
+            tables=chained("{first} and {second}", files),
+            what=what,
+            told=shown_names,
+        )
 
 
 def check_shared_names(
@@ -94,7 +108,7 @@ def check_shared_names(
     *,
     both: bool = True,
 ) -> None:
-    """Refuse tables of which no name meets, and note the names that do not.
+    """Refuse tables of which few names meet, and note the names that do not.
 
     Parameters
     ----------
@@ -113,8 +127,10 @@ def check_shared_names(
     Raises
     ------
     InputError
-        When none of the names of one kind is on both sides. Where a side has values
-        without a name, as those of whole methods without stories, it is noted only.
+        When none of the names of one kind is on both sides; of stories and methods,
+        when fewer than half are of those that the side with fewer of them has. Where a
+        side has values without a name, as those of whole methods without stories, it is
+        noted only.
     """
     sides = [
         {name: frame for name, frame in side.items() if frame is not None}
@@ -128,8 +144,12 @@ def check_shared_names(
         if not first.lines or not second.lines:
             continue
         met = first.lines.keys() & second.lines.keys()
-        if not met and not (first.has_nameless or second.has_nameless):
-            problems += second.problems(first)
+        few, many = second, first
+        if met and len(first.lines) < len(second.lines):
+            few, many = first, second
+        least = LEAST_MET * len(few.lines) if what in OUTPUT_NAMES else 1
+        if len(met) < least and not (few.has_nameless or many.has_nameless):
+            problems += few.problems(many)
         else:
             notes.extend(first.remarks(second))
             notes.extend(second.remarks(first) if both else ())
@@ -178,16 +198,21 @@ class _Names:
         return sorted(missing, key=lambda name: (self.lines[name][1] or 0, name))
 
     def problems(self, other: "_Names") -> Problems[Problem]:
-        """Return a problem of each name, none of which the other side has."""
+        """Return a problem of each name that the other side has not."""
         names, nearest = self._missing_in(other), Nearest(other.lines)
         rule = f"a {self.what} of {other.tables}"
         found: Problems[Problem] = Problems()
+        if met := len(self.lines) - len(names):
+            every = counted(len(self.lines), self.what, PLURALS.get(self.what, ""))
+            expected = f"at least half of its {every} in {other.tables}, not {met}"
+            found.append(Problem(self.tables, expected))
         for name in names[:SHOWN_OF_A_KIND]:
             file, line = self.lines[name]
             near = nearest.told(name)
             some = f"nearest: {near}" if near else f"such as {min(other.lines)!r}"
-            expected = f"{rule}; {some}"
-            problem = Problem(file, expected, line, self.what, name, rule)
+            if any(without_zeros(name) == without_zeros(one) for one in other.lines):
+                some += f"; {LOST_ZEROS.format(what=self.what)}"
+            problem = Problem(file, f"{rule}; {some}", line, self.what, name, rule)
             found.append(problem)
         found.repeat(problem, max(0, len(names) - SHOWN_OF_A_KIND))
         return found

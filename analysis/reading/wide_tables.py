@@ -1,6 +1,8 @@
 """Turn tables with one column a dimension or metric into one row a value."""
 
 import re
+import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,8 @@ import pandas as pd
 
 from analysis.problems import InputError, Problem, by_line, listed
 from analysis.reading.column_checks import TableCheck
-from analysis.reading.column_cleaning import as_text, coded
+from analysis.reading.column_cleaning import as_text, coded, numbers
+from analysis.reading.id_columns import is_id_or_time
 from analysis.tables import ANSWER_OPTIONAL, SCORE_OPTIONAL
 
 # 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
@@ -19,15 +22,17 @@ LOOKS_NUMERIC = re.compile(
 # Tables with both columns have one row a value.
 LONG = (("dimension", "rating"), ("metric", "score"), ("criterion", "rank"))
 LEFT_OUT = "columns left out"
+IDS_LEFT_OUT = "ids and times left out"
 
 
 @dataclass(frozen=True)
 class WideKeys:
-    """Where a wide table has its keys."""
+    """Where a wide table has its keys, and which columns are values though like ids."""
 
     file: str
     method: str
     story: str
+    values: Collection[str] = ()
 
 
 def long_rows(
@@ -41,7 +46,8 @@ def long_rows(
     """Turn one column a dimension or metric into one row a value.
 
     A column counts as values when at least half of its filled cells look like numbers;
-    other columns (family, base model) describe the method and are left out.
+    other columns (family, base model) describe the method and are left out, and so are
+    ids and times (`analysis.reading.id_columns`).
     """
     for pair in LONG:
         if set(pair) <= set(raw.columns):
@@ -69,9 +75,24 @@ def long_rows(
         raw["story"] = ""
     known = ["story", "method"]
     known += [c for c in ("annotator", *ANSWER_OPTIONAL, *SCORE_OPTIONAL) if c in raw]
-    values = [c for c in raw.columns if c not in known and _is_numeric(raw[c])]
+    values = [
+        column
+        for column in raw.columns
+        if column not in known and (column in keys.values or _is_numeric(raw[column]))
+    ]
+    ids = [
+        column
+        for column in values
+        if column not in keys.values
+        and is_id_or_time(
+            str(column), numbers(raw[column])[0], of_answers=name == "dimension"
+        )
+    ]
+    values = [column for column in values if column not in ids]
     if not values:
-        raise InputError([Problem(keys.file, "at least one column of numbers", 1)])
+        told = f" beside ids and times ({listed(ids)})" if ids else ""
+        what = f"at least one column of numbers{told}"
+        raise InputError([Problem(keys.file, what, 1)])
     check = TableCheck(raw, keys.file, ())
     check.decimals(values)
     for column in values:
@@ -87,8 +108,9 @@ def long_rows(
         parts.append(part[part[value].notna()])
     long: pd.DataFrame = pd.concat(parts)
     long.attrs[LEFT_OUT] = tuple(
-        str(column) for column in raw if column not in (*known, *values)
+        str(column) for column in raw if column not in (*known, *values, *ids)
     )
+    long.attrs[IDS_LEFT_OUT] = tuple(map(str, ids))
     return long
 
 
@@ -101,10 +123,20 @@ def left_out_columns(table: pd.DataFrame) -> tuple[str, ...]:
     return tuple(table.attrs.get(LEFT_OUT, ()))
 
 
+def left_out_ids(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of a wide table that were taken for ids and times."""
+    return tuple(table.attrs.get(IDS_LEFT_OUT, ()))
+
+
 def _is_numeric(column: "pd.Series[Any]") -> bool:
     """Say whether a column is meant as numbers, those with separators included."""
     cells = coded(column)
-    texts = [as_text(value) for value in cells.values]
+    texts = [_plain(as_text(value)) for value in cells.values]
     filled = cells.mask(lambda value: as_text(value) != "")
     numeric = np.array([bool(LOOKS_NUMERIC.fullmatch(text)) for text in texts], bool)
     return bool(filled.any()) and 2 * numeric[cells.codes].sum() >= filled.sum()
+
+
+def _plain(text: str) -> str:
+    """Return a text with signs and digits of ASCII, for what is meant by it."""
+    return unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").lower()

@@ -12,6 +12,7 @@ from analysis.inference.resampling import (
     expanded,
     stream,
 )
+from analysis.reading.number_text import step_of
 from analysis.reliability.chance_corrected import (
     CHUNK,
     alike,
@@ -43,6 +44,8 @@ PARTS = ("stories", "methods", "units", "annotators")
 LEAST_DRAWN = 5
 # Units with equal answers are drawn together while answers take few values.
 FEW_VALUES = 64
+# Answers with smaller steps are a continuous scale, without categories.
+LEAST_STEP = 0.25
 
 STATISTICS: dict[str, Callable[..., Array]] = {
     "alpha_nominal": partial(alpha, metric="nominal"),
@@ -348,7 +351,7 @@ def _why_undefined(data: Reliability, name: str) -> str:
         return sentence("no unit has two answers")
     if name in COMPLETE_ONLY:
         return _why_incomplete(data, name)
-    if name.startswith("ac") and (data.values != np.round(data.values)).any():
+    if name.startswith("ac") and step_of(data.values) < LEAST_STEP:
         return sentence("ratings are not whole categories")
     if name.startswith("ac") and len(category_values(data)) < 2:
         return sentence("all answers are the same, and no scale names other categories")

@@ -20,6 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from analysis.reading.number_text import step_of
 from analysis.reliability.matrices import Reliability
 from analysis.results import Array, Counts
 
@@ -320,11 +321,15 @@ def _categories(data: Reliability, kind: str) -> tuple[int, float, float]:
 
 
 def category_values(data: Reliability) -> Array:
-    """Return the categories of the scale and of the answers, sorted."""
+    """Return the categories of the scale and of the answers, sorted.
+
+    Those of a scale are a step apart that all answers have: half a point, for one.
+    """
     if data.scale is None:
         return data.values
     low, high = data.scale
-    return np.union1d(np.arange(low, high + 1, dtype=float), data.values)
+    steps = round(1 / (step_of(data.values) or 1))
+    return np.union1d(np.arange(low * steps, high * steps + 1) / steps, data.values)
 
 
 def majority_share(

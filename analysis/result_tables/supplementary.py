@@ -33,6 +33,7 @@ from analysis.planning.variance_components import (
 from analysis.printing import counted
 from analysis.problems import listed
 from analysis.questions import QuestionData
+from analysis.rankings.composite_ranges import range_remarks
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
@@ -316,15 +317,21 @@ def add_composites(
 ) -> None:
     """Add the composites of each method, and the average of its ranks by metrics."""
     sides: dict[str, pd.DataFrame] = {}
+    values: dict[str, pd.DataFrame] = {}
     if table.metrics:
         names = {"metric": "part", "score": "value"}
-        sides["metrics"] = table.cells.rename(columns=names)
+        values["metrics"] = sides["metrics"] = table.cells.rename(columns=names)
     if people.ratings is not None:
         sides["questions"] = _as_parts(people.ratings)
+        names = {"dimension": "part", "rating": "value"}
+        values["questions"] = people.ratings.rename(columns=names)
     lower = frozenset(m for m in table.metrics if not table.higher_is_better[m])
     for over, cells in sides.items():
         own = {n: each for n, each in known.items() if each.over == over}
         for name, remark in counted_twice(own.values()):
+            found.notes.add(remark, name)
+        scale_of = found.options.scale_of if over == "questions" else None
+        for name, remark in range_remarks(values[over], own, scale_of):
             found.notes.add(remark, name)
         ranks = rank_composite(table.metrics)
         if over == "metrics" and len(table.metrics) > 1 and ranks.name not in own:

@@ -14,3 +14,9 @@ class ShallowJSONParser(JSONParser):
             return super().parse(*args, **kwargs)
         except RecursionError as error:
             raise ParseError("JSON parse error - nested too deep") from error
+
+
+class TableJSONParser(ShallowJSONParser):
+    """Reads NaN as the JSON lines of files have it: a missing value."""
+
+    strict = False

@@ -68,13 +68,32 @@ class CoverageSerializer(serializers.Serializer):
     cells = CellSerializer(many=True)
 
 
+class AsGiven(serializers.Field):
+    """A cell as it was sent: the reader of files checks it, by its own rule."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        return data
+
+
+class ScoreField(AsGiven, serializers.FloatField):
+    """A score, as a cell of a file has it."""
+
+
+class ShotField(AsGiven, serializers.IntegerField):
+    """The number of a shot, as a cell of a file has it."""
+
+
+class DirectionField(AsGiven, serializers.BooleanField):
+    """Whether higher is better, as a cell of a file has it."""
+
+
 class ScoreRowSerializer(serializers.Serializer):
     story = serializers.CharField(allow_blank=True, default="")
     method = serializers.CharField()
     metric = serializers.CharField()
-    score = serializers.FloatField(allow_null=True)
-    shot = serializers.IntegerField(required=False)
-    higher_is_better = serializers.BooleanField(required=False)
+    score = ScoreField(allow_null=True)
+    shot = ShotField(required=False, allow_null=True)
+    higher_is_better = DirectionField(required=False, allow_null=True)
     metric_version = serializers.CharField(allow_blank=True, default="")
     backend = serializers.CharField(allow_blank=True, default="")
 
@@ -91,6 +110,10 @@ class SummarySerializer(serializers.Serializer):
     guessed = serializers.ListField(
         child=serializers.CharField(),
         help_text="metrics taken for higher-is-better, as nothing says it",
+    )
+    turned = serializers.ListField(
+        child=serializers.CharField(),
+        help_text="metrics taken for lower-is-better, by their names alone",
     )
 
 

@@ -21,6 +21,7 @@ from annotate.access.permissions import get_study_for, visible_studies
 from annotate.answers import checklists, writing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
+from annotate.api.parsing import TableJSONParser
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
 from annotate.kinds.registry import asks_of_shots
@@ -103,6 +104,8 @@ class StudyCoverage(APIView):
 
 class StudyScores(APIView):
     """Post metric scores computed elsewhere: this study reads them, no other does."""
+
+    parser_classes = (TableJSONParser,)
 
     @extend_schema(
         request=serializers.ScoresSerializer,

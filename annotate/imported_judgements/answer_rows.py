@@ -1,17 +1,24 @@
 """What may stand in a row of answers that people gave elsewhere."""
 
+import math
 import re
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
 from analysis.problems import Problem, Problems
+from analysis.reading.number_text import as_number, step_of, with_code_points
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.slots.timing import LONGEST_SECONDS
-from evalcore.importing.names import Names
+from evalcore.importing.names import Names, Spellings, doubled
 from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.importing.scores import table_rows
 from evalcore.models import most_letters
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COUNT = re.compile(r"0*[1-9][0-9]{0,3}(\.0+)?")
 # Of a whole number, which the reader has checked.
@@ -25,6 +32,18 @@ LONGEST = {
 Methods = tuple[str, ...]
 # Story, outputs, annotator and round.
 SlotKey = tuple[str, Methods, str, str]
+
+
+def table_answers(
+    table: "pd.DataFrame", file: str
+) -> tuple[list[ScoreRow], Problems[Problem]]:
+    """Return the rows of a table, and what is wrong with decimal commas of seconds."""
+    from analysis.reading.column_checks import TableCheck
+
+    check = TableCheck(table, file, ())
+    if "seconds" in table:
+        check.decimals(("seconds",))
+    return table_rows(check.frame), check.problems
 
 
 def slot_key(row: ScoreRow) -> SlotKey:
@@ -57,20 +76,20 @@ def row_problems(
             what = f"a name of at most {LONGEST[column]} letters"
             problems.append(Problem(file, what, line, column, row[column][:40] + "..."))
     for column, what, right in (
-        ("seconds", "a number of seconds from 0", _is_seconds),
+        ("seconds", "a number of seconds from 0, such as 12.5", _is_seconds),
         ("session", "a whole number from 1 to 9999", COUNT.fullmatch),
         ("round", "a whole number from 1 to 9999", FOUR_LETTERS.fullmatch),
         ("submitted_at", "a time such as 2025-06-01T12:00:00Z", _is_time),
     ):
         value = str(row.get(column) or "")
         if value and not right(value):
-            problems.append(Problem(file, what, line, column, value))
+            shown = with_code_points(value)
+            problems.append(Problem(file, what, line, column, shown))
     return problems
 
 
 def _is_seconds(text: str) -> bool:
-    right = re.fullmatch(r"[0-9]+(\.[0-9]*)?", text)
-    return right is not None and float(text) < LONGEST_SECONDS
+    return 0 <= as_number(text) < LONGEST_SECONDS
 
 
 def _is_time(text: str) -> bool:
@@ -85,6 +104,42 @@ def as_utc(text: str) -> datetime:
     """Parse a time; one without zone is taken as UTC."""
     when = datetime.fromisoformat(text)
     return when.astimezone(UTC) if when.tzinfo else when.replace(tzinfo=UTC)
+
+
+def spelled_twice(rows: list[ScoreRow], file: str, question: str) -> Problems[Problem]:
+    """Refuse people and questions that a table spells in two ways.
+
+    Else one person would answer for two, and rate one output twice.
+    """
+    problems: Problems[Problem] = Problems()
+    for column in ("annotator", question):
+        spellings = Spellings()
+        for row in rows:
+            if alike := spellings.note(row[column]):
+                problems.append(doubled(file, row[LINE], column, row[column], alike))
+    return problems
+
+
+def step_problems(rows: list[ScoreRow], file: str) -> Problems[Problem]:
+    """Refuse ratings that are no whole numbers; the step of their scale tells why."""
+    given = [(row, float(row["rating"])) for row in rows if row["rating"] != ""]
+    given = [(row, value) for row, value in given if math.isfinite(value)]
+    step = step_of(value for _row, value in given)
+    rule = "a whole number"
+    if step:
+        times = round(1 / step)
+        what = (
+            f"{rule}, as scales here have steps of 1, not of {step:g}: give all "
+            f"ratings and --scale {times} times as large; python -m analysis takes "
+            "them as they are"
+        )
+    else:
+        what = f"{rule}; means of raters are analysed by python -m analysis"
+    return Problems(
+        Problem(file, what, row[LINE], "rating", f"{value:g}", rule)
+        for row, value in given
+        if value % 1
+    )
 
 
 def two_sides(rows: list[ScoreRow], file: str) -> Problems[Problem]:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.problems import InputError, Problem, Problems, by_line
+from analysis.reading.number_text import as_number
 from analysis.tables import CHOICE_COLUMNS, FLAGS, RATING_COLUMNS
 from annotate import event_log
 from annotate.answers.analysis_views import add_views
@@ -20,6 +21,9 @@ from annotate.imported_judgements.answer_rows import (
     as_utc,
     row_problems,
     slot_key,
+    spelled_twice,
+    step_problems,
+    table_answers,
     two_sides,
 )
 from annotate.imported_judgements.checklist_rows import (
@@ -35,7 +39,6 @@ from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import LINE, ScoreRow
-from evalcore.importing.scores import table_rows
 from evalcore.models import Benchmark, Output
 
 if TYPE_CHECKING:
@@ -87,19 +90,18 @@ def import_ratings(
     InputError
         With every problem, those found `earlier` included; nothing was written.
     """
-    rows = table_rows(ratings)
+    rows, odd = table_answers(ratings, file)
     names = Names(benchmark, create=create)
     problems = Problems(earlier)
+    problems += odd
     of_boxes = is_of_boxes(rows)
     if of_boxes:
         scale = TICKED
         problems += box_problems(rows, names, file)
     for row in rows:
         problems += row_problems(row, names, file, ("method",), "dimension")
-        rating = row["rating"]
-        if rating != "" and float(rating) % 1:
-            what = "a whole number; means of raters are analysed by python -m analysis"
-            problems.append(Problem(file, what, row[LINE], "rating", str(rating)))
+    problems += step_problems(rows, file)
+    problems += spelled_twice(rows, file, "dimension")
     low, high = scale
     if not LOWEST <= low < high <= HIGHEST:
         what = f"a scale between {LOWEST} and {HIGHEST}"
@@ -130,9 +132,10 @@ def import_choices(
     InputError
         With every problem, those found `earlier` included; nothing was written.
     """
-    rows = table_rows(choices)
+    rows, odd = table_answers(choices, file)
     names = Names(benchmark, create=create)
     problems = Problems(earlier)
+    problems += odd
     for row in rows:
         columns = ("method_a", "method_b")
         problems += row_problems(row, names, file, columns, "criterion")
@@ -140,6 +143,7 @@ def import_choices(
         row["question"] = row["criterion"]
         row["answer"] = row["choice"]
     problems += two_sides(rows, file)
+    problems += spelled_twice(rows, file, "criterion")
     if problems:
         raise InputError(by_line(problems))
     return _import(rows, study, names, file, KINDS["choice"], None)
@@ -332,7 +336,7 @@ def _when(row: ScoreRow) -> datetime:
 
 def _seconds(row: ScoreRow) -> float | None:
     text = str(row.get("seconds") or "")
-    return float(text) if text else None
+    return as_number(text) if text else None
 
 
 def _compare(

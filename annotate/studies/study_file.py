@@ -367,7 +367,11 @@ class _StudyReader(Reader):
         keys = ("story", "method", "methods", "expected", "feedback")
         data = self.part(data, keys, path)
         methods = data.get("methods", [data["method"]] if "method" in data else [])
-        if not data.get("story") or not isinstance(methods, list) or not methods:
+        if (
+            data.get("story") in (None, "")
+            or not isinstance(methods, list)
+            or not methods
+        ):
             raise self.fail(path, "name the story, and method (or methods: [A, B])")
         expected = self.mapping(data.get("expected"), [*path, "expected"])
         by_key = {question.key: question for question in questions}

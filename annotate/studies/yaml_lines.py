@@ -19,6 +19,9 @@ MOST_VALUES = 50_000
 WIDEST_SCALE = 100
 # Seconds for which anybody can be asked to look at a picture.
 MOST_SECONDS = 60
+BOOLEAN = "tag:yaml.org,2002:bool"
+# What YAML says of a colon inside a text.
+COLON = "mapping values are not allowed here"
 
 Step = list[str | int]
 Mapped = dict[Any, Any]  # what YAML has under its keys
@@ -64,10 +67,20 @@ def parse(text: str, file: str) -> tuple[yaml.Node | None, Any]:
             return None, None
         if _size(root, {}, set()) > MOST_VALUES:
             raise DefinitionError(file, 1, f"more than {MOST_VALUES:,} values")
+        unquoted = [
+            DefinitionError(file, key.start_mark.line + 1, in_quotes(key, read))
+            for key, read in _boolean_keys(root)
+        ]
+        if unquoted:
+            unquoted[0].further = unquoted[1:]
+            raise unquoted[0]
         return root, loader.construct_document(root)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise DefinitionError(file, line, error.problem or "no YAML") from error
+        reason = error.problem or "no YAML"
+        if reason == COLON:
+            reason += "; put a text with a colon in quotes"
+        raise DefinitionError(file, line, reason) from error
     except RecursionError as error:
         raise DefinitionError(file, 1, "brackets within brackets, too deep") from error
     except DefinitionError:
@@ -92,6 +105,47 @@ def _size(node: yaml.Node, known: dict[int, int], above: set[int]) -> int:
         inside = above | {id(node)} if parts else above
         known[id(node)] = 1 + sum(_size(part, known, inside) for part in parts)
     return known[id(node)]
+
+
+def _boolean_keys(root: yaml.Node) -> Iterator[tuple[yaml.ScalarNode, bool]]:
+    """Yield each key that YAML reads as true or false, and as which: none is meant."""
+    seen: set[int] = set()
+    waiting = [root]
+    for node in waiting:  # grows
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, yaml.MappingNode):
+            for key, _value in node.value:
+                if (read := _truth(key)) is not None:
+                    yield key, read
+            waiting += [part for pair in node.value for part in pair]
+        elif isinstance(node, yaml.SequenceNode):
+            waiting += node.value
+
+
+def _truth(node: yaml.Node) -> bool | None:
+    """Return whether a node is true or false; None: it is something else."""
+    if not isinstance(node, yaml.ScalarNode) or node.tag != BOOLEAN:
+        return None
+    return yaml.SafeLoader.bool_values.get(node.value.lower())
+
+
+def in_quotes(node: yaml.ScalarNode, value: object) -> str:
+    """Return how a text is written that YAML reads as another value.
+
+    Examples
+    --------
+    >>> root, value = parse("title: 12:30", "a.yaml")
+    >>> print(in_quotes(root.value[0][1], value["title"]))
+    put it in quotes: "12:30" (column 8); without them YAML reads 750
+    """
+    column = node.start_mark.column + 1
+    read = yaml_word(value) if isinstance(value, bool) else value
+    return (
+        f'put it in quotes: "{node.value}" (column {column}); without them YAML reads '
+        f"{read}"
+    )
 
 
 def yaml_word(value: str | bool) -> str:
@@ -135,7 +189,19 @@ class Reader:
 
     def fail(self, path: Step, message: str) -> DefinitionError:
         """Return an error that names the line of the value at `path`."""
-        node, line = self.root, 1
+        nodes = self._nodes(path)
+        wrong = nodes[-1:] if len(nodes) == len(path) else []
+        if wrong and isinstance(wrong[0], yaml.SequenceNode):
+            wrong = wrong[0].value
+        for node in wrong:
+            if (read := _truth(node)) is not None:
+                message += f"; if it is a word, {in_quotes(node, read)}"
+        line = nodes[-1].start_mark.line + 1 if nodes else 1
+        return DefinitionError(self.file, line, message, path)
+
+    def _nodes(self, path: Step) -> list[Any]:
+        """Return the nodes that a path leads through, as far as there are any."""
+        node, nodes = self.root, []
         for step in path:
             found = None
             if isinstance(node, yaml.MappingNode):
@@ -146,8 +212,9 @@ class Reader:
                 found = node.value[step] if step < len(node.value) else None
             if found is None:
                 break
-            node, line = found, found.start_mark.line + 1
-        return DefinitionError(self.file, line, message, path)
+            node = found
+            nodes.append(node)
+        return nodes
 
     # Values
 
@@ -210,15 +277,23 @@ class Reader:
         )
 
     def text(self, value: Any, path: Step) -> str:
-        """Accept a single value as a text; nothing is the empty text."""
-        if isinstance(value, dict | list):
+        """Accept a single value as a text, as it is written; nothing is empty."""
+        if isinstance(value, dict | list | bool):
             return self.refuse(path, "write a text", "")
-        return "" if value is None else str(value)
+        if value is None:
+            return ""
+        text = str(value)
+        nodes = self._nodes(path)
+        is_written = len(nodes) == len(path)  # no default
+        if is_written and not isinstance(value, str) and nodes[-1].value != text:
+            return self.refuse(path, in_quotes(nodes[-1], value), text)
+        return text
 
     def names(self, value: Any, path: Step) -> tuple[str, ...]:
         """Accept a name, or a list of them."""
         listed = value if isinstance(value, list) else [value]
-        names = tuple(self.text(one, path) for one in listed)
+        places = [[*path, i] for i in range(len(listed))] if listed is value else [path]
+        names = tuple(map(self.text, listed, places))
         if not self.is_wrong(*path) and (not names or "" in names):
             self.refuse(path, "write a name, or a list of names", None)
         return names
@@ -227,12 +302,12 @@ class Reader:
         """Accept one text, or one for each language."""
         if value is None:
             return {}
-        if isinstance(value, str):
-            return {"en": value}
-        if isinstance(value, dict) and all(
-            isinstance(k, str) and isinstance(v, str) for k, v in value.items()
+        if not isinstance(value, dict | list | bool):
+            return {"en": self.text(value, path)}
+        if isinstance(value, dict) and not any(
+            one is None or isinstance(one, dict | list) for one in value.values()
         ):
-            return dict(value)
+            return {str(key): self.text(value[key], [*path, key]) for key in value}
         return self.refuse(path, "write a text, or {en: ..., zh: ...}", {})
 
     def scale(self, value: Any, path: Step) -> tuple[int, int] | None:

@@ -24,8 +24,9 @@ from evalcore.video.decoding import UnreadableVideoError
 # What is stored already, by method, story and shot number, or VIDEO: no shot has it.
 VIDEO = 0
 StoredMedia = Mapping[tuple[str, str, int], MediaFile]
-# Returns what is expected in place of a file where another is stored, or nothing.
-FileCheck = Callable[[Path, MediaFile | None], str]
+# Returns what is expected in place of a file where another is stored, or nothing; adds
+# what is assumed of it to a list.
+FileCheck = Callable[[Path, MediaFile | None, list[str]], str]
 FileJob = tuple[Path, MediaFile | None, FileCheck]
 ANOTHER = "another rendering is another method, so give it a name of its own (--method)"
 
@@ -51,14 +52,18 @@ class BadFile:
         return str(Problem(str(self.path), self.expected))
 
 
-def check_picture(path: Path) -> BadFile | None:
-    """Return why the file of a new picture cannot be taken; None: it can."""
-    return _bad(path, None, _picture)
+def check_picture(path: Path, notes: list[str]) -> BadFile | None:
+    """Return why the file of a new picture cannot be taken; None: it can.
+
+    What is assumed of it is added to `notes`.
+    """
+    return _bad((path, None, _picture), notes)
 
 
-def _bad(path: Path, stored: MediaFile | None, check: FileCheck) -> BadFile | None:
+def _bad(job: FileJob, notes: list[str]) -> BadFile | None:
+    path, stored, check = job
     try:
-        expected = check(path, stored)
+        expected = check(path, stored, notes)
     except (media.UnreadablePictureError, UnreadableVideoError) as error:
         return BadFile(path, str(error), True, stored is not None)
     except OSError as error:
@@ -66,15 +71,19 @@ def _bad(path: Path, stored: MediaFile | None, check: FileCheck) -> BadFile | No
     return BadFile(path, expected) if expected else None
 
 
-def _picture(path: Path, stored: MediaFile | None) -> str:
+def _picture(path: Path, stored: MediaFile | None, notes: list[str]) -> str:
+    data = media.read(path)
     if stored is None:
-        media.check_picture(media.read(path))
-    elif not media.is_same_picture(stored, media.read(path)):
+        notes += [f"{path}: {note}" for note in media.check_picture(data)]
+    elif not media.is_same_picture(stored, data):
         return f"the picture that is stored for this shot; {ANOTHER}"
+    else:
+        remarks = media.remarks_on_stored(stored, data)
+        notes += [f"{path}: {remark}" for remark in remarks]
     return ""
 
 
-def _video(path: Path, stored: MediaFile | None) -> str:
+def _video(path: Path, stored: MediaFile | None, _notes: list[str]) -> str:
     if stored is None:
         storing.check_video(path)
     elif not storing.is_same_video(stored, path):
@@ -83,9 +92,12 @@ def _video(path: Path, stored: MediaFile | None) -> str:
 
 
 def check_files(
-    renderings: Iterable[FolderRendering], stored: StoredMedia
+    renderings: Iterable[FolderRendering], stored: StoredMedia, warnings: list[str]
 ) -> list[BadFile]:
-    """Read every file of the renderings and return the bad ones."""
+    """Read every file of the renderings and return the bad ones.
+
+    What is assumed of the others is added to `warnings`.
+    """
     jobs: list[FileJob] = []
     for r in renderings:
         if r.video is not None:
@@ -93,14 +105,16 @@ def check_files(
         for number, path in r.by_shot.items():
             jobs.append((path, stored.get((r.method, r.story, number)), _picture))
 
-    def look(job: FileJob) -> BadFile | None:
+    def look(job: FileJob) -> tuple[BadFile | None, list[str]]:
+        notes: list[str] = []
         link = job[0].is_symlink()
-        return BadFile(job[0], NO_LINK) if link else _bad(*job)
+        return BadFile(job[0], NO_LINK) if link else _bad(job, notes), notes
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        checked = pool.map(look, jobs)
-        bar = tqdm(checked, total=len(jobs), desc="checking", disable=None)
-        return [bad for bad in bar if bad is not None]
+        looked = pool.map(look, jobs)
+        checked = list(tqdm(looked, total=len(jobs), desc="checking", disable=None))
+    warnings += [note for _bad_file, notes in checked for note in notes]
+    return [bad for bad, _notes in checked if bad is not None]
 
 
 def without(

@@ -29,15 +29,30 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.tables import is_text
 from evalcore.formats.envision import sequences
 from evalcore.formats.json_files import refuse
 
-PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp")
-VIDEOS = (".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v")
+# What names itself a picture or a video is opened, and taken or refused by its content.
+PICTURES = (
+    *(".png", ".apng", ".jpg", ".jpeg", ".jpe", ".jfif", ".gif", ".bmp", ".webp"),
+    *(".avif", ".tif", ".tiff", ".heic", ".heif", ".jxl", ".jp2", ".tga", ".ppm"),
+    *(".exr", ".hdr", ".psd", ".svg", ".ico", ".qoi"),
+)
+VIDEOS = (
+    *(".mp4", ".webm", ".mov", ".mkv", ".avi", ".m4v", ".mpg", ".mpeg", ".wmv"),
+    *(".flv", ".ogv", ".ts", ".3gp"),
+)
+# What lies beside outputs; a folder that holds nothing else is no method's.
+SIDE_FILES = (
+    *(".txt", ".md", ".log", ".json", ".jsonl", ".yaml", ".yml", ".csv", ".tsv"),
+    *(".xlsx", ".html", ".pdf", ".py", ".sh", ".ipynb", ".zip"),
+)
+# Files that systems add to folders.
+SYSTEM_FILES = ("thumbs.db", "ehthumbs.db", "desktop.ini", "icon\r")
 # Names of files that say nothing of the story; its folder does.
 VIDEO_NAMES = ("video", "output", "movie", "result", "clip")
 LANGUAGES = ("en", "ch", "zh")
@@ -46,6 +61,14 @@ SHOT_FOLDERS = ("shot", "shots", "image_outputs")
 SHOT_ENDINGS = ("shot", "shots")
 CHARACTER_FOLDERS = ("char", "chars", "character", "characters")
 DATASET_FOLDER = re.compile(r"(.+)_(en|ch|zh)")
+# The number of a shot in a file's name; counters and seeds may follow it.
+SHOT_NUMBERS = (
+    re.compile(r"(?<![a-z])shot[ _-]*(\d+)", re.IGNORECASE),
+    re.compile(r"(?<![a-z])scene[ _-]*(\d+)", re.IGNORECASE),
+    re.compile(r"(?:^|_)(\d+)$"),
+)
+# What a system adds to the name of a copy.
+COPY = re.compile(r" ?\(\d+\)$| - copy(?: ?\(\d+\))?$| copy(?: \d+)?$", re.IGNORECASE)
 # A larger number in a file's name is a date or a seed.
 MOST_SHOTS = 10_000
 
@@ -64,16 +87,27 @@ class FoundFolder:
     video: Path | None = None
 
 
-def media_folders(root: Path, notes: list[str]) -> Iterator[tuple[Path, list[Path]]]:
-    """Yield every folder with pictures or videos, and these, in natural order."""
-    for folder, _names, files in walked(root, notes, shown=_is_shown):
-        found = [
-            folder / name
-            for name in sorted(filter(_is_shown, files), key=natural)
-            if Path(name).suffix.lower() in PICTURES + VIDEOS
-        ]
-        if found:
-            yield folder, found
+@dataclass
+class FoundFiles:
+    """The files below a folder of outputs.
+
+    Parameters
+    ----------
+    folders
+        Folders of pictures, a video as one of its own.
+    methods
+        The folder of each method that has files, also where none of them is taken.
+    notes
+        What was passed over, and why.
+    """
+
+    folders: list[FoundFolder] = field(default_factory=list)
+    methods: dict[str, Path] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def leave_out(self, path: Path, why: str) -> None:
+        text = str(path)
+        self.notes.append(f"{text if is_text(text) else repr(text)}: {why}; left out")
 
 
 def walked(
@@ -106,9 +140,9 @@ def as_name(part: str) -> str:
     return unicodedata.normalize("NFC", part).strip()
 
 
-def _is_shown(name: str) -> bool:
+def is_shown(name: str) -> bool:
     """Say whether a name is the user's, not one that a system or a program adds."""
-    return not name.startswith((".", "__"))
+    return not (name.startswith((".", "__")) or name.lower() in SYSTEM_FILES)
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
@@ -117,9 +151,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(p), "") if p.isdecimal() else (1, 0, p) for p in parts if p]
 
 
-def find_folders(
-    root: Path, *, stories: set[str], method: str = ""
-) -> tuple[list[FoundFolder], list[str]]:
+def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFiles:
     """Return all folders of rendered shots, and all videos, below the root.
 
     Parameters
@@ -130,54 +162,68 @@ def find_folders(
         Story keys that the benchmark knows; they settle which folder names a story.
     method
         Name of the method when the root is its own folder.
-
-    Returns
-    -------
-    tuple
-        The folders, a video as one of its own, and notes on what was passed over.
     """
-    found: list[FoundFolder] = []
-    notes: list[str] = []
-    for path, files in media_folders(root, notes):
+    found = FoundFiles()
+    for path, _names, names in walked(root, found.notes, shown=is_shown):
+        files = [path / name for name in sorted(filter(is_shown, names), key=natural)]
+        if not files:
+            continue
         parts = [as_name(part) for part in path.relative_to(root).parts]
         if not all(is_text(part) for part in parts):
-            notes.append(f"{path!r}: its name is not UTF-8; left out")
+            found.leave_out(path, "its name is not UTF-8")
             continue
+        home = root if method or not parts else root / path.relative_to(root).parts[0]
         name = method or (parts.pop(0) if parts else "")
         parts = sequences.with_story(parts, stories)
         if _is_reference(parts, stories):
-            notes.append(f"{path}: pictures of characters; left out")
+            found.leave_out(path, "pictures of characters")
             continue
+        if name and any(file.suffix.lower() not in SIDE_FILES for file in files):
+            found.methods.setdefault(name, home)
         videos = [file for file in files if file.suffix.lower() in VIDEOS]
-        pictures = [file for file in files if file not in videos]
+        pictures = [file for file in files if file.suffix.lower() in PICTURES]
+        for file in files:
+            if file.suffix.lower() not in PICTURES + VIDEOS:
+                found.leave_out(file, "no picture or video by its name")
         numbered, others = sequences.by_story(pictures, parts, stories)
         for key, own in numbered.items():
             place = _recognise(path, name, others, stories, key)
-            if place is not None:
-                found.append(replace(place, pictures=tuple(own)))
+            if place is None:
+                found.leave_out(path, "a method's own folder was expected")
+            else:
+                found.folders.append(replace(place, pictures=tuple(own)))
         taken = {picture for own in numbered.values() for picture in own}
         pictures = [picture for picture in pictures if picture not in taken]
         if pictures:
             place = _recognise(path, name, parts, stories)
             if place is None:
-                notes.append(f"{path}: a story's own folder was expected; left out")
+                found.leave_out(path, "a story's own folder was expected")
             else:
-                found.append(replace(place, pictures=tuple(pictures)))
+                found.folders.append(replace(place, pictures=tuple(pictures)))
+        stems = {as_name(video.stem) for video in videos}
         for video in videos:
-            key = _own_story(video, parts, stories)
+            key = _own_story(video, parts, stories, stems)
             place = _recognise(path, name, parts, stories, key)
             if place is None:
-                notes.append(f"{video}: a story's own folder was expected; left out")
+                found.leave_out(video, "a story's own folder was expected")
             else:
-                found.append(replace(place, video=video))
-    return found, notes
+                found.folders.append(replace(place, video=video))
+    return found
 
 
-def _own_story(video: Path, parts: list[str], stories: set[str]) -> str:
-    """Return the story that a video's own name says, or nothing: its folder does."""
+def _own_story(
+    video: Path, parts: list[str], stories: set[str], beside: set[str]
+) -> str:
+    """Return the story that a video's own name says, or nothing: its folder does.
+
+    A copy of one of the videos `beside` it is of the same story.
+    """
     if as_name(video.name) in stories:
         return as_name(video.name)  # StoryBench names some stories x.mp4
     name = as_name(video.stem)
+    copied = COPY.sub("", name)
+    if name not in stories and copied in beside:
+        name = copied
     if key := _story_key(name, stories):
         return key
     in_folder = any(_story_key(part, stories) for part in parts)
@@ -261,6 +307,15 @@ def _story_key(name: str, stories: set[str]) -> str:
 
 
 def shot_number(path: Path) -> int | None:
-    """Return the number after the last underscore, or None for another file name."""
-    text = path.name.split(".")[0].rsplit("_", 1)[-1]
-    return int(text) if text.isdecimal() else None
+    """Return the number after "shot", or else after the last underscore, if any.
+
+    Examples
+    --------
+    >>> [shot_number(Path(name)) for name in ("shot_01_00042_.png", "Shot 2 (1).png")]
+    [1, 2]
+    >>> [shot_number(Path(name)) for name in ("fox_3.png", "00004-1234567891.png")]
+    [3, None]
+    """
+    text = path.name.split(".")[0]
+    found = (pattern.search(text) for pattern in SHOT_NUMBERS)
+    return next((int(match[1]) for match in found if match), None)

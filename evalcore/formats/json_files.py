@@ -9,6 +9,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Any, NoReturn
 
 from analysis.problems import InputError, Problem, Problems
+from analysis.reading.number_text import as_number, is_nan_word
 from analysis.tables import is_text
 
 # All tasks of StoryBench together are a tenth of it.
@@ -203,14 +204,11 @@ def number_of(value: Any) -> float | str:
     """
     if value is None or (isinstance(value, str) and _says_nothing(value)):
         return NO_VALUE
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        return NOT_A_NUMBER
-    try:
-        number = float(value)
-    except ValueError:
-        return NOT_A_NUMBER
-    except OverflowError:
+    if is_nan_word(str(value)):
         return NOT_FINITE
+    number = as_number(value)
+    if math.isnan(number):
+        return NOT_A_NUMBER
     return number if math.isfinite(number) else NOT_FINITE
 
 

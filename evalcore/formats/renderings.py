@@ -22,6 +22,7 @@ Shots = dict[str, set[int]]
 # What fits the columns of methods, stories and modes.
 LONGEST_NAME, LONGEST_MODE = 200, 100
 SHOWN_STORIES = 10
+SHOWN_REASONS = 3
 
 
 @dataclass
@@ -133,6 +134,43 @@ def gather(
                 problems.append(Problem(str(folder.video), what, rule=rule))
             rendering.video = rendering.video or folder.video
     return [found[k] for k in sorted(found) if found[k].pictures or found[k].video]
+
+
+def check_methods(
+    methods: dict[str, Path],
+    renderings: list[FolderRendering],
+    notes: list[str],
+    problems: list[Problem],
+) -> None:
+    """Note each method of which nothing is left, and why nothing is.
+
+    Parameters
+    ----------
+    methods
+        Every method that has files, and its folder.
+    renderings
+        What is to be imported.
+    notes
+        What was passed over; each begins with its path.
+    problems
+        Problems are added to these.
+    """
+    kept = {rendering.folder.method for rendering in renderings}
+    for method, folder in sorted(methods.items()):
+        if method not in kept:
+            own = [
+                note.removeprefix(str(folder)).lstrip("/: ").removesuffix("; left out")
+                for note in notes
+                if note.startswith((f"{folder}/", f"{folder}: "))
+            ]
+            reasons = "; ".join(own[:SHOWN_REASONS])
+            rest = f"; and {len(own) - SHOWN_REASONS} more"
+            what = (
+                f"at least one output of method {method}, with pictures named like "
+                "shot_01.png or one video, or no such folder; left out are: "
+                f"{reasons}{rest * (len(own) > SHOWN_REASONS)}"
+            )
+            problems.append(Problem(str(folder), what, rule=f"an output of {method}"))
 
 
 def settle(

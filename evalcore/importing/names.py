@@ -1,12 +1,39 @@
 """Stories, methods and outputs of a benchmark by the names that tables use."""
 
 import difflib
+from collections.abc import Iterable
 
 from analysis.problems import Problem
+from analysis.reading.spellings import Nearest, written
 from evalcore.models import Benchmark, Method, Output, Story, most_letters
 
 LONGEST_STORY = most_letters(Story, "key")
 LONGEST_METHOD = most_letters(Method, "name")
+
+
+class Spellings:
+    """Names of one kind that are there or come in, and which of them are alike.
+
+    Parameters
+    ----------
+    names
+        Those that are there.
+    """
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._first = {written(name): name for name in names}
+
+    def note(self, name: str) -> str:
+        """Note a name; return another that differs from it in its form alone."""
+        first = self._first.setdefault(written(name), name)
+        return "" if first == name else Nearest([first]).alike(name)
+
+
+def doubled(file: str, line: int, column: str, name: str, alike: str) -> Problem:
+    """Return the problem of a name that would be there twice, spelled otherwise."""
+    rule = "one spelling of a name"
+    what = f"{rule}: there is {alike}; write both alike, or tell them apart"
+    return Problem(file, what, line, column, name, rule)
 
 
 class Names:
@@ -18,6 +45,10 @@ class Names:
         stories = Story.objects.filter(benchmark__slug=benchmark.slug).defer("extra")
         self.stories = {story.key: story for story in stories}
         self.methods = {method.name: method for method in Method.objects.all()}
+        self._spellings = {
+            "story": Spellings(self.stories),
+            "method": Spellings(self.methods),
+        }
         self.outputs = set(
             Output.objects.filter(story__benchmark__slug=benchmark.slug).values_list(
                 "story__key", "method__name"
@@ -46,6 +77,10 @@ class Names:
                 rule = f"a {where.split('_')[0]} of {self.benchmark.slug}"
                 what = f"{rule}{hint} (--create makes new ones)"
                 found.append(Problem(file, what, line, where, name, rule))
+            elif name and name not in known:
+                alike = self._spellings[where.split("_")[0]].note(name)
+                if alike:
+                    found.append(doubled(file, line, where, name, alike))
         if found or self.create or not story or not method:
             return found
         if (story, method) not in self.outputs:

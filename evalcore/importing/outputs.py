@@ -104,9 +104,12 @@ def import_outputs(
     if not method and (root / CONTAINER).is_dir():
         root = root / CONTAINER
     method = as_name(method)
-    folders, warnings = find_folders(root, stories=set(shots), method=method)
+    files = find_folders(root, stories=set(shots), method=method)
+    warnings = files.notes
     problems: Problems[Problem] = Problems()
-    chosen = reading.choose(folders, mode, language, timestamp, warnings)
+    chosen = reading.choose(files.folders, mode, language, timestamp, warnings)
+    others = {f.method for f in files.folders} - {f.method for f in chosen}
+    methods = {name: at for name, at in files.methods.items() if name not in others}
     found = reading.gather(chosen, problems, warnings)
     if not found:
         expected = (
@@ -115,7 +118,10 @@ def import_outputs(
         )
         if not method:
             expected += ", in a folder per method (--method tells the method of PATH)"
-        raise InputError(problems or [Problem(str(root), expected)])
+        if not problems:
+            problems.append(Problem(str(root), expected))
+            reading.check_methods(methods, found, warnings, problems)
+        raise InputError(problems)
     stored = _stored(benchmark)
     reading.settle(found, _with_pictures(stored), warnings)
     reading.set_shifts(found, shots, warnings)
@@ -124,14 +130,13 @@ def import_outputs(
     for rendering in found:
         reading.check_fit(rendering, shots, problems)
     _check_kinds(found, stored, problems)
-    bad = check_files(found, stored)
+    bad = check_files(found, stored, warnings)
     left_out = [one for one in bad if skip_unreadable and one.is_unreadable]
     problems += [one.problem() for one in bad if one not in left_out]
     found = without(found, {one.path for one in left_out}, warnings)
-    if problems or not found:
-        raise InputError(
-            problems or [Problem(str(one.path), one.expected) for one in left_out]
-        )
+    reading.check_methods(methods, found, [*warnings, *map(str, left_out)], problems)
+    if problems:
+        raise InputError(problems)
     reading.note_absent(found, warnings)
     pictures = (
         path

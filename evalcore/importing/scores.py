@@ -1,14 +1,14 @@
 """Import metric scores computed elsewhere."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.metric_names import higher_by_name, known_name
+from analysis.reading.metric_names import UNTOLD, higher_by_name, known_name
 from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import (
@@ -36,6 +36,7 @@ class ScoreImport:
     created: int = 0
     replaced: int = 0
     guessed: Sequence[str] = ()  # metrics taken for higher-is-better: nothing says so
+    turned: Sequence[str] = ()  # taken for lower-is-better by their names alone
 
     def line(self) -> str:
         """Return the summary as a sentence."""
@@ -116,6 +117,7 @@ def import_scores(
         lower_is_better=lower_is_better,
         earlier=earlier,
         posted_to=posted_to,
+        untold=scores.attrs.get(UNTOLD, ()),
     )
 
 
@@ -131,6 +133,7 @@ def import_rows(
     options: Mapping[str, Mapping[str, Any]] | None = None,
     once: bool = False,
     posted_to: str = "",
+    untold: Collection[str] = (),
 ) -> ScoreImport:
     """Store rows of scores; see `import_scores`.
 
@@ -140,6 +143,8 @@ def import_rows(
         What is to be kept with the run of each file, by the rows' `RUN`.
     once
         Complain of an unknown name where it first occurs, not at every row.
+    untold
+        Metrics whose direction the rows do not tell, though they have such a column.
 
     Raises
     ------
@@ -161,12 +166,14 @@ def import_rows(
         raise InputError(_in_order(problems))
     details = any("details" in row for row in rows)
     stored = StoredScores(benchmark, details=details, posted_to=posted_to)
-    guessed = []
+    guessed, turned = set(), set()
     for row in rows:
-        told_higher = _direction(row, lower_is_better, stored.directions)
-        row["higher"] = told_higher is not False
-        if told_higher is None:
-            guessed.append(row["metric"])
+        higher = _direction(row, lower_is_better, stored.directions, untold)
+        if higher is None:
+            higher = _by_name(row["metric"])
+            guessed |= {row["metric"]} if higher is None else set()
+            turned |= {row["metric"]} if higher is False else set()
+        row["higher"] = higher is not False
     problems += _unknown_metrics(rows, lower_is_better, file)
     told = [row for row in rows if not row["story"] or names.knows(row["story"])]
     problems += _unknown_shots(told, benchmark, create)
@@ -193,7 +200,8 @@ def import_rows(
         len(rows),
         len(made) if changes else 0,
         changes.replaced,
-        sorted(set(guessed)),
+        sorted(guessed),
+        sorted(turned),
     )
 
 
@@ -327,19 +335,21 @@ def _direction(
     row: ScoreRow,
     lower_is_better: frozenset[str],
     stored: dict[tuple[str, str, str], bool],
+    untold: Collection[str],
 ) -> bool | None:
-    """Return whether higher is better, by what says so first; None: nothing does.
+    """Return whether higher is better, by what says so first; None: only the name may.
 
-    That is the option, the row, what is stored, and the name, by which reports of files
-    tell directions as well.
+    That is the option, the row, and what is stored.
     """
     if row["metric"] in lower_is_better:
         return False
-    if "higher_is_better" in row:
+    if row["metric"] not in untold and "higher_is_better" in row:
         return row["higher_is_better"] is not False
-    before = stored.get(key_of(row)[:3])
-    if before is not None:
-        return before
-    by_name = higher_by_name(row["metric"])
-    is_ours = known_name(row["metric"]) in registry.METRICS
+    return stored.get(key_of(row)[:3])
+
+
+def _by_name(metric: str) -> bool | None:
+    """Return what a name tells in reports of files, too; of our metrics, all told."""
+    by_name = higher_by_name(metric)
+    is_ours = known_name(metric) in registry.METRICS
     return True if by_name is None and is_ours else by_name

@@ -1,6 +1,7 @@
 """The REST API: the same functions, the same limits."""
 
 import io
+import json
 
 import pytest
 from django.core.management import call_command
@@ -79,6 +80,7 @@ def test_posting_scores(study):
         "created": 1,
         "replaced": 0,
         "guessed": ["cids"],
+        "turned": [],
     }
     stored = MetricScore.everything.get()
     assert (stored.value, stored.posted_to) == (0.5, study.slug)
@@ -114,6 +116,42 @@ def test_posting_bad_scores_lists_every_problem_and_writes_nothing(study):
     assert response.status_code == 400
     assert len(response.json()["problems"]) == 2
     assert not MetricScore.everything.exists()
+
+
+@pytest.mark.parametrize(
+    ("score", "told"),
+    [
+        ("\uff14", "\uff14 (U+FF14): expected a number such as 3 or 0.75"),
+        ("\u22120.5", "\u22120.5 (U+2212): expected a number such as 3 or 0.75"),
+        ("1_000", "1_000: expected a number such as 3 or 0.75"),
+        (True, "True: expected a number: 1 for true, 0 for false"),
+        (float("inf"), "inf: expected a number such as 3 or 0.75"),
+        ("\u00a00.5", None),
+        (0.5, None),
+    ],
+)
+def test_posted_score_is_a_number_by_the_rule_of_files(study, score, told):
+    alice(study)
+    row = {"story": "01", "method": "Alder", "metric": "occm", "score": score}
+    body = json.dumps({"scores": [row]})
+    url = reverse("api-scores", args=[study.slug])
+    response = api("alice").post(url, body, content_type="application/json")
+    if told is None:
+        assert MetricScore.everything.get().value == 0.5
+    else:
+        (problem,) = response.json()["problems"]
+        assert problem.startswith(f"scores:1: score: {told}")
+
+
+@pytest.mark.parametrize("score", [None, float("nan"), "nan", ""])
+def test_posted_score_may_be_missing_as_in_files(study, score):
+    alice(study)
+    row = {"story": "01", "method": "Alder", "metric": "occm"}
+    rows = [row | {"score": score}, row | {"story": "02", "score": 1}]
+    body = json.dumps({"scores": rows})
+    url = reverse("api-scores", args=[study.slug])
+    response = api("alice").post(url, body, content_type="application/json")
+    assert response.json()["created"] == 1
 
 
 def test_researchers_cannot_post_scores(study):

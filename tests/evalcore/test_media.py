@@ -11,12 +11,13 @@ import zlib
 import numpy as np
 import pytest
 from django.conf import settings
-from PIL import Image
+from PIL import Image, ImageCms
 from PIL.PngImagePlugin import PngInfo
 
 from evalcore import media
 from evalcore.models import MediaFile
 from tests.factories import picture_bytes, store_picture
+from tests.profiles import cmyk_profile, grey_profile, rgb_profile
 
 pytestmark = pytest.mark.django_db
 
@@ -107,10 +108,136 @@ def test_transparent_parts_are_white():
     assert as_stored(encoded(clear, "PNG")).getpixel((0, 0)) == (255, 255, 255)
 
 
-def test_an_animation_shows_its_first_frame():
+@pytest.mark.parametrize("fmt", ["GIF", "PNG", "WEBP", "AVIF"])
+def test_animated_picture_is_refused_with_its_number_of_frames(fmt):
+    frames = [Image.new("RGB", (16, 16), (level, 0, 0)) for level in range(0, 240, 30)]
+    data = encoded(frames[0], fmt, save_all=True, append_images=frames[1:])
+    for use in (media.check_picture, media.prepare_picture):
+        with pytest.raises(media.UnreadablePictureError, match="this one has 8 frames"):
+            use(data)
+
+
+def test_tiff_of_several_pages_is_refused():
+    page = Image.new("RGB", (4, 4))
+    data = encoded(page, "TIFF", save_all=True, append_images=[page])
+    with pytest.raises(media.UnreadablePictureError, match="a picture of one page"):
+        media.prepare_picture(data)
+
+
+@pytest.mark.parametrize("mode", ["I", "F"])
+def test_picture_of_32_bits_is_refused(mode):
+    """Nothing says which of its values is white."""
+    data = encoded(Image.new(mode, (4, 4), 1), "TIFF")
+    with pytest.raises(media.UnreadablePictureError, match="8 or 16 bits a channel"):
+        media.prepare_picture(data)
+
+
+def test_avif_is_read():
+    kept = as_stored(encoded(Image.new("RGB", (16, 16), (200, 120, 40)), "AVIF"))
+    assert is_about(kept.getpixel((8, 8)), (200, 120, 40))
+
+
+@pytest.mark.parametrize("compression", ["raw", "tiff_lzw"])
+def test_tiff_is_turned_upright_once(compression):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    data = encoded(noisy(), "TIFF", exif=exif, compression=compression)
+    expected = np.rot90(np.asarray(noisy()), -1)
+    assert (np.asarray(as_stored(data)) == expected).all()
+
+
+# Colours ------------------------------------------------------------------------------
+
+
+def is_about(pixel, expected, most: int = 3) -> bool:
+    return all(abs(a - b) <= most for a, b in zip(pixel, expected, strict=True))
+
+
+# Linear 0.2140 is 0.5 in sRGB, and L* = 50 is #777777 (IEC 61966-2-1, CIE 15).
+COLOURS = {
+    "RGB": ("RGB", (55, 55, 55), rgb_profile(1), (128, 128, 128)),
+    "one bit": ("1", 1, rgb_profile(1), (255, 255, 255)),
+    "grey in RGB": ("L", 55, rgb_profile(1), (128, 128, 128)),
+    "transparent": ("RGBA", (55, 55, 55, 128), rgb_profile(1), (191, 191, 191)),
+    "grey": ("L", 55, grey_profile(1), (128, 128, 128)),
+    "grey, transparent": ("LA", (55, 128), grey_profile(1), (191, 191, 191)),
+    "grey, 16 bits": ("I;16", 14146, grey_profile(1), (128, 128, 128)),
+    "CMYK": ("CMYK", (0, 255, 255, 0), cmyk_profile(), (119, 119, 119)),
+}
+
+
+@pytest.mark.parametrize(
+    ("mode", "value", "profile", "expected"), COLOURS.values(), ids=COLOURS.keys()
+)
+def test_colour_profile_is_converted_for_people_and_metrics(
+    mode, value, profile, expected
+):
+    picture = Image.new(mode, (40, 30), value)
+    fmt = "TIFF" if mode == "CMYK" else "PNG"
+    stored = store_picture(encoded(picture, fmt, icc_profile=profile))
+    for path in (media.original_path(stored), media.rendition_path(stored, "thumb")):
+        with Image.open(path) as kept:
+            assert is_about(kept.getpixel((20, 15)), expected)
+            assert "icc_profile" not in kept.info
+
+
+def test_colour_profile_of_a_palette_is_converted():
+    picture = Image.new("RGB", (8, 8), (55, 55, 55)).quantize(4)
+    data = encoded(picture, "PNG", icc_profile=rgb_profile(1))
+    assert is_about(as_stored(data).getpixel((4, 4)), (128, 128, 128))
+
+
+def test_picture_with_profile_and_orientation_has_both_applied():
+    exif = Image.Exif()
+    exif[0x0112] = 6  # turned by a quarter
+    picture = Image.new("RGB", (60, 40), (55, 55, 55))
+    data = encoded(picture, "JPEG", exif=exif, icc_profile=rgb_profile(1), quality=95)
+    kept = as_stored(data)
+    assert kept.size == (40, 60)
+    assert is_about(kept.getpixel((20, 30)), (128, 128, 128))
+
+
+def test_pixels_with_a_profile_of_srgb_are_kept_exactly():
+    profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+    data = encoded(noisy(), "PNG", icc_profile=profile)
+    assert (np.asarray(as_stored(data)) == np.asarray(noisy())).all()
+    assert media.check_picture(data) == []
+
+
+@pytest.mark.parametrize(
+    ("mode", "profile"),
+    [("RGB", b"no profile"), ("RGB", grey_profile(1)), ("RGB", cmyk_profile())],
+    ids=["broken", "grey", "CMYK"],
+)
+def test_profile_that_cannot_be_used_is_named(mode, profile):
+    picture = Image.new(mode, (8, 8), (200, 120, 40))
+    data = encoded(picture, "PNG", icc_profile=profile)
+    (note,) = media.check_picture(data)
+    assert "taken as sRGB" in note
+    assert as_stored(data).getpixel((0, 0)) == (200, 120, 40)
+
+
+def test_stored_picture_without_its_profile_is_named():
+    """Earlier versions dropped profiles; what people judge does not change."""
+    data = encoded(
+        Image.new("RGB", (8, 8), (55, 55, 55)), "PNG", icc_profile=rgb_profile(1)
+    )
+    stored = store_picture(encoded(Image.new("RGB", (8, 8), (55, 55, 55)), "PNG"))
+    stored.source_sha256 = media.digest(data)
+    assert media.is_same_picture(stored, data)
+    (remark,) = media.remarks_on_stored(stored, data)
+    assert "profile that was dropped" in remark
+    assert media.remarks_on_stored(store_picture(data), data) == []
+
+
+def test_stored_frame_of_an_animated_picture_is_named():
     frames = [Image.new("RGB", (4, 4), colour) for colour in ("red", "blue")]
     data = encoded(frames[0], "GIF", save_all=True, append_images=frames[1:])
-    assert as_stored(data).getpixel((0, 0)) == (255, 0, 0)
+    stored = store_picture(encoded(frames[0], "PNG"))
+    stored.source_sha256 = media.digest(data)
+    assert media.is_same_picture(stored, data)
+    (remark,) = media.remarks_on_stored(stored, data)
+    assert "the first frame" in remark
 
 
 @pytest.mark.parametrize(
@@ -119,12 +246,11 @@ def test_an_animation_shows_its_first_frame():
         (b"", "a readable picture"),
         (b"<svg/>", "a readable picture"),
         (picture_bytes("a")[:60], "a readable picture"),
-        (encoded(noisy(), "TIFF"), "a readable picture"),
         (encoded(noisy(), "EPS"), "a readable picture"),
         (encoded(Image.new("1", (9000, 9000)), "PNG"), "at most"),
         (encoded(Image.new("1", (20000, 20000)), "PNG"), "ordinary size|at most"),
     ],
-    ids=["empty", "svg", "cut short", "tiff", "eps", "too large", "bomb"],
+    ids=["empty", "svg", "cut short", "eps", "too large", "bomb"],
 )
 def test_what_is_no_picture_is_refused_in_words(data, message):
     with pytest.raises(media.UnreadablePictureError, match=message):
@@ -247,7 +373,7 @@ def test_no_other_limit_is_lower_than_the_setting(settings):
         assert Image.open(io.BytesIO(data)).size == (19000, 19000)
 
 
-@pytest.mark.parametrize("fmt", ["PNG", "JPEG", "GIF", "BMP", "WEBP"])
+@pytest.mark.parametrize("fmt", media.FORMATS)
 def test_a_picture_that_is_cut_short_anywhere_is_refused_by_a_look(fmt):
     """A look decodes less, but finds what storing would find."""
     data = encoded(noisy(), fmt)

@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from analysis.commands.arguments import TABLE, scale
+from analysis.commands.arguments import TABLE, scale, split_names
 from analysis.problems import InputError
 from annotate.imported_judgements.importing import import_choices, import_ratings
 from evalcore.importing.commands import ImportCommand, short_name
@@ -46,6 +46,13 @@ class Command(ImportCommand):
             "--story-column", default="story", help="its name in a wide table"
         )
         parser.add_argument(
+            "--value-columns",
+            type=split_names,
+            default=(),
+            metavar='"A,B"',
+            help="of a wide table: questions, though they look like ids or times",
+        )
+        parser.add_argument(
             "--create",
             action="store_true",
             help="make the benchmark, and missing stories, methods and outputs",
@@ -54,6 +61,7 @@ class Command(ImportCommand):
 
     def handle(self, **options: Any) -> None:
         # pandas is loaded only where a table is read.
+        from analysis.commands.given_tables import remarks_on
         from analysis.reading.inputs import read_choices, read_ratings
 
         slug, create = str(options["benchmark"]), bool(options["create"])
@@ -76,8 +84,10 @@ class Command(ImportCommand):
                     wide=bool(options["wide"]),
                     method_column=str(options["method_column"]),
                     story_column=str(options["story_column"]),
+                    value_columns=options["value_columns"],
                     scale=options["scale"],
                 )
+                self.warn(remarks_on(table, "ratings"))
                 summary = import_ratings(
                     table, scale=options["scale"], earlier=earlier, **common
                 )

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from pathlib import Path
 
 from analysis.problems import InputError, Problem, Problems
+from analysis.reading.metric_names import higher_by_name
 from analysis.tables import is_text
 from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import number_of, read_text, refuse
@@ -18,7 +19,6 @@ DOVER = {
     "overall": "pqa",
 }
 BACKEND = "DOVER"
-LOWER_IS_BETTER = frozenset({"fid", "fid_clip", "fvd", "fvd_internvideo"})
 
 
 def read_dover(
@@ -128,7 +128,7 @@ def read_samples(
         version=version,
         backend=backend,
         file=str(path),
-        higher=metric not in LOWER_IS_BETTER,
+        higher=higher_by_name(metric) is not False,
         details={"storybench": {"samples": samples}},
         run=path.name,
     )

@@ -13,7 +13,7 @@ import openpyxl
 
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.file_checks import check_picture
-from evalcore.formats.folder_layouts import MOST_SHOTS
+from evalcore.formats.folder_layouts import MOST_SHOTS, PICTURES, is_shown
 from evalcore.formats.json_files import NO_LINK, read_json
 from evalcore.formats.story_scripts import (
     ReadCharacter,
@@ -34,7 +34,6 @@ SHOT_FIELDS = {
 CAPTION = "Caption"
 SHEET = "ViStory"
 ON_STAGE = "Characters Appearing"
-PICTURES = (".jpg", ".jpeg", ".png")
 NUMBER = re.compile(r"[0-9]{1,9}")
 LONGEST = {
     "title": most_letters(Story, "title"),
@@ -180,7 +179,11 @@ class _StoryReader:
         images = self._images(key)
         if not images:
             self.warnings.append(f"{self.file}: {key}: no reference picture")
-        bad = {path: found for path in images if (found := check_picture(path))}
+        bad = {
+            path: found
+            for path in images
+            if (found := check_picture(path, self.warnings))
+        }
         for one in bad.values():
             if one.is_unreadable and self.left_out is not None:
                 self.left_out.append(str(one))
@@ -205,9 +208,11 @@ class _StoryReader:
         home = self.folder.resolve()
         images = []
         for path in (self.folder / "image" / key).rglob("*"):
-            if path.suffix.lower() not in PICTURES or not path.is_file():
+            if not path.is_file() or not is_shown(path.name):
                 continue
-            if path.resolve().is_relative_to(home):
+            if path.suffix.lower() not in PICTURES:
+                self.warnings.append(f"{path}: no picture by its name; left out")
+            elif path.resolve().is_relative_to(home):
                 images.append(path)
             else:
                 what = "a picture inside the story's folder, not a link out of it"

@@ -16,7 +16,7 @@ from evalcore.models import Benchmark, Method, Story
 
 # Options that say what a table says itself.
 OF_OTHERS = ("method", "metric", "backend", "mode", "language", "timestamp")
-OF_TABLES = ("wide", "lower_is_better")
+OF_TABLES = ("wide", "value_columns", "lower_is_better")
 
 
 class Command(ImportCommand):
@@ -46,13 +46,19 @@ class Command(ImportCommand):
             "--story-column", default="story", help="its name in a wide table"
         )
         parser.add_argument(
+            "--value-columns",
+            default="",
+            metavar='"A,B"',
+            help="of a wide table: metrics, though they look like ids or times",
+        )
+        parser.add_argument(
             "--metric-version", default="", help="for rows that name none"
         )
         parser.add_argument(
             "--lower-is-better",
             default="",
             metavar='"fid,fvd"',
-            help="metrics of a table whose small values are good; default: none",
+            help="metrics of a table whose small values are good",
         )
         for option, what in (
             ("--method", "whose results a file without methods has; or only this one"),
@@ -90,6 +96,7 @@ class Command(ImportCommand):
 
     def table(self, path: Path, target: Benchmark, **options: object) -> ScoreImport:
         # pandas is loaded only where a table is read.
+        from analysis.commands.given_tables import remarks_on
         from analysis.reading.inputs import read_scores
 
         lower = split_names(str(options["lower_is_better"]))
@@ -99,7 +106,9 @@ class Command(ImportCommand):
             wide=bool(options["wide"]),
             method_column=str(options["method_column"]),
             story_column=str(options["story_column"]),
+            value_columns=split_names(str(options["value_columns"])),
         )
+        self.warn(remarks_on(scores, "scores"))
         summary = import_scores(
             scores,
             benchmark=target,
@@ -114,6 +123,11 @@ class Command(ImportCommand):
             f"{name}: nothing says whether higher is better; taken as such "
             "(--lower-is-better, or a column higher_is_better, says otherwise)"
             for name in summary.guessed
+        )
+        self.warn(
+            f"{name}: lower is taken to be better, by the name alone (a column "
+            "higher_is_better says otherwise)"
+            for name in summary.turned
         )
         return summary
 

@@ -111,6 +111,9 @@ FID = CELLS.assign(metric="FID", score=[9.0, 6, 3, 8, 5, 4])
         (FID.assign(higher_is_better=False), {}, 1, 0),
         (FID.assign(higher_is_better=False), {"higher_is_better": ["FID"]}, -1, 0),
         (FID.assign(metric="nearness"), {}, -1, 0),
+        (FID.assign(higher_is_better=None), {}, 1, 1),
+        (FID.assign(higher_is_better=["false", *[""] * 5]), {}, 1, 0),
+        (FID.assign(metric="LPIPS-x"), {}, 1, 1),
     ],
 )
 def test_what_is_said_goes_before_the_name(scores, options, sign, n_remarks):
@@ -126,3 +129,73 @@ def test_a_subset_turns_the_same_metrics_by_name():
     more = [FID.assign(story=FID["story"] + str(i)) for i in range(3)]
     found = analysis.subset(scores=pd.concat(more), subset=["a0", "b0"], resamples=0)
     assert any("by the name alone" in note for note in found.notes)
+
+
+def test_metrics_whose_direction_nothing_tells_are_listed_once():
+    more = [FID.assign(metric=name) for name in ("nearness", "aroma", "NIQE")]
+    told = FID.assign(metric="told", higher_is_better=True)
+    report = analysis.align(ratings=RATED, scores=pd.concat([*more, told]), resamples=0)
+    assert [note for note in report.notes if "nothing says so" in note] == [
+        "Higher is assumed to be better for aroma, nearness: nothing says so. A column "
+        "higher_is_better tells, and so does --lower-is-better of align."
+    ]
+
+
+MANY = pd.DataFrame({"story": [*"abcd"] * 4, "method": sorted([*"wxyz"] * 4)})
+VALUES = [1, 2, 2, 3, 2, 3, 3, 4, 3, 4, 4, 5, 4, 5, 5, 6]
+
+
+@pytest.mark.parametrize(
+    ("direction", "sign", "expected"),
+    [
+        (None, -1, "higher being taken as better: is lower better? Set "),
+        (False, 1, "lower being taken as better: is higher better? Set "),
+        (None, 1, ""),
+        (False, -1, ""),
+    ],
+)
+@pytest.mark.parametrize("of_choices", [True, False])
+def test_metric_opposed_to_people_gets_a_hint(direction, sign, expected, of_choices):
+    """The scores are people's values, or the reverse: Spearman's rho is 1 or -1."""
+    scores = MANY.assign(metric="m-x", score=[sign * v for v in VALUES])
+    if direction is not None:
+        scores["higher_is_better"] = direction
+    if of_choices:
+        both = MANY.assign(v=VALUES).merge(MANY.assign(v=VALUES), on="story")
+        both = both[both["method_x"] < both["method_y"]]
+        people = {
+            "choices": pd.DataFrame(
+                {
+                    "story": both["story"],
+                    "method_a": both["method_x"],
+                    "method_b": both["method_y"],
+                    "criterion": "look",
+                    "annotator": "Ann",
+                    "choice": ["b" if d > 0 else "a" for d in both.v_y - both.v_x],
+                }
+            )
+        }
+    else:
+        rated = MANY.assign(dimension="look", annotator="Ann", rating=VALUES)
+        people = {"ratings": rated}
+    report = analysis.align(**people, scores=scores, resamples=0)
+    hints = [note for note in report.notes if " correlates " in note]
+    assert len(hints) == bool(expected)
+    if expected:
+        assert hints[0].startswith("m-x correlates -")
+        assert f"with people (look), {expected}" in hints[0]
+
+
+@pytest.mark.shared
+def test_lpips_and_niqe_are_turned_in_a_table_without_directions(shared):
+    """Spearman's rho with higher_is_better=false is given beside the tables."""
+    folder = shared / "cases/03-lower-better-lpips/a02-lower-better"
+    report = analysis.align(
+        ratings=folder / "ratings.csv", scores=folder / "scores.csv", resamples=0
+    )
+    found = report["correlations"].query(
+        "coefficient == 'spearman' & level == 'method'"
+    )
+    value = found.set_index("metric")["value"]
+    assert value[["LPIPS", "NIQE"]].round(2).tolist() == [0.97, 0.97]
+    assert any("for FID, LPIPS, NIQE, by the name alone" in n for n in report.notes)

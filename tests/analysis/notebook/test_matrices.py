@@ -129,6 +129,22 @@ A_MATRIX = "expected a matrix: a row a story, a column a method"
                 "'a', 'b'"
             ],
         ),
+        (
+            [[1, "\uff14"], [1, 2]],
+            [[1, 2], [3, 4]],
+            [
+                "human[0, 1]: \uff14 (U+FF14): expected a number, or NaN where there "
+                "is none"
+            ],
+        ),
+        (
+            pd.DataFrame(np.ones((3, 2)), ["1", "10", "9"]),
+            pd.DataFrame(np.ones((3, 2)), ["01", "10", "09"]),
+            [
+                "metric.index: '01', '10', '09': expected labels of human.index (at "
+                "least half of 3, not 1), such as '1', '10', '9'"
+            ],
+        ),
     ],
 )
 def test_wrong_matrices_are_refused(human, metric, problems):

@@ -212,7 +212,9 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
     path = write(tmp_path, f"{SCORES},shot\ns,m,k,1,{shot}\n")
     if expected is None:
         (problem,) = complaints(path, read_scores)
-        assert problem == f"r.csv:2: shot: {shot}: expected a whole number from 0"
+        assert problem == (
+            f"r.csv:2: shot: {shot} (U+00B2): expected a whole number from 0"
+        )
     else:
         assert list(read_scores(path)["shot"]) == [expected]
 

@@ -3,16 +3,19 @@
 import pandas as pd
 import pytest
 
+import analysis
 from analysis.__main__ import main
 from analysis.notes import Notes
 from analysis.problems import InputError
 from analysis.reading.shared_names import (
     FILE,
+    OF_ANSWERS,
     OF_STORIES,
     OUTPUT_NAMES,
-    Nearest,
     check_shared_names,
+    spelling_remarks,
 )
+from analysis.reading.spellings import Nearest
 
 
 def table(methods, stories=("s",), file="", columns=("method",)):
@@ -47,6 +50,8 @@ def refused(people, scores):
         ("sd 1-1", "sd1‑1", "spaces, hyphens or underscores"),
         ("\uff35\uff2e\uff2f", "UNO", "the Unicode form of letters"),
         ("UNO\u200b", "UNO", "the Unicode form of letters"),
+        ("12", "012", "zeros before numbers"),
+        ("s7", "s007", "zeros before numbers"),
         ("My Method", "my-method", "case and in spaces, hyphens or underscores"),
     ],
 )
@@ -189,3 +194,110 @@ def test_a_subset_whose_stories_are_elsewhere_is_refused(files, capsys):
     assert capsys.readouterr().err.startswith(
         "scores.csv:2: story: s0: expected a story of the subset; nearest: 'S0', which"
     )
+
+
+TEN = [f"{i:02}" for i in range(1, 11)]
+
+
+def test_stories_read_as_numbers_are_refused_with_the_remedy():
+    """pandas reads 01 to 10 as 1 to 10: story 10 alone would be left."""
+    people = table(["a", "b"], TEN, file="ratings.csv")
+    numbers = [str(i) for i in range(1, 11)]
+    lines = refused(people, table(["a", "b"], numbers))
+    assert lines[0] == (
+        "scores: expected at least half of its 10 stories in ratings.csv, not 1"
+    )
+    assert lines[1] == (
+        "scores: story: 1: expected a story of ratings.csv; nearest: '01', which "
+        "differs only in zeros before numbers; ids that are read as numbers lose their "
+        'zeros, which pandas.read_csv(..., dtype={"story": str}) keeps'
+    )
+
+
+def test_frame_read_without_dtype_gives_no_verdict_on_one_story(tmp_path):
+    rows = [(s, m, i % 3 + 1) for s in TEN for i, m in enumerate("abcd")]
+    ratings = pd.DataFrame(rows, columns=["story", "method", "rating"])
+    ratings = ratings.assign(dimension="look", annotator="Ann")
+    scores = ratings[["story", "method"]].assign(metric="k", score=ratings["rating"])
+    scores.to_csv(tmp_path / "s.csv", index=False)
+    with pytest.raises(InputError, match=r"scores: .* 10 stories in ratings, not 1"):
+        analysis.align(ratings=ratings, scores=pd.read_csv(tmp_path / "s.csv"))
+    kept = pd.read_csv(tmp_path / "s.csv", dtype={"story": str})
+    found = analysis.align(ratings=ratings, scores=kept, resamples=0)["correlations"]
+    assert set(found.query("level == 'pooled'")["n"]) == {40}
+
+
+@pytest.mark.parametrize("swapped", [True, False])
+@pytest.mark.parametrize(
+    ("one", "other", "is_refused"),
+    [
+        (TEN[:3], TEN, False),
+        (TEN[:5], [*TEN[:2], "x", "y", "z"], True),
+        (["a", "b"], ["a", *TEN], False),
+        (["a", "b", "c"], ["a", *TEN], True),
+    ],
+)
+def test_half_of_the_smaller_side_has_to_meet(one, other, is_refused, swapped):
+    sides = [table(["m"], names) for names in (one, other)]
+    if swapped:
+        sides.reverse()
+    if is_refused:
+        assert "expected at least half of its" in refused(*sides)[0]
+    else:
+        noted(*sides)
+
+
+def test_half_of_the_methods_has_to_meet():
+    lines = refused(table(["a", "b", "c"]), table(["a", "B", "C", "D"]))
+    assert (
+        lines[0] == "ratings: expected at least half of its 3 methods in scores, not 1"
+    )
+
+
+def spelled(**tables):
+    return [*spelling_remarks(tables, OF_ANSWERS)]
+
+
+def test_names_spelled_twice_in_one_table_are_remarked_on():
+    rows = table(["GPT-4o", "UNO", "gpt-4o"], file="choices.csv")
+    rows["annotator"] = ["Anna@x.org", "anna@x.org", "Bob"]
+    assert spelled(choices=rows) == [
+        "choices.csv: methods written nearly alike are counted as different: 'gpt-4o' "
+        "(nearest: 'GPT-4o', which differs only in case). If they are the same, write "
+        "them alike.",
+        "choices.csv: annotators written nearly alike are counted as different: "
+        "'anna@x.org' (nearest: 'Anna@x.org', which differs only in case). If they are "
+        "the same, write them alike.",
+    ]
+
+
+def test_names_spelled_twice_over_two_tables_of_people_are_remarked_on():
+    ratings = table(["m"], file="r.csv").assign(dimension="Look", annotator="a b")
+    choices = table(["m"], file="c.csv").assign(criterion="look", annotator="a\u00a0b")
+    remarks = spelled(ratings=ratings, choices=choices)
+    assert [remark.partition(" written")[0] for remark in remarks] == [
+        "r.csv and c.csv: annotators",
+        "r.csv and c.csv: questions",
+    ]
+
+
+def test_numbers_with_hyphens_are_different_names():
+    assert spelled(ratings=table(["1-11", "11-1", "111", "v1.5", "v1.05"])) == []
+    assert spelled(ratings=None) == []
+
+
+def test_align_tells_of_people_and_metrics_spelled_twice():
+    cells = pd.DataFrame({"story": [*"aabb"], "method": [*"xyxy"]})
+    people = [
+        cells.assign(annotator=who, rating=[1, 2, 2, 4]) for who in ("Ann", "ann")
+    ]
+    scored = [cells.assign(metric=m, score=[1, 2, 3, 4]) for m in ("CLIP-T", "clip_t")]
+    report = analysis.align(
+        ratings=pd.concat(people).assign(dimension="look"),
+        scores=pd.concat(scored),
+        resamples=0,
+    )
+    told = [note for note in report.notes if "nearly alike" in note]
+    assert len(told) == 2
+    assert told[0].startswith("ratings: annotators written nearly alike")
+    assert told[1].startswith("scores: metrics written nearly alike")

@@ -392,6 +392,19 @@ def test_continuous_ratings_do_not_need_memory_in_the_square_of_values():
     assert table(data)["ac1"].estimate.reason == "ratings are not whole categories"
 
 
+@pytest.mark.parametrize("times", [2, 4])
+def test_half_points_agree_as_whole_ones_on_a_scale_twice_as_large(times):
+    """No statistic changes with the unit of the scale."""
+    whole = np.array([[2, 5, 8, 9, 6], [3, 5, 7, 10, 4], [2, 6, 8, 7, 5]])
+    for scale in (None, (1, 5)):
+        larger = scale and (scale[0] * times, scale[1] * times)
+        parts = table(replace(reliability(whole / times), scale=scale))
+        points = table(replace(reliability(whole), scale=larger))
+        for name in ("ac1", "ac2_quadratic", "alpha_ordinal"):
+            value = points[name].estimate.value
+            assert parts[name].estimate.value == pytest.approx(value), (name, scale)
+
+
 def test_the_scale_names_categories_that_nobody_used():
     observed, scaled = reliability([[3, 3, 4], [3, 4, 4]]), [[3, 3, 4], [3, 4, 4]]
     # pa = 2/3, pi = 1/2 each: q = 2 gives pe = 1/2, q = 5 gives pe = 1/8.

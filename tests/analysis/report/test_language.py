@@ -241,11 +241,14 @@ def test_remarks_are_in_the_language_of_the_report(reports):
     there, here = (content(reports, name)["notes"] for name in LANGUAGES)
     assert [text.partition(" fid")[0] for text in there] == [
         "Lower is taken to be better for",
+        "Higher is assumed to be better for a_long_name_of_a_metric, csd: nothing says "
+        "so. A column higher_is_better tells, and so does --lower-is-better of align.",
         f"Left out as asked: {LEFT_OUT}.",
         "Lower is better for",
     ]
     assert here[0].startswith("fid 仅凭名称被视为越低越好。")
-    assert here[1] == f"按要求排除：{LEFT_OUT}。"
+    assert here[1].startswith("a_long_name_of_a_metric、csd 被假定为越高越好")
+    assert here[2] == f"按要求排除：{LEFT_OUT}。"
     assert all(text in page(reports, "zh-Hans") for text in here)
     assert '<span lang="en">' not in page(reports, "zh-Hans")
 

@@ -291,3 +291,70 @@ def test_shots_of_new_stories_are_made(tmp_path):
     shots = Benchmark.objects.get().stories.get(key="new").shots
     assert list(shots.values_list("number", flat=True)) == [1, 2]
     assert problems(Study.objects.get()) == []
+
+
+HEAD = "story,method,dimension,annotator,rating\n"
+
+
+def refused(tmp_path, text, **options):
+    with pytest.raises(CommandError) as caught:
+        load(tmp_path, text, **options)
+    assert not Study.objects.exists()
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("ratings", "told"),
+    [
+        ((3.5, 4), "steps of 1, not of 0.5: give all ratings and --scale 2 times"),
+        ((2.25, 1.5), "steps of 1, not of 0.25: give all ratings and --scale 4 times"),
+        ((3.7, 0.2), "steps of 1, not of 0.1: give all ratings and --scale 10 times"),
+        ((3.3333, 4), "a whole number; means of raters are analysed by python -m"),
+    ],
+)
+def test_fractional_rating_is_refused_with_the_step_and_the_remedy(
+    tmp_path, ratings, told
+):
+    first, second = ratings
+    rows = f"01,Alder,look,R1,{first}\n01,Birch,look,R1,{second}\n"
+    assert told in refused(tmp_path, HEAD + rows)
+
+
+def test_half_points_twice_as_large_are_imported(tmp_path):
+    """The remedy that the refusal names."""
+    load(tmp_path, HEAD + "01,Alder,look,R1,7\n01,Birch,look,R1,8\n", scale=(2, 10))
+    assert [*Rating.objects.order_by("value").values_list("value", flat=True)] == [7, 8]
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ("01,Alder,look,Anna@x,1\n01,Birch,look,anna@x,2\n", "annotator: anna@x"),
+        ("01,Alder,look,A,1\n01,Alder,Look,B,2\n", "dimension: Look"),
+        ("01,GPT-4o,look,A,1\n01,gpt-4o,look,A,2\n", "method: gpt-4o"),
+        ("01,alder,look,A,1\n", "method: alder"),
+        ("fox,Alder,look,A,1\nFOX,Alder,look,A,2\n", "story: FOX"),
+        ("1,Alder,look,A,1\n", "story: 1"),
+    ],
+)
+def test_name_spelled_twice_is_refused_so_that_nobody_votes_twice(tmp_path, rows, told):
+    """Alder and story 01 are there already; the others come with the table."""
+    message = refused(tmp_path, HEAD + rows, create=True)
+    assert f"{told}: expected one spelling of a name: there is " in message
+    assert "write both alike, or tell them apart" in message
+
+
+def test_seconds_may_have_a_decimal_comma_where_semicolons_separate(tmp_path):
+    text = HEAD.replace("\n", ",seconds\n") + "01,Alder,look,R1,4,12_5\n"
+    load(tmp_path, text.replace(",", ";").replace("_", ","))
+    assert Slot.objects.get().seconds == 12.5
+    told = "seconds: 12,5: expected a number of seconds from 0, such as 12.5"
+    with pytest.raises(CommandError, match=told):
+        load(tmp_path, text.replace("12_5", '"12,5"'), study="other")
+
+
+def test_ids_of_a_wide_table_are_named_and_no_questions(tmp_path, capsys):
+    text = "id,story,method,annotator,look\n7,01,Alder,R1,4\n8,01,Birch,R1,2\n"
+    load(tmp_path, text, wide=True)
+    assert "look like ids or times are left out: id." in capsys.readouterr().err
+    assert [q.key for q in Study.objects.get().questions.all()] == ["look"]

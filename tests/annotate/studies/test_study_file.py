@@ -338,3 +338,78 @@ def test_a_mistake_in_every_question_is_said_three_times_and_counted():
     assert any("redundancy" in line for line in said)
     assert sum("colour" in line for line in said) == 3
     assert "... and 37 more" in said
+
+
+# Words that YAML takes for something else ---------------------------------------------
+
+QUOTED = [
+    (
+        "kind: likert\nscale: [0, 1]\nquestions:\n"
+        "  - key: same\n    anchors: {0: No, 1: Yes}",
+        [
+            r'bad.yaml:5: .*"No" \(column 18\); without them YAML reads false',
+            r'bad.yaml:5: .*"Yes" \(column 25\)',
+        ],
+    ),
+    (
+        "kind: choice\nlanguages: {en: 2, no: 2}\nquestions: [{key: a}]",
+        [r'bad.yaml:2: put it in quotes: "no" \(column 20\)'],
+    ),
+    ("kind: choice\nquestions: [{key: on}]", [r'bad.yaml:2: .*"on" \(column 19\)']),
+    ("title: Yes\nkind: choice\nquestions: [{key: a}]", [r'bad.yaml:1: .*"Yes"']),
+    ("title: 12:30\nkind: choice\nquestions: [{key: a}]", [r'"12:30".* reads 750']),
+    (
+        "kind: choice\nquestions: [{key: a, stories: {on: [x]}}]",
+        [r'bad.yaml:2: .*"on"'],
+    ),
+    (
+        "kind: choice\nquestions: [{key: a, stories: {genre: [x, off]}}]",
+        [r'bad.yaml:2: .*"off"'],
+    ),
+    ("kind: choice\nquestions: [{key: a}]\npairs: [[No, B]]", [r'yaml:3: .*"No"']),
+    (
+        "kind: choice\nquestions: [{key: a}]\nrules:\n"
+        "  - {key: on, signal: side_bias, above: 0.1, action: note}",
+        [r'bad.yaml:4: .*"on" \(column 11\)'],
+    ),
+    (
+        "kind: choice\nquestions: [{key: a}]\ntraining:\n  units:\n"
+        "  - {story: No, methods: [Yes, B], expected: {a: B}}",
+        [r'bad.yaml:5: .*story.*"No"', r'bad.yaml:5: .*methods.*"Yes"'],
+    ),
+    (
+        "kind: ranking\noutputs: 3\nquestions: [{key: a}]\ntraining:\n  units:\n"
+        "  - {story: x, methods: ['No', B, C], expected: {a: [No, B]}}",
+        [r'bad.yaml:6: .*"No" \(column'],
+    ),
+    (
+        "kind: choice\nquestions:\n  - key: a\n    text: Better: left or right?",
+        ["put a text with a colon in quotes"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "reasons"), QUOTED)
+def test_word_that_yaml_reads_otherwise_is_to_be_quoted(text, reasons):
+    with pytest.raises(DefinitionError) as refused:
+        read_definition(text, file="bad.yaml", name="bad")
+    for reason in reasons:
+        assert re.search(reason, str(refused.value)), str(refused.value)
+
+
+def test_words_in_quotes_numbers_and_dates_are_texts_as_written():
+    definition = read_definition(
+        "title: 2024\nkind: likert\nscale: [0, 1]\nlanguages: {en: 1, 'no': 1}\n"
+        "questions:\n  - key: 'on'\n    text: 2024-05-01\n"
+        "    anchors: {0: 'No', 1: 'Yes'}\n"
+        "training:\n  units: [{story: 7, method: 'Off', expected: {'on': 1}}]",
+        file="good.yaml",
+        name="good",
+    )
+    (question,) = definition.questions
+    assert definition.title == "2024"
+    assert definition.languages == {"en": 1, "no": 1}
+    assert (question.key, question.texts) == ("on", {"en": "2024-05-01"})
+    assert question.anchors == {"0": {"en": "No"}, "1": {"en": "Yes"}}
+    (unit,) = definition.training.units
+    assert (unit.story, unit.methods) == ("7", ("Off",))

@@ -4,6 +4,7 @@ import openpyxl
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from PIL import Image
 
 from analysis.problems import InputError
 from evalcore import media
@@ -308,3 +309,30 @@ def test_a_reference_picture_that_the_machine_does_not_give_is_named(
     monkeypatch.setattr(media, "read", denied)
     with pytest.raises(InputError, match=r"a readable file \(Permission denied\)"):
         import_benchmark(tmp_path, slug="v", skip_unreadable=True)
+
+
+@pytest.mark.parametrize("fmt", ["AVIF", "TIFF", "WEBP"])
+def test_reference_picture_is_read_in_every_format(tmp_path, fmt):
+    data = picture_bytes("c", fmt=fmt)
+    (write(tmp_path) / f"image/Mira/02.{fmt.lower()}").write_bytes(data)
+    summary = import_benchmark(tmp_path, slug="v")
+    assert (summary.pictures, summary.warnings) == (3, [])
+
+
+def test_reference_picture_that_is_animated_is_refused(tmp_path):
+    frames = [Image.new("RGB", (8, 8), colour) for colour in ("red", "blue")]
+    path = write(tmp_path) / "image/Mira/02.gif"
+    frames[0].save(path, save_all=True, append_images=frames[1:])
+    with pytest.raises(InputError, match=r"02\.gif: .*this one has 2 frames"):
+        import_benchmark(tmp_path, slug="v")
+
+
+def test_files_beside_reference_pictures_are_named(tmp_path):
+    folder = write(tmp_path) / "image/Mira"
+    for name in ("notes.txt", "Thumbs.db", ".DS_Store"):
+        (folder / name).write_bytes(b"")
+    Image.new("RGB", (8, 8)).save(folder / "02.png", icc_profile=b"no profile")
+    notes = import_benchmark(tmp_path, slug="v").warnings
+    assert len(notes) == 2
+    assert f"{folder / 'notes.txt'}: no picture by its name; left out" in notes
+    assert any("02.png: its colour profile" in note for note in notes)

@@ -519,7 +519,7 @@ LARGE = picture_bytes("large", size=(2000, 1000))
 UNREADABLE = {
     "empty": (EMPTY, "a readable picture; this file is empty"),
     "cut short": (CUT_SHORT, "a readable picture (image file is truncated"),
-    "a page": (b"<html>404</html>", "a readable picture (PNG, JPEG, GIF, BMP or WebP)"),
+    "a page": (b"<html>404</html>", "a readable picture (PNG, JPEG, GIF"),
     "too large": (
         LARGE,
         "at most 1 megapixels (MEDIA_MAX_MEGAPIXELS), not 2000 x 1000",
@@ -678,3 +678,156 @@ def test_notes_of_more_kinds_than_are_kept_are_counted():
     )
     notes = errors.getvalue().splitlines()
     assert notes[99:] == ["note: UNO: story dee: a link", "... and 8 more"]
+
+
+# Names and kinds of files -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("shot_01_00001_.png", "shot_02_00001_.png", "shot_03_00001_.png"),
+        ("shot_01_42.png", "shot_02_7.png", "shot_03_19.png"),
+        ("shot-1.png", "shot-2.png", "shot-3.png"),
+        ("Shot 1.png", "Shot 2.png", "Shot 3.png"),
+        ("scene1.jpeg", "scene2.jpeg", "scene3.jpeg"),
+        ("fox_shot_1_00007_.png", "fox_shot_2_00008_.png", "fox_shot_3_00009_.png"),
+    ],
+    ids=lambda names: names[0],
+)
+def test_shot_number_wins_over_counters_and_seeds(tmp_path, names):
+    row = Benchmark.objects.create(slug="own", title="own")
+    draw(tmp_path / "UNO/fox", names)
+    summary = import_outputs(tmp_path, benchmark=row, create_stories=True)
+    assert list(Frame.objects.values_list("number", flat=True)) == [1, 2, 3]
+    assert (summary.missing, summary.warnings) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "copy",
+    [
+        "shot_01 (1).png",
+        "shot_01 copy.png",
+        "shot_01 - Copy.png",
+        "shot_01_00002_.png",
+        "shot_1.JPG",
+        "shot_01.avif",
+    ],
+)
+def test_copy_of_a_picture_is_refused(tmp_path, benchmark, copy):
+    draw(tmp_path / "UNO/01", (*ONE, copy))
+    with pytest.raises(InputError, match="one picture of shot 1") as caught:
+        import_outputs(tmp_path, benchmark=benchmark)
+    assert copy in str(caught.value)
+    assert not Output.objects.exists()
+
+
+@pytest.mark.parametrize("ending", ["avif", "tif", "TIFF", "jfif", "jpe", "apng"])
+def test_picture_is_read_whatever_its_ending(tmp_path, benchmark, ending):
+    kinds = {"tif": "TIFF", "tiff": "TIFF", "avif": "AVIF", "apng": "PNG"}
+    fmt = kinds.get(ending.lower(), "JPEG")
+    folder = tmp_path / "UNO/01"
+    draw(folder, ONE[:2])
+    data = picture_bytes("last", size=(64, 48), fmt=fmt)
+    (folder / f"shot_03.{ending}").write_bytes(data)
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert (summary.pictures, summary.missing) == (3, [])
+
+
+@pytest.mark.parametrize("ending", ["heic", "jxl", "psd"])
+def test_picture_of_an_unknown_kind_is_a_problem(tmp_path, ending):
+    """The last shot of all methods would otherwise be gone without a word."""
+    row = Benchmark(slug="own", title="own")
+    draw(tmp_path / "UNO/fox", ONE[:2])
+    (tmp_path / f"UNO/fox/shot_03.{ending}").write_bytes(b"another kind")
+    with pytest.raises(InputError, match=rf"shot_03\.{ending}: expected a readable"):
+        import_outputs(tmp_path, benchmark=row, create_stories=True)
+    summary = import_outputs(
+        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
+    )
+    assert summary.missing == ["UNO: story fox: shot 3"]
+
+
+def test_every_other_file_is_named(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    others = ["UNO/01/prompt.txt", "UNO/01/latents.npy", "UNO/run.log", "index.html"]
+    hidden = ["UNO/01/.DS_Store", "UNO/01/Thumbs.db", "UNO/desktop.ini"]
+    for name in others + hidden:
+        (tmp_path / name).write_bytes(b"")
+    _found, notes = imported(tmp_path, benchmark)
+    assert sorted(notes) == sorted(
+        f"{tmp_path / name}: no picture or video by its name; left out"
+        for name in others
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("01/00001-1234567891.png", "no shot number in the name"),
+        ("01/shot_01.raw", "no picture or video by its name"),
+        ("shot_01.png", "a story's own folder was expected"),
+    ],
+)
+def test_method_that_loses_all_its_files_fails_the_import(
+    tmp_path, benchmark, name, reason
+):
+    draw(tmp_path / "UNO/01", ONE)
+    path = tmp_path / "Flux" / name
+    draw(path.parent, [path.name])
+    with pytest.raises(CommandError) as refused:
+        call_command("import_outputs", tmp_path, benchmark="vistory")
+    (line, end) = str(refused.value).splitlines()
+    assert line.startswith(f"{tmp_path}/Flux: expected at least one output of method")
+    assert reason in line
+    assert (refused.value.returncode, end) == (2, "Nothing was written.")
+    assert not Method.objects.exists()
+
+
+def test_method_of_unreadable_files_fails_even_where_such_are_left_out(
+    tmp_path, benchmark
+):
+    draw(tmp_path / "UNO/01", ONE)
+    draw(tmp_path / "Flux/01", ONE)
+    for name in ONE:
+        (tmp_path / "Flux/01" / name).write_bytes(EMPTY)
+    with pytest.raises(InputError, match="at least one output of method Flux"):
+        import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
+    assert not Output.objects.exists()
+
+
+def test_folder_of_notes_is_no_method(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    (tmp_path / "prompts/01").mkdir(parents=True)
+    (tmp_path / "prompts/01/shot_01.json").write_text("{}")
+    found, notes = imported(tmp_path, benchmark)
+    assert found == [("UNO", "01")]
+    assert len(notes) == 1
+
+
+def test_method_without_the_wanted_mode_is_no_problem(tmp_path, benchmark):
+    draw(tmp_path / "UNO/base/en/20250601_120000/01", ONE)
+    draw(tmp_path / "Flux/ref/en/20250601_120000/01", ONE)
+    found, _notes = imported(tmp_path, benchmark, mode="base")
+    assert found == [("UNO", "01")]
+
+
+def test_profile_that_cannot_be_used_is_noted_with_its_file(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ONE)
+    path = tmp_path / "UNO/01/shot_02.png"
+    Image.new("RGB", (8, 8)).save(path, icc_profile=b"no profile")
+    _found, notes = imported(tmp_path, benchmark)
+    assert [note.partition(": ")[0] for note in notes] == [str(path)]
+
+
+@pytest.mark.shared
+def test_pictures_with_and_without_profiles_show_the_same_colour(shared):
+    """Four of the eight show (200, 120, 40), one of them in ProPhoto, one turned."""
+    row = Benchmark(slug="own", title="own")
+    folder = shared / "cases/06-icc-profile/w7-colours/outputs"
+    import_outputs(folder, benchmark=row, create_stories=True)
+    for number in (1, 2, 3, 5, 6):
+        stored = Frame.objects.get(number=number).media
+        with Image.open(media.rendition_path(stored, "display")) as shown:
+            red, green, blue = shown.getpixel((stored.width // 2, stored.height // 2))
+        assert abs(red - 200) + abs(green - 120) + abs(blue - 40) <= 10, number

@@ -91,11 +91,11 @@ def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
 
 
 def test_a_direction_can_be_corrected(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,lpips,5\n02,Alder,lpips,6\n")
-    again = HEAD + "01,Alder,lpips,5\n"
+    load(tmp_path, HEAD + "01,Alder,blur,5\n02,Alder,blur,6\n")
+    again = HEAD + "01,Alder,blur,5\n"
     with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, again, lower_is_better="lpips")
-    load(tmp_path, again, lower_is_better="lpips", replace=True)
+        load(tmp_path, again, lower_is_better="blur")
+    load(tmp_path, again, lower_is_better="blur", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
     assert list(directions) == [False, False]
 
@@ -103,18 +103,26 @@ def test_a_direction_can_be_corrected(tmp_path, benchmark):
 def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     tmp_path, benchmark, capsys
 ):
-    names = ("FID", "Copy-Paste", "occm", "lpips", "KID\N{DOWNWARDS ARROW}")
+    arrow = "KID\N{DOWNWARDS ARROW}"
+    names = ("FID", "Copy-Paste", "occm", "LPIPS-x", "blur", arrow)
     load(tmp_path, HEAD + "".join(f"01,Alder,{name},1\n" for name in names))
     found = MetricScore.objects.values_list("metric", "higher_is_better")
     assert dict(found) == {
         "FID": False,
         "Copy-Paste": False,
         "occm": True,
-        "lpips": True,
-        "KID\N{DOWNWARDS ARROW}": False,
+        "LPIPS-x": False,
+        "blur": True,
+        arrow: False,
     }
     notes = capsys.readouterr().err.splitlines()
-    assert [note.partition(": nothing says")[0] for note in notes] == ["note: lpips"]
+    assert [note.removeprefix("note: ").split(" is ")[0] for note in notes] == [
+        "blur: nothing says whether higher",
+        "Copy-Paste: lower",
+        "FID: lower",
+        f"{arrow}: lower",
+        "LPIPS-x: lower",
+    ]
 
 
 def test_a_direction_that_is_told_goes_before_that_of_our_metric(
@@ -212,10 +220,10 @@ def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
 
 
 def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,lpips,5\n")
+    load(tmp_path, HEAD + "01,Alder,blur,5\n")
     with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips")
-    load(tmp_path, HEAD + "01,Birch,lpips,7\n", lower_is_better="lpips", replace=True)
+        load(tmp_path, HEAD + "01,Birch,blur,7\n", lower_is_better="blur")
+    load(tmp_path, HEAD + "01,Birch,blur,7\n", lower_is_better="blur", replace=True)
     directions = MetricScore.objects.values_list("higher_is_better", flat=True)
     assert list(directions) == [False, False]
 
@@ -227,3 +235,26 @@ def test_a_shot_that_is_no_number_is_named(tmp_path, benchmark, shot):
         load(tmp_path, head + f"01,Alder,sharp,0.5,{shot}\n01,Birch,sharp,1,2\n")
     assert refused.value.returncode == 2
     assert not MetricScore.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ("01,alder,cids,1", "method: alder: expected one spelling of a name"),
+        ("1,Alder,cids,1", "story: 1: expected one spelling of a name"),
+    ],
+)
+def test_name_that_is_there_in_another_spelling_is_not_made(
+    tmp_path, benchmark, row, told
+):
+    with pytest.raises(CommandError, match=told):
+        load(tmp_path, f"{HEAD}{row}\n", create=True)
+    assert not MetricScore.objects.exists()
+
+
+def test_empty_direction_is_told_by_the_name(tmp_path, benchmark, capsys):
+    head = HEAD.replace("score\n", "score,higher_is_better\n")
+    load(tmp_path, head + "01,Alder,LPIPS,5,\n01,Alder,fid,5,true\n")
+    found = MetricScore.objects.values_list("metric", "higher_is_better")
+    assert dict(found) == {"LPIPS": False, "fid": True}
+    assert "note: LPIPS: lower is taken to be better" in capsys.readouterr().err

@@ -292,3 +292,34 @@ def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, 
     told = capsys.readouterr()
     assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
     assert "Loom: story 02: none of its files is readable" in told.err
+
+
+@pytest.mark.parametrize("name", ["01 (1).mp4", "01 copy.mp4", "01 - Copy.mp4"])
+@pytest.mark.parametrize("create", [False, True])
+def test_copy_of_a_video_is_refused(tmp_path, benchmark, place, name, create):
+    place("Loom/01.mp4")
+    place(f"Loom/{name}")
+    (found,) = problems_of(tmp_path, benchmark, create_stories=create)
+    assert "expected one video of story 01" in found
+
+
+def test_video_named_like_a_copy_is_one_where_there_is_nothing_else(tmp_path, place):
+    place("Loom/fox (1).mp4")
+    row = Benchmark(slug="new", title="new")
+    import_outputs(tmp_path, benchmark=row, create_stories=True)
+    assert Output.objects.get().story.key == "fox (1)"
+
+
+@pytest.mark.parametrize("name", ["02.wmv", "02.MPG", "02/video.flv"])
+def test_video_of_an_unknown_kind_is_a_problem(tmp_path, benchmark, place, name):
+    place("Loom/01.mp4")
+    path = tmp_path / "Loom" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(b"another kind of video")
+    (found,) = problems_of(tmp_path, benchmark)
+    assert found.startswith(f"{path}: expected a video of the kind mp4")
+
+
+def test_ending_of_a_video_may_be_in_capitals(tmp_path, benchmark, place):
+    place("Loom/01.mp4").rename(tmp_path / "Loom/01.MP4")
+    assert import_outputs(tmp_path, benchmark=benchmark).videos == 1
