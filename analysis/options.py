@@ -68,6 +68,8 @@ class AlignOptions:
         asked.
     top_confidence
         How sure that has to be; 0: as `confidence`.
+    demanded
+        Half accuracy that a metric which agrees is held against; 0: none.
     epsilon
         Tie threshold of acc_eq: ``"heldout"`` (tuned on other stories),
         ``"insample"`` (tuned on the same ones, flagged) or ``"0"``.
@@ -92,6 +94,7 @@ class AlignOptions:
     components: tuple[str, ...] = ()
     top: int = 0
     top_confidence: float = 0.0
+    demanded: float = 0.0
     epsilon: str = "heldout"
     resamples: int = 1000
     resample: str | None = None
@@ -117,6 +120,8 @@ class AlignOptions:
             raise OptionError(
                 f"--top-confidence: {self.top_confidence}: expected a number below 1"
             )
+        if not 0 <= self.demanded < 1:
+            raise OptionError(f"--demanded: {self.demanded}: expected a number below 1")
         if self.resamples < 0:
             raise OptionError(f"--resamples: {self.resamples}: expected 0 or more")
         resample_parts(self.resample, default="units")

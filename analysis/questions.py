@@ -59,8 +59,8 @@ class QuestionData:
     scale
         Lowest and highest rating, where it is known.
     alone
-        The same question for each composite that has scores of other outputs than all
-        metrics have, and is not compared with them.
+        The same question for each metric that scores other outputs than those on which
+        metrics are compared: what it is judged on.
     """
 
     name: str
@@ -80,6 +80,17 @@ class QuestionData:
     def is_compared(self) -> bool:
         """Whether any metric met people's answers."""
         return bool(self.metrics) or any(each.is_compared for each in self.alone)
+
+    @property
+    def judged_grids(self) -> tuple[CellGrid, ...]:
+        """The cells on which each metric of a dimension is judged.
+
+        First the common ones, with the metrics that score exactly these.
+        """
+        assert self.grid is not None
+        same = tuple(name for name in self.metrics if name not in self.grid.apart)
+        own = (each.grid for each in self.alone)
+        return self.grid.with_metrics(same), *(grid for grid in own if grid)
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -121,7 +132,7 @@ def rated_questions(
         scale = options.scale_of(name)
         whole = QuestionData(name, rows, cells, grid, rating_pairs(grid), scale)
         alone = []
-        for metric in sorted(table.composites - {*grid.metrics}):
+        for metric in sorted(grid.apart):
             own, _ = common_grid(name, cells, table.only(metric))
             alone.append(replace(whole, grid=own, pairs=rating_pairs(own)))
         yield replace(whole, alone=tuple(alone))
@@ -141,7 +152,7 @@ def chosen_questions(
         notes.extend(pairs.notes, name)
         whole = QuestionData(name, choices, None, None, pairs, None)
         alone = []
-        for metric in sorted(table.composites - {*pairs.metrics}):
+        for metric in sorted(pairs.apart):
             own = choice_pairs(name, choices, table.only(metric), source=source)
             alone.append(replace(whole, pairs=own))
         yield replace(whole, alone=tuple(alone))

@@ -3,22 +3,22 @@
 One row is one metric held against one question by one statistic. These are all rules:
 
 1. What is asked is whether the statistic is what chance makes of it: 0 for a
-   coefficient, a half for half accuracy; for acc_eq what guessing reaches, or tying
-   every pair where that reaches more. Values, intervals and p-values stand in the
-   tables they come from, with what they think of as drawn. SPA has no test, nor a
-   chance that does not depend on people.
-2. Metrics that were declared to measure the question are one family, composites of
-   metrics another, the others that were explored a third. Its p-values are adjusted
-   together (Holm).
-3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT`, its interval
-   leaves chance out, and its value is above chance; it does not where that is below.
-   Everything else cannot be told, and `reason` says why. (Over method means the
-   interval is of new methods and the test of these, so that the two can differ.)
-4. Over fewer than `FEW_METHODS` method means nothing can be told, whatever the p-value.
-5. Metrics are put in an order by `cluster`, which begins anew where a metric is worse
-   than every one of the cluster before; `n_better` and `n_worse` count the others that
-   are shown to be better, and worse (Holm over all pairs). All three only where metrics
-   are held against the same stories, pairs or methods, and these are enough.
+   coefficient, a half for half accuracy; for acc_eq what as many ties of the metric and
+   of people reach where they know nothing of each other. Values, intervals and p-values
+   stand in the tables they come from, with what they think of as drawn. SPA has no
+   test, nor a chance that does not depend on people.
+2. All hypotheses that were declared, over all questions, are one family of each
+   statistic and level; of each question the composites of metrics are another, and the
+   metrics that were explored a third. Its p-values are adjusted together (Holm).
+3. A metric agrees where its adjusted p-value is at most `SIGNIFICANT` and its value is
+   above chance; it does not where that is below. Everything else cannot be told, and
+   `reason` says why.
+4. Over fewer than `FEW_METHODS` method means not even a perfect order can be told from
+   chance by the exact test.
+5. Metrics are put in an order by `cluster`, which begins anew where any metric of the
+   cluster before is better; `n_better` and `n_worse` count the others that are shown to
+   be better, and worse (Holm over all pairs). All three only where metrics are held
+   against the same stories, pairs or methods.
 6. A question is led by half accuracy, which counts every pair that people decide and
    knows ties, or, where ratings are of whole methods, by the coefficient over these.
 7. A threshold of ties that was tuned on the same pairs shows nothing.
@@ -28,7 +28,7 @@ kind of which it misses most, those first that it is shown not to see.
 """
 
 import math
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,24 +40,24 @@ from analysis.correlations.metric_clusters import (
     metrics_compared,
 )
 from analysis.hypotheses import declared
-from analysis.inference.significance import holm
-from analysis.pairwise.accuracy import CHANCE
+from analysis.inference.significance import EXACT_BELOW, holm
+from analysis.pairwise.accuracy_variance import CHANCE
 from analysis.pairwise.degraded_twins import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
 
-FEW_METHODS = 10
+FEW_METHODS = 5
 # What a question is asked by: the first of them that any metric has.
 COEFFICIENTS = ("kendall", "spearman", "pearson", "kendall_c")
 ACCURACIES = ("ppa_half", "acc_eq")
-# Each a family of its own.
-ROLES = ("declared", "composite", "exploratory")
+# How few methods are tested, in place of what is drawn.
+EXACT = "permuted methods"
 AGREES, DOES_NOT, OPEN = "agrees", "does not", "cannot be told"
 ResultTables = Mapping[str, pd.DataFrame]
 
 
-def verdict_rows(tables: ResultTables) -> list[TableRow]:
+def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
     """Judge every metric of every question by every statistic.
 
     Parameters
@@ -66,6 +66,8 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
         Those of a report: pairwise_accuracy, correlations and, where they are there,
         accuracy_comparisons, metric_comparisons, human_pairs, hypotheses, composites
         and sanity.
+    demanded
+        Half accuracy that a metric is held against; 0 for none.
 
     Returns
     -------
@@ -75,18 +77,24 @@ def verdict_rows(tables: ResultTables) -> list[TableRow]:
     Notes
     -----
     `reason` is one of ``undefined``, ``untested``, ``few_methods``, ``below_chance``,
-    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many),
-    ``interval`` (apart, but the interval holds chance) and ``in_sample``; empty where
-    the metric agrees, and of baselines, which are not judged.
+    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many) and
+    ``in_sample``; empty where the metric agrees, and of baselines, which are not
+    judged.
     """
-    rows: list[TableRow] = []
     made: frozenset[str] = frozenset()
     if "composites" in tables:
         known = tables["composites"]
         made = frozenset(known.loc[known["over"] == "metrics", "composite"])
-    for family in (*_accuracies(tables), *_coefficients(tables), *_soft(tables)):
-        rows += _judged(family, tables.get("hypotheses"), made)
-    rows = _with_lead(rows)
+    asked = (*_accuracies(tables), *_coefficients(tables), *_soft(tables))
+    rows = [
+        _with_role(row, tables.get("hypotheses"), made)
+        for of_question in asked
+        for row in of_question
+    ]
+    rows = _with_lead(_judged(rows))
+    for row in rows:
+        is_held = bool(demanded) and row["statistic"] == "ppa_half"
+        row["demanded"] = demanded if is_held else NAN
     missed = _missed(tables.get("sanity"))
     rows = [row | missed.get(str(row["metric"]), {}) for row in rows]
     return sorted(rows, key=lambda row: str(row["question"]))
@@ -120,8 +128,10 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
         ceiling = _ceiling(tables.get("human_pairs"), str(question), str(source))
         for statistic in ACCURACIES:
             order = _accuracy_order(rows, comparisons, statistic)
-            chance = _chances(rows, statistic)
-            p_value = {"ppa_half": "p_half", "acc_eq": "p_acc_eq"}[statistic]
+            p_value, chance = {
+                "ppa_half": ("p_half", ""),
+                "acc_eq": ("p_acc_eq", "chance_acc_eq"),
+            }[statistic]
             family: list[TableRow] = []
             for row in rows.to_dict("records"):
                 metric = str(row["metric"])
@@ -136,8 +146,8 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "low": row[f"{statistic}_low"],
                         "high": row[f"{statistic}_high"],
                         "n": row[{"acc_eq": "n_all_pairs"}.get(statistic, "n_pairs")],
-                        "chance": chance(row),
-                        "p_value": NAN if math.isnan(chance(row)) else row[p_value],
+                        "chance": row[chance] if chance else CHANCE,
+                        "p_value": row[p_value],
                         "decided_by": row["drawn"],
                         "in_sample": statistic == "acc_eq" and row["epsilon_in_sample"],
                         **order.get(metric, {}),
@@ -149,20 +159,6 @@ def _accuracies(tables: ResultTables) -> Iterator[list[TableRow]]:
                         "like_ceiling": ceiling.get(metric, NAN),
                     }
             yield family
-
-
-def _chances(
-    rows: pd.DataFrame, statistic: str
-) -> Callable[[Mapping[Hashable, Any]], float]:
-    """Return what says what chance reaches on the pairs of a row.
-
-    Of acc_eq that depends on the pairs, and baselines know those that all metrics have.
-    """
-    if statistic == "ppa_half":
-        return lambda row: CHANCE
-    known = rows[rows["metric"].isin(BASELINES)]
-    chance, pairs = float(known[statistic].max()), {*known["n_all_pairs"]}
-    return lambda row: chance if row["n_all_pairs"] in pairs else NAN
 
 
 def _ceiling(
@@ -211,7 +207,6 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
             order: dict[str, TableRow] = {}
             if comparisons is not None and _is_ordered(rows, comparisons):
                 order = _order(rows, comparisons)
-            by = {"method": "permuted methods"}.get(str(level))
             yield [
                 {
                     "question": question,
@@ -223,15 +218,21 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
                     "n_groups": row["n_groups"],
                     "chance": 0.0,
                     "p_value": row["p_value"],
-                    "decided_by": by or row["drawn"],
+                    "decided_by": _decided_by(row),
                     **order.get(str(row["metric"]), {}),
                 }
                 for row in rows.to_dict("records")
             ]
 
 
+def _decided_by(row: Mapping[Hashable, Any]) -> str:
+    """Return what the test of a coefficient thinks of as drawn, or how it was made."""
+    exact = row["level"] == "method" and row["n"] < EXACT_BELOW
+    return EXACT if exact else str(row["drawn"])
+
+
 def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
-    """Tell whether metrics are over the same groups, and over enough methods."""
+    """Tell whether metrics are over the same groups."""
     keys = ["dimension", "level", "coefficient"]
     defined = rows[rows["value"].notna()]
     if defined.empty:
@@ -241,12 +242,10 @@ def _is_ordered(rows: pd.DataFrame, comparisons: pd.DataFrame) -> bool:
         defined = defined[defined["metric"].isin(compared)]
     if defined.empty:
         return False
-    if defined["level"].iloc[0] == "method":
-        return bool(defined["n"].max() >= FEW_METHODS)
+    if defined["level"].iloc[0] in ("method", "pooled"):
+        return True
     here = (comparisons[keys] == defined[keys].iloc[0]).all(axis=1)
     of_pairs = comparisons.loc[here & comparisons["difference"].notna(), "n_groups"]
-    if defined["level"].iloc[0] == "pooled":
-        return True
     return len({*defined["n_groups"], *of_pairs}) == 1
 
 
@@ -300,21 +299,30 @@ def _order(values: pd.DataFrame, comparisons: pd.DataFrame) -> dict[str, TableRo
     return found
 
 
-def _judged(
-    rows: list[TableRow], hypotheses: pd.DataFrame | None, made: frozenset[str]
-) -> list[TableRow]:
-    """Add role, family, adjusted p-value, verdict and reason to metrics together."""
-    meant = declared(hypotheses, str(rows[0]["question"]))
+def _with_role(
+    row: TableRow, hypotheses: pd.DataFrame | None, made: frozenset[str]
+) -> TableRow:
+    """Add the role of a metric; baselines are not judged."""
+    metric = str(row["metric"])
+    if math.isnan(float(str(row["p_value"]))):
+        row["decided_by"] = ""
+    if metric in BASELINES:
+        return row | {"role": "baseline", "verdict": "", "reason": ""}
+    if metric in declared(hypotheses, str(row["question"])):
+        return row | {"role": "declared"}
+    return row | {"role": "composite" if metric in made else "exploratory"}
+
+
+def _judged(rows: list[TableRow]) -> list[TableRow]:
+    """Add family, adjusted p-value, verdict and reason to metrics, family by family."""
+    families: dict[tuple[object, ...], list[TableRow]] = {}
     for row in rows:
-        metric = str(row["metric"])
-        row["role"] = "composite" if metric in made else "exploratory"
-        row["role"] = "declared" if metric in meant else row["role"]
-        if math.isnan(float(str(row["p_value"]))):
-            row["decided_by"] = ""
-        if metric in BASELINES:
-            row |= {"role": "baseline", "verdict": "", "reason": ""}
-    for role in ROLES:
-        family = [row for row in rows if row["role"] == role]
+        if row["role"] != "baseline":
+            key = [row[name] for name in ("role", "statistic", "level")]
+            if row["role"] != "declared":
+                key += [row["question"], row["source"]]
+            families.setdefault(tuple(key), []).append(row)
+    for family in families.values():
         tested = np.array([row["p_value"] for row in family], float)
         for row, p in zip(family, holm(tested), strict=True):
             verdict, reason = _verdict(row, float(p))
@@ -329,9 +337,8 @@ def _judged(
 
 def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
     """Return verdict and reason of one metric."""
-    value, low, high, chance, p_value, n = (
-        float(str(row[key]))
-        for key in ("value", "low", "high", "chance", "p_value", "n")
+    value, chance, p_value, n = (
+        float(str(row[key])) for key in ("value", "chance", "p_value", "n")
     )
     if math.isnan(value):
         return OPEN, "undefined"
@@ -339,12 +346,10 @@ def _verdict(row: TableRow, p_adjusted: float) -> tuple[str, str]:
         return OPEN, "in_sample"
     if math.isnan(p_value):
         return OPEN, "untested"
+    if p_adjusted <= SIGNIFICANT:
+        return (AGREES, "") if value > chance else (DOES_NOT, "below_chance")
     if row["level"] == "method" and n < FEW_METHODS:
         return OPEN, "few_methods"
-    if p_adjusted <= SIGNIFICANT:
-        if low <= chance <= high:
-            return OPEN, "interval"
-        return (AGREES, "") if value > chance else (DOES_NOT, "below_chance")
     return OPEN, "not_adjusted" if p_value <= SIGNIFICANT else "not_apart"
 
 

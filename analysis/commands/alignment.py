@@ -1,6 +1,6 @@
 """Every table of a report, from ratings, choices, rankings and scores."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pandas as pd
 
@@ -70,7 +70,6 @@ from analysis.result_tables.supplementary import (
     add_rated,
     add_sanity,
     add_sides,
-    add_soft,
     add_verdicts,
     asked_composites,
     with_counterparts,
@@ -329,18 +328,15 @@ def _add_rated(
     parts = resample_parts(found.options.resample, default=DRAWN)
     progress(f"{question.name}: means")
     add_means(question.answers, question.by_annotator, question.name, parts, found)
-    found.cells.append(cell_frame(question.grid, table))
     progress(f"{question.name}: correlations")
-    alone = [(own.grid, name) for own, name in _alone(question, table)]
-    apart = {name for _grid, name in alone}
+    apart = question.grid.apart
     metrics = tuple(name for name in table.metrics if name not in apart)
     add_levels(question.grid, metrics, parts, found)
-    for grid, name in alone:
-        assert grid is not None
+    for grid in question.judged_grids:
         found.cells.append(cell_frame(grid, table))
-        add_levels(grid, (name,), parts, found)
-        if grid.metrics and not question.is_method_level:
-            add_soft(grid, found)
+    for own in question.alone:
+        assert own.grid is not None
+        add_levels(own.grid, own.metrics, parts, found)
     if question.is_method_level:
         found.notes.add(
             sentence(
@@ -353,14 +349,6 @@ def _add_rated(
         _add_pairs(question, table, found, progress)
     progress(f"{question.name}: people and leaderboards")
     add_rated(question, table, found)
-
-
-def _alone(
-    question: QuestionData, table: ScoreTable
-) -> Iterator[tuple[QuestionData, str]]:
-    """Yield the composites that are not compared, with the question for each."""
-    names = sorted(table.composites - {*question.metrics})
-    yield from zip(question.alone, names, strict=True)
 
 
 def _add_pairs(

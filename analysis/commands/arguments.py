@@ -73,6 +73,12 @@ def add_alignment(parser: argparse.ArgumentParser) -> None:
         help="metrics whose weights are fitted to people's preferences; default all",
     )
     parser.add_argument(
+        "--demanded",
+        type=share,
+        default=0.0,
+        help="pairwise accuracy that metrics are held against; VISTAR's is 0.75",
+    )
+    parser.add_argument(
         "--epsilon",
         choices=EPSILONS,
         default="heldout",

@@ -1,7 +1,7 @@
 """Variances of coefficients, by stories and methods."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -46,6 +46,10 @@ class CoefficientVariances:
         stories of its own drawn; None of a mean over stories, and of whole methods.
     n_methods, n_stories
         How many there are.
+    n_pairs
+        How many pairs of outputs (at level ``method`` of methods) are compared: one of
+        them otherwise is the smallest change of Kendall's coefficient, and taken for
+        that of the others.
     parts
         What is thought of as drawn.
     """
@@ -55,6 +59,7 @@ class CoefficientVariances:
     by_output: Array | None
     n_methods: int
     n_stories: int
+    n_pairs: int
     parts: tuple[str, ...]
 
     def of(self, a: int, b: int | None = None) -> ClusterVariances:
@@ -64,10 +69,9 @@ class CoefficientVariances:
             found = values[a] if b is None else values[a] - values[b]
             return np.asarray(np.round(found, DECIMALS))
 
-        values = own(self.left_out)
+        values, step = own(self.left_out), 2 / max(self.n_pairs, 1)
         if values.ndim > 1:
-            found = variances_of_stories(values, self.n_methods)
-            return replace(found, parts=self.parts)
+            return variances_of_stories(values, self.n_methods, step, self.parts)
         methods = variance_of_methods(
             pair_values(values, self.n_methods), self.n_methods
         )
@@ -78,7 +82,7 @@ class CoefficientVariances:
             for drawn in (self.by_story, self.by_output)
         )
         return ClusterVariances(
-            methods, stories, outputs, self.n_methods, S, self.parts
+            methods, stories, outputs, self.n_methods, S, step, self.parts
         )
 
 
@@ -114,9 +118,15 @@ def coefficient_variances(
         by_story, by_output = (
             coefficients_by_draw(grid, level, part, coefficients) for part in drawn
         )
+    sizes = {
+        "method": np.array([M]),
+        "pooled": grid.cells.sum(),
+        "within_method": grid.cells.sum(axis=0),
+    }.get(level, grid.cells.sum(axis=1))
+    n_pairs = int((sizes * (sizes - 1) // 2).sum())
     return {
         name: CoefficientVariances(
-            found[name], by_story.get(name), by_output.get(name), M, S, parts
+            found[name], by_story.get(name), by_output.get(name), M, S, n_pairs, parts
         )
         for name in coefficients
     }

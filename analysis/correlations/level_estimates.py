@@ -1,7 +1,7 @@
 """Coefficients at one level with their intervals and tests."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,20 +16,20 @@ from analysis.correlations.levels import (
     level_values,
     why_undefined,
 )
-from analysis.inference.cluster_variance import CROSSED
+from analysis.inference.cluster_variance import CROSSED, LEAST
 from analysis.inference.resampling import draw, estimate, no_draws, stream
-from analysis.inference.significance import permutation_p
+from analysis.inference.significance import (
+    EXACT_BELOW,
+    follow_test,
+    permutation_p,
+    rejects,
+)
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import Array, Estimate, undefined
+from analysis.results import NAN, Array, Estimate, undefined
 
-# Methods from which on intervals of rank coefficients over methods are corrected.
-LEAST_CORRECTED = 8
-# Random orders of the methods for each metric that is tested, at least.
-ORDERS_PER_METRIC = 40
-# Where people's ratings are of whole methods all rests on resamples of these, which
-# cost little: so many times as many, up to so many, move bounds by half a hundredth.
-TIMES_OF_WHOLE, MOST_OF_WHOLE = 20, 20_000
+# Coefficients that count pairs.
+OF_PAIRS = ("kendall", "kendall_c")
 
 
 @dataclass(frozen=True)
@@ -41,11 +41,11 @@ class Spread:
     parts
         What is thought of as drawn.
     variances
-        Coefficient to its variances; empty at level ``method``, and where nothing or
-        annotators are drawn.
+        Coefficient to its variances; empty where nothing or annotators are drawn.
     draws
-        Coefficient to the values in resamples, (K, B), where there are no variances:
-        the same resamples for all metrics, so that their differences are paired.
+        Coefficient to the values in resamples, (K, B), where annotators are drawn, or
+        methods are compared that are too few for a variance: the same resamples for all
+        metrics, so that their differences are paired.
     """
 
     parts: tuple[str, ...]
@@ -83,14 +83,15 @@ def level_spread(
     draws: dict[str, Array] = {}
     if not resamples:
         return Spread(parts, variances, draws)
-    if level != "method" and "annotators" not in parts:
+    if "annotators" not in parts:
         variances = coefficient_variances(grid, level, coefficients, parts, seed=seed)
-        return Spread(parts, variances, draws)
+        if level != "method" or n_methods(grid) >= LEAST:
+            return Spread(parts, variances, draws)
     drawn = draw(
         parts,
         cells=grid.cells,
         n_annotators=len(grid.votes),
-        resamples=_times(grid, resamples),
+        resamples=resamples,
         rng=stream(seed, "correlations", grid.question, level),
     )
     draws = level_values(grid, level, drawn, coefficients)
@@ -123,21 +124,23 @@ def level_estimates(
 
     Notes
     -----
-    Inside stories, inside methods and pooled, interval and test are those of
-    `analysis.inference.cluster_variance` on Fisher's scale. Fewer than five methods, or
-    stories, are too few to speak of others: then both are for new stories of these
-    methods, or for new methods in these stories, and `Estimate.drawn` says so.
+    Interval and test are those of `analysis.inference.cluster_variance`. Fewer than
+    five methods, or stories, are too few to speak of others: then both are for new
+    stories of these methods, or for new methods in these stories, and `Estimate.drawn`
+    says so.
 
-    At level ``method`` few methods make few points: intervals are of the bootstrap, and
-    the p-value comes from permuting methods, all orders below ten methods and as many
-    as there are resamples above; where people's ratings are of whole methods both take
-    twenty times as many, up to 20,000. Where annotators are drawn both are of the
-    bootstrap at every other level.
+    At level ``method``, of fewer than ten methods, the p-value is exact, by all orders
+    of the methods; the interval follows that test, and is of the bootstrap where there
+    are fewer than five. Where annotators are drawn interval and test are of the
+    bootstrap.
     """
     point, sizes = level_point(grid, level, coefficients)
-    p_values: dict[str, Array] = {}
-    if level == "method":
-        p_values = _permuted(grid, coefficients, sampling)
+    exact: dict[str, Array] = {}
+    if level == "method" and n_methods(grid) < EXACT_BELOW:
+        h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
+        used = weights[0] > 0
+        exact = permutation_p(h[0, used], x[:, 0, used], coefficients)
+    confidence = sampling["confidence"]
     found = {}
     for k, metric in enumerate(grid.metrics):
         for name in coefficients:
@@ -145,58 +148,31 @@ def level_estimates(
             if np.isnan(value):
                 reason = why_undefined(grid, level, k)
                 found[metric, name] = undefined(reason, n=n, groups=groups)
-            elif name in spread.variances:
+                continue
+            p_value = float(exact[name][k]) if exact else NAN
+            if name in spread.variances and name not in spread.draws:
                 own = spread.variances[name].of(k)
-                confidence = sampling["confidence"]
-                found[metric, name] = own.coefficient(value, confidence, n, groups)
-            else:
-                found[metric, name] = estimate(
-                    value,
-                    spread.draws.get(name, np.empty((len(grid.metrics), 0)))[k],
-                    sampling["confidence"],
-                    n=n,
-                    groups=groups,
-                    p_value=float(p_values[name][k]) if p_values else None,
-                    bias_corrected=is_bias_corrected(grid, level, name, spread.parts),
-                    drawn=spread.parts,
+                of_pairs = name in OF_PAIRS
+                one = own.coefficient(
+                    value, confidence, of_pairs=of_pairs, exact=p_value
                 )
+                found[metric, name] = replace(one, n=n, groups=groups)
+                continue
+            one = estimate(
+                value,
+                spread.draws.get(name, np.empty((len(grid.metrics), 0)))[k],
+                confidence,
+                n=n,
+                groups=groups,
+                p_value=p_value if exact else None,
+                drawn=spread.parts,
+            )
+            rejected = rejects(one.p_value, confidence)
+            low, high = follow_test(one.low, one.high, one.value, 0.0, rejected)
+            found[metric, name] = replace(one, low=low, high=high)
     return found
 
 
-def _times(grid: CellGrid, resamples: int) -> int:
-    """Return how often methods are drawn or permuted.
-
-    Ratings of whole methods cost little, and everything rests on these resamples.
-    """
-    if not grid.human_is_method_level:
-        return resamples
-    return max(resamples, min(TIMES_OF_WHOLE * resamples, MOST_OF_WHOLE))
-
-
-def is_bias_corrected(
-    grid: CellGrid, level: str, coefficient: str, parts: tuple[str, ...]
-) -> bool:
-    """Tell whether an interval takes bias-corrected percentiles.
-
-    Those of rank coefficients of method means do where methods are drawn: copies of
-    methods spread them too widely and to one side, so that plain percentiles hold the
-    truth in 98 to 100 % of studies, and corrected ones in 93 to 97 %
-    (``docs/coverage.md``). With fewer than `LEAST_CORRECTED` methods plain ones are
-    nearer to what they promise.
-    """
-    over_drawn_methods = level == "method" and "methods" in parts
-    enough = int(grid.cells.any(axis=0).sum()) >= LEAST_CORRECTED
-    return over_drawn_methods and enough and coefficient != "pearson"
-
-
-def _permuted(
-    grid: CellGrid, coefficients: Sequence[str], sampling: Sampling
-) -> dict[str, Array]:
-    """Return p-values of metrics' coefficients over methods, by permuting methods."""
-    h, x, weights = method_means(grid, no_draws(*grid.cells.shape))
-    used = weights[0] > 0
-    rng = stream(sampling["seed"], "permutation", grid.question)
-    times = _times(grid, sampling["resamples"])
-    # So many that the smallest p-value is small after adjustment for all metrics.
-    times = max(times, ORDERS_PER_METRIC * len(x)) if times else 0
-    return permutation_p(h[0, used], x[:, 0, used], coefficients, times, rng)
+def n_methods(grid: CellGrid) -> int:
+    """Return how many methods have an output that counts."""
+    return int(grid.cells.any(axis=0).sum())

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analysis.inference.resampling import DECIMALS
 from analysis.results import NAN, TableRow
 from analysis.sentences import sentence
 
@@ -39,11 +40,12 @@ def cluster_rows(
 
     Notes
     -----
-    In decreasing order of the coefficient, a metric opens a new cluster when it is
-    significantly worse than all metrics of the current one (the rank clusters of
-    WMT). A metric of a lower cluster is therefore worse than every metric of the
-    cluster just above; inside a cluster the order means little, and two of its
-    members may still differ. `p_adjusted` is used, Holm's over all pairs of the same
+    In decreasing order of how far each is ahead of the others on the outputs that all
+    of them score, a metric opens a new cluster when any metric
+    of the current one is significantly better (the ranks of WMT). Inside a cluster no
+    two metrics are told apart; two of different clusters may not be, either: only some
+    member of the cluster above is better than the first of the next.
+    `p_adjusted` is used, Holm's over all pairs of the same
     question, level and coefficient, because every pair is looked at: with 45 pairs
     and plain p-values of 0.05 about two pairs of equal metrics would be split. A
     pair without a p-value counts as not different.
@@ -56,12 +58,14 @@ def cluster_rows(
     """
     worse = _significantly_worse(comparisons)
     named = metrics_compared(comparisons)
+    ahead = _ahead(comparisons)
     rows: list[TableRow] = []
     for key, family in correlations.groupby(list(KEYS), sort=False):
         here = named.get(tuple(key))
         others = family["value"].notna() & (here is not None)
         others &= ~family["metric"].isin(here or ())
-        rows.extend(_family(family[~others], worse.get(tuple(key)), key))
+        leads = ahead.get(tuple(key), {})
+        rows.extend(_family(family[~others], worse.get(tuple(key)), leads, key))
         rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
     return rows
 
@@ -95,13 +99,31 @@ def _significantly_worse(
     return found
 
 
+def _ahead(
+    comparisons: pd.DataFrame,
+) -> dict[tuple[object, ...], dict[str, float]]:
+    """Sum each metric's differences to the others, by family."""
+    one = comparisons.rename(columns={"metric_a": "metric"})
+    two = comparisons.rename(columns={"metric_b": "metric"})
+    both = pd.concat([one, two.assign(difference=-two["difference"])])
+    sums = both.groupby([*KEYS, "metric"])["difference"].sum(min_count=1)
+    found: dict[tuple[object, ...], dict[str, float]] = {}
+    for (*key, metric), lead in sums.dropna().items():
+        found.setdefault(tuple(key), {})[str(metric)] = round(float(lead), DECIMALS)
+    return found
+
+
 def _family(
-    family: pd.DataFrame, worse: MetricFamily | None, key: Sequence[object]
+    family: pd.DataFrame,
+    worse: MetricFamily | None,
+    leads: Mapping[str, float],
+    key: Sequence[object],
 ) -> list[TableRow]:
     records = _records(family)
     defined = [r for r in records if not math.isnan(float(r["value"]))]
     others = [r for r in records if math.isnan(float(r["value"]))]
     defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
+    defined.sort(key=lambda r: -leads.get(str(r["metric"]), 0.0))
     names = [str(r["metric"]) for r in defined]
     tested = bool(worse) or len(names) == 1
     clusters = _clusters(names, worse or {})
@@ -142,7 +164,7 @@ def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
     numbers: list[int] = []
     current: list[str] = []
     for name in names:
-        if current and all(worse.get((name, other), False) for other in current):
+        if any(worse.get((name, other), False) for other in current):
             current = []
         if not current:
             numbers.append(numbers[-1] + 1 if numbers else 1)

@@ -6,16 +6,16 @@ from functools import partial
 
 import numpy as np
 
-from analysis.correlations.coefficient_variance import (
-    coefficient_variances,
-    coefficients_by_draw,
-)
+from analysis.correlations.coefficient_variance import coefficients_by_draw
 from analysis.correlations.level_estimates import Spread
 from analysis.inference.differences import tested, with_holm
 from analysis.inference.resampling import DECIMALS, bootstrap_p, interval, no_draws
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, TableRow
+
+# Two coefficients differ by no more.
+MOST = 2.0
 
 
 def metric_differences(
@@ -58,9 +58,6 @@ def metric_differences(
     once = no_draws(*grid.cells.shape)
     point = coefficients_by_draw(grid, level, once, coefficients)
     parts, known = spread.parts, spread.variances
-    if level == "method" and sampling["resamples"] and "annotators" not in parts:
-        seed = sampling["seed"]
-        known = coefficient_variances(grid, level, coefficients, parts, seed=seed)
     found: list[TableRow] = []
     for name in coefficients:
         rows: list[TableRow] = []
@@ -78,7 +75,8 @@ def metric_differences(
                 "n_groups": defined.size,
             }
             if name in known:
-                row |= tested(value, partial(known[name].of, a, b), sampling)
+                of_both = partial(known[name].of, a, b)
+                row |= tested(value, of_both, sampling, most=MOST)
             else:
                 drawn = spread.draws.get(name, np.empty((len(grid.metrics), 0)))
                 row |= _drawn(value, drawn[a] - drawn[b], parts, sampling["confidence"])

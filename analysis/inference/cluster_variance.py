@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
-from scipy.special import expit, logit, stdtr, stdtrit
+from scipy.special import stdtr, stdtrit
 
 from analysis.inference.resampling import DECIMALS
+from analysis.inference.shares import share_intervals
+from analysis.inference.significance import follow_test, rejects
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, Estimate, Groups
+from analysis.results import NAN, Array, Counts, Estimate
 from analysis.sentences import sentence
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")
 # Fewer clusters of a kind say next to nothing of others.
 LEAST = 5
-# What is this small is what rounding leaves of no variance.
-NOTHING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,10 @@ class ClusterVariances:
         Where every output is drawn alone; the other two contain it.
     n_methods, n_stories
         How many there are.
+    step
+        How far the statistic moves where one pair of outputs is otherwise. No variance
+        is taken for less than its square, which is the variance of a metric that is
+        right in all pairs but one.
     parts
         What is drawn: ``stories``, ``methods``, both, or ``units`` (outputs).
     """
@@ -49,18 +53,18 @@ class ClusterVariances:
     outputs: float
     n_methods: int
     n_stories: int
+    step: float
     parts: tuple[str, ...] = CROSSED
 
     @property
     def variance(self) -> float:
         """The variance where all of it is drawn; never below that of a part."""
         methods, stories, outputs = self._drawn
-        found = max(methods, outputs) + max(stories - outputs, 0.0)
-        return 0.0 if found < NOTHING else found
+        return max(methods, outputs) + max(stories - outputs, 0.0)
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom, joined after Satterthwaite (1946); NaN of no variance.
+        """Degrees of freedom, joined after Satterthwaite (1946).
 
         Notes
         -----
@@ -75,16 +79,17 @@ class ClusterVariances:
             + max(stories**2 - outputs**2, 0.0) / (of_stories / 2)
             + outputs**2 / (of_methods * of_stories)
         )
-        return self.variance**2 / below if self.variance else NAN
+        return self.variance**2 / below
 
     @property
     def _drawn(self) -> tuple[float, float, float]:
         # Outputs are in both; where they are unknown, nothing is taken off for them.
         known = np.isfinite(self.outputs) or "units" in self.parts
+        least = self.step**2
         return (
-            self.methods if "methods" in self.parts else 0.0,
-            self.stories if "stories" in self.parts else 0.0,
-            self.outputs if known else 0.0,
+            max(self.methods, least) if "methods" in self.parts else 0.0,
+            max(self.stories, least) if "stories" in self.parts else 0.0,
+            max(self.outputs, least) if known else 0.0,
         )
 
     @property
@@ -106,70 +111,93 @@ class ClusterVariances:
         return ""
 
     def p_value(self, value: float) -> float:
-        """Test that the expected value is 0, two-sided.
-
-        Where the statistic is the same whatever is left out, the p-value is that of
-        signs: as many clusters, of the fewer kind, say the same by chance.
-        """
-        if not self.variance:
-            clusters = [self.n_methods] * (self.parts != ("stories",))
-            clusters += [self.n_stories] * (self.parts != ("methods",))
-            return 2.0 ** (1 - min(clusters)) if value else 1.0
+        """Test that the expected value is 0, two-sided."""
         t = abs(value) / np.sqrt(self.variance)
         return max(float(2 * stdtr(self.freedom, -t)), np.finfo(float).tiny)
 
-    def interval(self, value: float, confidence: float) -> tuple[float, float, str]:
-        """Return the bounds of a value, and the reason where it has none."""
-        if not self.variance:
-            return (
-                NAN,
-                NAN,
-                sentence("it is the same whatever methods and stories are left out"),
-            )
-        quantile = float(stdtrit(self.freedom, (1 + confidence) / 2))
-        far = quantile * float(np.sqrt(self.variance))
-        return value - far, value + far, ""
-
-    def share(self, value: float, confidence: float, n: int, chance: float) -> Estimate:
-        """Return a share with its interval and the test that it is chance.
+    def interval(
+        self, value: float, confidence: float, most: float
+    ) -> tuple[float, float]:
+        """Return the bounds of a difference, which is between -`most` and `most`.
 
         Notes
         -----
-        Both are computed on the scale of log-odds, which bounds do not leave.
+        They leave 0 out exactly where `p_value` rejects it. What lies beyond `most`
+        cannot be the expected value, so cutting it off leaves the coverage as it is.
         """
-        odds = self._scaled(1 / (value * (1 - value)))
-        low, high, reason = odds.interval(float(logit(value)), confidence)
-        p_value = odds.p_value(float(logit(value) - logit(chance)))
-        bounds = float(expit(low)), float(expit(high))
-        return Estimate(value, *bounds, n, p_value=p_value, reason=reason)
+        far = self._quantile(confidence) * float(np.sqrt(self.variance))
+        return max(value - far, -most), min(value + far, most)
+
+    def share_interval(
+        self, value: float, confidence: float, lowest: float
+    ) -> tuple[float, float]:
+        """Return the bounds of a value between `lowest` and 1.
+
+        Notes
+        -----
+        Wilson's (`shares.share_intervals`), with Student's t for the normal quantile,
+        of as many answers as would have the variance: v (1 - v) / V. A coefficient is
+        taken as the share (1 + r) / 2. A value is taken no nearer to either end than
+        one `step`, so that one at the end has an interval, too.
+        """
+        span = 1 - lowest
+        share = self._inside(value, lowest)
+        n = share * (1 - share) * span**2 / self.variance
+        counted_as = map(np.asarray, (share, n, self._quantile(confidence)))
+        low, high = share_intervals(*counted_as)
+        return (
+            min(lowest + span * float(low), value),
+            max(lowest + span * float(high), value),
+        )
+
+    def _inside(self, value: float, lowest: float) -> float:
+        """Return a value as a share of its scale, one step from its ends or more."""
+        span = 1 - lowest
+        nearest = min(self.step / span, 0.5)
+        return min(max((value - lowest) / span, nearest), 1 - nearest)
+
+    def _quantile(self, confidence: float) -> float:
+        return float(stdtrit(self.freedom, (1 + confidence) / 2))
 
     def coefficient(
-        self, value: float, confidence: float, n: int, groups: Groups | None
+        self,
+        value: float,
+        confidence: float,
+        *,
+        of_pairs: bool,
+        exact: float = NAN,
     ) -> Estimate:
         """Return a coefficient with its interval and the test that it is 0.
 
+        Parameters
+        ----------
+        value, confidence
+            The coefficient, and the coverage of its interval.
+        of_pairs
+            Whether it is Kendall's, whose variance depends little on its value.
+        exact
+            The p-value of an exact test, which the interval then follows; NaN for none.
+
         Notes
         -----
-        Both are computed on Fisher's scale, which bounds do not leave. Too few clusters
-        of one kind are kept as they are (`narrowed`).
+        Kendall's is tested as it is. The variances of Pearson's and Spearman's fall
+        towards the ends, the former as (1 - r^2)^2, so that large values would be taken
+        for too sure: they are tested with the variance that Wilson's bound has at 0,
+        V / (1 - r^2), as the classical t-test of r does. Too few clusters of one kind
+        are kept as they are (`narrowed`).
         """
         value = round(value, DECIMALS) + 0.0
         known = self.narrowed()
-        found = Estimate(value, n=n, groups=groups, reason=known.why_not)
-        if found.reason:
-            return found
-        if not known.variance or abs(value) >= 1:
-            reason = known.interval(value, confidence)[2]
-            return replace(found, reason=reason, p_value=known.p_value(value))
-        on_scale, z = known._scaled(1 / (1 - value**2)), float(np.arctanh(value))
-        low, high = np.tanh(on_scale.interval(z, confidence)[:2])
-        return replace(
-            found,
-            low=float(low),
-            high=float(high),
-            p_value=on_scale.p_value(z),
-            drawn="+".join(known.parts),
-        )
+        if reason := known.why_not:
+            return Estimate(value, p_value=exact, reason=reason)
+        p_value = exact
+        if np.isnan(exact):
+            share = known._inside(value, -1.0)
+            narrower = 1.0 if of_pairs else 2 * np.sqrt(share * (1 - share))
+            p_value = known.p_value(value * narrower)
+        bounds = known.share_interval(value, confidence, -1.0)
+        low, high = follow_test(*bounds, value, 0.0, rejects(p_value, confidence))
+        return Estimate(value, low, high, p_value=p_value, drawn="+".join(known.parts))
 
     def narrowed(self) -> "ClusterVariances":
         """Return the same of what can be thought of as drawn.
@@ -180,10 +208,6 @@ class ClusterVariances:
         if self.parts != CROSSED or few[0] == few[1]:
             return self
         return replace(self, parts=("methods",) if few[0] else ("stories",))
-
-    def _scaled(self, slope: float) -> "ClusterVariances":
-        names = ("methods", "stories", "outputs")
-        return replace(self, **{name: getattr(self, name) * slope**2 for name in names})
 
 
 @cache
@@ -293,7 +317,9 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
     return jackknife - residual * 4 / (n * (n - 2)) + least, least
 
 
-def variances_of_stories(values: Array, n: int) -> ClusterVariances:
+def variances_of_stories(
+    values: Array, n: int, step: float, parts: tuple[str, ...]
+) -> ClusterVariances:
     """Return the variances of a mean over stories.
 
     Parameters
@@ -303,16 +329,21 @@ def variances_of_stories(values: Array, n: int) -> ClusterVariances:
         NaN where it has none.
     n
         The number of methods.
+    step, parts
+        As of `ClusterVariances`.
     """
     values = values[np.isfinite(values[:, 0])]
     known = np.isfinite(values)
     sums, n_known = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
     mean = np.divide(sums, n_known, out=np.full(len(sums), NAN), where=n_known > 0)
     own = np.where(known, values, values[:, :1]) - mean
-    return _variances(pair_values(mean, n), pair_values(own, n), values[:, 0], n)
+    of_pairs = pair_values(mean, n), pair_values(own, n)
+    return _variances(*of_pairs, values[:, 0], n, step, parts)
 
 
-def variances_of_pairs(values: Array, n: int) -> ClusterVariances:
+def variances_of_pairs(
+    values: Array, n: int, step: float, parts: tuple[str, ...]
+) -> ClusterVariances:
     """Return the variances of a mean over stories and pairs of methods.
 
     Parameters
@@ -321,21 +352,31 @@ def variances_of_pairs(values: Array, n: int) -> ClusterVariances:
         Shape (S, n (n - 1) / 2).
     n
         The number of methods.
+    step, parts
+        As of `ClusterVariances`.
     """
     mean = values.mean(axis=0)
-    return _variances(mean, values - mean, values.mean(axis=1), n)
+    return _variances(mean, values - mean, values.mean(axis=1), n, step, parts)
 
 
-def _variances(mean: Array, own: Array, stories: Array, n: int) -> ClusterVariances:
+def _variances(
+    mean: Array,
+    own: Array,
+    stories: Array,
+    n: int,
+    step: float,
+    parts: tuple[str, ...],
+) -> ClusterVariances:
     """Join the parts: pair values of the mean, of stories around it, and stories."""
     S = len(stories)
     methods = variance_of_methods(mean, n)
     if S < 2:
-        return ClusterVariances(methods, NAN, NAN, n, S)
+        return ClusterVariances(methods, NAN, NAN, n, S, step, parts)
     outputs = NAN
     if n >= LEAST:
         outputs = max(float(pair_variance(own, n)[0].sum()) / (S * (S - 1)), 0.0)
-    return ClusterVariances(methods, float(stories.var(ddof=1)) / S, outputs, n, S)
+    of_stories = float(stories.var(ddof=1)) / S
+    return ClusterVariances(methods, of_stories, outputs, n, S, step, parts)
 
 
 def variance_of_methods(values: Array, n: int) -> float:

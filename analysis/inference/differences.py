@@ -20,7 +20,7 @@ def compared(
     variances: Callable[[int, int], ClusterVariances],
     sampling: Sampling,
 ) -> list[TableRow]:
-    """Test every two of several values; Holm's adjustment is over all of them.
+    """Test every two of several shares; Holm's adjustment is over all of them.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def compared(
     for a, b in itertools.combinations(range(len(names)), 2):
         value = round(float(values[a] - values[b]), DECIMALS)
         row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
-        rows.append(row | tested(value, partial(variances, a, b), sampling))
+        rows.append(row | tested(value, partial(variances, a, b), sampling, most=1.0))
     return with_holm(rows)
 
 
@@ -51,8 +51,10 @@ def tested(
     value: float,
     variances: Callable[[], ClusterVariances],
     sampling: Sampling,
+    *,
+    most: float,
 ) -> TableRow:
-    """Return what a comparison holds of a difference beside its value."""
+    """Return what a comparison holds of a difference, at most `most`, but its value."""
     row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
     row |= {"test": "", "reason": ""}
     if not sampling["resamples"]:
@@ -62,6 +64,6 @@ def tested(
     known = variances()
     if known.why_not:
         return row | {"reason": known.why_not}
-    low, high, reason = known.interval(value, sampling["confidence"])
+    low, high = known.interval(value, sampling["confidence"], most)
     bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
-    return row | bounds | {"test": "+".join(known.parts), "reason": reason}
+    return row | bounds | {"test": "+".join(known.parts)}

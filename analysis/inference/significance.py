@@ -1,10 +1,11 @@
-"""Tests of association, with exact p-values, and the adjustment for many tests."""
+"""Exact tests of association, intervals that follow a test, adjustment for many."""
 
 import itertools
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from analysis.inference.resampling import DECIMALS
 from analysis.inference.scaling import near_one
 from analysis.results import NAN, Array, Counts
 
@@ -13,23 +14,55 @@ EXACT_BELOW = 10
 CHUNK = 50_000
 # Values this close to the observed one count as equal to it.
 SLACK = 1e-9
+# How far a bound lies from a value that does not belong to its interval any more.
+BEYOND = 1e-9
 
 
-def method_orders(n: int, resamples: int, rng: np.random.Generator) -> Counts:
-    """Return all orders of `n` methods, or random ones from ten methods on."""
-    if n < EXACT_BELOW:
-        return np.array(list(itertools.permutations(range(n))), int).reshape(-1, n)
-    return rng.permuted(np.tile(np.arange(n), (resamples, 1)), axis=1)
+def rejects(p_value: float, confidence: float) -> bool:
+    """Tell whether a test rejects at the level of an interval; without a test, not."""
+    return round(p_value, DECIMALS) <= round(1 - confidence, DECIMALS)
+
+
+def follow_test(
+    low: float, high: float, value: float, chance: float, rejected: bool
+) -> tuple[float, float]:
+    """Return bounds that hold chance exactly where the test beside them keeps it.
+
+    Parameters
+    ----------
+    low, high
+        Bounds of the value; NaN where there are none.
+    value, chance
+        What was estimated, and what the test holds it against.
+    rejected
+        Whether the test rejects chance at the level of the interval.
+
+    Notes
+    -----
+    An interval is the set of values that are not rejected. Towards chance, Wilson's
+    bound lies farther out than that of the test: where it passes a chance that is
+    rejected, every value beyond chance is rejected, too, so that chance itself is the
+    bound, and belongs to what is left out (`BEYOND`). Where chance is not rejected, the
+    interval is stretched to hold it.
+
+    Examples
+    --------
+    >>> follow_test(0.4, 0.99, 0.9, 0.5, True)
+    (0.500000001, 0.99)
+    >>> follow_test(0.52, 0.7, 0.6, 0.5, False)
+    (0.5, 0.7)
+    """
+    if not rejected:
+        return min(low, chance), max(high, chance)
+    if value > chance:
+        return max(low, chance + BEYOND), max(high, chance + BEYOND)
+    return min(low, chance - BEYOND), min(high, chance - BEYOND)
 
 
 def permutation_p(
-    human: Array,
-    scores: Array,
-    coefficients: Sequence[str],
-    resamples: int,
-    rng: np.random.Generator,
+    human: Array, scores: Array, coefficients: Sequence[str]
 ) -> dict[str, Array]:
-    """Test for no association by permuting methods, two-sided.
+    """Test for no association by permuting methods, two-sided and exact.
 
     Parameters
     ----------
@@ -39,37 +72,30 @@ def permutation_p(
         Shape (K, N).
     coefficients
         Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-    resamples
-        Number of random orders where there are ten methods or more; 0 leaves
-        the p-value empty then.
-    rng
-        The stream of this step.
 
     Returns
     -------
     dict
-        Coefficient to K p-values.
+        Coefficient to K p-values; NaN of fewer than two methods, and from
+        `EXACT_BELOW` methods on, which have too many orders.
 
     Notes
     -----
-    Below ten methods all ``N!`` orders are tried and ``p = c / N!`` is exact,
-    where c counts orders with an absolute value at least as large as observed.
-    Above, ``p = (c + 1) / (k + 1)``. Permuting changes only the numerator of a
-    coefficient, so numerators are compared; tau-b and tau-c have the same.
+    All ``N!`` orders are tried and ``p = c / N!``, where c counts orders with an
+    absolute value at least as large as observed. Permuting changes only the numerator
+    of a coefficient, so numerators are compared; tau-b and tau-c have the same.
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
-    >>> p = permutation_p(np.arange(4.0), np.arange(4.0)[None], ["kendall"], 0, rng)
+    >>> p = permutation_p(np.arange(4.0), np.arange(4.0)[None], ["kendall"])
     >>> round(float(p["kendall"][0]), 6)
     0.083333
     """
     n = len(human)
     found = {name: np.full(len(scores), NAN) for name in coefficients}
-    if n < 2 or (n >= EXACT_BELOW and resamples == 0) or not len(scores):
+    if not 2 <= n < EXACT_BELOW or not len(scores):
         return found
-    orders = method_orders(n, resamples, rng)
-    extra = 0 if n < EXACT_BELOW else 1
+    orders = np.array(list(itertools.permutations(range(n))), int)
     for name in coefficients:
         features, observed = _numerators(name, human, scores)
         slack = SLACK * np.maximum(np.abs(observed), 1.0)
@@ -77,7 +103,7 @@ def permutation_p(
         for start in range(0, len(orders), CHUNK):
             values = np.abs(features(orders[start : start + CHUNK]))
             count += (values >= np.abs(observed) - slack).sum(axis=0)
-        found[name] = (count + extra) / (len(orders) + extra)
+        found[name] = count / len(orders)
     return found
 
 

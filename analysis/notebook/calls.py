@@ -49,6 +49,7 @@ class Options(TypedDict, total=False):
     components: Sequence[str] | str
     top: int
     top_confidence: float
+    demanded: float
     epsilon: str
     resamples: int
     resample: str | None

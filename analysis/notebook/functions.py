@@ -84,6 +84,8 @@ def align(
     top, top_confidence : int, float
         Whether so many of the best methods are told apart from all others, and how
         sure that has to be (as `confidence`).
+    demanded : float
+        Pairwise accuracy that metrics are held against (VISTAR's is .75; 0 for none).
     epsilon : {"heldout", "insample", "0"}
         How the tie threshold of acc_eq is tuned.
     resamples, resample, confidence, seed

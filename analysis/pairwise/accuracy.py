@@ -12,7 +12,9 @@ from analysis.inference.resampling import (
     stream,
 )
 from analysis.inference.scaling import divided
+from analysis.inference.significance import follow_test, rejects
 from analysis.pairwise.accuracy_variance import (
+    CHANCE,
     STATISTICS,
     AccuracyVariances,
     accuracy_variances,
@@ -26,9 +28,6 @@ from analysis.pairwise.pair_sums import (
 )
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
-
-# Half accuracy of a metric that guesses, or ties everything.
-CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,8 +46,9 @@ class PairAgreement:
     n_pairs
         Pairs in which people have a preference.
     acc_eq
-        Share of all pairs predicted, ties included; the p-value is for the expected
-        share of a metric that guesses and never ties.
+        Share of all pairs predicted, ties included; the p-value is for chance.
+    chance
+        What acc_eq is by chance, for as many ties of the metric and of people.
     epsilon
         Largest difference of scores that acc_eq takes for a tie.
     in_sample
@@ -63,6 +63,7 @@ class PairAgreement:
     tie_rate: float
     n_pairs: int
     acc_eq: Estimate
+    chance: float
     epsilon: float
     in_sample: bool
     drawn: str = ""
@@ -114,6 +115,9 @@ def pair_agreement(
     - acc_eq :math:`(C + T_{hm}) / N` with metric ties up to epsilon (Deutsch,
       Foster and Freitag 2023, Ties Matter, arXiv 2305.14324).
 
+    By chance acc_eq is :math:`t p + (1 - t)(1 - p) / 2`, where the metric ties a share
+    t of all pairs and people a share p (`accuracy_variance.accuracy_variances`).
+
     Values are NaN where no pair counts.
 
     Intervals and tests are those of `analysis.inference.cluster_variance`, for what
@@ -143,7 +147,9 @@ def pair_agreement(
         drawn = _PairSums.of(_annotator_sums(pairs, parts, resamples, rng)).ppa()
         for name, draws in zip(("ppa_strict", "ppa_half"), drawn, strict=True):
             estimates[name] = [
-                _drawn_estimate(own.value, draws[:, k], confidence, own.n)
+                _drawn_estimate(
+                    own, float(known[name].chances[k]), draws[:, k], confidence
+                )
                 for k, own in enumerate(estimates[name])
             ]
     sums = _PairSums.of(_features(pairs.human, pairs.scores).sum(axis=0)[None])
@@ -155,6 +161,7 @@ def pair_agreement(
             float(sums.tie_rate()[0, k]),
             int(sums.decided[0, 0]),
             estimates["acc_eq"][k],
+            float(known["acc_eq"].chances[k]),
             float(known["acc_eq"].epsilons[k]),
             epsilon == "insample" and name != BASELINE,
             "+".join(parts) if np.isfinite(estimates["ppa_half"][k].low) else "",
@@ -167,18 +174,23 @@ def pair_agreement(
 def _estimates(
     known: AccuracyVariances, confidence: float, *, with_intervals: bool
 ) -> list[Estimate]:
-    """Return the accuracy of every metric, but of the one that guesses."""
-    metrics = range(len(known.values) - 1)
+    """Return the accuracy of every metric."""
+    metrics = range(len(known.values))
     if with_intervals:
         return [known.estimate(k, confidence) for k in metrics]
     return [Estimate(float(known.values[k]), n=known.n_pairs) for k in metrics]
 
 
-def _drawn_estimate(value: float, draws: Array, confidence: float, n: int) -> Estimate:
+def _drawn_estimate(
+    own: Estimate, chance: float, draws: Array, confidence: float
+) -> Estimate:
     low, high, reason = interval(draws, confidence)
-    return Estimate(
-        value, low, high, n=n, reason=reason, p_value=bootstrap_p(draws - CHANCE)
-    )
+    if np.isnan(chance):
+        return replace(own, low=low, high=high, reason=reason)
+    p_value = bootstrap_p(draws - chance)
+    rejected = rejects(p_value, confidence)
+    low, high = follow_test(low, high, own.value, chance, rejected)
+    return replace(own, low=low, high=high, reason=reason, p_value=p_value)
 
 
 def random_agreement(pairs: Pairs) -> PairAgreement:
@@ -199,7 +211,9 @@ def random_agreement(pairs: Pairs) -> PairAgreement:
     N = len(pairs.human)
     acc_eq = Estimate(decided / 2 / N if N else NAN, n=N)
     ties, epsilon = (0.0 if n else NAN for n in (decided, N))
-    return PairAgreement(RANDOM, chance, chance, ties, decided, acc_eq, epsilon, False)
+    return PairAgreement(
+        RANDOM, chance, chance, ties, decided, acc_eq, acc_eq.value, epsilon, False
+    )
 
 
 def ppa_by_story_weights(

@@ -1,15 +1,25 @@
 """Accuracies in pairs, taken apart by stories and pairs of methods."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.inference.cluster_variance import ClusterVariances, variances_of_pairs
+from analysis.inference.resampling import DECIMALS
+from analysis.inference.significance import follow_test, rejects
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.tie_calibration import predicted_pairs, repeated_folds
 from analysis.results import NAN, Array, Counts, Estimate
+from analysis.sentences import sentence
 
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
+NO_TEST = sentence(
+    "it differs from chance in no pair, so that there is nothing to test"
+)
+
+
+# Half accuracy of a metric that guesses, or ties everything.
+CHANCE = 0.5
 
 
 @dataclass(frozen=True)
@@ -19,14 +29,16 @@ class AccuracyVariances:
     Attributes
     ----------
     values
-        Shape (K + 1,): the accuracies, and last what chance makes of them: what a
-        metric is expected to reach that guesses and never ties, or for acc_eq one that
-        ties every pair, where that is more; NaN where no pair counts.
-    contributions
-        Shape (K + 1, S, M (M - 1) / 2): of each what a story and a pair of methods add
-        to it, around it, and scaled so that their mean moves as it does.
-    counts
-        Shape (S, M (M - 1) / 2): how many pairs of outputs count there.
+        Shape (K,): the accuracies; NaN where no pair counts.
+    chances
+        Shape (K,): what chance makes of them; NaN of strict accuracy, which falls with
+        every tie.
+    contributions, by_chance
+        Shapes (K, S, M (M - 1) / 2): of each value, and of each chance, what a story
+        and a pair of methods add to it, around it, and scaled so that their mean moves
+        as it does.
+    n_pairs
+        How many pairs of outputs count.
     n_methods
         M, of which some pair is compared.
     parts
@@ -36,64 +48,65 @@ class AccuracyVariances:
     """
 
     values: Array
+    chances: Array
     contributions: Array
-    counts: Array
+    by_chance: Array
+    n_pairs: int
     n_methods: int
     parts: tuple[str, ...]
     epsilons: Array
 
-    @property
-    def n_pairs(self) -> int:
-        """How many pairs of outputs count."""
-        return int(self.counts.sum())
-
     def of(self, a: int, b: int | None = None) -> ClusterVariances:
         """Return the variances of a metric's accuracy, or of a difference of two."""
         own = self.contributions[a]
-        if b is not None:
-            own = own - self.contributions[b]
-        return self._variances(own)
+        return self._variances(own if b is None else own - self.contributions[b])
 
     def _variances(self, contributions: Array) -> ClusterVariances:
-        found = variances_of_pairs(contributions, self.n_methods)
-        return replace(found, parts=self.parts)
+        step = 1 / self.n_pairs
+        return variances_of_pairs(contributions, self.n_methods, step, self.parts)
 
     def estimate(self, k: int, confidence: float) -> Estimate:
         """Return one metric's accuracy with its interval and the test of chance.
 
         Notes
         -----
-        A metric that is right in all pairs, or in none, has an interval and a p-value
-        as if one pair were otherwise, so that it is never less sure than one that is.
+        The test is of the difference to chance, whose error counts where chance is
+        estimated. A metric that differs from chance in no pair has none.
         """
-        value, chance, n = float(self.values[k]), float(self.values[-1]), self.n_pairs
-        own = self.contributions[k]
+        value, chance, n = float(self.values[k]), float(self.chances[k]), self.n_pairs
         if np.isnan(value):
             return Estimate(value, n=n)
-        if reason := self.of(k).why_not:
+        own = self.of(k)
+        if reason := own.why_not:
             return Estimate(value, n=n, reason=reason)
-        if 0 < value < 1:
-            found = self._variances(own).share(value, confidence, n, chance)
-        else:
-            sign = 1 if value else -1
-            near = value - sign / n
-            own = sign * self.counts / n
-            own[np.unravel_index(self.counts.argmax(), own.shape)] -= sign
-            own *= own.size / n
-            found = self._variances(own).share(near, confidence, n, chance)
-            low, high = (found.low, 1.0) if value else (0.0, found.high)
-            found = replace(found, value=value, low=low, high=high)
-        if np.ptp(self.contributions[-1]) == 0:
-            return found
-        # What chance reaches is estimated, too: from the pairs that people tie.
-        apart = self._variances(own - self.contributions[-1])
-        return replace(found, p_value=apart.p_value(value - chance))
+        bounds = own.share_interval(value, confidence, 0.0)
+        if np.isnan(chance):
+            return Estimate(value, *bounds, n)
+        apart = self.contributions[k] - self.by_chance[k]
+        above = round(value - chance, DECIMALS)
+        if not above and not np.round(apart, DECIMALS).any():
+            if not self.contributions[k].any():
+                bounds = NAN, NAN
+            return Estimate(value, *bounds, n, reason=NO_TEST)
+        p_value = self._variances(apart).p_value(above)
+        bounds = follow_test(*bounds, value, chance, rejects(p_value, confidence))
+        return Estimate(value, *bounds, n, p_value)
 
 
 def accuracy_variances(
     pairs: Pairs, statistic: str, *, epsilon: str, parts: tuple[str, ...]
 ) -> AccuracyVariances:
-    """Take an accuracy of every metric apart by stories and pairs of methods."""
+    r"""Take an accuracy of every metric apart by stories and pairs of methods.
+
+    Notes
+    -----
+    Half accuracy is a half by chance. Of acc_eq, where people tie a share :math:`p` of
+    all pairs and the metric a share :math:`t` (up to its threshold), chance is
+    :math:`t p + (1 - t)(1 - p) / 2`: what the same ties and a coin for the rest reach
+    where they know nothing of people's. Both shares are estimated, so that a pair adds
+    its own ties to chance, times the slopes :math:`(3 p - 1) / 2` and
+    :math:`(3 t - 1) / 2`.
+    """
     K, counted = len(pairs.metrics), np.ones(len(pairs.human), bool)
     epsilons = np.full(K, NAN)
     if statistic != "acc_eq":
@@ -102,32 +115,39 @@ def accuracy_variances(
         counted[:] = False  # nothing to tune a threshold on
     n = int(counted.sum())
     if not n:
-        none = np.zeros((K + 1, 0, 0))
-        return AccuracyVariances(np.full(K + 1, NAN), none, none[0], 0, parts, epsilons)
+        none, nothing = np.full(K, NAN), np.zeros((K, 0, 0))
+        return AccuracyVariances(none, none, nothing, nothing, 0, 0, parts, epsilons)
+    chance = CHANCE if statistic == "ppa_half" else NAN
+    chances, by_chance = np.full(K, chance), np.zeros((K, len(counted)))
     if statistic == "acc_eq":
         folds = repeated_folds(pairs.story)
         told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
-        right, epsilons = (np.array(each, float) for each in zip(*told, strict=True))
+        right, ties, epsilons = (
+            np.array(each, float) for each in zip(*told, strict=True)
+        )
+        tied = (pairs.human == 0).astype(float)
+        p, t = tied.mean(), ties.mean(axis=1)
+        chances = t * p + (1 - t) * (1 - p) / 2
+        by_chance = (3 * p - 1) / 2 * (ties - t[:, None])
+        by_chance += (3 * t[:, None] - 1) / 2 * (tied - p)
     else:
         signs = np.sign(pairs.scores)
-        credit = 0.5 if statistic == "ppa_half" else 0.0
+        credit = CHANCE if statistic == "ppa_half" else 0.0
         right = ((signs == pairs.human) + credit * (signs == 0)) * counted
-    guessed, tied = (pairs.human != 0) / 2, np.where(pairs.human == 0, 1.0, 0.0)
-    tying = statistic == "acc_eq" and tied.sum() > guessed.sum()
-    right = np.vstack([right, tied if tying else guessed])
     values = right.sum(axis=1) / n
     story, code, n_methods = _places(pairs)
     S, P = int(story.max()) + 1, n_methods * (n_methods - 1) // 2
 
-    def summed(row: Array) -> Array:
-        found = np.bincount(story * P + code, row, minlength=S * P)
-        return np.asarray(found.reshape(S, P))
+    def summed(rows: Array) -> Array:
+        found = [np.bincount(story * P + code, row, minlength=S * P) for row in rows]
+        return np.array(found, float).reshape(K, S, P) * (S * P / n)
 
-    around = (right - values[:, None] * counted) * (S * P / n)
     return AccuracyVariances(
         values,
-        np.array([summed(row) for row in around]),
-        summed(counted.astype(float)),
+        chances,
+        summed(right - values[:, None] * counted),
+        summed(by_chance),
+        n,
         n_methods,
         parts,
         epsilons,

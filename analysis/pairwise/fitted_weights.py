@@ -1,43 +1,49 @@
-"""Weights of component scores fitted to people's preferences, judged on other stories.
+"""Weights of component scores fitted to people's preferences, judged on other pairs.
 
 VISTAR fits the weights of a composite so that it predicts most pairs. Fitted and
-judged on the same pairs, more components always look better; here every composite
-score is of a story that its weights have not seen.
+judged on the same pairs, more components always look better; judged on other stories
+of the same methods, noise does, where methods differ. Here every composite score is of
+a story and of methods that its weights have not seen.
 """
 
+import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
-from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.inference.cluster_variance import LEAST
+from analysis.inference.resampling import interval, stream
 from analysis.inference.scaling import divided, near_one
-from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import Clusters, resampled_sums
-from analysis.pairwise.tie_calibration import (
-    best_epsilon,
-    right_with_ties,
-    story_folds,
+from analysis.pairwise.accuracy_variance import (
+    STATISTICS,
+    AccuracyVariances,
+    accuracy_variances,
 )
+from analysis.pairwise.output_pairs import Pairs
+from analysis.pairwise.pair_sums import draw_clusters
+from analysis.pairwise.tie_calibration import FOLDS, story_folds
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
 from analysis.sentences import sentence
 
 COMPOSITE, MEAN = "composite", "mean of components"
-STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
 # Penalties to choose from, as shares of the information of all pairs in the fit.
 RIDGES = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 # More pairs change weights in the third digit, and cost time in every fit.
 MOST_PAIRS = 10_000
 STEPS, ENOUGH = 50, 1e-9
 LEAST_STORIES = 4
+# Numbers held at once.
+CHUNK = 4_000_000
 
 
 def calibrate(
     pairs: Pairs,
     *,
     metrics: Sequence[str] = (),
+    parts: tuple[str, ...],
     resamples: int,
     confidence: float,
     seed: int,
@@ -50,15 +56,17 @@ def calibrate(
         From `rating_pairs` or `choice_pairs`.
     metrics
         The components; none named: all of `pairs`.
+    parts
+        What is thought of as drawn, as for `accuracy.pair_agreement`.
     resamples, confidence, seed
-        Number of resamples of stories (0 for no intervals), coverage, seed.
+        Number of resamples (0 for no intervals), coverage, seed.
 
     Returns
     -------
     list of Row
         Rows of ``calibration``. For each component, the mean of the standardised
-        components, and the composite: ``ppa_half``, ``ppa_strict`` and ``acc_eq`` on
-        stories that the fit has not seen. Of each component its ``weight``. Of the
+        components, and the composite: ``ppa_half``, ``ppa_strict`` and ``acc_eq``, with
+        the intervals of ``pairwise_accuracy``. Of each component its ``weight``. Of the
         composite its ``gain`` in half accuracy against the best component and
         against the mean; the reason says when it is within noise.
 
@@ -71,36 +79,53 @@ def calibrate(
     :math:`\lambda n |\beta|^2 / 8` (1/4 is the information of an undecided pair). No
     constant is fitted, so that swapping the outputs swaps the prediction.
 
-    Stories fall into five folds. The composite of a fold comes from the other four:
-    scales and weights from all of their pairs, lambda from folds inside them (the
-    best likelihood on what was left out), and the tie threshold of acc_eq, for
-    components, too, so that all are judged alike. The best
-    component is the one with the highest half accuracy on all pairs: the composite
-    has not seen the pairs it is judged on, the choice of the best component has, so
-    a gain is not flattered. Intervals draw stories with the predictions kept.
+    Stories fall into five folds, methods into five others. The composite of a pair
+    comes from the stories of the other folds and from the methods of the folds of
+    neither of the two: scales and weights from all of their pairs. Lambda comes from
+    all pairs of these methods (the best likelihood on stories left out). The best
+    component is the one with the highest half accuracy on all pairs: the composite has
+    not seen the pairs it is judged on, the choice of the best component has, so a gain
+    is not flattered. Intervals of accuracies and gains are those of
+    `analysis.inference.cluster_variance`, with the predictions kept.
 
     Weights are fitted to all pairs, and shares: absolute values add up to 1. Their
-    intervals draw stories, each with one Newton step from the fit to all of them.
-    Fits use at most 10,000 pairs, drawn at random.
+    intervals draw what `parts` names, each with one Newton step from the fit to all of
+    them. Fits use at most 10,000 pairs, drawn at random.
     """
     names = tuple(metrics) or pairs.metrics
     scores = pairs.scores[[pairs.metrics.index(name) for name in names]]
-    rng = stream(seed, "calibration", pairs.question, pairs.source, *names)
-    folds = _masks(story_folds(pairs.story, rng))
-    reason = _why_not(pairs, names)
-    if reason:
+    if reason := _why_not(pairs, names):
         none = undefined(reason)
         return [_row(pairs, COMPOSITE, s, none) for s in (*STATISTICS, "gain")]
-    fitted = _predictions(pairs, near_one(scores), folds, rng)
+    rng = stream(seed, "calibration", pairs.question, pairs.source, *names)
     labels = (*names, MEAN, COMPOSITE)
-    draws = _Judged.of(pairs, scores, fitted, folds, resamples, rng)
-    rows = draws.rows(pairs, labels, confidence)
-    data = _Data.of(pairs, near_one(scores), np.ones(len(pairs.human), bool), rng)
-    rows += _weight_rows(pairs, names, data, resamples, confidence, rng)
-    best = int(np.argmax(draws.values[0][: len(names)]))
+    fitted = _predictions(pairs, near_one(scores), rng)
+    every = replace(pairs, metrics=labels, scores=np.vstack([scores, fitted]))
+    known = {
+        name: accuracy_variances(every, name, epsilon="heldout", parts=parts)
+        for name in STATISTICS
+    }
+    wanted = confidence if resamples else None
+    rows = [
+        _row(pairs, label, name, _estimate(own, k, wanted))
+        for k, label in enumerate(labels)
+        for name, own in known.items()
+    ]
+    rows += _weight_rows(
+        pairs, names, near_one(scores), parts, resamples, confidence, rng
+    )
+    half = known["ppa_half"]
+    best = int(np.argmax(half.values[: len(names)]))
     for against in (best, len(names)):
-        rows.append(_gain(pairs, draws, labels, against, confidence))
+        gain = _gain(half, labels, against, wanted)
+        rows.append(_row(pairs, COMPOSITE, "gain", gain, labels[against]))
     return rows
+
+
+def _estimate(known: AccuracyVariances, k: int, confidence: float | None) -> Estimate:
+    if confidence is None:
+        return Estimate(float(known.values[k]), n=known.n_pairs)
+    return known.estimate(k, confidence)
 
 
 def _masks(folds: Counts) -> list[Mask]:
@@ -108,15 +133,24 @@ def _masks(folds: Counts) -> list[Mask]:
 
 
 def _why_not(pairs: Pairs, names: tuple[str, ...]) -> str:
-    stories = np.unique(pairs.story[pairs.human != 0])
     if len(names) < 2:
         return sentence("a composite needs two components")
+    decided = pairs.human != 0
+    methods = np.unique([pairs.first[decided], pairs.second[decided]])
+    stories = np.unique(pairs.story[decided])
     if len(stories) < LEAST_STORIES:
         return sentence(
             "people have a preference in {n} stories; at least {least} "
             "are needed to fit on some and judge on others",
             n=len(stories),
             least=LEAST_STORIES,
+        )
+    if len(methods) < LEAST:
+        return sentence(
+            "people have a preference among {n} methods; at least {least} "
+            "are needed to fit on some and judge on others",
+            n=len(methods),
+            least=LEAST,
         )
     return ""
 
@@ -138,12 +172,14 @@ def _row(
 class _Data:
     """Pairs with a preference, turned so that people prefer the first.
 
-    `x` has shape (n, K), differences divided by `scale` (K,); `story` has shape (n,).
+    `x` has shape (n, K), differences divided by `scale` (K,); `story` and `rows`, which
+    tells of all pairs which they are, have shape (n,).
     """
 
     x: Array
     scale: Array
     story: Counts
+    rows: Counts
 
     @classmethod
     def of(
@@ -156,30 +192,37 @@ class _Data:
         x = (scores[:, use] * pairs.human[use]).T
         size = np.sqrt((x**2).mean(axis=0)) if len(use) else np.zeros(x.shape[1])
         scale = np.where(size > 0, size, 1.0)
-        return cls(x / scale, scale, pairs.story[use])
+        return cls(x / scale, scale, pairs.story[use], use)
 
 
-def _predictions(
-    pairs: Pairs,
-    scores: Array,
-    folds: list[Mask],
-    rng: np.random.Generator,
-) -> list[Array]:
-    """Return differences of the mean of components and of the composite, by fold.
+def _predictions(pairs: Pairs, scores: Array, rng: np.random.Generator) -> Array:
+    """Return differences of the mean of components and of the composite, (2, P).
 
-    One array (2, P) a fold: fitted to the stories outside it, for all pairs.
+    Each pair is predicted by what was fitted to other stories and other methods.
     """
-    found = []
-    for fold in folds:
-        data = _Data.of(pairs, scores, ~fold, rng)
-        beta = _fit(data.x, _best_ridge(data, rng))
-        scaled = scores / data.scale[:, None]
-        size = np.abs(scaled)
-        extra = np.stack([scaled.mean(axis=0), beta @ scaled])
-        parts = np.stack([size.mean(axis=0), np.abs(beta) @ size])
-        # What cancels out is a tie, not the sign of a rounding error.
-        extra[np.abs(extra) < ENOUGH * parts] = 0.0
-        found.append(extra)
+    found = np.zeros((2, len(pairs.human)))
+    units = np.sqrt((scores**2).mean(axis=1))
+    stories = _masks(story_folds(pairs.story, rng))
+    groups = rng.permutation(len(pairs.methods)) % FOLDS
+    ends = np.sort([groups[pairs.first], groups[pairs.second]], axis=0)
+    for low, high in itertools.combinations_with_replacement(range(FOLDS), 2):
+        here = (ends[0] == low) & (ends[1] == high)
+        others = ~np.isin(ends, (low, high)).any(axis=0)
+        if not here.any():
+            continue
+        ridge = _best_ridge(_Data.of(pairs, scores, others, rng), rng)
+        for fold in stories:
+            judged = here & fold
+            data = _Data.of(pairs, scores, others & ~fold, rng)
+            weights = np.stack([np.ones(len(scores)), _fit(data.x, ridge)]) / data.scale
+            # Thresholds of ties need one unit, whatever pairs weights were fitted to.
+            unit = np.abs(weights) @ units
+            weights /= np.where(unit > 0, unit, 1.0)[:, None]
+            own = weights @ scores[:, judged]
+            size = np.abs(weights) @ np.abs(scores[:, judged])
+            # What cancels out is a tie, not the sign of a rounding error.
+            own[np.abs(own) < ENOUGH * size] = 0.0
+            found[:, judged] = own
     return found
 
 
@@ -198,8 +241,10 @@ def _best_ridge(data: _Data, rng: np.random.Generator) -> float:
 
 
 def _fit(x: Array, ridge: float, start: Array | None = None) -> Array:
-    """Maximise the penalised likelihood by Newton's method."""
+    """Maximise the penalised likelihood by Newton's method; nothing fitted is 0."""
     beta = np.zeros(x.shape[1]) if start is None else start
+    if not len(x):
+        return beta
     penalty = ridge * len(x) / 4
     for _ in range(STEPS):
         p = expit(-(x @ beta))
@@ -219,81 +264,23 @@ def _step(beta: Array, gradient: Array, information: Array) -> Array:
     return np.asarray(beta + cho_solve(cho_factor(information), gradient))
 
 
-@dataclass(frozen=True)
-class _Judged:
-    """Accuracies on stories that a fit has not seen, and in resamples of stories.
-
-    `values` and `drawn` hold for each of `STATISTICS` the K + 2 values, and (B, K + 2)
-    of them; `n` how many pairs each rests on.
-    """
-
-    values: list[Array]
-    drawn: list[Array]
-    n: tuple[int, int, int]
-
-    @classmethod
-    def of(
-        cls,
-        pairs: Pairs,
-        scores: Array,
-        fitted: list[Array],
-        folds: list[Mask],
-        resamples: int,
-        rng: np.random.Generator,
-    ) -> "_Judged":
-        """Judge each fold by what was fitted outside it."""
-        human, P, K = pairs.human, len(pairs.human), len(scores)
-        decided = human != 0
-        hits, ties, right = (np.zeros((K + 2, P), bool) for _ in range(3))
-        for fold, own in zip(folds, fitted, strict=True):
-            every = np.vstack([scores, own])
-            sign = np.sign(every[:, fold])
-            hits[:, fold] = (sign == human[fold]) & decided[fold]
-            ties[:, fold] = (sign == 0) & decided[fold]
-            for k, x in enumerate(every):
-                best = best_epsilon(human[~fold], x[~fold])
-                right[k, fold] = right_with_ties(human[fold], x[fold], best)
-        features = np.vstack([np.ones(P, bool), decided, hits, ties, right]).T
-        clusters: Clusters = pairs.clusters
-        drawn = resampled_sums(clusters, features, ("stories",), resamples, rng)
-        n = int(decided.sum())
-        values = [v[0] for v in _shares(features.sum(axis=0)[None])]
-        return cls(values, _shares(drawn), (n, n, P))
-
-    def rows(
-        self, pairs: Pairs, labels: tuple[str, ...], confidence: float
-    ) -> list[TableRow]:
-        """Return one row a label and statistic."""
-        found = []
-        for k, label in enumerate(labels):
-            for s, statistic in enumerate(STATISTICS):
-                low, high, why = interval(self.drawn[s][:, k], confidence)
-                value = float(self.values[s][k])
-                estimate = Estimate(value, low, high, self.n[s], reason=why)
-                found.append(_row(pairs, label, statistic, estimate))
-        return found
-
-
-def _shares(sums: Array) -> list[Array]:
-    """Return half and strict accuracy and acc_eq from sums of features."""
-    total, decided = sums[:, :1], sums[:, 1:2]
-    hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
-    half, strict = divided(hits + ties / 2, decided), divided(hits, decided)
-    return [half, strict, divided(right, total)]
-
-
 def _weight_rows(
     pairs: Pairs,
     names: tuple[str, ...],
-    data: _Data,
+    scores: Array,
+    parts: tuple[str, ...],
     resamples: int,
     confidence: float,
     rng: np.random.Generator,
 ) -> list[TableRow]:
+    data = _Data.of(pairs, scores, np.ones(len(pairs.human), bool), rng)
     ridge = _best_ridge(data, rng)
     beta = _fit(data.x, ridge)
     weights = _as_shares(beta[None])[0]
-    drawn = _drawn_weights(data, beta, ridge, resamples, rng)
+    drawn = np.empty((0, len(names)))
+    if resamples:
+        clusters = draw_clusters(pairs.clusters, parts, resamples, rng)
+        drawn = _drawn_weights(pairs, data, beta, ridge, clusters)
     rows = []
     for k, name in enumerate(names):
         low, high, why = interval(drawn[:, k], confidence)
@@ -314,48 +301,60 @@ def _as_shares(beta: Array) -> Array:
 
 
 def _drawn_weights(
+    pairs: Pairs,
     data: _Data,
     beta: Array,
     ridge: float,
-    resamples: int,
-    rng: np.random.Generator,
+    clusters: tuple[Array | None, Array | None],
 ) -> Array:
-    """Refit in resamples of stories by one Newton step from the fit to all."""
-    stories, code = np.unique(data.story, return_inverse=True)
-    K, S = len(beta), len(stories)
+    """Refit in resamples by one Newton step each from the fit to all pairs.
+
+    `clusters` are counts of stories and of methods; None where they are kept.
+    """
+    stories, methods = clusters
+    places = (stories, pairs.story), (methods, pairs.first), (methods, pairs.second)
+    n, K = data.x.shape
     p = expit(-(data.x @ beta))
-    order = np.argsort(code, kind="stable")
-    starts = np.searchsorted(code[order], np.arange(S))
-    x, p = data.x[order], p[order]
-    gradients = np.add.reduceat(x * p[:, None], starts)
-    outer = (x[:, :, None] * x[:, None, :]).reshape(len(x), K * K)
-    information = np.add.reduceat(outer * (p * (1 - p))[:, None], starts)
-    size = np.bincount(code, minlength=S)
-    counts = cluster_counts(S, resamples, rng).astype(float)
-    penalties = ridge * (counts @ size) / 4
-    found = np.empty((resamples, K))
-    for b in range(resamples):
-        matrix = (counts[b] @ information).reshape(K, K)
-        matrix[np.diag_indices(K)] += penalties[b]
-        gradient = counts[b] @ gradients - penalties[b] * beta
-        found[b] = _step(beta, gradient, matrix)
-    return _as_shares(found)
+    outer = (data.x[:, :, None] * data.x[:, None, :]).reshape(n, K * K)
+    features = np.hstack(
+        [data.x * p[:, None], outer * (p * (1 - p))[:, None], np.ones((n, 1))]
+    )
+    drawn = [
+        counts[:, code[data.rows]] for counts, code in places if counts is not None
+    ]
+    if not drawn:
+        return np.empty((0, K))
+    found = []
+    step = max(1, CHUNK // max(n, 1))
+    for start in range(0, len(drawn[0]), step):
+        weights = np.prod([own[start : start + step] for own in drawn], axis=0)
+        for sums in weights @ features:
+            gradient, matrix, size = sums[:K], sums[K:-1].reshape(K, K), sums[-1]
+            penalty = ridge * size / 4
+            matrix[np.diag_indices(K)] += penalty
+            found.append(
+                _step(beta, gradient - penalty * beta, matrix) if size else 0 * beta
+            )
+    return _as_shares(np.array(found))
 
 
 def _gain(
-    pairs: Pairs,
-    judged: _Judged,
+    known: AccuracyVariances,
     labels: tuple[str, ...],
     against: int,
-    confidence: float,
-) -> TableRow:
-    """Compare the composite with another score on the same pairs."""
-    value = float(judged.values[0][-1] - judged.values[0][against])
-    low, high, why = interval(
-        judged.drawn[0][:, -1] - judged.drawn[0][:, against], confidence
-    )
-    if np.isfinite(low) and low <= 0:
-        why = (
+    confidence: float | None,
+) -> Estimate:
+    """Compare the composite, the last label, with another score on the same pairs."""
+    value = float(known.values[-1] - known.values[against])
+    if confidence is None:
+        return Estimate(value, n=known.n_pairs)
+    variances = known.of(len(labels) - 1, against)
+    if variances.why_not:
+        return Estimate(value, n=known.n_pairs, reason=variances.why_not)
+    low, high = variances.interval(value, confidence, 1.0)
+    reason = ""
+    if low <= 0:
+        reason = (
             sentence(
                 "within noise: the interval of the gain over {against} includes 0"
                 if value > 0
@@ -368,5 +367,4 @@ def _gain(
                 "the composite is worse than {against}", against=labels[against]
             )
         )
-    estimate = Estimate(value, low, high, judged.n[0], reason=why)
-    return _row(pairs, COMPOSITE, "gain", estimate, labels[against])
+    return Estimate(value, low, high, known.n_pairs, reason=reason)

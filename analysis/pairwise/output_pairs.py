@@ -11,7 +11,11 @@ from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
 from analysis.reading.cells import CellGrid
 from analysis.reading.choices import OUTCOMES, annotator_votes, majority
-from analysis.reading.score_coverage import few_scores, lacking_scores
+from analysis.reading.score_coverage import (
+    common_note,
+    few_scores,
+    lacking_scores,
+)
 from analysis.reading.scores import ScoreTable, compared_metrics, score_cube
 from analysis.results import Array, Counts, Mask
 from analysis.sentences import sentence
@@ -56,8 +60,10 @@ class Pairs:
         Yields for each annotator the pairs which both he or she and somebody else
         judged, as indexes, and what he or she and what all others prefer in them:
         1, -1 or 0.
+    apart
+        Metrics that score other pairs than these, and are judged on all of those.
     notes
-        Which pairs and metrics were dropped, in sentences.
+        Which pairs and metrics are not compared, in sentences.
     """
 
     question: str
@@ -75,6 +81,7 @@ class Pairs:
     n_annotators: int
     redraw: Callable[[Counts], tuple[Array, Mask]]
     left_out: Callable[[], Iterator[LeftOut]]
+    apart: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
     @property
@@ -181,6 +188,7 @@ def rating_pairs(grid: CellGrid) -> Pairs:
         len(grid.votes),
         redraw,
         left_out,
+        grid.apart,
     )
 
 
@@ -253,6 +261,11 @@ def choice_pairs(
         votes.shape[0],
         redraw,
         left_out,
+        frozenset(
+            name
+            for name, own in zip(table.metrics, covered, strict=True)
+            if name not in method_level and own.any() and (own != kept).any()
+        ),
         _dropped(table, covered, by_story, usable, kept),
     )
 
@@ -265,7 +278,7 @@ def _by_pair(votes: Array) -> Array:
 def _dropped(
     table: ScoreTable, covered: Mask, by_story: Mask, usable: Mask, kept: Mask
 ) -> tuple[str, ...]:
-    """Say which metrics and pairs a comparison with choices leaves out."""
+    """Say which metrics and pairs comparisons between metrics leave out."""
     notes = []
     metrics = np.array(table.metrics, object)
     plain = np.array([metric not in table.composites for metric in metrics], bool)
@@ -291,12 +304,7 @@ def _dropped(
     told = usable & plain
     lacking = lacking_scores(tuple(metrics[told]), covered[told])
     if lacking:
-        notes.append(
-            sentence(
-                "{n} of {pairs} used, those with scores of every metric ({lacking}).",
-                n=int(kept.sum()),
-                pairs=counted(len(kept), "compared pair"),
-                lacking=lacking,
-            )
-        )
+        rated = counted(len(kept), "compared pair")
+        several = bool(covered[told].any(axis=1).sum() > 1)
+        notes.append(common_note(int(kept.sum()), rated, lacking, several=several))
     return tuple(notes)

@@ -143,9 +143,11 @@ def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     place = np.isin(i * M + j, pair[0] * M + pair[1])
     apart[:, place] = (certain - values[:, None]) * len(i) / n
 
+    step = 1 / (n * (DRAWS + 1))
+
     def variances(a: int, b: int) -> ClusterVariances:
         of_methods = variance_of_methods(apart[a] - apart[b], M)
-        return ClusterVariances(of_methods, NAN, NAN, M, n_stories, ("methods",))
+        return ClusterVariances(of_methods, NAN, NAN, M, n_stories, step, ("methods",))
 
     names = [grid.metrics[k] for k in usable]
     rows = compared(values, names, variances, sampling)

@@ -74,8 +74,8 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
-) -> tuple[Array, float]:
-    """Tell how often a metric predicts each pair, and up to which difference it ties.
+) -> tuple[Array, Array, float]:
+    """Tell how often a metric predicts and ties each pair, and up to which difference.
 
     Parameters
     ----------
@@ -91,22 +91,25 @@ def predicted_pairs(
     Returns
     -------
     tuple
-        Shape (P,): 1, 0, or the share of the divisions into folds in which the pair is
-        right; and the threshold, of held-out ones the median. NaN, and no pair
-        predicted, where there is no pair or nothing to hold out.
+        Twice shape (P,): 1, 0, or the share of the divisions into folds in which the
+        pair is right, and in which it is tied; and the threshold, of held-out ones the
+        median. NaN, and no pair predicted, where there is no pair or nothing to hold
+        out.
     """
     if not len(human) or (epsilon == "heldout" and not folds.any()):
-        return np.zeros(len(human)), NAN
+        return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":
         best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
-        return right_with_ties(human, scores, best).astype(float), best
+        right = right_with_ties(human, scores, best).astype(float)
+        return right, (np.abs(scores) <= best).astype(float), best
     thresholds, size = held_out_epsilons(human, scores, folds), np.abs(scores)
     told_apart = np.zeros(len(human), int)
     for own, fold in zip(thresholds, folds, strict=True):
         told_apart += size > own[fold]
     ordered = told_apart * (np.sign(scores) == human)
     right = np.where(human == 0, len(folds) - told_apart, ordered)
-    return right / len(folds), float(np.median(thresholds))
+    tied = 1 - told_apart / len(folds)
+    return right / len(folds), tied, float(np.median(thresholds))
 
 
 def best_epsilon(human: Array, scores: Array) -> float:

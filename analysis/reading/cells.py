@@ -24,9 +24,6 @@ from analysis.sentences import sentence
 HUMAN_TOLERANCE = 1e-9
 # Why there is no coefficient where the common subset is empty.
 NO_CELL = sentence("no output has a rating and a score of every metric")
-FEW_SCORES = sentence(
-    "it has scores of less than a quarter of the outputs that others have"
-)
 
 
 def same_within_tolerance(values: Array) -> Array:
@@ -97,8 +94,8 @@ class CellGrid:
     judge
         Whose scores stand for people's values; empty where people's own do. Scores have
         no scale: those that differ little are not the same.
-    left_out
-        Metrics that have scores here, but are not compared with the others.
+    apart
+        Metrics that score other outputs than `cells`, and are judged on all of these.
     mixed
         Metrics of which, or of people's values for them, outputs of different stories
         have no common scale.
@@ -114,7 +111,7 @@ class CellGrid:
     votes: Array
     method_level: frozenset[str]
     judge: str = ""
-    left_out: frozenset[str] = frozenset()
+    apart: frozenset[str] = frozenset()
     mixed: frozenset[str] = frozenset()
 
     @property
@@ -134,8 +131,6 @@ class CellGrid:
 
     def why_no_level(self, metric: str) -> str:
         """Return why a metric has no value at a level, where it has none."""
-        if metric in self.left_out:
-            return FEW_SCORES
         if metric not in self.metrics:
             return sentence("no rated output has a score of this metric")
         if not self.cells.any():
@@ -184,10 +179,10 @@ def common_grid(
     Returns
     -------
     Grid
-        Metrics that share no cell with the ratings are left out of it, and those that
-        share few (`analysis.reading.scores.compared_metrics`).
+        Metrics that share no cell with the ratings are not in it, nor those that share
+        few with the others (`analysis.reading.scores.compared_metrics`).
     list of str
-        What was dropped, in sentences.
+        What is not compared, in sentences.
     """
     grid = rated_grid(question, by_annotator, judge=judge)
     cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
@@ -195,13 +190,15 @@ def common_grid(
     usable, cells = compared_metrics(table, covered)
     names = np.array(table.metrics, object)
     metrics = tuple(names[usable])
-    left_out = covered.any(axis=(1, 2)) & ~usable
+    scored = covered.any(axis=(1, 2))
+    apart = scored & (covered != cells).any(axis=(1, 2))
     plain = np.array([name not in table.composites for name in names], bool)
-    told = plain & ~left_out
+    few = plain & scored & ~usable
+    told = plain & ~few
     noun = METHOD if grid.human_is_method_level else OUTPUT
     own = tuple(names[told]), covered[told]
     notes = coverage_notes(grid.cells, grid.methods, *own, cells, noun)
-    notes += few_scores(names, covered & grid.cells, left_out & plain, OUTPUT)
+    notes += few_scores(names, covered, few, noun)
     signs = np.array([1 if table.higher_is_better[m] else -1 for m in metrics])
     turned = cube[usable] * signs.reshape(-1, 1, 1)
     found = CellGrid(
@@ -215,7 +212,7 @@ def common_grid(
         grid.votes,
         method_level & set(metrics),
         judge,
-        frozenset(names[left_out]),
+        frozenset(names[apart]),
         frozenset(metrics if question in table.mixed else table.mixed & {*metrics}),
     )
     return found, notes

@@ -17,12 +17,12 @@ def coverage_notes(
     cells: Mask,
     noun: str = OUTPUT,
 ) -> list[str]:
-    """Say which metrics and cells are not used, and which methods are lost whole.
+    """Say which metrics and cells no comparison uses, and which methods it loses.
 
     Parameters
     ----------
     rated, cells
-        Shape (S, M): what people rated, and what of it is used.
+        Shape (S, M): what people rated, and on what of it metrics are compared.
     methods, metrics
         M and K names.
     covered
@@ -42,16 +42,14 @@ def coverage_notes(
     ]
     lacking = lacking_scores(metrics, covered[:, rated])
     if lacking:
-        note = sentence(
-            "{n} of {rated} used, those with a score of every metric ({lacking}).",
-            n=int(cells.sum()),
-            rated=counted(int(rated.sum()), noun),
-            lacking=lacking,
+        several = bool(covered.any(axis=(1, 2)).sum() > 1)
+        note = common_note(
+            int(cells.sum()), counted(int(rated.sum()), noun), lacking, several=several
         )
         lost = rated.any(axis=0) & ~cells.any(axis=0)
         if lost.any() and not lost.all():
             note = sentence(
-                "{text} Methods left out whole: {methods}.",
+                "{text} Methods in no comparison: {methods}.",
                 text=note,
                 methods=[*np.array(methods, object)[lost]],
             )
@@ -59,15 +57,27 @@ def coverage_notes(
     return notes
 
 
+def common_note(n: int, rated: str, lacking: str, *, several: bool) -> str:
+    """Say on how many of what is rated one metric is judged, or several compared."""
+    return sentence(
+        "metrics are compared with each other on {n} of {rated}, which all of them "
+        "score ({lacking}); each is held against people on all that it scores."
+        if several
+        else "{n} of {rated} used, those with a score ({lacking}).",
+        n=n,
+        rated=rated,
+        lacking=lacking,
+    )
+
+
 def few_scores(
     names: "np.typing.NDArray[np.object_]", covered: Mask, few: Mask, noun: str
 ) -> list[str]:
-    """Say which metrics have scores of so few that they would limit the others."""
+    """Say which metrics share too little with others to be compared with them."""
     return [
         sentence(
-            "metric {metric} has scores of {n}, less than a quarter of "
-            "what others have, and is left out, so that it does not "
-            "limit them.",
+            "metric {metric} has scores of {n} and is held against people on these; it "
+            "is not compared with other metrics, which score too few of them.",
             metric=names[k],
             n=counted(int(covered[k].sum()), noun),
         )

@@ -24,8 +24,9 @@ BASELINE = "constant"
 RANDOM = "random (expected)"
 BASELINES = (BASELINE, RANDOM)
 OTHER_NAME = "another name, since a baseline has this one"
-# A metric with scores of a smaller part of what others have is not compared with them.
-LEAST_SHARE = 0.25
+# Metrics are compared on outputs that all of them score: at least this share of what
+# the metric with most scores has.
+COMMON_SHARE = 0.5
 
 
 @dataclass(frozen=True)
@@ -209,17 +210,23 @@ def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
     Returns
     -------
     metrics
-        Shape (K,): those that have scores of at least `LEAST_SHARE` of what the metric
-        with most of them has, so that a few stray scores do not limit all others; and
-        composites that have scores of the very same as all of these have.
+        Shape (K,): from the metric with most scores down, each with which
+        `COMMON_SHARE` of the outputs of the first remain common; and composites that
+        score exactly what all of these do.
     kept
         Shape (...): what all of them have scores of.
     """
     flat = covered.reshape(len(covered), math.prod(covered.shape[1:]))
     made = np.array([metric in table.composites for metric in table.metrics], bool)
     counts = np.where(made, 0, flat.sum(axis=1))
-    metrics = (counts > 0) & (counts >= LEAST_SHARE * counts.max(initial=0))
-    kept = flat[metrics].all(axis=0) & metrics.any()
+    least = max(COMMON_SHARE * counts.max(initial=0), 1)
+    metrics = np.zeros(len(flat), bool)
+    kept = np.ones(flat.shape[1], bool)
+    for k in np.argsort(-counts, kind="stable"):
+        if not made[k] and (kept & flat[k]).sum() >= least:
+            metrics[k] = True
+            kept &= flat[k]
+    kept &= metrics.any()
     metrics |= made & kept.any() & (flat == kept).all(axis=1)
     return metrics, kept.reshape(covered.shape[1:])
 

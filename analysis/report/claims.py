@@ -13,6 +13,7 @@ from itertools import chain
 
 import pandas as pd
 
+from analysis.inference.significance import EXACT_BELOW
 from analysis.report.claims_methods import label_claims, preferred_claims
 from analysis.report.claims_metrics import (
     coverage_limits,
@@ -308,10 +309,13 @@ def _few_methods(tables: ResultTables) -> Iterator[str]:
     correlations = tables["correlations"]
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
-    if 0 < methods < FEW_METHODS:
+    if 0 < methods < EXACT_BELOW:
         yield say(
-            "Only {methods}: a coefficient over method means is nearly uninformative, "
-            "whatever its value.",
+            "Only {methods}: not even a perfect order of their means can be told from "
+            "chance."
+            if methods < FEW_METHODS
+            else "Only {methods}: over their means only strong agreement can be shown, "
+            "by the exact test of all their orders.",
             methods=counted(methods, "method"),
         )
 

@@ -154,8 +154,8 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
                 True,
                 say(
                     "{question}: metrics weighted to fit people predict them better "
-                    "than the best single one on stories held out: {gain}, "
-                    "n = {pairs}.",
+                    "than the best single one on stories and methods held out: "
+                    "{gain}, n = {pairs}.",
                     question=row["question"],
                     gain=_gain(row),
                     pairs=counted(row["n"], "pair"),
@@ -175,7 +175,7 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
             False,
             say(
                 "Metrics weighted to fit people are not shown to predict them better "
-                "than the best single one on stories held out: {names}.",
+                "than the best single one on stories and methods held out: {names}.",
                 names=listed(within),
             ),
         )

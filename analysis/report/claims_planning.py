@@ -32,6 +32,8 @@ COMPONENTS = texts(
     }
 )
 RANDOM = "kendall_random"
+# Resamples of fewer methods repeat the same few.
+FEW_DRAWN = 10
 
 
 def variance_claims(variance: pd.DataFrame) -> Iterator[ClaimText]:
@@ -81,15 +83,13 @@ def _order_claims(name: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
     """
     order = rows[(rows["statistic"] == "kendall") & rows["value"].notna()]
     with_interval = order[order["low"].notna()]
-    like = with_interval[
-        (with_interval["low"] > 0) & (with_interval["n"] >= FEW_METHODS)
-    ]
+    like = with_interval[(with_interval["low"] > 0) & (with_interval["n"] >= FEW_DRAWN)]
     for shown, own in ((True, like), (False, order.drop(like.index))):
         if own.empty:
             continue
         own = own.sort_values("value", kind="stable")
         evidence = _from_to(own)
-        if own["n"].max() < FEW_METHODS:
+        if own["n"].max() < FEW_DRAWN:
             evidence = say("{evidence}, too few to show it", evidence=evidence)
         yield (
             shown,

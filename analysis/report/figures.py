@@ -46,7 +46,7 @@ DRAWN: Drawings = (
         "disagreement",
     ),
     (plots_scatter.scatters, CELLS, "correlations", "method_means", "hypotheses"),
-    (plots_pairs.pair_dots, "pairwise_accuracy"),
+    (plots_pairs.pair_dots, "pairwise_accuracy", "verdicts"),
     (plots_pairs.human_pair_dots, "human_pairs"),
     (plots_pairs.spa_dots, "spa"),
     (

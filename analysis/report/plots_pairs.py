@@ -1,5 +1,7 @@
 """Figures of metrics on pairs, and of what tells metrics apart."""
 
+import math
+
 import pandas as pd
 
 from analysis.reading.scores import BASELINES
@@ -24,7 +26,7 @@ from analysis.report.figure_parts import (
 )
 from analysis.report.language import headed, listed, say, texts
 from analysis.report.panels import dot_panel, heat_panel
-from analysis.report.wording import ANSWERS, interval, number, records
+from analysis.report.wording import ANSWERS, interval, number, per_cent, records
 
 SECTION = "metrics"
 # What stands among metrics without being one.
@@ -37,8 +39,24 @@ NO_METRICS = texts(
 )
 
 
-def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
-    """Draw pairwise accuracy, half and strict, with chance and VISTAR's line."""
+def pair_dots(
+    pairwise: pd.DataFrame, verdicts: pd.DataFrame | None = None
+) -> list[Figure]:
+    """Draw pairwise accuracy, half and strict, with chance and what is demanded."""
+    demanded = math.nan if verdicts is None else float(verdicts["demanded"].max())
+    lines = [vertical(50)]
+    about = say(
+        "The line at 50 per cent is chance, where a metric that guesses stands, and a "
+        "constant one if a tie is half. The further the two marks of a metric lie "
+        "apart, the more pairs it cannot tell apart."
+    )
+    if not math.isnan(demanded):
+        lines.append(vertical(100 * demanded, dash="dot"))
+        also = say(
+            "The dotted line is the {share} that are demanded.",
+            share=per_cent(demanded),
+        )
+        about = f"{about} {also}"
     drawn = []
     for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
         real = rows[~rows["metric"].isin(BASELINES)].dropna(subset=["ppa_half"])
@@ -66,7 +84,7 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
             names="metric",
             groups="kind",
             axis=say("per cent of pairs"),
-            shapes=[vertical(50), vertical(75, dash="dot")],
+            shapes=lines,
             span=(45, 80),
         )
         drawn.append((panel, headed(question, said(half, "metric"))))
@@ -74,12 +92,7 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
         "pairs",
         SECTION,
         say("How often a metric prefers what people prefer"),
-        say(
-            "The line at 50 per cent is chance, where a metric that guesses stands, "
-            "and a constant one if a tie is half. The dotted line is VISTAR's demand "
-            "of 75 per cent. The further the two marks of a metric lie apart, the more "
-            "pairs it cannot tell apart."
-        ),
+        about,
         say("Pairwise accuracy in per cent, ties half."),
         drawn,
         26,
@@ -226,7 +239,7 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
     caption = [
         say(
             "Numbers are clusters of significance: a metric opens a new one where "
-            "tests (Holm) show it to be worse than every metric of the cluster above. "
+            "tests (Holm) show any metric of the cluster above to be better. "
             "Dark cells are not shown to be worse than the best of their column."
         )
     ]

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import pandas as pd
 
+from analysis.inference.cluster_variance import LEAST
 from analysis.report.language import listed, say
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
 
-# Tables whose intervals are by a standard error, unless annotators are drawn; of
-# coefficients those of the method level are not.
+# Tables whose intervals are by a standard error, unless annotators are drawn; not those
+# of coefficients over a handful of methods.
 BY_ERROR = (
     "correlations",
     "metric_comparisons",
@@ -33,13 +34,13 @@ BY_ANSWERS = (
 def resampled_units(analysis: Analysis) -> list[str]:
     """Return each unit that was resampled, with the tables it stands behind."""
     tables: dict[str, tuple[str, ...]] = {}
-    levels = values_of(analysis.tables, "correlations", "level")
+    few = _is_of_few_methods(analysis.tables)
     for table, parts in sorted(analysis.resampled.items()):
         name = table
         if table in BY_ANSWERS:
             continue
         if table in BY_ERROR and "annotators" not in parts:
-            if table != "correlations" or "method" not in levels:
+            if table != "correlations" or not few.any():
                 continue
             name = say("correlations of method means")
         tables[name] = parts
@@ -76,9 +77,15 @@ def by_error(analysis: Analysis) -> list[str]:
         for table, parts in drawn
         if table in BY_ERROR and "annotators" not in parts
     ]
-    if values_of(analysis.tables, "correlations", "level") == {"method"}:
+    if _is_of_few_methods(analysis.tables).all():
         found = [table for table in found if table != "correlations"]
     return found
+
+
+def _is_of_few_methods(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[bool]":
+    """Tell which coefficients are over the means of too few methods for a variance."""
+    rows = tables.get("correlations", pd.DataFrame({"level": [], "n": []}))
+    return (rows["level"] == "method") & (rows["n"] < LEAST)
 
 
 def values_of(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:

@@ -20,7 +20,7 @@ from analysis.report.wording import (
     per_cent,
     records,
 )
-from analysis.verdicts import AGREES, DOES_NOT, FEW_METHODS, OPEN
+from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
 
 SOURCES = texts(
     {
@@ -34,10 +34,10 @@ REASONS = texts(
         "undefined": "it has no value for what was judged",
         "in_sample": "its threshold of ties was tuned on the same pairs",
         "untested": "it has no test",
-        "few_methods": "fewer than {few} methods can show nothing",
+        "few_methods": "of fewer than {few} methods not even a perfect order can be "
+        "told from chance",
         "below_chance": "it is below chance",
         "not_apart": "it is not told from chance",
-        "interval": "its interval holds chance",
         "not_adjusted": "it is not told from chance once that is adjusted",
     }
 )
@@ -64,8 +64,6 @@ ONLY = texts(
         OPEN: "{metric}, the only metric explored, is not shown to agree with people",
     }
 )
-# VISTAR demands that a metric prefers what people prefer in so many pairs.
-DEMANDED = 0.75
 # What a test speaks of, where it is not new stories and new methods.
 POPULATIONS = texts(
     {
@@ -92,9 +90,9 @@ COUNTED = {
 }
 FAMILIES = texts(
     {
-        "declared": "{p} adjusted over {n} declared metrics",
-        "composite": "{p} adjusted over {n} composites",
-        "exploratory": "{p} adjusted over {n} metrics",
+        "declared": "{p} adjusted over the {n} hypotheses of all questions",
+        "composite": "{p} adjusted over {n} composites of this question",
+        "exploratory": "{p} adjusted over {n} metrics of this question",
     }
 )
 VerdictRow = dict[str, Any]
@@ -172,21 +170,27 @@ def _verdict(row: VerdictRow) -> str:
 
 
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
-    """Say which metrics do worse than guessing where ties of people count."""
+    """Say which metrics do worse than chance where ties of people count."""
     below = verdicts[
         (verdicts["statistic"] == "acc_eq") & (verdicts["verdict"] == DOES_NOT)
     ]
     for (question, source), rows in below.groupby(["question", "source"], sort=True):
-        told = records(rows)
+        told = [
+            say(
+                "{metric} {share} of {pairs} ({chance})",
+                metric=row["metric"],
+                share=_share(row),
+                pairs=counted(row["n"], "pair"),
+                chance=_with_p(row, _chance(row)),
+            )
+            for row in records(rows)
+        ]
         yield say(
-            "{question}: where people's ties count too (acc_eq, {source}), guessing or "
-            "tying every pair reaches {chance} of {pairs}, and fewer are right by "
-            "{metrics}.",
+            "{question}: where people's ties count too (acc_eq, {source}), fewer pairs "
+            "are right than by chance with as many ties: {metrics}.",
             question=question,
             source=say(ANSWERS.get(str(source), str(source))),
-            chance=per_cent(told[0]["chance"]),
-            pairs=counted(told[0]["n"], "pair"),
-            metrics=listed(f"{row['metric']} {_share(row)}" for row in told),
+            metrics=listed(told),
         )
 
 
@@ -296,7 +300,6 @@ def _coefficient(row: VerdictRow) -> str:
 
 
 def _preferred(row: VerdictRow) -> str:
-    chance = say("chance is {share}", share=per_cent(row["chance"]))
     source = row["source"]
     return say(
         "it prefers {what} in {share} of {pairs} that people do not tie, its own ties "
@@ -304,15 +307,21 @@ def _preferred(row: VerdictRow) -> str:
         what=say(SOURCES[source]) if source in SOURCES else source,
         share=_share(row),
         pairs=counted(row["n"], "pair"),
-        chance=_with_p(row, chance),
+        chance=_with_p(row, _chance(row)),
     )
+
+
+def _chance(row: VerdictRow) -> str:
+    return say("chance is {share}", share=per_cent(row["chance"]))
 
 
 def _population(row: VerdictRow) -> list[str]:
     """Say of what the test speaks, where that is not new stories and methods."""
     drawn = str(row["decided_by"])
-    if not drawn or drawn in (CROSSED, "permuted methods"):
+    if not drawn or drawn == CROSSED:
         return []
+    if drawn == EXACT:
+        return [say("by the exact test of all orders of the methods")]
     if drawn in POPULATIONS:
         return [say(POPULATIONS[drawn])]
     return [say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))]
@@ -333,16 +342,17 @@ def _with_p(row: VerdictRow, text: str) -> str:
 
 
 def _demand(row: VerdictRow) -> list[str]:
-    """Hold a metric that agrees, in new stories and methods, against VISTAR's line."""
-    if row["statistic"] != "ppa_half":
+    """Hold a metric that agrees, in new stories and methods, against what is asked."""
+    if not _has(row, "demanded"):
         return []
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return []
-    share = per_cent(DEMANDED)
-    if row["low"] > DEMANDED:
-        return [say("it stands above the {share} that VISTAR demands", share=share)]
-    if row["high"] < DEMANDED:
-        return [say("it stands below the {share} that VISTAR demands", share=share)]
+    demanded = float(row["demanded"])
+    share = per_cent(demanded)
+    if row["low"] > demanded:
+        return [say("it stands above the {share} that are demanded", share=share)]
+    if row["high"] < demanded:
+        return [say("it stands below the {share} that are demanded", share=share)]
     return [
-        say("whether it reaches the {share} that VISTAR demands is open", share=share)
+        say("whether it reaches the {share} that are demanded is open", share=share)
     ]

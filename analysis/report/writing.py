@@ -87,6 +87,7 @@ def run_table(
         "coefficients": ", ".join(options.coefficients),
         "top": options.top,
         "top confidence": options.top_confidence or options.confidence,
+        "demanded": options.demanded,
         "epsilon": options.epsilon,
         "scale": _scales(options),
         "questions": _names(options.questions),

@@ -13,8 +13,9 @@ WINS = (
 _COLUMNS = {
     "hypotheses": "question metric",
     "verdicts": "question metric role source level statistic value low high n n_groups "
-    "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
-    "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
+    "chance demanded ceiling like_ceiling n_family p_value p_adjusted decided_by "
+    "verdict reason cluster n_better n_worse leads twins n_twins n_twins_missed "
+    "twins_verdict",
     "method_verdicts": "question source part method statistic value low high n "
     "n_methods n_better n_pairs n_apart p_adjusted drawn verdict reason",
     "top_methods": "question source part size methods n_methods p_value level "
@@ -32,7 +33,7 @@ _COLUMNS = {
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
     "n_all_pairs acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half "
-    "p_acc_eq drawn reason",
+    "p_acc_eq chance_acc_eq drawn reason",
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
     "low high p_value p_adjusted test n_groups reason",
     "accuracy_comparisons": "question source statistic metric_a metric_b difference "

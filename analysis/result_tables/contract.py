@@ -1,6 +1,6 @@
 """Rows of the tables of a report, with the columns of the contract."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -177,7 +177,7 @@ def add_levels(
     parts: tuple[str, ...],
     found: TableCollector,
 ) -> None:
-    """Add correlations of all metrics at all levels, and their comparisons."""
+    """Add correlations of `metrics` at all levels, and comparisons of all of a grid."""
     options = found.options
     found.resample("correlations", parts)
     found.resample("metric_comparisons", parts)
@@ -212,16 +212,17 @@ def add_levels(
             if value.groups is not None:
                 keys = {"question": grid.question, "metric": metric, "level": level}
                 found.add("groups", keys | value.groups.columns())
-    _note_undefined(grid, estimates, found)
+    _note_undefined(grid.question, metrics, estimates, found)
 
 
 def _note_undefined(
-    grid: CellGrid,
+    question: str,
+    metrics: tuple[str, ...],
     estimates: dict[tuple[str, str, str], Estimate],
     found: TableCollector,
 ) -> None:
     """Name the metrics that figures and claims leave out for want of a value."""
-    for metric in grid.metrics:
+    for metric in metrics:
         own = [value for key, value in estimates.items() if key[0] == metric]
         if own and all(np.isnan(value.value) for value in own):
             found.notes.add(
@@ -230,13 +231,13 @@ def _note_undefined(
                     metric=metric,
                     reason=own[0].reason,
                 ),
-                grid.question,
+                question,
             )
 
 
 def add_pairs(pairs: Pairs, parts: tuple[str, ...], found: TableCollector) -> None:
-    """Add pairwise accuracies of every metric, and their comparisons."""
-    _add_accuracies(pairs, parts, found)
+    """Add pairwise accuracies, but those of metrics apart, and all comparisons."""
+    _add_accuracies(pairs, parts, found, without=pairs.apart)
     rows = accuracy_differences(
         pairs,
         epsilon=found.options.epsilon,
@@ -257,7 +258,7 @@ def _add_accuracies(
     pairs: Pairs,
     parts: tuple[str, ...],
     found: TableCollector,
-    without: tuple[str, ...] = (),
+    without: Collection[str],
 ) -> None:
     options = found.options
     found.resample("pairwise_accuracy", parts)
@@ -285,6 +286,7 @@ def _add_accuracies(
                 "epsilon_in_sample": row.in_sample,
                 "p_half": row.half.p_value,
                 "p_acc_eq": row.acc_eq.p_value,
+                "chance_acc_eq": row.chance,
                 "drawn": row.drawn,
                 "reason": row.half.reason or row.acc_eq.reason,
             },

@@ -90,24 +90,25 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
-        _add_of_grid(question.grid, table, found)
+        _add_comparisons(question.grid, found)
+    for grid in question.judged_grids:
+        if grid.metrics:
+            _add_of_grid(grid, table, found)
+
+
+def _add_comparisons(grid: CellGrid, found: TableCollector) -> None:
+    if "pearson" in found.options.coefficients:
+        found.extend("williams", williams_rows(grid))
+    rows = spa_differences(grid, sampling=found.options.sampling)
+    found.extend("accuracy_comparisons", rows)
 
 
 def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> None:
-    if "pearson" in found.options.coefficients:
-        found.extend("williams", williams_rows(grid))
-    add_soft(grid, found)
-    rows = spa_differences(grid, sampling=found.options.sampling)
-    found.extend("accuracy_comparisons", rows)
+    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
+    found.extend("spa", rows, ("stories",))
     for level in ACCURACY_LEVELS:
         found.extend("accuracy_levels", level_accuracy(grid, level=level))
     found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
-
-
-def add_soft(grid: CellGrid, found: TableCollector) -> None:
-    """Add soft pairwise accuracy."""
-    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
-    found.extend("spa", rows, ("stories",))
 
 
 def add_pairs_further(
@@ -121,8 +122,8 @@ def add_pairs_further(
     found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn), parts)
     check_known("--components", options.components, table.metrics)
     components = [m for m in options.components or pairs.metrics if m in pairs.metrics]
-    rows = calibrate(pairs, metrics=components, **drawn)
-    found.extend("calibration", rows, ("stories",))
+    rows = calibrate(pairs, metrics=components, parts=parts, **drawn)
+    found.extend("calibration", rows, parts)
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
@@ -251,7 +252,7 @@ def add_clusters(found: TableCollector) -> None:
 
 def add_verdicts(found: TableCollector) -> None:
     """Add what may be claimed of each metric, from the tables there are."""
-    found.extend("verdicts", verdict_rows(found.frames()))
+    found.extend("verdicts", verdict_rows(found.frames(), found.options.demanded))
 
 
 def asked_composites(

@@ -29,6 +29,7 @@ from annotate.reports import downloads, omissions, queueing, study_tables
 from annotate.reports.declarations import Files, as_files, keep, kept_name
 from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
 from evalcore.metrics import registry
+from evalcore.models import Story
 from evalcore.serving import log_context
 from evalcore.serving.heartbeats import Heartbeat
 
@@ -39,6 +40,8 @@ logger = logging.getLogger(__name__)
 
 # A report without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
+# VISTAR demands that a metric prefers what people prefer in so many pairs.
+VISTAR_DEMANDS = 0.75
 # Families of metrics that a reader must tell from those of papers.
 NOT_OF_PAPERS = {
     "baseline": sentence(
@@ -110,6 +113,8 @@ def write_study_report(
     left = {*study.method_names} - {*options.exclude_methods}
     if not options.top and rule and rule["top"] < len(left):
         asked = replace(asked, top=rule["top"], top_confidence=rule["confidence"])
+    if not asked.demanded and _is_of_vistar(study):
+        asked = replace(asked, demanded=VISTAR_DEMANDS)
     asked = replace(asked, scales=study_tables.scales(study))
     further = {**FURTHER[command], **further}
     found = analyse(command, data, asked, further, files, progress)
@@ -155,6 +160,12 @@ def write_study_report(
     )
     keep(files, out)
     return page
+
+
+def _is_of_vistar(study: Study) -> bool:
+    """Tell whether the study's stories are prompts of VISTAR."""
+    stories = Story.objects.filter(units__study=study)
+    return stories.filter(extra__has_key="vistar").exists()
 
 
 def _metrics(data: StudyData, options: AlignOptions) -> list[str]:

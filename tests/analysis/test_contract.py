@@ -36,7 +36,7 @@ COLUMNS = {
     "pairwise_accuracy": "question metric source ppa_strict ppa_strict_low "
     "ppa_strict_high ppa_half ppa_half_low ppa_half_high metric_tie_rate n_pairs "
     "n_all_pairs acc_eq epsilon epsilon_in_sample acc_eq_low acc_eq_high p_half "
-    "p_acc_eq drawn reason",
+    "p_acc_eq chance_acc_eq drawn reason",
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
     "low high p_value p_adjusted test n_groups reason",
     "verdicts": "question metric role source level statistic value low high n n_groups "

@@ -260,17 +260,46 @@ def test_a_metric_without_common_cells_is_listed_with_a_reason():
     assert stray in found.notes
 
 
-def test_metrics_that_share_no_cell_leave_reasons_not_errors():
-    ratings, _, scores = study()
+def test_metrics_that_share_no_cell_are_each_judged_on_their_own():
+    ratings, choices, scores = study()
     first = scores["story"] < "03"
     apart = scores[first == (scores["metric"] == "cids")]
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
-        table = run(ratings, None, apart).tables["correlations"]
-    assert table["value"].isna().all()
-    assert set(table["reason"]) == {
-        "no output has a rating and a score of every metric"
-    }
+        found = run(ratings, choices, apart)
+    for metric in sorted(set(apart["metric"])):
+        own = apart[apart["metric"] == metric]
+        alone = run(ratings, choices, own)
+        for name in ("correlations", "pairwise_accuracy", "spa", "verdicts"):
+            here, there = (
+                table[table["metric"] == metric].reset_index(drop=True)
+                for table in (found.tables[name], alone.tables[name])
+            )
+            columns = ["value", "low", "high", "n", "p_value", "ppa_half", "n_pairs"]
+            shared = [column for column in columns if column in here]
+            assert len(here) > 0
+            pd.testing.assert_frame_equal(here[shared], there[shared])
+    assert "metric_comparisons" not in found.tables
+    assert any("is not compared with other metrics" in note for note in found.notes)
+
+
+def test_full_metric_keeps_all_outputs_beside_two_partial_ones():
+    """Two partial metrics left 0 of 60 outputs for the one that has all."""
+    ratings, _, scores = study()
+    parts = [
+        scores[(scores["metric"] == "cids") & mask].assign(metric=name)
+        for name, mask in (
+            ("first", scores["story"] < "03"),
+            ("second", scores["story"] >= "05"),
+        )
+    ]
+    whole = scores[scores["metric"] == "cids"]
+    table = run(ratings, None, pd.concat([whole, *parts])).tables["correlations"]
+    pooled = table[(table["level"] == "pooled") & (table["coefficient"] == "kendall")]
+    counts = pooled.groupby("metric")["n"].max()
+    assert counts["cids"] == len(whole)
+    assert counts["first"] == len(parts[0])
+    assert counts["second"] == len(parts[1])
 
 
 def test_method_level_scores_have_the_method_level_only():
@@ -581,9 +610,8 @@ def test_a_metric_without_a_coefficient_is_named():
 def test_what_choices_drop_is_noted():
     _, choices, scores = study()
     lacking = scores.drop(scores[scores["metric"] == "cids"].index[0])
-    assert any(
-        "33 of 36 compared pairs used" in n for n in run(None, choices, lacking).notes
-    )
+    notes = run(None, choices, lacking).notes
+    assert any("with each other on 33 of 36 compared pairs" in note for note in notes)
 
 
 def test_components_choose_what_is_calibrated():

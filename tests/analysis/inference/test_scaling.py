@@ -356,7 +356,8 @@ def test_the_best_tie_threshold_of_any_size(unit):
     plain = predicted_pairs(pairs.human, pairs.scores[0], "insample", [])
     found = predicted_pairs(pairs.human, pairs.scores[0] * unit, "insample", [])
     assert (found[0] == plain[0]).all()
-    assert found[1] == pytest.approx(plain[1] * unit, rel=1e-3)
+    assert (found[1] == plain[1]).all()
+    assert found[2] == pytest.approx(plain[2] * unit, rel=1e-3)
 
 
 def test_ranks_of_small_scores_are_no_ties():

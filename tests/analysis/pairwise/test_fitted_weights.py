@@ -16,7 +16,12 @@ from analysis.pairwise.output_pairs import rating_pairs
 from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
-OPTIONS = {"resamples": 300, "confidence": 0.95, "seed": 0}
+OPTIONS = {
+    "parts": ("stories", "methods"),
+    "resamples": 300,
+    "confidence": 0.95,
+    "seed": 0,
+}
 
 
 def study(weights, n_stories=100, n_methods=5, noise=1.0, seed=0):
@@ -40,7 +45,7 @@ def table(pairs, **options):
 
 
 def test_known_weights_are_found():
-    found = table(study({"a": 3.0, "b": 1.0, "c": 0.0}, n_stories=200))
+    found = table(study({"a": 3.0, "b": 1.0, "c": 0.0}, 100, n_methods=10))
     for metric, share in (("a", 0.75), ("b", 0.25), ("c", 0.0)):
         row = found[metric, "weight", ""]
         assert row["value"] == pytest.approx(share, abs=0.06)
@@ -79,6 +84,35 @@ def test_noise_gains_nothing():
     # 400 pairs a study: fitted and judged on the same ones it would be about .56.
     assert np.mean(composites) == pytest.approx(0.5, abs=0.02)
     assert np.mean(gains) < 0
+
+
+def test_composite_of_a_pair_ignores_answers_about_its_methods():
+    pairs = study({"a": 1.0, "b": 0.5}, 12, n_methods=7)
+    about = (pairs.first == 2) | (pairs.second == 2)
+    other = pairs.__class__(
+        **{**vars(pairs), "human": np.where(about, -pairs.human, pairs.human)}
+    )
+    one, two = (
+        fitted_weights._predictions(each, each.scores, np.random.default_rng(3))
+        for each in (pairs, other)
+    )
+    assert np.ptp(one[1, about]) > 0
+    np.testing.assert_allclose(one[:, about], two[:, about], rtol=1e-9)
+    assert not np.allclose(one[1, ~about], two[1, ~about])
+
+
+def test_composite_of_a_pair_ignores_answers_in_its_story(monkeypatch):
+    monkeypatch.setattr(fitted_weights, "RIDGES", (1e-3,))
+    pairs = study({"a": 1.0, "b": 0.5}, 12, n_methods=7)
+    about = pairs.story == 3
+    other = pairs.__class__(
+        **{**vars(pairs), "human": np.where(about, -pairs.human, pairs.human)}
+    )
+    one, two = (
+        fitted_weights._predictions(each, each.scores, np.random.default_rng(3))
+        for each in (pairs, other)
+    )
+    np.testing.assert_allclose(one[:, about], two[:, about], rtol=1e-9)
 
 
 def test_gains_within_noise_say_so():
@@ -162,23 +196,26 @@ def test_a_composite_of_one_score_twice_is_that_score(size):
 
 
 def test_one_newton_step_is_nearly_a_fit_to_the_resample():
-    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80)
+    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80, n_methods=12)
     rng = np.random.default_rng(0)
     data = fitted_weights._Data.of(
         pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
     )
     beta = fitted_weights._fit(data.x, 1e-3)
-    drawn = fitted_weights._drawn_weights(
-        data, beta, 1e-3, 20, np.random.default_rng(1)
+    rng = np.random.default_rng(1)
+    stories, methods = (
+        cluster_counts(n, 20, rng) for n in (len(pairs.stories), len(pairs.methods))
     )
-    stories, code = np.unique(data.story, return_inverse=True)
-    counts = cluster_counts(len(stories), 20, np.random.default_rng(1))
+    drawn = fitted_weights._drawn_weights(pairs, data, beta, 1e-3, (stories, methods))
+    counts = stories[:, pairs.story]
+    counts *= methods[:, pairs.first] * methods[:, pairs.second]
     refits = np.array(
-        [fitted_weights._fit(data.x.repeat(c[code], axis=0), 1e-3) for c in counts]
+        [fitted_weights._fit(data.x.repeat(c[data.rows], axis=0), 1e-3) for c in counts]
     )
     shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
     assert np.std(shares, axis=0).min() > 0.01
-    np.testing.assert_allclose(drawn, shares, atol=0.01)
+    # Whole methods move weights further from the fit than stories alone.
+    np.testing.assert_allclose(drawn, shares, atol=0.025)
 
 
 def test_some_components_only():
@@ -192,10 +229,12 @@ def test_some_components_only():
     [
         ({"a": 1.0}, 20, "a composite needs two components"),
         ({"a": 1.0, "b": 1.0}, 3, "people have a preference in 3 stories"),
+        ({"a": 1.0, "b": 1.0}, 20, "people have a preference among 4 methods"),
     ],
 )
 def test_too_little_to_fit_says_so(weights, n_stories, reason):
-    for row in calibrate(study(weights, n_stories), **OPTIONS):
+    pairs = study(weights, n_stories, n_methods=4 if "methods" in reason else 5)
+    for row in calibrate(pairs, **OPTIONS):
         assert np.isnan(row["value"])
         assert row["reason"].startswith(reason)
 

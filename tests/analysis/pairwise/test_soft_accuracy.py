@@ -86,7 +86,7 @@ def test_methods_that_share_no_story_are_no_pair():
     scaled = np.zeros(28)
     scaled[np.isin(8 * i + j, 8 * pair[0] + pair[1])] = (each - each.mean()) * 28 / 27
     expected = ClusterVariances(
-        variance_of_methods(scaled, 8), 0, 0, 8, 20, ("methods",)
+        variance_of_methods(scaled, 8), 0, 0, 8, 20, 1e-9, ("methods",)
     )
     assert row["difference"] == pytest.approx(each.mean())
     assert row["p_value"] == pytest.approx(expected.p_value(each.mean()))

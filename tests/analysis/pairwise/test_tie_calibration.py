@@ -25,7 +25,7 @@ KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}
 
 def accuracy_with_ties(human, scores, epsilon):
     one_fold = np.zeros((1, len(human)), int)
-    right, epsilon = predicted_pairs(human, scores, epsilon, one_fold)
+    right, _, epsilon = predicted_pairs(human, scores, epsilon, one_fold)
     return (np.nan if np.isnan(epsilon) else right.mean()), epsilon
 
 
@@ -189,8 +189,9 @@ def test_a_pair_counts_as_often_as_other_folds_predict_it():
     """Two ties and an order, all of difference 1: right where a tie stands alone."""
     human, scores = np.array([0.0, 0, 1]), np.ones(3)
     folds = np.array([[0, 1, 1], [0, 1, 0]])
-    right, epsilon = predicted_pairs(human, scores, "heldout", folds)
+    right, tied, epsilon = predicted_pairs(human, scores, "heldout", folds)
     assert (right.tolist(), epsilon) == ([0.5, 0.5, 0], 0.5)
+    assert tied.tolist() == [0.5, 0.5, 1]
 
 
 def test_nothing_to_hold_out():

@@ -221,8 +221,8 @@ def test_one_stray_score_leaves_all_pairs(vistar):
     pairs = choice_pairs("style", style, both)
     assert (pairs.metrics, len(pairs.human)) == (("hwpq",), 48)
     assert pairs.notes == (
-        "metric tr has scores of 6 compared pairs, less than a quarter of what others "
-        "have, and is left out, so that it does not limit them.",
+        "metric tr has scores of 6 compared pairs and is held against people on these; "
+        "it is not compared with other metrics, which score too few of them.",
     )
 
 
@@ -247,7 +247,8 @@ def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar
     assert style == {
         "compared": (("hwpq", "light", "plain"), 42),
         ("artist",): 48,
-        (): 0,
+        ("hwpq",): 48,
+        ("tr",): 6,
     }
     assert stuff == {
         "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48)

@@ -105,15 +105,17 @@ def test_the_common_subset_is_what_all_metrics_cover():
         ("s", "x", "part", 1.0),
         ("s", "y", "part", np.nan),
         ("t", "x", "part", 0.0),
+        ("t", "y", "part", 2.0),
         ("z", "x", "other", 1.0),
     )
     found, notes = grid(rated, scored)
     assert found.metrics == ("full", "part")
-    assert found.cells.tolist() == [[True, False], [True, False], [False, False]]
+    assert found.cells.tolist() == [[True, False], [True, True], [False, False]]
+    assert found.apart == {"full"}
     assert notes == [
         "metric other has no score for any rated output.",
-        "2 of 5 rated outputs used, those with a score of every metric (part "
-        "lacks 3). Methods left out whole: y.",
+        "metrics are compared with each other on 3 of 5 rated outputs, which all of "
+        "them score (part lacks 2); each is held against people on all that it scores.",
     ]
 
 
@@ -121,8 +123,9 @@ def test_metrics_that_lack_the_same_methods_are_counted_and_the_methods_named():
     rated = ratings(*[("", m, "mean", i) for i, m in enumerate("abcd")])
     scored = scores(*[("", m, k, 1.0) for k in ("one", "two") for m in "ab"])
     assert grid(rated, scored)[1] == [
-        "2 of 4 rated methods used, those with a score of every metric (all 2 lack "
-        "the same 2). Methods left out whole: c, d."
+        "metrics are compared with each other on 2 of 4 rated methods, which all of "
+        "them score (all 2 lack the same 2); each is held against people on all that "
+        "it scores. Methods in no comparison: c, d."
     ]
     third = scores(*[("", m, "three", 1.0) for m in "abd"])
     (note,) = grid(rated, pd.concat([scored, third]))[1]

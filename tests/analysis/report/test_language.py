@@ -106,17 +106,13 @@ def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
 def test_a_sentence_is_said_with_what_stands_in_it():
     lacking = sentence("{names} lack {n}", names=["fid", "csd"], n=3)
     rated = printing.counted(5, "rated output")
-    text = "{n} of {rated} used, those with a score of every metric ({lacking})."
+    text = "{n} of {rated} used, those with a score ({lacking})."
     note = sentence(text, n=2, rated=rated, lacking=lacking)
-    assert note == (
-        "2 of 5 rated outputs used, those with a score of every metric "
-        "(fid, csd lack 3)."
-    )
+    assert note == ("2 of 5 rated outputs used, those with a score (fid, csd lack 3).")
     assert retold(note) == note
     with language.language("zh-Hans"):
         assert retold(note) == (
-            "5 个已评分的输出中使用了 2 个，即每个指标都有分数的"
-            "（fid、csd 各缺 3 个）。"
+            "5 个已评分的输出中使用了 2 个，即有分数的（fid、csd 各缺 3 个）。"
         )
 
 
