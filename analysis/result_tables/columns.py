@@ -58,7 +58,7 @@ _COLUMNS = {
     "high p_value p_stories p_adjusted reason",
     "human_pairs": f"question metric {ESTIMATE} source ppa_strict ppa_strict_low "
     "ppa_strict_high tie_rate acc_eq difference difference_low difference_high "
-    "n_annotators",
+    "p_value n_annotators drawn",
     "calibration": f"question metric {ESTIMATE} statistic source against",
     "disagreement": "question metric value n kind source story method other_method "
     "human human_other score score_other",

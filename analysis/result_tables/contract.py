@@ -25,8 +25,10 @@ from analysis.sentences import Sentence, sentence
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
-# Answers are skewed where alpha is below the first and AC above the second.
-LOW_ALPHA, HIGH_AC = 0.2, 0.6
+# Below, alpha is low.
+LOW_ALPHA = 0.2
+# Answers are skewed where one of them, and agreement on it, is as frequent as this.
+SKEWED = 0.75
 # What tells how well two annotators agree: the first that suits the answers.
 LEADING = ("alpha_ordinal", "alpha_nominal")
 UNIT_PARTS = ("units", "stories", "methods")
@@ -319,7 +321,7 @@ def add_agreement(
                     "n_answers": row.n_answers,
                 },
             )
-        found.notes.extend(_skew_notes(rows), question)
+        found.notes.extend(_skew_notes(rows, data), question)
         _add_annotator_pairs(question, data, statistics, found)
 
 
@@ -339,18 +341,18 @@ def _add_annotator_pairs(
     found.extend("annotator_pairs", rows, parts)
 
 
-def _skew_notes(rows: list[Agreement]) -> list[str]:
+def _skew_notes(rows: list[Agreement], data: Reliability) -> list[str]:
     values = {row.statistic: row.estimate.value for row in rows}
     alpha = values.get("alpha_ordinal", values["alpha_nominal"])
-    other = values.get("ac2_quadratic", values["ac1"])
-    if alpha < LOW_ALPHA and other > HIGH_AC:
-        return [
-            sentence(
-                "nearly all answers are the same, so alpha is low "
-                "({alpha}) although annotators agree ({other} by Gwet's "
-                "coefficient, which does not collapse there).",
-                alpha=f"{alpha:.2f}",
-                other=f"{other:.2f}",
-            )
-        ]
-    return []
+    if not alpha < LOW_ALPHA or min(data.top_share, data.exact_agreement) < SKEWED:
+        return []
+    return [
+        sentence(
+            "{share} of the answers are the same, so alpha is low ({alpha}) although "
+            "two annotators give the same answer in {exact} of cases: such answers "
+            "leave little to disagree about, and little to agree about.",
+            share=f"{100 * data.top_share:.0f} %",
+            alpha=f"{alpha:.2f}",
+            exact=f"{100 * data.exact_agreement:.0f} %",
+        )
+    ]
