@@ -112,7 +112,7 @@ def _row(
         **less.bounds("difference"),
         "p_value": less.p_value,
         "tie_rate": tie_rate,
-        "acc_eq": float(divided(tally.right[k], tally.n_known)),
+        "acc_eq": tally.right[k] / tally.n_known if tally.n_known else NAN,
         "drawn": "" if error is None else error.drawn,
         "reason": next(iter(reasons), ""),
     }
@@ -278,8 +278,9 @@ class _Errors:
         code[i, j] = np.arange(len(i))
         place = clusters.story * len(i) + code[clusters.first, clusters.second]
         shape = clusters.n_stories, len(i)
-        sums = np.bincount(place, added, minlength=shape[0] * shape[1]).reshape(shape)
-        found = variances_of_pairs(sums * (sums.size / self._tally.n), M)
+        scale = shape[0] * shape[1] / self._tally.n
+        sums = np.bincount(place, added * scale, minlength=shape[0] * shape[1])
+        found = variances_of_pairs(np.asarray(sums.reshape(shape), float), M)
         return replace(found, parts=self._parts).narrowed()
 
     def share(self, row: int, k: int) -> Estimate:
@@ -297,10 +298,10 @@ class _Errors:
         spread = value * (1 - value)
         n = float(known.n_stories) if variance == 0 else spread / variance
         quantile = stdtrit(freedom, (1 + self._confidence) / 2)
-        bounds = share_intervals(
+        low, high = share_intervals(
             *(np.array([x]) for x in (value, min(n, tally.n), float(quantile)))
         )
-        return Estimate(value, *(float(bound[0]) for bound in bounds), n=tally.n)
+        return Estimate(value, float(low[0]), float(high[0]), n=tally.n)
 
     def difference(self, k: int) -> Estimate:
         """Return a metric's half accuracy less that of one annotator more."""

@@ -23,6 +23,7 @@ OF_PEOPLE = "human_pairs"
 BY_ANSWERS = (
     "leaderboard",
     "method_comparisons",
+    "method_means",
     "method_win_rates",
     "position_bias",
     "ranking_leaderboard",

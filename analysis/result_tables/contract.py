@@ -13,7 +13,6 @@ from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
-from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
@@ -136,41 +135,6 @@ def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:
 def _rounded(value: float) -> float:
     # Adding 0.0 turns -0.0 into 0.0.
     return float(f"{value:.{DIGITS}g}") + 0.0
-
-
-def add_means(
-    ratings: pd.DataFrame,
-    cells: pd.DataFrame,
-    dimension: str,
-    parts: tuple[str, ...],
-    found: TableCollector,
-) -> None:
-    """Add the mean rating of every method."""
-    options = found.options
-    # Drawing methods does not move a method's own mean.
-    kept = tuple(part for part in parts if part != "methods")
-    found.resample("method_means", kept)
-    for row in mean_ratings(
-        ratings,
-        cells,
-        dimension=dimension,
-        parts=kept,
-        **options.sampling,
-    ):
-        found.add(
-            "method_means",
-            {
-                "dimension": dimension,
-                "method": row.method,
-                "mean": row.mean.value,
-                "sd_annotators": row.sd_annotators,
-                "n_ratings": row.n_ratings,
-                "n_annotators": row.n_annotators,
-                "n_stories": row.mean.n,
-                "low": row.mean.low,
-                "high": row.mean.high,
-            },
-        )
 
 
 def add_levels(
