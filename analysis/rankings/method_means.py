@@ -238,4 +238,6 @@ def scaled_intervals(
     n = shares[varies] * (1 - shares[varies]) / errors.variance[varies] * width**2
     bounds = share_intervals(shares[varies], n, errors.quantiles(confidence)[varies])
     low[varies], high[varies] = (least + width * bound for bound in bounds)
+    inside = (shares >= 0) & (shares <= 1)
+    low[inside], high[inside] = (np.clip(x[inside], *scale) for x in (low, high))
     return low, high
