@@ -42,6 +42,7 @@ from analysis.report.verdict_claims import question_claims, tie_claims
 from analysis.report.wording import (
     FEW_STORIES,
     MOST_SENTENCES,
+    SMALLEST_P,
     ClaimText,
     first_row,
     interval,
@@ -219,7 +220,7 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     if 1 < most < FEW_STORIES:
         yield say(
             "Only {stories}: intervals that resample them are too narrow with so few, "
-            "so what stands clear of its limit by little is open.",
+            "so treat borderline results as undecided.",
             stories=counted(most, "story"),
         )
 
@@ -309,10 +310,15 @@ def _few_methods(tables: ResultTables) -> Iterator[str]:
     over_methods = (correlations["level"] == "method") & correlations["value"].notna()
     methods = correlations.loc[over_methods, "n"].max()
     if 0 < methods < FEW_METHODS:
+        least = 2 / math.factorial(int(methods))
         yield say(
             "Only {methods}: a coefficient over method means is nearly uninformative, "
-            "whatever its value.",
+            "since even a perfect order of them has p = {p}."
+            if least > SMALLEST_P
+            else "Only {methods}: a coefficient over method means is uncertain, "
+            "however small its p-value; look at its interval.",
             methods=counted(methods, "method"),
+            p=f"{least:.2g}",
         )
 
 

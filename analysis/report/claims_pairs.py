@@ -237,7 +237,9 @@ def side_claims(
                 names=told,
             ),
         )
-    if unmoved:
+    if unmoved and not moved:
+        yield False, say("No question shows a side preference.")
+    elif unmoved:
         yield (
             False,
             say(

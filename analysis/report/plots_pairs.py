@@ -38,7 +38,7 @@ NO_METRICS = texts(
 
 
 def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
-    """Draw pairwise accuracy, half and strict, with chance and VISTAR's line."""
+    """Draw pairwise accuracy, half and strict, with chance."""
     drawn = []
     for (question, source), rows in pairwise.groupby(["question", "source"], sort=True):
         real = rows[~rows["metric"].isin(BASELINES)].dropna(subset=["ppa_half"])
@@ -66,7 +66,7 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
             names="metric",
             groups="kind",
             axis=say("per cent of pairs"),
-            shapes=[vertical(50), vertical(75, dash="dot")],
+            shapes=[vertical(50)],
             span=(45, 80),
         )
         drawn.append((panel, headed(question, said(half, "metric"))))
@@ -76,9 +76,8 @@ def pair_dots(pairwise: pd.DataFrame) -> list[Figure]:
         say("How often a metric prefers what people prefer"),
         say(
             "The line at 50 per cent is chance, where a metric that guesses stands, "
-            "and a constant one if a tie is half. The dotted line is VISTAR's demand "
-            "of 75 per cent. The further the two marks of a metric lie apart, the more "
-            "pairs it cannot tell apart."
+            "and a constant one if a tie is half. The further the two marks of a "
+            "metric lie apart, the more pairs it cannot tell apart."
         ),
         say("Pairwise accuracy in per cent, ties half."),
         drawn,

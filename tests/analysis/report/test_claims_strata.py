@@ -70,7 +70,7 @@ def test_a_side_that_matters_is_a_claim_and_others_are_not():
     assert sentences({"position_bias": bias(0.51)})
     assert sentences({"position_bias": bias(0.51, 0.51)}) == ()
     assert limits({"position_bias": bias(0.51, 0.51)})[0] == (
-        "2 of 2 questions do not show a preference for a side."
+        "No question shows a side preference."
     )
 
 
