@@ -292,11 +292,12 @@ class _Errors:
             return Estimate(value, n=tally.n, reason=reason)
         people = 0.0 if k else float(self._between[0])
         variance = known.variance + people
-        freedom = self._freedom(known, people)
-        if k and known.variance:
-            freedom = known.freedom
+        if not variance:
+            reason = known.interval(value, self._confidence)[2]
+            return Estimate(value, n=tally.n, reason=reason)
+        freedom = known.freedom if k else self._freedom(known, people)
         spread = value * (1 - value)
-        n = float(known.n_stories) if variance == 0 else spread / variance
+        n = spread / variance
         quantile = stdtrit(freedom, (1 + self._confidence) / 2)
         low, high = share_intervals(
             *(np.array([x]) for x in (value, min(n, tally.n), float(quantile)))
