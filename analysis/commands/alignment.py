@@ -50,12 +50,12 @@ from analysis.result_tables.contract import (
     TableCollector,
     add_agreement,
     add_levels,
-    add_means,
     add_pairs,
     add_pairs_alone,
 )
 from analysis.result_tables.leaderboards import (
     add_leaderboard,
+    add_means,
     add_method_verdicts,
     add_ranking_leaderboard,
 )
@@ -327,7 +327,7 @@ def _add_rated(
     assert question.grid is not None
     parts = resample_parts(found.options.resample, default=DRAWN)
     progress(f"{question.name}: means")
-    add_means(question.answers, question.by_annotator, question.name, parts, found)
+    add_means(question, found)
     progress(f"{question.name}: correlations")
     apart = question.grid.apart
     metrics = tuple(name for name in table.metrics if name not in apart)

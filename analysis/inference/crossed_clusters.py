@@ -10,6 +10,13 @@ Several estimates say more together. The variance of each is therefore moved tow
 what all of them have in common, the factor by which clusters widen them, as if that had
 been seen in `PRIOR_FREEDOM` clusters more (Smyth 2004, Linear models and empirical
 Bayes methods, Statistical Applications in Genetics and Molecular Biology 3).
+
+Clusters are uneven: an estimate lies close to what a cluster of half of all answers
+says, so that this one seems to vary little. What a cluster with a share h of the
+answers adds is divided by 1 - h, which holds it against the others alone (the
+jackknife; Bell and McCaffrey 2002, Survey Methodology 28), and clusters count as
+:math:`1 / \sum h^2` of equal size (Carter, Schnepel and Steigerwald 2017, Review of
+Economics and Statistics 99).
 """
 
 from collections.abc import Sequence
@@ -148,7 +155,8 @@ class CrossedCovariance:
     Attributes
     ----------
     kinds
-        One or two kinds of clusters: a covariance (P, P) and the number of clusters.
+        One or two kinds of clusters: a covariance (P, P) and as how many clusters of
+        equal size these count.
     both
         The same of what is in one cluster of each kind; of single answers where there
         is one kind.
@@ -161,8 +169,8 @@ class CrossedCovariance:
         Whether no variance lies below that of the model.
     """
 
-    kinds: tuple[tuple[Array, int], ...]
-    both: tuple[Array, int]
+    kinds: tuple[tuple[Array, float], ...]
+    both: tuple[Array, float]
     rank: int
     model: Array | None = None
     is_least: bool = False
@@ -201,6 +209,7 @@ def crossed_covariance(
     rank: int,
     model: Array | None = None,
     is_least: bool = False,
+    weights: Array | None = None,
 ) -> CrossedCovariance | None:
     """Return the covariance of estimates where whole clusters are drawn.
 
@@ -215,6 +224,8 @@ def crossed_covariance(
         One or two kinds. A kind with a single cluster is not drawn.
     rank, model, is_least
         As of `CrossedCovariance`.
+    weights
+        Shape (n,): how much each answer counts for, alike if None.
 
     Returns
     -------
@@ -232,9 +243,10 @@ def crossed_covariance(
     kinds, both = drawn_clusters(clusters, len(cell))
     if not kinds:
         return None
+    weights = np.ones(len(cell)) if weights is None else weights
     return CrossedCovariance(
-        tuple((_summed(influence, cell, kind), kind[1]) for kind in kinds),
-        (_summed(influence, cell, both), both[1]),
+        tuple(_summed(influence, cell, kind, weights) for kind in kinds),
+        _summed(influence, cell, both, weights),
         rank,
         model,
         is_least,
@@ -257,10 +269,14 @@ def drawn_clusters(
 
 
 def _summed(
-    influence: Array | sparse.csr_array, cell: Counts, cluster: Cluster
-) -> Array:
-    """Return the covariance of sums over clusters, some clusters at a time."""
+    influence: Array | sparse.csr_array, cell: Counts, cluster: Cluster, weights: Array
+) -> tuple[Array, float]:
+    """Return the covariance of sums over clusters, and as how many these count."""
     codes, n = cluster
+    sizes = np.bincount(codes, weights, minlength=n)
+    some = np.flatnonzero(sizes)
+    widened = np.zeros(n)
+    widened[some] = widened_clusters(sizes[some], np.zeros(len(some), int), 1)
     P = influence.shape[1]
     table = sparse.coo_array(
         (np.ones(len(cell)), (codes, cell)), shape=(n, influence.shape[0])
@@ -268,10 +284,42 @@ def _summed(
     found = np.zeros((P, P))
     step = max(1, CHUNK // P)
     for start in range(0, n, step):
-        sums = table[start : start + step] @ influence
+        rows = slice(start, start + step)
+        sums = sparse.diags_array(widened[rows]) @ (table[rows] @ influence)
         squares = sums.T @ sums
         found += sparse.csr_array(squares).toarray()
-    return found * (n / max(n - 1, 1))
+    return found, float(sizes.sum() ** 2 / (sizes**2).sum())
+
+
+def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
+    """Return by what clusters of some sizes are widened.
+
+    Parameters
+    ----------
+    sizes
+        Shape (G,): how much of all there is each cluster has, above 0.
+    of
+        Shape (G,): the estimate that each belongs to.
+    n
+        How many estimates there are.
+
+    Returns
+    -------
+    array of shape (G,)
+        The squares of what clusters add, each times this, sum up to the variance.
+
+    Examples
+    --------
+    >>> one = np.zeros(3, int)
+    >>> widened_clusters(np.array([5, 5, 5]), one, 1).round(3).tolist()
+    [1.225, 1.225, 1.225]
+    >>> widened_clusters(np.array([2, 1, 1]), one, 1).round(3).tolist()
+    [1.633, 1.089, 1.089]
+    """
+    share = sizes / np.bincount(of, sizes, minlength=n)[of]
+    number = np.bincount(of, minlength=n)[of]
+    rest = np.where(number > 1, 1 - share, 1.0)
+    return np.asarray(np.sqrt(np.maximum(number - 1, 1) / number) / rest)
 
 
 def _squared(contrasts: Array, covariance: Array) -> Array:

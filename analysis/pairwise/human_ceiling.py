@@ -1,14 +1,22 @@
-"""How well one person predicts the others: what a metric's accuracy can be held to."""
+"""One annotator as a predictor of the others, beside the metrics."""
 
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.special import stdtr, stdtrit
 
-from analysis.inference.resampling import interval, stream
+from analysis.inference.cluster_variance import (
+    CROSSED,
+    LEAST,
+    ClusterVariances,
+    variances_of_pairs,
+)
 from analysis.inference.scaling import divided
+from analysis.inference.shares import share_intervals
 from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import resampled_sums
-from analysis.results import Array, Estimate, TableRow, undefined
+from analysis.pairwise.pair_sums import Clusters, story_sums
+from analysis.printing import counted
+from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import sentence
 
 ONE_ANNOTATOR = "one annotator"
@@ -18,22 +26,22 @@ def human_pairs(
     pairs: Pairs,
     *,
     parts: tuple[str, ...],
-    resamples: int,
+    with_intervals: bool,
     confidence: float,
-    seed: int,
 ) -> list[TableRow]:
-    """Measure how one annotator, and each metric, predict all other annotators.
+    r"""Measure how one annotator, and each metric, predict all other annotators.
 
     Parameters
     ----------
     pairs
         From `rating_pairs` or `choice_pairs`.
     parts
-        Clusters to draw: stories, methods. Annotators cannot be drawn here, since one
-        drawn twice would predict himself; they are left out of `parts`, and stories
-        drawn if nothing remains.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
+        What is drawn beside annotators: stories, methods; stories if nothing of these
+        is named.
+    with_intervals
+        Whether to compute intervals and tests.
+    confidence
+        Coverage.
 
     Returns
     -------
@@ -53,104 +61,285 @@ def human_pairs(
     ``pairwise_accuracy.csv``, where people are all annotators together. That is why
     this is a table of its own. The others are one fewer than all, hence a little
     noisier: the accuracies of metrics are slightly lower here.
+
+    A metric is held against one annotator more, who has an ability and a taste of his
+    or her own. With :math:`w_a` the share of the judgements that are annotator a's, and
+    :math:`d_{as}` what a and a story s add to the difference, around that of the story
+    and times :math:`\sqrt{m_s / (m_s - 1)}` for its :math:`m_s` annotators, the
+    variance between annotators is
+
+    .. math:: \tau^2 = \frac{1}{\sum_a w_a^2} \max\Bigl(0,
+        \sum_a \bigl(\sum_s d_{as}\bigr)^2 - \sum_{a,s} d_{as}^2\Bigr)
+
+    and that of the difference :math:`V + (1 + \sum_a w_a^2) \tau^2`, where V is that of
+    drawing `parts` (`variances_of_pairs`). Metric and annotator meet the same others,
+    so whom these are is no part of it. Degrees of freedom are Satterthwaite's, at most
+    A - 1. ``docs/coverage.md`` shows how often a metric that is one more annotator is
+    called better or worse.
     """
-    kept = tuple(part for part in parts if part in {"stories", "methods"})
-    labels = (ONE_ANNOTATOR, *pairs.metrics)
-    features, n_annotators = _features(pairs)
-    point = _shares(features.sum(axis=0)[None])
-    rng = stream(seed, "human pairs", pairs.question, pairs.source)
-    sums = resampled_sums(
-        pairs.clusters, features, kept or ("stories",), resamples, rng
-    )
-    drawn = _shares(sums)
-    n = int(features[:, 1].sum())
-    reason = "" if n else _why_not(pairs)
-    shared: TableRow = {"question": pairs.question, "source": pairs.source, "n": n}
-    rows = _rows(labels, point, drawn, confidence, reason, n_annotators)
-    return [row | shared for row in rows]
+    kept = tuple(part for part in parts if part in CROSSED) or ("stories",)
+    tally = _tally(pairs)
+    shares = tally.sums / tally.n if tally.n else np.full(tally.sums.shape, NAN)
+    names = (ONE_ANNOTATOR, *pairs.metrics)
+    error = None
+    if with_intervals and tally.n:
+        error = _Errors(pairs, tally, kept, confidence)
+    return [
+        {
+            "question": pairs.question,
+            "source": pairs.source,
+            "metric": name,
+            "n_annotators": tally.n_annotators,
+            **_row(tally, shares, k, error, _why_not(pairs, tally)),
+        }
+        for k, name in enumerate(names)
+    ]
 
 
-def _why_not(pairs: Pairs) -> str:
+def _row(
+    tally: "_Tally", shares: Array, k: int, error: "_Errors | None", reason: str
+) -> TableRow:
+    half, strict, tie_rate = (float(share) for share in shares[:, k])
+    values = [Estimate(x, n=tally.n, reason=reason) for x in (half, strict)]
+    less = Estimate(float(half - shares[0, 0])) if k else Estimate(NAN)
+    if error is not None:
+        values = [error.share(row, k) for row in range(2)]
+        less = error.difference(k) if k else less
+    reasons = dict.fromkeys(filter(None, (values[0].reason, less.reason)))
+    return {
+        **values[0].columns(),
+        **values[1].bounds("ppa_strict"),
+        **less.bounds("difference"),
+        "p_value": less.p_value,
+        "tie_rate": tie_rate,
+        "acc_eq": tally.right[k] / tally.n_known if tally.n_known else NAN,
+        "drawn": "" if error is None else error.drawn,
+        "reason": next(iter(reasons), ""),
+    }
+
+
+def _why_not(pairs: Pairs, tally: "_Tally") -> str:
+    if tally.n:
+        return ""
     if pairs.n_annotators < 2:
         return sentence("one annotator: there are no others to predict")
     return sentence("no pair has an annotator and a preference of the others")
 
 
-def _features(pairs: Pairs) -> tuple[Array, int]:
-    """Count, of each pair, known and decided, then hits, ties and right predictions.
+@dataclass(frozen=True)
+class _Tally:
+    """What one annotator and K metrics predict of the others.
 
-    Comes with the number of annotators who judged a pair that others judged, too.
+    Attributes
+    ----------
+    n, n_known
+        Judgements whose others have a preference, and all judgements.
+    n_annotators
+        Annotators who judged what others did, too.
+    decided
+        Shape (P,): how many judgements of each pair count.
+    right
+        Shape (K + 1,): judgements in which the prediction is right, ties too.
+    credit
+        Shape (3, K + 1, P): half credit, strict credit, and ties.
+    n_people
+        Shape (S,): how many annotators each story has.
+    weights
+        Shape (A,): shares of the judgements.
+    """
+
+    n: int
+    n_known: int
+    n_annotators: int
+    decided: Array
+    right: Array
+    credit: Array
+    n_people: Counts
+    weights: Array
+
+    @property
+    def sums(self) -> Array:
+        """Shape (3, K + 1): the credit of all pairs."""
+        return np.asarray(self.credit.sum(axis=2))
+
+
+def _tally(pairs: Pairs) -> _Tally:
+    """Count hits and ties of each pair.
+
     Annotators who left out a pair are never looked at. A metric predicts the same
     whoever is left out, so it is compared with how many of the others prefer what.
     """
     P = len(pairs.human)
     prefer = {side: np.zeros(P) for side in (1, -1, 0)}
     hits, ties, right = np.zeros((3, P))
-    n_annotators = 0
+    n_people = np.zeros(len(pairs.stories), int)
+    sizes = []
     for judged, own, others in pairs.left_out():
         for side, count in prefer.items():
             count[judged[others == side]] += 1
+        if not len(judged):
+            continue
         decided = others != 0
-        n_annotators += len(judged) > 0
         hits[judged[decided & (own == others)]] += 1
         ties[judged[decided & (own == 0)]] += 1
         right[judged[own == others]] += 1
+        n_people[np.unique(pairs.story[judged[decided]])] += 1
+        sizes.append(int(decided.sum()))
     decided_by = prefer[1] + prefer[-1]
     signs = np.sign(pairs.scores)
     metric_hits = np.where(signs > 0, prefer[1], np.where(signs < 0, prefer[-1], 0.0))
     metric_ties = np.where(signs == 0, decided_by, 0.0)
     metric_right = metric_hits + np.where(signs == 0, prefer[0], 0.0)
-    features = np.vstack(
-        [
-            decided_by + prefer[0],
-            decided_by,
-            hits,
-            metric_hits,
-            ties,
-            metric_ties,
-            right,
-            metric_right,
-        ]
-    ).T
-    return features, n_annotators
+    strict, tied = np.vstack([hits, metric_hits]), np.vstack([ties, metric_ties])
+    n = int(decided_by.sum())
+    return _Tally(
+        n,
+        n + int(prefer[0].sum()),
+        len(sizes),
+        decided_by,
+        np.vstack([right, metric_right]).sum(axis=1),
+        np.stack([strict + tied / 2, strict, tied]),
+        n_people,
+        np.array(sizes) / max(n, 1),
+    )
 
 
-CeilingShares = tuple[Array, Array, Array, Array]
+def _between(pairs: Pairs, tally: _Tally) -> Array:
+    """Return the variance of half accuracies by what differs between annotators.
+
+    Shape (K + 1,): that of one annotator, and of the difference of each metric to one.
+    """
+    S, K = len(pairs.stories), len(pairs.metrics)
+    signs = np.sign(pairs.scores)
+    credit = tally.credit[0]
+    means = divided(
+        story_sums(pairs.clusters, _against_the_first(credit).T).T,
+        story_sums(pairs.clusters, tally.decided[:, None])[:, 0],
+    )
+    m = tally.n_people
+    widened = np.sqrt(np.where(m > 1, m / np.maximum(m - 1, 1), 0)) / tally.n
+    rows = np.arange(K + 1)[:, None] * S
+    found = np.zeros(K + 1)
+    for judged, own, others in pairs.left_out():
+        decided = others != 0
+        at, others = judged[decided], others[decided]
+        told = np.vstack([own[decided], signs[:, at]])
+        right = _against_the_first((told == others) + (told == 0) / 2)
+        cell = (rows + pairs.story[at]).ravel()
+        sums = np.bincount(cell, right.ravel(), minlength=(K + 1) * S)
+        n = np.bincount(pairs.story[at], minlength=S)
+        added = (sums.reshape(K + 1, S) - np.nan_to_num(means) * n) * widened
+        found += added.sum(axis=1) ** 2 - (added**2).sum(axis=1)
+    return np.maximum(found, 0.0)
 
 
-def _shares(sums: Array) -> CeilingShares:
-    """Return half and strict accuracy, tie rate and acc_eq."""
-    known, decided = sums[:, :1], sums[:, 1:2]
-    hits, ties, right = np.split(sums[:, 2:], 3, axis=1)
-    half, strict = divided(hits + ties / 2, decided), divided(hits, decided)
-    return half, strict, divided(ties, decided), divided(right, known)
+def _against_the_first(rows: Array) -> Array:
+    """Take the first row from all others."""
+    return np.vstack([rows[:1], rows[1:] - rows[:1]])
 
 
-def _rows(
-    labels: tuple[str, ...],
-    point: CeilingShares,
-    drawn: CeilingShares,
-    confidence: float,
-    reason: str,
-    n_annotators: int,
-) -> Iterator[TableRow]:
-    half, strict, tie_rate, acc_eq = (x[0] for x in point)
+class _Errors:
+    """Standard errors of shares and of their differences.
 
-    def estimate(value: float, draws: Array) -> Estimate:
-        low, high, why = interval(draws, confidence)
-        return Estimate(value, low, high, reason=reason or why)
+    Parameters
+    ----------
+    pairs, tally
+        The pairs, and what was predicted of them.
+    parts
+        What is drawn beside annotators.
+    confidence
+        Coverage of the intervals.
+    """
 
-    for k, label in enumerate(labels):
-        less = undefined("")
-        if k:
-            draws = drawn[0][:, k] - drawn[0][:, 0]
-            less = estimate(float(half[k] - half[0]), draws)
-        yield {
-            "metric": label,
-            **estimate(float(half[k]), drawn[0][:, k]).columns(),
-            **estimate(float(strict[k]), drawn[1][:, k]).bounds("ppa_strict"),
-            "tie_rate": float(tie_rate[k]),
-            "acc_eq": float(acc_eq[k]),
-            **less.bounds("difference"),
-            "n_annotators": n_annotators,
-        }
+    def __init__(
+        self,
+        pairs: Pairs,
+        tally: _Tally,
+        parts: tuple[str, ...],
+        confidence: float,
+    ) -> None:
+        self._tally, self._parts, self._confidence = tally, parts, confidence
+        self._values = tally.sums / tally.n
+        self._clusters, self.n_methods = _renumbered(pairs.clusters)
+        self._few = ""
+        A = tally.n_annotators
+        if A < LEAST:
+            self._few = sentence("{n} are too few", n=counted(A, "annotator"))
+        self._between = _between(pairs, tally)
+        self.drawn = "+".join((*self._variances(np.zeros_like(tally.decided)).parts,))
+        if not self._few:
+            self.drawn += "+annotators"
+
+    def _variances(self, added: Array) -> ClusterVariances:
+        """Return the variances of a mean to which each pair adds this."""
+        clusters, M = self._clusters, self.n_methods
+        i, j = np.triu_indices(M, 1)
+        code = np.zeros((M, M), int)
+        code[i, j] = np.arange(len(i))
+        place = clusters.story * len(i) + code[clusters.first, clusters.second]
+        shape = clusters.n_stories, len(i)
+        scale = shape[0] * shape[1] / self._tally.n
+        sums = np.bincount(place, added * scale, minlength=shape[0] * shape[1])
+        found = variances_of_pairs(np.asarray(sums.reshape(shape), float), M)
+        return replace(found, parts=self._parts).narrowed()
+
+    def share(self, row: int, k: int) -> Estimate:
+        """Return a share: row 0 is half accuracy, row 1 strict; k = 0 is a person."""
+        value, tally = float(self._values[row, k]), self._tally
+        known = self._variances(tally.credit[row, k] - value * tally.decided)
+        reason = known.why_not or ("" if k else self._few)
+        if reason:
+            return Estimate(value, n=tally.n, reason=reason)
+        people = 0.0 if k else float(self._between[0])
+        variance = known.variance + people
+        if not variance:
+            reason = known.interval(value, self._confidence)[2]
+            return Estimate(value, n=tally.n, reason=reason)
+        freedom = known.freedom if k else self._freedom(known, people)
+        spread = value * (1 - value)
+        n = spread / variance
+        quantile = stdtrit(freedom, (1 + self._confidence) / 2)
+        low, high = share_intervals(
+            *(np.array([x]) for x in (value, min(n, tally.n), float(quantile)))
+        )
+        return Estimate(value, float(low[0]), float(high[0]), n=tally.n)
+
+    def difference(self, k: int) -> Estimate:
+        """Return a metric's half accuracy less that of one annotator more."""
+        value, tally = float(self._values[0, k] - self._values[0, 0]), self._tally
+        credit = tally.credit[0, k] - tally.credit[0, 0]
+        known = self._variances(credit - value * tally.decided)
+        if reason := self._few or known.why_not:
+            return Estimate(value, reason=reason)
+        people = float(self._between[k] * (1 + 1 / (tally.weights**2).sum()))
+        variance = known.variance + people
+        if not variance:
+            return Estimate(value, reason=known.interval(value, self._confidence)[2])
+        freedom = self._freedom(known, people)
+        far = float(stdtrit(freedom, (1 + self._confidence) / 2) * np.sqrt(variance))
+        p_value = float(2 * stdtr(freedom, -abs(value) / np.sqrt(variance)))
+        return Estimate(
+            value,
+            max(value - far, -1.0),
+            min(value + far, 1.0),
+            p_value=max(p_value, np.finfo(float).tiny),
+        )
+
+    def _freedom(self, known: ClusterVariances, people: float) -> float:
+        """Join degrees of freedom after Satterthwaite (1946)."""
+        most = max(self._tally.n_annotators - 1, 1)
+        below = people**2 / most
+        if known.variance:
+            below += known.variance**2 / known.freedom
+        if not below:
+            return float(most)
+        return float(min((known.variance + people) ** 2 / below, most))
+
+
+def _renumbered(clusters: Clusters) -> tuple[Clusters, int]:
+    """Renumber the stories and methods that have a pair, the first method below."""
+    stories, story = np.unique(clusters.story, return_inverse=True)
+    both = np.stack([clusters.first, clusters.second])
+    methods, index = np.unique(both, return_inverse=True)
+    first, second = np.sort(index.reshape(both.shape), axis=0)
+    return Clusters(story, first, second, len(stories), len(methods)), len(methods)

@@ -1,16 +1,21 @@
 """How people rate each method: means, spread over annotators, intervals."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from analysis.correlations.cell_means import method_means
-from analysis.correlations.levels import CHUNK, can_vary
-from analysis.inference.resampling import Draws, draw, estimate, stream
-from analysis.reading.cells import CellGrid, rated_grid
+from analysis.inference.crossed_clusters import (
+    CrossedCovariance,
+    Errors,
+    crossed_covariance,
+)
+from analysis.inference.shares import share_intervals
+from analysis.options import Scale
+from analysis.rankings.choice_counts import coded, kinds_drawn
 from analysis.reading.kept_answers import are_means
-from analysis.results import Array, Estimate
+from analysis.results import Array, Counts, Estimate
 
 
 @dataclass(frozen=True)
@@ -41,12 +46,9 @@ def mean_ratings(
     ratings: pd.DataFrame,
     by_annotator: pd.DataFrame,
     *,
-    dimension: str,
     parts: tuple[str, ...],
-    resamples: int,
     confidence: float,
-    seed: int,
-    judge: str = "",
+    scale: Scale | None = None,
 ) -> list[MethodMean]:
     """Average the cells of every method.
 
@@ -54,56 +56,188 @@ def mean_ratings(
     ----------
     ratings, by_annotator
         Kept rows of one dimension, and their means over shots and rounds.
-    dimension
-        The question.
     parts
-        Clusters to draw: stories, annotators or units.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-    judge
-        As for `analysis.reading.cells.rated_grid`.
+        Clusters to draw: stories, annotators or units; none: no intervals.
+    confidence
+        Coverage.
+    scale
+        Lowest and highest rating: intervals stay inside.
 
     Returns
     -------
     list of MethodMean
-        Sorted by method.
+        Sorted by method. Values and intervals are those of
+        `rating_rankings.rating_leaderboard`.
     """
-    grid = rated_grid(dimension, by_annotator, judge=judge)
-    means = grid.human.sum(axis=0) / grid.cells.sum(axis=0)
-    draws = draw(
-        parts,
-        cells=grid.cells,
-        n_annotators=len(grid.votes),
-        resamples=resamples,
-        rng=stream(seed, "means", dimension),
-    )
-    drawn = np.empty((0, len(grid.methods)))
-    if can_vary(parts, grid, draws):
-        size = max(1, CHUNK // grid.cells.size)
-        drawn = np.concatenate([_drawn(grid, part) for part in draws.chunks(size)])
+    answers = answers_of(by_annotator)
+    means = Means(answers, answers.rating)
+    low, high = means.intervals(parts, confidence, scale)
     own = by_annotator.groupby(["method", "annotator"])["rating"].mean()
     spread = own.groupby("method").std(ddof=1)
     people = own.groupby("method").size()
-    answers = ratings.groupby("method").size()
+    n = ratings.groupby("method").size()
+    has_stories = bool((by_annotator["story"] != "").all())
     counted = not are_means(ratings)
     return [
         MethodMean(
             method,
-            estimate(
-                float(means[i]),
-                drawn[:, i],
-                confidence,
-                n=0 if grid.human_is_method_level else int(grid.cells[:, i].sum()),
+            Estimate(
+                float(means.value[i]),
+                float(low[i]),
+                float(high[i]),
+                n=int(means.n_cells[i]) if has_stories else 0,
             ),
             float(spread[method]),
-            int(answers[method]) if counted else None,
+            int(n[method]) if counted else None,
             int(people[method]) if counted else None,
         )
-        for i, method in enumerate(grid.methods)
+        for i, method in enumerate(answers.methods)
     ]
 
 
-def _drawn(grid: CellGrid, draws: Draws) -> Array:
-    """Return the mean of every method in every resample; NaN where it has no cell."""
-    values, _, weights = method_means(grid, draws)
-    return np.where(weights > 0, values, np.nan)
+@dataclass(frozen=True)
+class Answers:
+    """Each annotator's mean rating of each output, of one dimension.
+
+    Attributes
+    ----------
+    methods
+        M names, sorted.
+    n_stories, n_annotators
+        S and A.
+    method, story, annotator
+        Shape (n,): codes.
+    rating
+        Shape (n,).
+    """
+
+    methods: tuple[str, ...]
+    n_stories: int
+    n_annotators: int
+    method: Counts
+    story: Counts
+    annotator: Counts
+    rating: Array
+
+    @property
+    def cell(self) -> Counts:
+        """The cell (story, method) of each rating."""
+        return self.story * len(self.methods) + self.method
+
+
+def answers_of(by_annotator: pd.DataFrame) -> Answers:
+    """Code each annotator's mean ratings of one dimension, sorted."""
+    method, methods = coded(by_annotator["method"])
+    story, stories = coded(by_annotator["story"])
+    annotator, annotators = coded(by_annotator["annotator"])
+    rating = by_annotator["rating"].to_numpy(float)
+    order = np.lexsort((annotator, method, story))
+    return Answers(
+        tuple(methods),
+        len(stories),
+        len(annotators),
+        method[order],
+        story[order],
+        annotator[order],
+        rating[order],
+    )
+
+
+class Means:
+    """Means of the methods: each the mean of its cells, each that of its ratings.
+
+    Parameters
+    ----------
+    answers
+        The answers.
+    values
+        Shape (n,): theirs, NaN where one has none.
+    """
+
+    def __init__(self, answers: Answers, values: Array) -> None:
+        kept = np.isfinite(values)
+        self._answers, self._kept, self._values = answers, kept, values[kept]
+        cell, self._method = answers.cell[kept], answers.method[kept]
+        cells, self._cell = np.unique(cell, return_inverse=True)
+        size = np.bincount(self._cell)
+        self._of_cell = np.bincount(self._cell, self._values) / size
+        M = len(answers.methods)
+        n_cells = self.n_cells = np.bincount(cells % M, minlength=M)
+        total = np.bincount(cells % M, self._of_cell, minlength=M)
+        self.value = np.divide(total, n_cells, np.full(M, np.nan), where=n_cells > 0)
+        self._share = 1 / (size[self._cell] * n_cells[self._method])
+
+    def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
+        """Return their covariance where clusters are drawn; None if nothing is.
+
+        Where these keep the stories, ratings scatter around the means of their cells,
+        else around those of their methods.
+        """
+        if not parts or not np.isfinite(self.value).all():
+            return None
+        kept, answers, M = self._kept, self._answers, len(self.value)
+        clusters = {
+            "stories": (answers.story[kept], answers.n_stories),
+            "annotators": (answers.annotator[kept], answers.n_annotators),
+            "units": (self._cell, len(self._of_cell)),
+        }
+        around = self.value[self._method]
+        if {*parts} == {"annotators"}:
+            around = self._of_cell[self._cell]
+        n = np.arange(len(self._values))
+        added = sparse.csr_array(
+            (self._share * (self._values - around), (n, self._method)),
+            shape=(len(n), M),
+        )
+        kinds = kinds_drawn(clusters, parts)
+        differences = np.eye(M) - 1 / M
+        return crossed_covariance(
+            added,
+            n,
+            kinds,
+            rank=max(M - 1, 1),
+            model=differences,
+            weights=self._share,
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """M names."""
+        return self._answers.methods
+
+    def intervals(
+        self, parts: tuple[str, ...], confidence: float, scale: Scale | None
+    ) -> tuple[Array, Array]:
+        """Return the bounds of each mean; NaN where nothing is drawn, or varies."""
+        covariance = self.covariance(parts)
+        M = len(self.value)
+        if covariance is None:
+            return np.full(M, np.nan), np.full(M, np.nan)
+        # Stories that are rated high move means together, which says nothing of how
+        # far a mean moves alone.
+        errors = replace(covariance, rank=1).of(np.eye(M))
+        return scaled_intervals(self.value, errors, confidence, scale)
+
+
+def scaled_intervals(
+    values: Array, errors: Errors, confidence: float, scale: Scale | None
+) -> tuple[Array, Array]:
+    """Return the bounds of means, inside their scale where that is known.
+
+    Notes
+    -----
+    A mean is to its scale what a share is to 0 and 1: Wilson's interval of as many
+    independent answers of only the lowest and the highest rating as have its variance.
+    """
+    low, high = errors.intervals(values, confidence)
+    if scale is None:
+        return low, high
+    least, width = scale[0], scale[1] - scale[0]
+    shares = (values - least) / width
+    varies = np.isfinite(low) & (shares > 0) & (shares < 1)
+    n = shares[varies] * (1 - shares[varies]) / errors.variance[varies] * width**2
+    bounds = share_intervals(shares[varies], n, errors.quantiles(confidence)[varies])
+    low[varies], high[varies] = (least + width * bound for bound in bounds)
+    inside = (shares >= 0) & (shares <= 1)
+    low[inside], high[inside] = (np.clip(x[inside], *scale) for x in (low, high))
+    return low, high

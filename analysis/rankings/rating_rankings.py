@@ -1,55 +1,27 @@
 """Leaderboards from ratings: plain means, standardised means, a mixed model."""
 
-from dataclasses import dataclass, replace
-
 import numpy as np
 import pandas as pd
-from scipy import sparse
-from scipy.stats import t
 
-from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
+from analysis.inference.crossed_clusters import Errors
+from analysis.options import Scale
 from analysis.printing import counted
-from analysis.rankings.choice_counts import coded, kinds_drawn
 from analysis.rankings.compared_methods import method_gaps
+from analysis.rankings.method_means import (
+    Answers,
+    Means,
+    answers_of,
+    scaled_intervals,
+)
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.rank_intervals import ranks
 from analysis.reading.kept_answers import are_means
-from analysis.results import Array, Counts, TableRow
+from analysis.results import Array, TableRow
 from analysis.sentences import chained, sentence
 from analysis.tables import MEAN_OF_RATERS
 
 # Means that differ by less are equal up to rounding, as for people's means elsewhere.
 SAME = 1e-9
-
-
-@dataclass(frozen=True)
-class _Answers:
-    """Each annotator's mean rating of each output, of one dimension.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    n_stories, n_annotators
-        S and A.
-    method, story, annotator
-        Shape (n,): codes.
-    rating
-        Shape (n,).
-    """
-
-    methods: tuple[str, ...]
-    n_stories: int
-    n_annotators: int
-    method: Counts
-    story: Counts
-    annotator: Counts
-    rating: Array
-
-    @property
-    def cell(self) -> Counts:
-        """The cell (story, method) of each rating."""
-        return self.story * len(self.methods) + self.method
 
 
 def rating_leaderboard(
@@ -59,6 +31,7 @@ def rating_leaderboard(
     question: str,
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
+    scale: Scale | None = None,
 ) -> tuple[list[TableRow], list[TableRow], list[str]]:
     r"""Rank methods by their ratings in three ways, side by side.
 
@@ -74,13 +47,16 @@ def rating_leaderboard(
         (outputs), or two of them; none: no intervals but the mixed model's.
     confidence
         Coverage of the intervals.
+    scale
+        Lowest and highest rating: intervals of means stay inside.
 
     Returns
     -------
     list of TableRow
         Rows of ``rating_leaderboard``, the highest mean first:
 
-        - ``mean``: mean of the method's cells, each the mean of its annotators;
+        - ``mean``: mean of the method's cells, each the mean of its annotators, as in
+          ``method_means`` (`method_means.mean_ratings`);
         - ``standardised``: the same of ratings from which the annotator's mean was
           taken and which were divided by their standard deviation (n - 1), so that
           strict and lavish raters count alike;
@@ -101,13 +77,13 @@ def rating_leaderboard(
     between these; the mixed model does not. What ratings are standardised by is taken
     as known: in intervals it does not vary.
     """
-    answers = _answers(by_annotator)
-    plain = _Means(answers, answers.rating)
-    standard = _Means(answers, _standardised(answers))
+    answers = answers_of(by_annotator)
+    plain = Means(answers, answers.rating)
+    standard = Means(answers, _standardised(answers))
     reasons, notes = [], []
     are_mean_raters = are_means(ratings)
     if are_mean_raters:
-        standard = _Means(answers, np.full(len(answers.rating), np.nan))
+        standard = Means(answers, np.full(len(answers.rating), np.nan))
         reasons.append(
             sentence(
                 "annotators are not known ({mean} of raters only)", mean=MEAN_OF_RATERS
@@ -120,14 +96,15 @@ def rating_leaderboard(
     model = _mixed(answers, known=not are_mean_raters)
     if model.reason and not are_mean_raters:
         reasons.append(model.reason)
-    margin = t.ppf((1 + confidence) / 2, model.freedom) * model.errors
+    mixed = Errors(model.errors**2, np.asarray(model.freedom, float))
+    mixed_low, mixed_high = scaled_intervals(model.means, mixed, confidence, scale)
     n = ratings.groupby("method").size()
     columns = {
-        **_columns("mean", plain, parts, confidence),
+        **_columns("mean", plain, parts, confidence, scale),
         **_columns("standardised", standard, parts, confidence),
         "mixed": model.means,
-        "mixed_low": model.means - margin,
-        "mixed_high": model.means + margin,
+        "mixed_low": mixed_low,
+        "mixed_high": mixed_high,
         "mixed_rank": ranks(model.means, tolerance=SAME),
     }
     rows: list[TableRow] = [
@@ -142,21 +119,22 @@ def rating_leaderboard(
     ]
     order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
     about: TableRow = {"question": question, "source": "ratings", "part": 1}
-    compared = [about | row for row in plain.comparisons(parts, confidence)]
+    compared = [about | row for row in _comparisons(plain, parts, confidence)]
     return [rows[i] for i in order], compared, notes
 
 
 def _columns(
-    name: str, means: "_Means", parts: tuple[str, ...], confidence: float
+    name: str,
+    means: Means,
+    parts: tuple[str, ...],
+    confidence: float,
+    scale: Scale | None = None,
 ) -> dict[str, Array]:
     values, M = means.value, len(means.value)
-    low, high, best, worst = np.full((4, M), np.nan)
+    low, high = means.intervals(parts, confidence, scale)
+    best, worst = np.full((2, M), np.nan)
     covariance = means.covariance(parts)
     if covariance is not None:
-        # Stories that are rated high move means together, which says nothing of how
-        # far a mean moves alone.
-        alone = replace(covariance, rank=1)
-        low, high = alone.of(np.eye(M)).intervals(values, confidence)
         gaps = method_gaps(values, covariance, confidence)
         best, worst = gaps.settled_ranks(confidence)
     return {
@@ -169,31 +147,25 @@ def _columns(
     }
 
 
-def _answers(by_annotator: pd.DataFrame) -> _Answers:
-    method, methods = coded(by_annotator["method"])
-    story, stories = coded(by_annotator["story"])
-    annotator, annotators = coded(by_annotator["annotator"])
-    rating = by_annotator["rating"].to_numpy(float)
-    order = np.lexsort((annotator, method, story))
-    return _Answers(
-        tuple(methods),
-        len(stories),
-        len(annotators),
-        method[order],
-        story[order],
-        annotator[order],
-        rating[order],
-    )
+def _comparisons(
+    means: Means, parts: tuple[str, ...], confidence: float
+) -> list[TableRow]:
+    """Compare every two methods."""
+    covariance = means.covariance(parts)
+    if covariance is None:
+        return []
+    gaps = method_gaps(means.value, covariance, confidence)
+    return gaps.rows(means.methods)
 
 
-def _mixed(answers: _Answers, *, known: bool) -> MixedModel:
+def _mixed(answers: Answers, *, known: bool) -> MixedModel:
     if not known:
         none = np.full(len(answers.methods), np.nan)
         return MixedModel(none, none, none, reason=sentence("annotators are not known"))
     return fit_mixed(answers.rating, answers.method, answers.story, answers.annotator)
 
 
-def _constant_note(answers: _Answers) -> list[str]:
+def _constant_note(answers: Answers) -> list[str]:
     """Say how many annotators always gave the same rating."""
     A = answers.n_annotators
     low, high = np.full(A, np.inf), np.full(A, -np.inf)
@@ -212,68 +184,7 @@ def _constant_note(answers: _Answers) -> list[str]:
     ]
 
 
-class _Means:
-    """Means of the methods: each the mean of its cells, each that of its ratings.
-
-    Parameters
-    ----------
-    answers
-        The answers.
-    values
-        Shape (n,): theirs, NaN where one has none.
-    """
-
-    def __init__(self, answers: _Answers, values: Array) -> None:
-        kept = np.isfinite(values)
-        self._answers, self._kept, self._values = answers, kept, values[kept]
-        cell, self._method = answers.cell[kept], answers.method[kept]
-        cells, self._cell = np.unique(cell, return_inverse=True)
-        size = np.bincount(self._cell)
-        self._of_cell = np.bincount(self._cell, self._values) / size
-        M = len(answers.methods)
-        n_cells = np.bincount(cells % M, minlength=M)
-        total = np.bincount(cells % M, self._of_cell, minlength=M)
-        self.value = np.divide(total, n_cells, np.full(M, np.nan), where=n_cells > 0)
-        self._share = 1 / (size[self._cell] * n_cells[self._method])
-
-    def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
-        """Return their covariance where clusters are drawn; None if nothing is.
-
-        Where these keep the stories, ratings scatter around the means of their cells,
-        else around those of their methods.
-        """
-        if not parts or not np.isfinite(self.value).all():
-            return None
-        kept, answers, M = self._kept, self._answers, len(self.value)
-        clusters = {
-            "stories": (answers.story[kept], answers.n_stories),
-            "annotators": (answers.annotator[kept], answers.n_annotators),
-            "units": (self._cell, len(self._of_cell)),
-        }
-        around = self.value[self._method]
-        if {*parts} == {"annotators"}:
-            around = self._of_cell[self._cell]
-        n = np.arange(len(self._values))
-        added = sparse.csr_array(
-            (self._share * (self._values - around), (n, self._method)),
-            shape=(len(n), M),
-        )
-        kinds = kinds_drawn(clusters, parts)
-        differences = np.eye(M) - 1 / M
-        return crossed_covariance(
-            added, n, kinds, rank=max(M - 1, 1), model=differences
-        )
-
-    def comparisons(self, parts: tuple[str, ...], confidence: float) -> list[TableRow]:
-        """Compare every two methods."""
-        covariance = self.covariance(parts)
-        if covariance is None:
-            return []
-        gaps = method_gaps(self.value, covariance, confidence)
-        return gaps.rows(self._answers.methods)
-
-
-def _standardised(answers: _Answers) -> Array:
+def _standardised(answers: Answers) -> Array:
     """Take the annotator's mean from each rating, and divide by their spread.
 
     NaN of annotators who always gave the same.

@@ -13,6 +13,7 @@ from analysis.inference.crossed_clusters import (
     crossed_covariance,
     drawn_clusters,
     joined_errors,
+    widened_clusters,
 )
 from analysis.inference.shares import half_p_values, share_intervals
 from analysis.inference.significance import holm
@@ -238,7 +239,8 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
 class _PairClusters:
     """Of the rate of each pair by its clusters: the variance, how many, and how large.
 
-    `size` is the mean size of the cluster of an answer.
+    `n` is as how many clusters of equal size they count; `size` is the mean size of the
+    cluster of an answer.
     """
 
     variance: Array
@@ -254,10 +256,10 @@ def _by_cluster(votes: PairVotes, cluster: Cluster) -> _PairClusters:
     )
     pair = keys // n
     sums = np.bincount(at, votes.added())
-    number = np.bincount(pair, minlength=P).astype(float)
-    variance = np.bincount(pair, sums**2, minlength=P)
-    variance *= number / np.maximum(number - 1, 1)
     answers = np.bincount(pair, each, minlength=P)
+    widened = widened_clusters(each, pair, P)
+    variance = np.bincount(pair, (sums * widened) ** 2, minlength=P)
     mean = np.bincount(pair, each.astype(float) ** 2, minlength=P)
     size = np.asarray(mean / np.maximum(answers, 1), float)
-    return _PairClusters(np.asarray(variance, float), number, size)
+    n_equal = answers / np.maximum(size, 1)
+    return _PairClusters(np.asarray(variance, float), n_equal, size)

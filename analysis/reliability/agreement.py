@@ -23,6 +23,7 @@ from analysis.reliability.chance_corrected import (
     majority_share,
 )
 from analysis.reliability.icc import has_rest, icc, rater_vs_rest
+from analysis.reliability.leave_out import has_many_values, ordinal_interval
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, ONE, Array, Counts, Estimate, undefined
 from analysis.sentences import chained, sentence
@@ -141,7 +142,8 @@ def agreement(
         Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
         never paired with himself (see `chance_corrected`), and as annotators are few,
         their percentile intervals are `expanded`; but not those of alpha where units
-        are drawn as well, which are wide enough (``docs/coverage.md``).
+        are drawn as well, which are wide enough (``docs/coverage.md``). Ordinal alpha
+        of many values has an interval by `leave_out.ordinal_interval`.
     resamples, confidence, seed
         Number of resamples (0 for no intervals), coverage, seed.
     question
@@ -166,6 +168,7 @@ def agreement(
             if not reasons[name]
             and (name in COMPLETE_ONLY) == complete
             and not _why_not_drawn(data, name, parts)
+            and not _left_out(data, name)
         )
         if names and resamples:
             sample = _Sample(
@@ -187,11 +190,19 @@ def agreement(
             if resamples and not result.reason:
                 why = _why_not_drawn(data, name, parts)
                 result = replace(result, reason=why)
+                if not why and _left_out(data, name):
+                    low, high = ordinal_interval(data, values[name], parts, confidence)
+                    result = replace(result, low=low, high=high)
         people, answers = (None, None) if data.of_means else _counted(data, units)
         if name.startswith("rater") and not reasons[name]:
             people = int(has_rest(data).sum())
         found.append(Agreement(name, result, people, answers))
     return found
+
+
+def _left_out(data: Reliability, name: str) -> bool:
+    """Say whether clusters are left out one by one instead of drawn."""
+    return name == "alpha_ordinal" and has_many_values(data)
 
 
 def _units(data: Reliability, name: str) -> Counts:

@@ -86,6 +86,18 @@ class Reliability:
         found[place[self.units[rows]], self.annotators[rows]] = answers
         return found
 
+    @property
+    def top_share(self) -> float:
+        """Share of the answers that say what most of them say."""
+        return float(self.counts.sum(axis=0).max() / len(self.units))
+
+    @property
+    def exact_agreement(self) -> float:
+        """How often two annotators of a unit give the same answer, mean over units."""
+        counts, m = self.counts[self.pairable], self.per_unit[self.pairable]
+        same = np.asarray(counts.multiply(counts).sum(axis=1)).ravel() - m
+        return float((same / (m * (m - 1))).mean())
+
     def take(self, units: Counts) -> "Reliability":
         """Return some of the units, in ascending order; all annotators stay.
 

@@ -220,7 +220,7 @@ def _few_stories(tables: ResultTables) -> Iterator[str]:
     if 1 < most < FEW_STORIES:
         yield say(
             "Only {stories}: intervals that resample them are too narrow with so few, "
-            "so what stands clear of its limit by little is open.",
+            "so treat borderline results as undecided.",
             stories=counted(most, "story"),
         )
 

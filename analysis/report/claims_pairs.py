@@ -7,11 +7,12 @@ from typing import Any
 import pandas as pd
 
 from analysis.reading.scores import BASELINES
-from analysis.report.language import counted, listed, say
+from analysis.report.language import counted, listed, retold, say
 from analysis.report.verdict_claims import named_metric
 from analysis.report.wording import (
     ANSWERS,
     ClaimText,
+    drawn_units,
     first_row,
     is_clear,
     per_cent,
@@ -47,20 +48,29 @@ def human_pair_claims(
             metric_share=per_cent(named["value"], named["low"], named["high"]),
         )
         if math.isnan(named["difference_low"]):
-            yield False, say("{first}: the difference has no interval.", first=text)
+            yield False, _without_interval(text, named["reason"])
             continue
+        units = drawn_units(str(named["drawn"]).split("+"))
         least, most = sorted((points[1], -100 * named["difference_low"]))
         away = f"{abs(points[0]):.0f}"
         if least > 0:
             ends = f"[{least:.0f}, {most:.0f}]"
             lower = say(
-                "{first}: {n} points {ends} lower.", first=text, n=away, ends=ends
+                "{first}: {n} points {ends} lower, for other {units}.",
+                first=text,
+                n=away,
+                ends=ends,
+                units=units,
             )
             yield True, lower
         elif most < 0:
             ends = f"[{-most:.0f}, {-least:.0f}]"
             higher = say(
-                "{first}: {n} points {ends} higher.", first=text, n=away, ends=ends
+                "{first}: {n} points {ends} higher, for other {units}.",
+                first=text,
+                n=away,
+                ends=ends,
+                units=units,
             )
             yield True, higher
         else:
@@ -84,6 +94,16 @@ def human_pair_claims(
         )
 
 
+def _without_interval(first: str, reason: str) -> str:
+    if not reason:
+        return say("{first}: the difference has no interval.", first=first)
+    return say(
+        "{first}: whether they differ is not known, since {reason}.",
+        first=first,
+        reason=retold(reason),
+    )
+
+
 def disagreement_claims(
     disagreement: pd.DataFrame, verdicts: pd.DataFrame | None
 ) -> Iterator[ClaimText]:
@@ -99,8 +119,9 @@ def disagreement_claims(
             True,
             say(
                 "{question}: {metric} and people differ most on {method} and {other} "
-                "in story {story}: the metric prefers the first ({score} against "
-                "{score_other}), people the other ({human_other} against {human}).",
+                "in story {story}: the metric prefers the first ({score} "
+                "against {score_other}), people the second ({human} against "
+                "{human_other}).",
                 question=_asked(str(name), str(source), disagreement),
                 metric=metric,
                 method=row["method"],
@@ -216,7 +237,9 @@ def side_claims(
                 names=told,
             ),
         )
-    if unmoved:
+    if unmoved and not moved:
+        yield False, say("No question shows a side preference.")
+    elif unmoved:
         yield (
             False,
             say(

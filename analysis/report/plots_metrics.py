@@ -61,7 +61,11 @@ def forests(
     drawn, ceilings, bold = [], {}, False
     for name_of, rows in data.groupby("dimension", sort=True):
         question = str(name_of)
-        ceiling = human_ceiling(agreement, question, name)
+        # People are held against one another over outputs: no coefficient of methods,
+        # or of one story's outputs, is on that scale.
+        ceiling = None
+        if set(rows["level"]) == {"pooled"}:
+            ceiling = human_ceiling(agreement, question, name)
         if ceiling is not None:
             ceilings[question] = ceiling
         metrics = by_value(rows)[:MOST_ROWS]

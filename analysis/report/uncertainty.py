@@ -16,11 +16,15 @@ BY_ERROR = (
     "metric_comparisons",
     "accuracy_comparisons",
     "pairwise_accuracy",
+    "human_pairs",
 )
+# Of these, the table whose standard error is of annotators, too.
+OF_PEOPLE = "human_pairs"
 # Tables whose intervals sum what each answer adds over whole clusters.
 BY_ANSWERS = (
     "leaderboard",
     "method_comparisons",
+    "method_means",
     "method_win_rates",
     "position_bias",
     "ranking_leaderboard",
@@ -39,12 +43,16 @@ def resampled_units(analysis: Analysis) -> list[str]:
         name = table
         if table in BY_ANSWERS:
             continue
-        if table in BY_ERROR and "annotators" not in parts:
+        if _is_by_error(table, parts):
             if table != "correlations" or not few.any():
                 continue
             name = say("correlations of method means")
         tables[name] = parts
     return _with_units(tables)
+
+
+def _is_by_error(table: str, parts: tuple[str, ...]) -> bool:
+    return table in BY_ERROR and (table == OF_PEOPLE or "annotators" not in parts)
 
 
 def by_answers(analysis: Analysis) -> list[str]:
@@ -72,11 +80,7 @@ def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
 def by_error(analysis: Analysis) -> list[str]:
     """Return the tables whose intervals, or some of them, are by a standard error."""
     drawn = sorted(analysis.resampled.items())
-    found = [
-        table
-        for table, parts in drawn
-        if table in BY_ERROR and "annotators" not in parts
-    ]
+    found = [table for table, parts in drawn if _is_by_error(table, parts)]
     if _is_of_few_methods(analysis.tables).all():
         found = [table for table in found if table != "correlations"]
     return found

@@ -23,7 +23,7 @@ _COLUMNS = {
     "sanity": "metric twin value low high n n_stories n_missed n_alike n_unknown "
     "verdict",
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
-    "n_stories low high",
+    "n_stories low high drawn",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
     "reason",
     "correlations": "dimension metric level coefficient value low high n n_groups "
@@ -59,7 +59,7 @@ _COLUMNS = {
     "high p_value p_stories p_adjusted reason",
     "human_pairs": f"question metric {ESTIMATE} source ppa_strict ppa_strict_low "
     "ppa_strict_high tie_rate acc_eq difference difference_low difference_high "
-    "n_annotators",
+    "p_value n_annotators drawn",
     "calibration": f"question metric {ESTIMATE} statistic source against",
     "disagreement": "question metric value n kind source story method other_method "
     "human human_other score score_other",

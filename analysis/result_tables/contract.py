@@ -13,7 +13,6 @@ from analysis.options import AlignOptions, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
-from analysis.rankings.method_means import mean_ratings
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
@@ -25,8 +24,10 @@ from analysis.sentences import Sentence, sentence
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
-# Answers are skewed where alpha is below the first and AC above the second.
-LOW_ALPHA, HIGH_AC = 0.2, 0.6
+# Below, alpha is low.
+LOW_ALPHA = 0.2
+# Answers are skewed where one of them, and agreement on it, is as frequent as this.
+SKEWED = 0.75
 # What tells how well two annotators agree: the first that suits the answers.
 LEADING = ("alpha_ordinal", "alpha_nominal")
 UNIT_PARTS = ("units", "stories", "methods")
@@ -134,41 +135,6 @@ def _frame(rows: list[TableRow], columns: tuple[str, ...]) -> pd.DataFrame:
 def _rounded(value: float) -> float:
     # Adding 0.0 turns -0.0 into 0.0.
     return float(f"{value:.{DIGITS}g}") + 0.0
-
-
-def add_means(
-    ratings: pd.DataFrame,
-    cells: pd.DataFrame,
-    dimension: str,
-    parts: tuple[str, ...],
-    found: TableCollector,
-) -> None:
-    """Add the mean rating of every method."""
-    options = found.options
-    # Drawing methods does not move a method's own mean.
-    kept = tuple(part for part in parts if part != "methods")
-    found.resample("method_means", kept)
-    for row in mean_ratings(
-        ratings,
-        cells,
-        dimension=dimension,
-        parts=kept,
-        **options.sampling,
-    ):
-        found.add(
-            "method_means",
-            {
-                "dimension": dimension,
-                "method": row.method,
-                "mean": row.mean.value,
-                "sd_annotators": row.sd_annotators,
-                "n_ratings": row.n_ratings,
-                "n_annotators": row.n_annotators,
-                "n_stories": row.mean.n,
-                "low": row.mean.low,
-                "high": row.mean.high,
-            },
-        )
 
 
 def add_levels(
@@ -321,7 +287,7 @@ def add_agreement(
                     "n_answers": row.n_answers,
                 },
             )
-        found.notes.extend(_skew_notes(rows), question)
+        found.notes.extend(_skew_notes(rows, data), question)
         _add_annotator_pairs(question, data, statistics, found)
 
 
@@ -341,18 +307,18 @@ def _add_annotator_pairs(
     found.extend("annotator_pairs", rows, parts)
 
 
-def _skew_notes(rows: list[Agreement]) -> list[str]:
+def _skew_notes(rows: list[Agreement], data: Reliability) -> list[str]:
     values = {row.statistic: row.estimate.value for row in rows}
     alpha = values.get("alpha_ordinal", values["alpha_nominal"])
-    other = values.get("ac2_quadratic", values["ac1"])
-    if alpha < LOW_ALPHA and other > HIGH_AC:
-        return [
-            sentence(
-                "nearly all answers are the same, so alpha is low "
-                "({alpha}) although annotators agree ({other} by Gwet's "
-                "coefficient, which does not collapse there).",
-                alpha=f"{alpha:.2f}",
-                other=f"{other:.2f}",
-            )
-        ]
-    return []
+    if not alpha < LOW_ALPHA or min(data.top_share, data.exact_agreement) < SKEWED:
+        return []
+    return [
+        sentence(
+            "{share} of the answers are the same, so alpha is low ({alpha}) although "
+            "two annotators give the same answer in {exact} of cases: such answers "
+            "leave little to disagree about, and little to agree about.",
+            share=f"{100 * data.top_share:.0f} %",
+            alpha=f"{alpha:.2f}",
+            exact=f"{100 * data.exact_agreement:.0f} %",
+        )
+    ]

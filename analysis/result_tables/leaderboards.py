@@ -12,6 +12,7 @@ from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
 from analysis.rankings.choice_weights import with_weights
 from analysis.rankings.elo import Standings
+from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.rating_rankings import rating_leaderboard
@@ -99,6 +100,38 @@ def _add_standings(
         found.extend("method_comparisons", compared, parts)
 
 
+def add_means(question: QuestionData, found: TableCollector) -> None:
+    """Add the mean rating of every method."""
+    assert question.by_annotator is not None
+    options = found.options
+    parts = supported_parts(options.resample, "stories+annotators", tuple(CLUSTERS))
+    drawn = parts_drawn(question.answers, parts)
+    if drawn:
+        found.resample("method_means", tuple(drawn.split("+")))
+    for row in mean_ratings(
+        question.answers,
+        question.by_annotator,
+        parts=parts if options.resamples else (),
+        confidence=options.confidence,
+        scale=options.scale_of(question.name),
+    ):
+        found.add(
+            "method_means",
+            {
+                "dimension": question.name,
+                "method": row.method,
+                "mean": row.mean.value,
+                "sd_annotators": row.sd_annotators,
+                "n_ratings": row.n_ratings,
+                "n_annotators": row.n_annotators,
+                "n_stories": row.mean.n,
+                "low": row.mean.low,
+                "high": row.mean.high,
+                "drawn": drawn if np.isfinite(row.mean.low) else "",
+            },
+        )
+
+
 def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> None:
     """Add means of the methods in three ways, with ranks."""
     assert question.by_annotator is not None
@@ -110,6 +143,7 @@ def add_rating_leaderboard(question: QuestionData, found: TableCollector) -> Non
         question=question.name,
         parts=parts if options.resamples else (),
         confidence=options.confidence,
+        scale=options.scale_of(question.name),
     )
     drawn = parts_drawn(question.answers, parts)
     for row in rows:

@@ -119,7 +119,14 @@ def add_pairs_further(
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
     found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn), parts)
-    found.extend("human_pairs", human_pairs(pairs, parts=parts, **drawn), parts)
+    rows = human_pairs(
+        pairs,
+        parts=parts,
+        with_intervals=options.resamples > 0,
+        confidence=options.confidence,
+    )
+    with_people = dict.fromkeys((*parts, "annotators"))
+    found.extend("human_pairs", rows, tuple(with_people))
     check_known("--components", options.components, table.metrics)
     components = [m for m in options.components or pairs.metrics if m in pairs.metrics]
     rows = calibrate(pairs, metrics=components, parts=parts, **drawn)

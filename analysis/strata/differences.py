@@ -4,7 +4,7 @@ Both strata come from one set of draws, so that what they share (the methods) is
 there, too.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,10 +31,10 @@ from analysis.strata.estimates import (
     in_own_units,
     scores_as_answers,
 )
+from analysis.strata.shuffles import Values, shuffled_p
 
 # What VISTAR compares: how much of its score a method loses from core to hard.
 CORE, HARD = "core", "hard"
-SLACK = 1e-9
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class StratumMeasure:
     places: tuple[StatisticKey, ...]
     stories: tuple[str, ...]
     n_methods: int
-    values: Callable[[Array, Array], Array]
+    values: Values
     units: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -81,10 +81,10 @@ def difference_rows(
     Notes
     -----
     The interval draws stories inside each stratum and, where `parts` name them,
-    the same methods for both. The p-value is that of a permutation test: which of
-    the stories belong to which of the two strata is shuffled, with
-    :math:`p = (c + 1)/(k + 1)`. It is adjusted within tag, statistic and level
-    (Holm). Two strata are compared with each other, each of several with all
+    the same methods for both. The p-value is that of a studentised permutation test
+    (`shuffles.shuffled_p`): which of the stories belong to which of the two strata is
+    shuffled, with :math:`p = (c + 1)/(k + 1)`. It is adjusted within tag, statistic and
+    level (Holm). Two strata are compared with each other, each of several with all
     others.
 
     References
@@ -248,7 +248,12 @@ def _compared(
     value_a = measure.values(in_a[None].astype(float), once)[0]
     value_b = measure.values(in_b[None].astype(float), once)[0]
     drawn_a, drawn_b = _draws(measure, in_a, in_b, parts, name, options)
-    p_values = _shuffled_p(measure, in_a, in_b, value_a - value_b, name, options)
+    p_values = np.full(len(measure.places), NAN)
+    if options.resamples:
+        rng = stream(options.seed, "shuffled strata", *name)
+        p_values = shuffled_p(
+            measure.values, measure.n_methods, (in_a, in_b), options.resamples, rng
+        )
     for i, place in enumerate(measure.places):
         kinds = [(place.statistic, value_a - value_b, drawn_a - drawn_b)]
         if place.statistic == "mean" and (a, b) == (CORE, HARD):
@@ -321,33 +326,6 @@ def _draws(
         weights[:, mask] = cluster_counts(int(mask.sum()), B, rng)
         found.append(measure.values(weights, methods.astype(float)))
     return found[0], found[1]
-
-
-def _shuffled_p(
-    measure: StratumMeasure,
-    in_a: Mask,
-    in_b: Mask,
-    observed: Array,
-    name: tuple[str, ...],
-    options: AlignOptions,
-) -> Array:
-    """Return the p-value of each difference when stories are dealt out anew."""
-    B = options.resamples
-    if B == 0:
-        return np.full(len(observed), np.nan)
-    rng = stream(options.seed, "shuffled strata", *name)
-    stories = np.flatnonzero(in_a | in_b)
-    dealt = rng.permuted(np.tile(in_a[stories], (B, 1)), axis=1)
-    first = np.zeros((B, len(in_a)))
-    second = np.zeros((B, len(in_a)))
-    first[:, stories], second[:, stories] = dealt, ~dealt
-    once = np.ones((B, measure.n_methods))
-    moved = measure.values(first, once) - measure.values(second, once)
-    known = np.isfinite(moved)
-    with np.errstate(invalid="ignore"):
-        extreme = (np.abs(moved) >= np.abs(observed) - SLACK) & known
-    p = (extreme.sum(axis=0) + 1) / (known.sum(axis=0) + 1)
-    return np.where(np.isfinite(observed) & known.any(axis=0), p, np.nan)
 
 
 def _adjusted(rows: list[TableRow]) -> list[TableRow]:

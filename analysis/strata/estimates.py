@@ -15,7 +15,7 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.scaling import unit_of
-from analysis.options import AlignOptions, supported_parts
+from analysis.options import AlignOptions, Scale, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
 from analysis.printing import counted
@@ -35,7 +35,7 @@ from analysis.tables import MEAN_OF_RATERS
 # A tag with more values than this names stories rather than groups of them.
 MOST_STRATA = 12
 OTHERS = "all others"
-# What intervals of win rates draw by default, and where each stands.
+# What intervals of means and win rates draw by default, and where each stands.
 WINS = {"stories": "story", "annotators": "annotator"}
 
 
@@ -203,10 +203,13 @@ def _inside(
     """Yield the statistics of some stories, of their answers, and what each draws."""
     sampling = options.sampling
     data = _of_stories(data, stories)
+    # Of means and rates of methods, as of the whole; methods do not move them.
+    asked = supported_parts(options.resample, "+".join(WINS), PARTS)
+    alone = {part for part, at in WINS.items() if data.answers[at].nunique() < 2}
+    own = tuple(part for part in asked if part not in alone)
     if data.by_annotator is not None:
-        # Drawing methods does not move a method's own mean.
-        own = tuple(part for part in parts if part != "methods")
-        means = _means(data.name, data.answers, data.by_annotator, own, options)
+        scale = options.scale_of(data.name)
+        means = _means(data.answers, data.by_annotator, own, options, scale=scale)
         yield from ((*mean, own) for mean in means)
     by_story = ("stories",)
     for row in agreement(
@@ -214,9 +217,6 @@ def _inside(
     ):
         yield StatisticKey(row.statistic), row.estimate, by_story
     if data.pairs.source == "choices":
-        asked = supported_parts(options.resample, "+".join(WINS), PARTS)
-        alone = {part for part, at in WINS.items() if data.answers[at].nunique() < 2}
-        own = tuple(part for part in asked if part not in alone)
         rates = _win_rates(data.answers, own, options)
         yield from ((*rate, own) for rate in rates)
     if data.grid is not None and data.grid.metrics:
@@ -256,21 +256,17 @@ def _of_stories(data: QuestionData, stories: frozenset[str]) -> QuestionData:
 
 
 def _means(
-    name: str,
     answers: pd.DataFrame,
     cells: pd.DataFrame,
     parts: tuple[str, ...],
     options: AlignOptions,
     metric: str = "",
+    scale: Scale | None = None,
 ) -> Iterator[tuple[StatisticKey, Estimate]]:
     """Yield the methods' means."""
+    drawn = parts if options.resamples else ()
     for mean in mean_ratings(
-        answers,
-        cells,
-        dimension=name,
-        parts=parts,
-        judge=metric,
-        **options.sampling,
+        answers, cells, parts=drawn, confidence=options.confidence, scale=scale
     ):
         yield StatisticKey("mean", metric, mean.method), mean.mean
 
@@ -313,7 +309,7 @@ def score_strata_rows(
             if part.empty:
                 continue
             part, units = in_own_units(part)
-            for place, mean in _means("", part, part, ("stories",), options, metric):
+            for place, mean in _means(part, part, ("stories",), options, metric):
                 value = in_unit(mean, units[place.method])
                 rows.append(_row("", split.tag, stratum, place, value, ("stories",)))
     return rows

@@ -58,7 +58,7 @@ def means_study(
     truth = expected_rating(endless, here.methods[:, 0])
     rows = rating_rows(simulated_study(here, here.methods[None], design.stories, rng))
     cells = annotator_cells(rows)
-    found = mean_ratings(rows, cells, dimension=QUESTION, parts=parts, **sampling)
+    found = mean_ratings(rows, cells, parts=parts, confidence=sampling["confidence"])
     intervals = [
         interval_of(row.mean, "mean rating", "method", true)
         for row, true in zip(found, truth, strict=True)

@@ -28,7 +28,7 @@ PEOPLE = ("Ann", "Bö", "C, D")
 NONE = (False, False, False)
 COLUMNS = {
     "method_means": "dimension method mean sd_annotators n_ratings n_annotators "
-    "n_stories low high",
+    "n_stories low high drawn",
     "agreement": "question statistic value low high n_units n_annotators n_answers "
     "reason",
     "correlations": "dimension metric level coefficient value low high n n_groups "

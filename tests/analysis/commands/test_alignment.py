@@ -449,7 +449,7 @@ def test_skewed_ratings_get_a_remark():
     options = AlignOptions(resamples=0, scale=(0, 4))
     notes = agreement(ratings=ratings, options=options).notes
     assert "alpha is low" in notes[0]
-    assert "identity: nearly all answers are the same" in notes[0]
+    assert "identity: 95 % of the answers are the same" in notes[0]
 
 
 @pytest.mark.parametrize("ties", ["half", "drop", "davidson"])

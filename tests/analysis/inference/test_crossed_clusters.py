@@ -51,6 +51,22 @@ def test_one_kind_of_clusters_is_the_sandwich_of_statsmodels():
         assert found.freedom[0] == n - 1
 
 
+def test_uneven_clusters_are_held_against_the_others():
+    """Means of annotators with half, a quarter and a quarter of the answers.
+
+    With `d` how far each one's mean lies from that of the two others, weighted alike,
+    the jackknife's variance is 2/3 of the sum of (share d)^2.
+    """
+    y = np.array([3.0, 1.0, 1.0, 3.0, 5.0, 6.0, 2.0, 2.0])
+    person = np.array([0, 0, 0, 0, 1, 1, 2, 2])
+    found = crossed_covariance(*added(y), [(person, 3)], rank=1).of(np.eye(1))
+    means, share = np.array([2.0, 5.5, 2.0]), np.array([0.5, 0.25, 0.25])
+    rest = (y.mean() - share * means) / (1 - share)
+    expected = 2 / 3 * ((share * (means - rest)) ** 2).sum()
+    assert found.variance[0] == pytest.approx(expected)
+    assert found.freedom[0] == pytest.approx(1 / (share**2).sum() - 1)
+
+
 def test_two_kinds_take_off_what_is_in_both():
     """Cameron, Gelbach and Miller by statsmodels: V_s + V_a - V_b, each corrected."""
     story, person, y = answers()

@@ -13,7 +13,7 @@ from analysis.reading.scores import score_table
 from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
-OPTIONS = {"parts": ("stories",), "resamples": 200, "confidence": 0.95, "seed": 0}
+OPTIONS = {"parts": ("stories",), "with_intervals": True, "confidence": 0.95}
 
 
 def measure(pairs, **options):

@@ -269,15 +269,7 @@ def all_grids(rated, scored):
         arrays = (grid.cells, grid.human, grid.scores, grid.votes)
         labels = (grid.stories, grid.methods, grid.metrics, grid.method_level)
         rows = people[people["dimension"] == name]
-        means = mean_ratings(
-            rows,
-            cells,
-            dimension=name,
-            parts=("annotators",),
-            resamples=5,
-            confidence=0.9,
-            seed=0,
-        )
+        means = mean_ratings(rows, cells, parts=("annotators",), confidence=0.9)
         told = repr(means)  # floats in full, NaN equal to itself
         found.append((labels, notes, told, *(a.tobytes() for a in arrays)))
     return table.notes, found

@@ -180,6 +180,19 @@ def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():
 
 
 @pytest.mark.parametrize(
+    ("n", "said"),
+    [
+        (5, "nearly uninformative, since even a perfect order of them has p = 0.017."),
+        (9, "uncertain, however small its p-value; look at its interval."),
+    ],
+)
+def test_few_methods_are_told_what_they_can_show(n, said):
+    """Two orders of n! are perfect: p is 1/60 of five, and 6e-6 of nine methods."""
+    found = limits({"correlations": correlations({"level": "method", "n": n})})
+    assert f"Only {n} methods: a coefficient over method means is {said}" in found
+
+
+@pytest.mark.parametrize(
     ("name", "n", "told"),
     [
         ("method_means", 6, True),
@@ -198,7 +211,7 @@ def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
         found
         == [
             f"Only {n} stories: intervals that resample them are too narrow with so "
-            "few, so what stands clear of its limit by little is open."
+            "few, so treat borderline results as undecided."
         ]
         * told
     )

@@ -70,7 +70,7 @@ def test_a_side_that_matters_is_a_claim_and_others_are_not():
     assert sentences({"position_bias": bias(0.51)})
     assert sentences({"position_bias": bias(0.51, 0.51)}) == ()
     assert limits({"position_bias": bias(0.51, 0.51)})[0] == (
-        "2 of 2 questions do not show a preference for a side."
+        "No question shows a side preference."
     )
 
 
@@ -130,6 +130,8 @@ def human_pairs(low, high):
         "difference": (low + high) / 2,
         "difference_low": low,
         "difference_high": high,
+        "drawn": "stories+annotators",
+        "reason": "",
     }
     guess = metric | {"metric": "random (expected)", "value": 0.9}
     return pd.DataFrame([one, metric, guess])
@@ -138,8 +140,18 @@ def human_pairs(low, high):
 @pytest.mark.parametrize(
     ("low", "high", "card", "said"),
     [
-        (-0.15, -0.05, sentences, ": 10 points [5, 15] lower."),
-        (0.02, 0.06, sentences, ": 4 points [2, 6] higher."),
+        (
+            -0.15,
+            -0.05,
+            sentences,
+            ": 10 points [5, 15] lower, for other stories and annotators.",
+        ),
+        (
+            0.02,
+            0.06,
+            sentences,
+            ": 4 points [2, 6] higher, for other stories and annotators.",
+        ),
         (-0.03, 0.01, limits, "is open in q (k −1 points [−3, +1])."),
     ],
 )
@@ -194,7 +206,7 @@ def test_where_people_and_the_named_metric_differ_most():
     shown = sentences({"disagreement": table, "verdicts": pd.DataFrame([VERDICT])})
     assert shown[-1] == (
         "q: k and people differ most on A and B in story s1: the metric prefers the "
-        "first (0.9 against 0.4), people the other (3.25 against 1.5)."
+        "first (0.9 against 0.4), people the second (1.5 against 3.25)."
     )
     assert sentences({"disagreement": table}) == ()
 

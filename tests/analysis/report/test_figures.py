@@ -384,13 +384,19 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
             "high": [0.95],
         }
     )
-    figure = figures(correlations=correlations({}), agreement=agreement)["coefficients"]
+    pooled = correlations({"level": "pooled"})
+    figure = figures(correlations=pooled, agreement=agreement)["coefficients"]
     layout = drawn(figure)["layout"]
     low, high = layout["xaxis"]["range"]
     assert -0.1 < low < 0
     assert 0.9 < high < 1
     assert [line["x0"] for line in layout["shapes"]] == [0, 0.9]
     assert "dashed line at 0.90" in figure.caption
+    # Means of methods are another scale than outputs.
+    levels = correlations({"level": "pooled"}, {"level": "method"})
+    figure = figures(correlations=levels, agreement=agreement)["coefficients"]
+    assert [line["x0"] for line in drawn(figure)["layout"]["shapes"]] == [0]
+    assert "one annotator" not in figure.caption
 
 
 @pytest.mark.parametrize(
@@ -491,7 +497,7 @@ def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
     plot = drawn(figure)
     assert plot["layout"]["yaxis"]["ticktext"] == ["k"]
     assert [trace["x"] for trace in plot["data"]] == [[70], [50]]
-    assert [line["x0"] for line in plot["layout"]["shapes"]] == [50, 75]
+    assert [line["x0"] for line in plot["layout"]["shapes"]] == [50]
     assert figure.panels[0].title == "q (choices)"
 
 

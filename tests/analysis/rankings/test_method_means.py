@@ -1,0 +1,90 @@
+"""Mean ratings of methods: one interval, for other stories and annotators."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+import analysis
+from analysis.rankings.method_means import mean_ratings
+from analysis.reading.cells import annotator_cells
+
+NAMES = ["story", "method", "dimension", "annotator", "rating"]
+
+
+def rated(values, steps=None):
+    """Ratings of shape (annotators, stories, methods)."""
+    values = values if steps is None else np.clip(np.round(values), *steps)
+    index = pd.MultiIndex.from_product([range(n) for n in values.shape]).to_frame(
+        index=False, name=["annotator", "story", "method"]
+    )
+    rows = index.astype(str).assign(dimension="d", rating=values.ravel())
+    return rows[NAMES]
+
+
+def drawn(rng, annotators=6, stories=20, methods=3):
+    """People who differ in level (.5) and in what they like (.4)."""
+    return (
+        3
+        + 0.5 * rng.normal(size=(annotators, 1, 1))
+        + 0.4 * rng.normal(size=(annotators, 1, methods))
+        + 0.3 * rng.normal(size=(1, stories, methods))
+        + 0.6 * rng.normal(size=(annotators, stories, methods))
+    )
+
+
+def test_a_mean_has_one_interval_in_a_report():
+    ratings = rated(drawn(np.random.default_rng(3)), (1, 5))
+    report = analysis.align(ratings=ratings, scale=(1, 5))
+    means = report["method_means"].set_index("method").sort_index()
+    board = report["rating_leaderboard"].set_index("method").sort_index()
+    for one, other in (("mean", "mean"), ("low", "mean_low"), ("high", "mean_high")):
+        assert means[one].tolist() == board[other].tolist()
+    assert set(means["drawn"]) == set(board["drawn"]) == {"stories+annotators"}
+
+
+def test_intervals_hold_for_other_people():
+    """At least .9 of 100 studies; stories alone held the truth in .65 to .75."""
+    held = [
+        row.mean.low < 3 < row.mean.high
+        for seed in range(100)
+        for row in mean_ratings(
+            *2 * (rated(drawn(np.random.default_rng([4, seed]))),),
+            parts=("stories", "annotators"),
+            confidence=0.95,
+        )
+    ]
+    assert np.mean(held) > 0.9
+
+
+@pytest.mark.parametrize("level", [1.1, 2.0, 2.9])
+def test_intervals_stay_inside_the_scale(level):
+    values = drawn(np.random.default_rng(5), annotators=3, stories=4) - 3 + level
+    ratings = rated(values, (1, 3))
+    for table, low, high in (
+        ("method_means", "low", "high"),
+        ("rating_leaderboard", "mean_low", "mean_high"),
+        ("rating_leaderboard", "mixed_low", "mixed_high"),
+    ):
+        rows = analysis.align(ratings=ratings, scale=(1, 3))[table]
+        known = rows.dropna(subset=[low])
+        assert len(known)
+        assert (known[low] >= 1).all()
+        assert (known[high] <= 3).all()
+
+
+def test_a_mean_of_ends_has_the_interval_of_a_share():
+    """Independent answers 1 and 3 in 40 stories: Wilson's interval of their share."""
+    rng = np.random.default_rng(6)
+    ratings = rated(1.0 + 2 * (rng.random((1, 4000, 1)) < 0.3))
+    (row,) = mean_ratings(
+        ratings,
+        annotator_cells(ratings),
+        parts=("stories",),
+        confidence=0.95,
+        scale=(1, 3),
+    )
+    hits = int((ratings["rating"] == 3).sum())
+    low, high = proportion_confint(hits, 4000, method="wilson")
+    assert row.mean.low == pytest.approx(1 + 2 * low, rel=1e-4)
+    assert row.mean.high == pytest.approx(1 + 2 * high, rel=1e-4)
