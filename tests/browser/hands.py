@@ -56,7 +56,7 @@ class Mouse:
     def choose(self, page: Page, question: str, value: str) -> None:
         """Answer a question."""
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
-        self.press(option.locator("kbd"))
+        self.press(option.locator("kbd, b"))
 
     def rank(self, page: Page, question: str, value: str) -> None:
         """Put the versions in order; the last one goes without saying."""

@@ -14,7 +14,7 @@ const database = await new Promise((resolve, reject) => {
 
 const transact = (mode, work) => new Promise((resolve, reject) => {
   const transaction = database.transaction("waiting", mode, { durability: "relaxed" });
-  const request = work(transaction.objectStore("waiting"));
+  const request = work(transaction.objectStore("waiting"), transaction);
   transaction.oncomplete = () => resolve(request?.result);
   transaction.onabort = () => reject(transaction.error);
 });
@@ -26,6 +26,11 @@ const all = async () =>
 const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, key }) => {
   store.get(id).onsuccess = ({ target }) => target.result?.key === key && store.delete(id);
 }));
+
+// A page that is left ends before its database has answered.
+let isLeaving = false;
+addEventListener("pagehide", () => { isLeaving = true; });
+addEventListener("pageshow", () => { isLeaving = false; });
 
 // Of what comes from one tab the server knows what is later, however it arrives.
 const tab = sessionStorage.getItem("plumbline-tab") ?? Math.random();
@@ -41,9 +46,10 @@ function nextTime() {
 const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("application/json");
 
 // Null: no network.
-export const ask = (url, body) => fetch(url, {
+export const ask = (url, body, keepalive = false) => fetch(url, {
   method: "POST",
   body,
+  keepalive,
   signal: AbortSignal.timeout?.(20000),
   headers: {
     Accept: "application/json",
@@ -146,8 +152,12 @@ export function openQueue(here, tell, onReply, onRow) {
     writing += 1;
     const [id, at] = [`${code} ${kind} ${of}`, nextTime()];
     const row = { ...what, id, key: `${at} ${tab}`, at, kind, code, url };
+    if (isLeaving) ask(url, JSON.stringify({ rows: [row] }), true);
     try {
-      await transact("readwrite", (store) => store.put(row));
+      await transact("readwrite", (store, transaction) => {
+        store.put(row);
+        transaction.commit?.();
+      });
       others.postMessage([code, null, row]);
     } catch {
       return tell("refused", " ");
@@ -163,6 +173,7 @@ export function openQueue(here, tell, onReply, onRow) {
   });
 
   return {
+    flush,
     resume,
     waiting: async (code) => (await all()).filter((row) => row.code === code),
     answer: (story, what) =>
