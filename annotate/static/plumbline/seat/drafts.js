@@ -17,7 +17,6 @@ export function openDrafts(changed) {
     if (before.length) changed();
   }
 
-  addEventListener("pagehide", flush);
   document.addEventListener("visibilitychange", () => document.hidden && flush());
   return {
     flush,

@@ -27,11 +27,6 @@ const forget = (rows) => transact("readwrite", (store) => rows.forEach(({ id, ke
   store.get(id).onsuccess = ({ target }) => target.result?.key === key && store.delete(id);
 }));
 
-// A page that is left ends before its database has answered.
-let isLeaving = false;
-addEventListener("pagehide", () => { isLeaving = true; });
-addEventListener("pageshow", () => { isLeaving = false; });
-
 // Of what comes from one tab the server knows what is later, however it arrives.
 const tab = sessionStorage.getItem("plumbline-tab") ?? Math.random();
 sessionStorage.setItem("plumbline-tab", tab);
@@ -82,6 +77,7 @@ export function openQueue(here, tell, onReply, onRow) {
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data: [code, reply, row] }) => (row ? onRow?.(row) : onReply(code, reply));
   const refused = new Map(); // not taken now
+  const unsent = new Map(); // given on this page
   let sending = Promise.resolve();
   let writing = 0;
   let asked = 0;
@@ -133,6 +129,7 @@ export function openQueue(here, tell, onReply, onRow) {
     for (const row of rows) {
       const { why, final } = reply.refused?.[row.id] ?? { why: reply.error, final: reply.gone };
       refused.delete(row.id);
+      if (unsent.get(row.id)?.key === row.key) unsent.delete(row.id);
       if (final) lost ||= why;
       if (why && !final) refused.set(row.id, { ...row, why });
       else done.push(row);
@@ -147,12 +144,20 @@ export function openQueue(here, tell, onReply, onRow) {
     return flush();
   }
 
+  // A page that is left ends before its database has answered.
+  function leave() {
+    const rows = [...unsent.values()].filter(({ kind }) => kind !== "submit");
+    for (const url of new Set(rows.map((row) => row.url))) {
+      ask(url, JSON.stringify({ rows: rows.filter((row) => row.url === url) }), true);
+    }
+  }
+
   async function keep(kind, { code, url }, what, of = "") {
     tell("saving");
     writing += 1;
     const [id, at] = [`${code} ${kind} ${of}`, nextTime()];
     const row = { ...what, id, key: `${at} ${tab}`, at, kind, code, url };
-    if (isLeaving) ask(url, JSON.stringify({ rows: [row] }), true);
+    unsent.set(id, row);
     try {
       await transact("readwrite", (store, transaction) => {
         store.put(row);
@@ -174,6 +179,7 @@ export function openQueue(here, tell, onReply, onRow) {
 
   return {
     flush,
+    leave,
     resume,
     waiting: async (code) => (await all()).filter((row) => row.code === code),
     answer: (story, what) =>

@@ -312,6 +312,10 @@ addEventListener("popstate", () => {
   if (!story.isSubmitted) pages.turnBack();
   show(page);
 });
+addEventListener("pagehide", () => {
+  drafts.flush();
+  queue.leave();
+});
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);
