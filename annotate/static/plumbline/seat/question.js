@@ -155,11 +155,10 @@ export function open(main, seat) {
     // In a number field: its number first, and then all.
     Enter({ target }) {
       if (!seat.isDraft(target)) return true;
-      const question = target.closest("[data-part]");
-      mark(questions.indexOf(question));
       seat.flush();
-      if (seat.isDraft(target)) refuse(question);
-      else goOn();
+      if (seat.isDraft(target)) return refuse(target.closest("[data-part]"));
+      target.blur(); // its change marks its question
+      goOn();
     },
   };
   const isNegative = () => questions[current].dataset.low < 0;
