@@ -80,9 +80,7 @@ SCALES = {
 
 @pytest.mark.parametrize("ends", ["pause", "Enter"])
 @pytest.mark.parametrize(("scale", "keys", "value"), SCALES.values(), ids=SCALES)
-def test_number_is_typed_until_a_pause_or_enter(
-    page, begin, scale, keys, value, ends
-):
+def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, keys, value, ends):
     begin(scale)
     here = page.url
     press(page, *keys)
@@ -99,7 +97,13 @@ def test_number_is_typed_until_a_pause_or_enter(
 
 @pytest.mark.parametrize(
     ("scale", "keys"),
-    [([1, 10], "11"), ([1, 10], "0"), ([-3, 3], "-4"), ([-3, 3], "-"), ([0, 100], "101")],
+    [
+        ([1, 10], "11"),
+        ([1, 10], "0"),
+        ([-3, 3], "-4"),
+        ([-3, 3], "-"),
+        ([0, 100], "101"),
+    ],
 )
 def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, keys):
     begin(scale)
@@ -213,6 +217,7 @@ def test_slider_is_unanswered_until_it_is_touched(page, begin):
     expect(line).to_have_attribute("aria-valuetext", "50")
     assert has_thumb(line)
     # The arrows turn the shots again.
+    page.clock.run_for(50)
     press(page, "ArrowRight")
     expect(page.locator("#here")).to_have_text("Shot 2 of 3")
     assert stored() == [("beauty", 50)]
@@ -258,5 +263,6 @@ def test_slider_fits_a_telephone_and_its_names(chromium, begin, scheme):
     for control in page.locator(".question.current .slider input").all():
         box = control.bounding_box()
         assert min(box["width"], box["height"]) >= 44
+    page.clock.resume()
     assert violations(page) == []
     context.close()
