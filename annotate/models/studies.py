@@ -331,6 +331,11 @@ class Question(models.Model):
         return story.suits(self.stories)
 
     @property
+    def is_typed(self) -> bool:
+        """Say whether a value of the scale is more than one digit."""
+        return (self.scale_min or 0) < 0 or (self.scale_max or 0) > 9
+
+    @property
     def steps(self) -> list[tuple[int, str]]:
         """Return each value of the scale with its anchor, lowest first."""
         if self.scale_min is None or self.scale_max is None:

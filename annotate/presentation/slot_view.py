@@ -29,6 +29,8 @@ TEXT_FIELDS = (
     "prompt",
     "explanation",
 )
+# More options than this are a slider.
+LONGEST_LIST = 11
 # What happens in a shot, by the first of these that a benchmark has.
 CAPTION_FIELDS = ("caption", "prompt", "plot")
 
@@ -111,6 +113,11 @@ class ShownQuestion:
     kind: Kind
     options: tuple[tuple[str, str, str], ...]  # value, label, key on the keyboard
     answer: str
+
+    @property
+    def is_slider(self) -> bool:
+        """Say whether there are too many options for a list."""
+        return len(self.options) > LONGEST_LIST
 
     @property
     def field(self) -> str:

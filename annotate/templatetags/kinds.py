@@ -40,8 +40,10 @@ def scripts_of(context: Context) -> list[str]:
         for kind in kinds_of(study)
         if context.get("sheets") or not kind.of_shots
     ]
+    asked += ["numbers"] if "question" in asked else []
     asked += ["comments"] if study.may_comment_on_shots else []
-    return ["seat", "queue", "pages", "state", *shown, *dict.fromkeys(asked)]
+    needed = ["seat", "queue", "drafts", "pages", "state"]
+    return [*needed, *shown, *dict.fromkeys(asked)]
 
 
 @register.filter

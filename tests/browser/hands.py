@@ -16,6 +16,7 @@ PHONE = {
     "is_mobile": True,
 }
 
+THUMB = 22.4  # px: how wide the thumb of a slider is
 TARGETS = (
     "a:not(.skip-link), button, summary, textarea, select, input:not([type=hidden])"
 )
@@ -56,7 +57,29 @@ class Mouse:
     def choose(self, page: Page, question: str, value: str) -> None:
         """Answer a question."""
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
-        self.press(option.locator("kbd"))
+        self.press(option.locator("kbd, b"))
+
+    def slide(self, page: Page, question: str, value: str) -> None:
+        """Press a slider's line, nearer and nearer to the value."""
+        field = page.locator(f"[name='q:{question}']")
+        line = page.locator(".slider:visible", has=field).get_by_role("slider")
+        box = line.bounding_box()
+        low, high = (int(line.get_attribute(name)) for name in ("min", "max"))
+        step = (box["width"] - THUMB) / (high - low)
+        across = THUMB / 2 + step * (int(value) - low)
+        for _ in range(5):
+            self.press(line, position={"x": across, "y": box["height"] / 2})
+            if field.input_value() == value:
+                return
+            across += step * (int(value) - int(field.input_value()))
+        raise AssertionError(f"no press of the line answers {value}")
+
+    def turn_to_next(self, page: Page) -> None:
+        """Go to the next question, where it does not come by itself."""
+
+    def clear(self, page: Page, question: str) -> None:
+        """Begin an order anew."""
+        self.press(page.locator(f"[data-question='{question}'] .clear"))
 
     def rank(self, page: Page, question: str, value: str) -> None:
         """Put the versions in order; the last one goes without saying."""
@@ -101,6 +124,9 @@ class Finger(Mouse):
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
         self.press(option)
 
+    def turn_to_next(self, page: Page) -> None:
+        self.press(page.locator("[data-turn='1']"))
+
 
 class Keyboard(Mouse):
     """The browser's own keys: Tab to what is wanted, then Space, Enter on a link."""
@@ -119,6 +145,16 @@ class Keyboard(Mouse):
                 expect(button).to_be_checked()
                 return
             page.keyboard.press("ArrowDown")
+
+    def slide(self, page: Page, question: str, value: str) -> None:
+        """Tab leads to the line, arrows along it."""
+        field = page.locator(f"[name='q:{question}']")
+        line = page.locator(".slider:visible", has=field).get_by_role("slider")
+        tab_to(line)
+        middle = int(line.input_value())
+        key = "ArrowRight" if int(value) > middle else "ArrowLeft"
+        for _ in range(abs(int(value) - middle)):
+            page.keyboard.press(key)
 
     def rank(self, page: Page, question: str, value: str) -> None:
         """Give each version its rank, as in any group of radio buttons."""
@@ -158,6 +194,15 @@ class Digits(Mouse):
         expect(marked).to_have_attribute("data-question", question)
         page.keyboard.press(self.keys.get(value, value))
 
+    def slide(self, page: Page, question: str, value: str) -> None:
+        marked = page.locator(".question.current")
+        expect(marked).to_have_attribute("data-question", question)
+        for key in (*value, "Enter"):
+            page.keyboard.press(key)
+
+    def clear(self, page: Page, question: str) -> None:
+        page.keyboard.press("x")
+
     def rank(self, page: Page, question: str, value: str) -> None:
         marked = page.locator(".question.current")
         expect(marked).to_have_attribute("data-question", question)
@@ -184,6 +229,11 @@ class NoScript(Mouse):
     """A mouse in a browser that runs no scripts."""
 
     context = DESK | {"java_script_enabled": False}
+
+    def slide(self, page: Page, question: str, value: str) -> None:
+        """Without scripts there is the number field alone."""
+        self.press(page.locator(f"[name='q:{question}']"))
+        page.keyboard.type(value)
 
     def rank(self, page: Page, question: str, value: str) -> None:
         for rank, place in enumerate(value.split(">"), start=1):

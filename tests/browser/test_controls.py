@@ -113,6 +113,10 @@ def stored(rows, **fields) -> Seen:
     return lambda page: wait_until(page, rows.filter(**fields).exists, True)
 
 
+def taken_back(rows, **fields) -> Seen:
+    return lambda page: wait_until(page, rows.filter(**fields).exists, False)
+
+
 def types(text: str) -> Callable[[Mouse, Locator], None]:
     """Use a field: press it, write, and go away from it."""
 
@@ -665,6 +669,19 @@ def ranking(seat: Seat) -> list[Use]:
             "[name='q:character:1'][value='3']",
             stored(orders, question__key="character"),
         ),
+        Use(f"{first} .clear", taken_back(orders, question__key="character")),
+    ]
+
+
+def slider(seat: Seat) -> list[Use]:
+    study = seat.study()
+    study.questions.update(scale_max=100)
+    slot = seat.open_next(join(study, "A01"))
+    answers = Rating.objects.filter(slot=slot, is_current=True)
+    first = "[data-question=character]"
+    return [
+        Use(f"{first} [type=range]", stored(answers, value__range=(20, 30)), at(0.25)),
+        Use(f"{first} [type=number]", stored(answers, value=100), types("100")),
     ]
 
 
@@ -693,6 +710,7 @@ STATES = [
     checklist,
     checklist_without_scripts,
     ranking,
+    slider,
 ]
 
 

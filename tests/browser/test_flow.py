@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
-from tests.browser.hands import Finger
+from tests.browser.hands import Finger, Mouse
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
 from tests.factories import make_benchmark, make_study
@@ -618,3 +618,29 @@ def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study)
         ("beauty", 1),
         ("character", 3),
     ]
+
+
+@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+def test_double_press_of_send_says_nothing_on_the_next_story(
+    chromium, live_server, study, hand
+):
+    with hand.page(chromium) as page:
+        person = sit_down(page, live_server, study)
+        fetched(page, 2)
+        judge(page, "3", "1")
+        saved(page)
+        box = page.locator("#submit").bounding_box()
+        place = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        if isinstance(hand, Finger):
+            for _ in range(2):
+                page.touchscreen.tap(*place)
+        else:
+            page.mouse.dblclick(*place)
+        expect(page.locator("#place")).to_contain_text("Story 2 of")
+        saved(page)
+        expect(page.locator("#problem")).to_be_hidden()
+        assert person.slots.filter(state="submitted").count() == 1
+        judge(page, "2", "2")
+        page.wait_for_timeout(600)
+        hand.press(page.locator("#submit"))
+        expect(page.locator("#place")).to_contain_text("Story 3 of")

@@ -69,6 +69,10 @@ GIVEN = {
         {"character": "2>3>1", "aesthetics": "3>1>2"},
         {"character": "1>3>2", "aesthetics": "2>1>3"},
     ],
+    "slider": [
+        {"character": "47", "aesthetics": "52"},
+        {"character": "55", "aesthetics": "46"},
+    ],
     "training": [{"character": "3", "beauty": "1"}, {"character": "0", "beauty": "4"}],
 }
 
@@ -80,15 +84,20 @@ class Row:
     kind: str
     medium: str
     purpose: str = "real"
+    is_slider: bool = False
 
     @property
     def given(self) -> list:
+        if self.is_slider:
+            return GIVEN["slider"]
         return GIVEN["training" if self.purpose == "training" else self.kind]
 
 
 ROWS = {
     "likert pictures": Row("likert", "pictures"),
     "likert video": Row("likert", "videos"),
+    "slider pictures": Row("likert", "pictures", is_slider=True),
+    "slider video": Row("likert", "videos", is_slider=True),
     "pair of pictures": Row("choice", "pictures"),
     "pair of videos": Row("choice", "videos"),
     "checklist of pictures": Row("checklist", "pictures"),
@@ -138,6 +147,8 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
         )
     else:
         study = make_study(kind=row.kind, benchmark=benchmark, annotators=1)
+    if row.is_slider:
+        study.questions.update(scale_max=100)
     person = join(study, "A01")
     token = Invitation.objects.get(annotator=person).token
     return study, reverse("rate-pause", args=[token])
@@ -178,6 +189,11 @@ def answer_unit(page, hand, row: Row, given: dict) -> None:
             page.wait_for_function(ALL_SHOTS_DONE, arg=here)
     else:
         for question, value in given.items():
+            if row.is_slider:
+                hand.slide(page, question, value)
+                if question != [*given][-1]:
+                    hand.turn_to_next(page)
+                continue
             answer = hand.rank if row.kind == "ranking" else hand.choose
             answer(page, question, value)
     if page.url == here:

@@ -119,7 +119,7 @@ def ranked() -> list[tuple[int, bool]]:
 
 
 @pytest.mark.parametrize("hand", ["mouse", "finger", "digits"])
-def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand):
+def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
     study = make_planned(
         FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3
     )
@@ -132,6 +132,10 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
         first = page.url
         hand.rank(page, "quality", "2>1>3>4")
         saved(page)
+        hand.rank(page, "quality", "3>1")
+        expect(page.locator("#problem")).to_contain_text("clear the order")
+        assert ranked() == [(1, True)]
+        hand.clear(page, "quality")
         hand.rank(page, "quality", "3>1")  # one version only
         saved(page)
         assert ranked() == [(1, False)]
@@ -140,8 +144,10 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
         expect(page.locator(".ranks :checked")).to_have_count(0)
         hand.rank(page, "quality", "3>2>1>4")
         saved(page)
+        hand.clear(page, "quality")
         hand.rank(page, "quality", "1>2")
         saved(page)
+        page.keyboard.press("u")
         page.keyboard.press("u")
         saved(page)
         assert ranked() == [(1, False), (2, False), (3, True)]
@@ -153,6 +159,7 @@ def test_an_order_that_is_opened_again_is_no_answer(chromium, live_server, hand)
             page.wait_for_url(first)
             page.wait_for_selector("html.ready")
             expect(page.locator("#save-state")).to_have_class("badge good")
+            hand.clear(page, "quality")
             hand.rank(page, "quality", "1>2")
             expect(page.locator(".ranks :checked")).to_have_count(1)
             expect(page.locator("#problem")).to_be_hidden()

@@ -485,3 +485,23 @@ def test_the_page_of_thirty_shots_stays_small(client, kind):
     body = answer.content.replace(words.strip().encode(), b"")
     assert answer.content.count(b"<article") == 30
     assert len(body) < 60_000
+
+
+def test_wheel_scrolls_back_to_the_picture_before_it_enlarges(page, live_server):
+    page.set_viewport_size({"width": 1440, "height": 420})
+    begin(shots=2)
+    open_story(page, live_server)
+    sheet = page.locator("#shots")
+    tall = "(one) => { one.append(document.createElement('p')); one.lastChild.style.height = '60rem'; }"
+    sheet.evaluate(tall)
+    box = page.locator("#shot-1 .pane").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, 30)
+    page.wait_for_function("() => document.querySelector('#shots').scrollTop === 30")
+    for _ in range(3):
+        page.mouse.wheel(0, -20)
+    page.wait_for_function("() => document.querySelector('#shots').scrollTop === 0")
+    expect(page.locator("#zoom")).to_have_text("1×")
+    page.wait_for_timeout(400)  # the wheel rests
+    page.mouse.wheel(0, -100)
+    expect(page.locator("#zoom")).not_to_have_text("1×")

@@ -93,8 +93,11 @@ class LikertKind(Kind):
         return rating_fields(question, value)
 
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:
-        """Return the values of the scale with their anchors."""
-        return tuple((str(v), anchor, str(v)) for v, anchor in question.steps)
+        """Return the values of the scale with their anchors; keys are single digits."""
+        return tuple(
+            (str(v), anchor, str(v) if 0 <= v <= 9 else "")
+            for v, anchor in question.steps
+        )
 
     def text_for_manager(self, slot: Slot, question: Question, value: Value) -> str:
         return dict(question.steps).get(int(value), "")

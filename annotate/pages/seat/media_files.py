@@ -82,7 +82,7 @@ def _of_own_slot(send: Sends) -> Sends:
     def view(
         request: HttpRequest, annotator: Annotator, code: str, **which: Any
     ) -> HttpResponseBase:
-        return send(request, look_at(annotator, code), **which)
+        return send(request, look_at(request, annotator, code), **which)
 
     return view
 

@@ -26,6 +26,7 @@ from annotate.answers.key_presses import sent_before
 from annotate.models import Annotator, Slot
 from annotate.next_slot.prefetch import foreseen
 from annotate.pages.requests import SeatRequest
+from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import after_slot, for_annotator
 from annotate.pages.seat.session_progress import number_in_session
 from annotate.pages.seat.slot import get_slot
@@ -223,6 +224,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     is_late = sent.submit or any(not isinstance(row, SentFault) for row in sent.rows)
     row = get_slot(annotator, code, late=is_late, proof=proof, related=())
     row.study = annotator.study
+    shown = sent.shown if offers.was_offered(request, annotator, sent.shown) else ""
     reply: dict[str, object] = {"problem": "", "submitted": False}
     # One after the other they would wait for the disk, and for each other, each time.
     with transaction.atomic():
@@ -237,14 +239,14 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
                 reply["problem"] = str(error)
         following = None
         if reply["submitted"] and not annotator.study.rules:
-            following = _next_at_once(request, annotator, row, sent.shown, person)
+            following = _next_at_once(request, annotator, row, shown, person)
         if transaction.get_rollback():
             # The database ended it by itself, and Django would not say so.
             raise OperationalError("The answers were taken back by the database.")
     if reply["submitted"]:
         if following is None:
             monitoring.look(annotator)
-            following = after_slot(request, annotator, row, sent.shown)
+            following = after_slot(request, annotator, row, shown)
         reply["next"] = following
     return JsonResponse(reply)
 
@@ -439,8 +441,8 @@ def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse
     """
     row = get_slot(annotator, code)
     number = number_in_session(annotator, row)
-    pages = [
-        reverse("rate-slot", args=[request.token, slot.code]) + f"?ahead={number + i}"
-        for i, slot in enumerate(foreseen(annotator, row), start=1)
-    ]
-    return JsonResponse({"pages": pages, "rest": pace.needs_rest(annotator)})
+    codes = [slot.code for slot in foreseen(annotator, row)]
+    links = [reverse("rate-slot", args=[request.token, code]) for code in codes]
+    pages = [f"{link}?ahead={number + i}" for i, link in enumerate(links, start=1)]
+    reply = JsonResponse({"pages": pages, "rest": pace.needs_rest(annotator)})
+    return offers.remember(request, reply, annotator, codes)

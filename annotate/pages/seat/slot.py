@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from django.http import Http404, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -14,6 +14,7 @@ from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
+from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import (
     NotYetError,
     after_slot,
@@ -43,7 +44,7 @@ def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """
     ahead = request.GET.get("ahead", "")
     if ahead.isdecimal():
-        row = look_at(annotator, code)
+        row = look_at(request, annotator, code)
         return _slot_page(request, annotator, row, ahead=int(ahead))
     return _slot_page(request, annotator, get_slot(annotator, code))
 
@@ -206,15 +207,16 @@ def get_slot(
     return _admitted(annotator, row)
 
 
-def look_at(annotator: Annotator, code: str) -> Slot:
-    """Return a slot to be shown: one's own, or a free one fetched beforehand.
+def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
+    """Return a slot to be shown: one's own, or a free one that was named beforehand.
 
     While it is looked for, the same browser's answers may make a free one the
     annotator's own.
     """
     row = _own(annotator, code)
-    row = row or choosing.free_slot(annotator, code, late_answers.SHOWN)
-    row = row or _own(annotator, code)
+    if row is None and offers.was_offered(request, annotator, code):
+        row = choosing.free_slot(annotator, code, late_answers.SHOWN)
+        row = row or _own(annotator, code)
     return _admitted(annotator, row)
 
 

@@ -3,11 +3,12 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from annotate.history.verifying import problems
-from annotate.models import Event, Rating, Slot
+from annotate.models import Event, Purpose, Rating, Slot
 from annotate.next_slot import choosing
 from annotate.next_slot.prefetch import foreseen
 from annotate.slots import leasing
@@ -160,7 +161,10 @@ def test_a_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
     crowd, client, monkeypatch
 ):
     person = join(crowd)
-    wanted = foreseen(person, choosing.take_next(person).slot)[0]
+    browser = Browser(client, person)
+    browser.start()
+    address = client.get(f"{browser.at}ahead/").json()["pages"][0]
+    wanted = Slot.objects.get(code=code_in(address))
     free_slot = choosing.free_slot
 
     def after_the_answers(annotator, code, related):
@@ -168,9 +172,44 @@ def test_a_story_is_shown_that_becomes_ones_own_while_it_is_looked_for(
         return free_slot(annotator, code, related)
 
     monkeypatch.setattr(choosing, "free_slot", after_the_answers)
-    address = Browser(client, person).address("slot", wanted.code)
-    page = client.get(address, {"ahead": 2})
-    assert page.status_code == 200
+    assert client.get(address).status_code == 200
+
+
+CHECKED = f"""{OPEN}
+checks:
+  per_session: 1
+  kinds: [gold]
+  gold:
+    - {{story: "01", method: Alder, expected: {{character: 3}}}}
+"""
+
+
+def test_second_link_cannot_tell_checks_from_stories(client):
+    """Two people compare what their links show of the stories that one is named."""
+    woods = make_benchmark(stories=8)
+    judged = [f"{number:02}" for number in range(2, 9)]
+    study = make_planned(CHECKED, benchmark=woods, stories=judged)
+    ann, bob = Browser(client, join(study)), Browser(Client(), join(study))
+    ann.start()
+    bob.start()
+    bob_named = bob.get(f"{bob.at}ahead/").json()["pages"]
+    named = ann.get(f"{ann.at}ahead/").json()["pages"]
+    assert {ann.get(one).status_code for one in named} == {200}
+    slots = [Slot.objects.get(code=code_in(one)) for one in named]
+    bob_codes = {code_in(one) for one in bob_named}
+    free = [slot.code for slot in slots if slot.annotator is None]
+    free = [code for code in free if code not in bob_codes]
+    checks = [slot.code for slot in slots if slot.purpose == Purpose.GOLD]
+    assert free
+    assert checks
+    for code in free + checks:
+        page = bob.address("slot", code)
+        picture = bob.address("picture", code, "only", "1", "thumb")
+        for address in (page, f"{page}?ahead=2", picture, f"{page}ahead/"):
+            assert bob.get(address).status_code == 404
+    given = {"character": "1", "beauty": "2", "submit": True}
+    told = save(bob.client, bob.at, shown=free[0], **given).json()
+    assert code_in(told["next"]) in bob_codes
 
 
 def test_what_the_page_wishes_breaks_no_rule(crowd):

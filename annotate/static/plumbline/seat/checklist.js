@@ -112,7 +112,7 @@ export function open(main, seat) {
   turnTo((left() || sheets[0]).dataset.shot);
   seat.showShot?.(sheet.dataset.shot);
 
-  const tick = (event) => boxes(rows()[row])[event.key - 1].click();
+  const tick = (_event, digit) => boxes(rows()[row])[digit - 1].click();
   return {
     keys: {
       ArrowUp: () => mark(row - 1)[0].focus(),

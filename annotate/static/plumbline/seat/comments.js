@@ -1,14 +1,10 @@
 // Comments on single shots: the fields are those of the shot that is shown, or chosen.
 
-const WAIT = 500; // ms after the last key
-
 export function open(main, seat) {
   const box = main.querySelector("[data-part=comments]");
   const [list, told] = ["select", "output"].map((name) => box.querySelector(name));
   const rows = [...box.querySelectorAll("[data-shot]")];
   const fields = (row) => [...row.querySelectorAll("textarea")];
-  let unsent; // the field that is being written in
-  let timer;
 
   function follow(shot) {
     if (!rows.some(({ dataset }) => dataset.shot === `${shot}`)) return;
@@ -22,12 +18,9 @@ export function open(main, seat) {
     told.value = written.map(({ dataset }) => dataset.shot).join(", ");
   }
 
-  function send() {
-    clearTimeout(timer);
-    if (!unsent) return;
-    const [, shot, side] = unsent.name.split(":");
-    seat.comment({ shot, side, text: unsent.value });
-    unsent = null;
+  function send(field) {
+    const [, shot, side] = field.name.split(":");
+    seat.comment({ shot, side, text: field.value });
     tell();
   }
 
@@ -45,13 +38,8 @@ export function open(main, seat) {
       follow(shot);
     };
   }
-  seat.on(box, "input", ({ target }) => {
-    if (target === list) return;
-    unsent = target;
-    clearTimeout(timer);
-    timer = setTimeout(send, WAIT);
-  });
-  seat.on(box, "change", ({ target }) => (target === list ? turnTo(list.value) : send()));
+  seat.on(box, "input", ({ target }) => target === list || seat.draft(target, () => send(target)));
+  seat.on(list, "change", () => turnTo(list.value));
   // A video goes on while somebody writes.
   seat.on(main, "timeupdate", () => {
     if (box.contains(document.activeElement)) return;
@@ -61,11 +49,10 @@ export function open(main, seat) {
 
   return {
     keys: {},
-    told: send,
     show({ kind, shot, side, text }) {
       if (kind !== "shot_comment") return;
       const field = box.querySelector(`[name="shot-comment:${shot}:${side}"]`);
-      if (field && field !== unsent) field.value = text;
+      if (field && !seat.isDraft(field)) field.value = text;
       tell();
     },
   };

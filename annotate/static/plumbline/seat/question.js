@@ -1,16 +1,23 @@
-// A digit answers the marked question.
+// A digit answers the marked question; a number of several digits is typed.
+import { parse, sliderOf } from "./numbers.js";
+
 const TURN = 250; // ms in which an answer is seen before the next question comes
 const QUIET = 300; // ms after that in which a second tap answers nothing
+const PAUSE = 800; // ms after which a number is typed
 const FIELDS = "textarea, select, input:not([type=radio])";
 
 export function open(main, seat) {
   const questions = [...main.querySelectorAll("[data-part=question]")];
+  const sliders = new Map(questions.map((each) => [each, sliderOf(each, seat.on)]));
   const answered = []; // the question and its answer before
   let current = 0;
+  let typed = ""; // so far, of the question that it answers:
+  let about;
 
   // Where only the marked one is shown, the next one comes by itself.
   const isNarrow = () => !questions.every((question) => question.getClientRects().length);
-  const chosen = (question) => question.querySelector("input:checked")?.value || "";
+  const chosen = (question) =>
+    sliders.get(question)?.value() ?? question.querySelector("input:checked")?.value ?? "";
   const firstOpen = () => questions.findIndex((question) => !chosen(question));
 
   // The next one that has no answer, or this one.
@@ -23,6 +30,7 @@ export function open(main, seat) {
     current = Math.max(0, Math.min(index, questions.length - 1));
     questions.forEach((question, i) => question.classList.toggle("current", i === current));
     if (scroll) questions[current].scrollIntoView({ block: "nearest" });
+    if (typed && about !== questions[current]) seat.flush();
   }
 
   // On the marked question; from there Enter sends, and Space does not.
@@ -39,7 +47,9 @@ export function open(main, seat) {
   }
 
   function set(question, value) {
-    for (const input of question.elements) input.checked = input.value === value;
+    const slider = sliders.get(question);
+    if (slider) slider.set(value);
+    else for (const input of question.elements) input.checked = input.value === value;
     question.dataset.before = value;
   }
 
@@ -49,15 +59,48 @@ export function open(main, seat) {
     seat.answer({ question: question.dataset.question, value });
   }
 
-  function byDigit({ key }) {
-    const question = questions[current];
-    const input = question.querySelector(`input[data-key="${key}"]`);
-    if (!input || input.disabled) return true;
-    if (seat.isGated()) return;
-    give(question, input.value);
+  function goOn() {
     mark(nextOpen());
     focus();
     if (firstOpen() < 0) seat.answered();
+  }
+
+  // Takes over what a slider or its field says; false: that is no value of the scale.
+  function settle(question) {
+    const value = sliders.get(question).value();
+    if (value === null) return false;
+    if (value === question.dataset.before) return;
+    if (seat.isGated()) set(question, question.dataset.before);
+    else give(question, value);
+  }
+
+  const refuse = (question) => seat.problem(question.dataset.range);
+
+  function type(text) {
+    [typed, about] = [text, questions[current]];
+    about.querySelector(".typed").value = typed;
+    if (typed) seat.draft(about, finish, PAUSE);
+    else seat.drop(about);
+  }
+
+  function finish() {
+    const [question, value] = [about, parse(typed, about.dataset)];
+    question.querySelector(".typed").value = typed = "";
+    if (value === null) return refuse(question);
+    if (seat.isGated()) return;
+    give(question, value);
+    if (questions[current] === question) goOn();
+  }
+
+  function byDigit(_event, digit) {
+    const question = questions[current];
+    const input = question.querySelector(`input[data-key="${digit}"]`);
+    if ((input ?? question.querySelector("input")).disabled) return true;
+    if (question.dataset.range) return type(typed + digit);
+    if (!input) return true;
+    if (seat.isGated()) return;
+    give(question, input.value);
+    goOn();
   }
 
   function undo() {
@@ -68,20 +111,40 @@ export function open(main, seat) {
     mark(questions.indexOf(question));
   }
 
-  questions.forEach((question, i) => {
-    const sent = [...question.elements].find(({ defaultChecked }) => defaultChecked)?.value || "";
-    question.dataset.before = seat.isFirst ? sent : chosen(question);
-    if (question.dataset.before !== chosen(question)) give(question, chosen(question));
+  function hear(question, i) {
+    const slider = sliders.get(question);
     seat.on(question, "change", ({ target }) => {
+      mark(i);
+      if (slider) {
+        if (settle(question) === false) refuse(question);
+        return seat.flush();
+      }
+      if (about === question && typed) type("");
       if (seat.isGated()) set(question, question.dataset.before);
       else give(question, target.value);
-      mark(i);
       if (isNarrow() && !target.matches(":focus-visible")) setTimeout(turn, TURN);
       // Keys pass over answers that are not meant.
       if (firstOpen() < 0 && !target.matches(":focus-visible")) seat.answered();
     });
-    // On a radio button the arrow keys would change the answer instead of the shot.
-    seat.on(question, "pointerup", ({ target }) => target.closest(".option") && setTimeout(focus));
+    // On a radio button or slider the arrow keys would change the answer instead of the shot.
+    seat.on(question, "pointerup", ({ target }) =>
+      target.closest(".option, [type=range]") && setTimeout(focus));
+    if (!slider) return;
+    seat.on(slider.field, "input", () => seat.draft(slider.field, () => settle(question)));
+    seat.on(question, "click", ({ target }) => {
+      if (!target.matches("[type=range]")) return;
+      slider.press();
+      settle(question);
+      mark(i);
+    });
+  }
+
+  questions.forEach((question, i) => {
+    const sent = sliders.get(question)?.field.defaultValue
+      ?? [...question.elements].find(({ defaultChecked }) => defaultChecked)?.value ?? "";
+    question.dataset.before = seat.isFirst ? sent : chosen(question);
+    if (question.dataset.before !== chosen(question)) give(question, chosen(question));
+    hear(question, i);
   });
   mark(firstOpen(), false);
 
@@ -89,14 +152,35 @@ export function open(main, seat) {
     ArrowUp: () => mark(current - 1),
     ArrowDown: () => mark(current + 1),
     u: undo,
+    // In a number field: its number first, and then all.
+    Enter({ target }) {
+      if (!seat.isDraft(target)) return true;
+      seat.flush();
+      if (seat.isDraft(target)) return refuse(target.closest("[data-part]"));
+      target.blur(); // its change marks its question
+      goOn();
+    },
   };
-  for (const digit of "0123456789") keys[digit] = byDigit;
+  const isNegative = () => questions[current].dataset.low < 0;
+  const first = {
+    "-": (event) => (typed || isNegative() ? byDigit(event, "-") : true),
+    Enter: () => !typed || seat.flush(),
+    Backspace: () => !typed || type(typed.slice(0, -1)),
+    Escape: () => !typed || type(""),
+  };
+  for (const digit of "0123456789") {
+    keys[digit] = byDigit;
+    // A keyboard may have the minus in the row of digits.
+    first[digit] = (event) =>
+      (typed ? byDigit(event, digit) : event.key !== "-" || first["-"](event));
+  }
   return {
     keys,
+    first,
     turn: (by) => mark(current + by),
     show({ question, value }) {
       const found = questions.find(({ dataset }) => dataset.question === question);
-      if (found) set(found, value);
+      if (found && !seat.isDraft(sliders.get(found)?.field)) set(found, value);
     },
     missing() {
       const open = firstOpen();

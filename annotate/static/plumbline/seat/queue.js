@@ -15,7 +15,7 @@ const database = await new Promise((resolve, reject) => {
 
 const transact = (mode, work) => new Promise((resolve, reject) => {
   const transaction = database.transaction("waiting", mode, { durability: "relaxed" });
-  const request = work(transaction.objectStore("waiting"));
+  const request = work(transaction.objectStore("waiting"), transaction);
   transaction.oncomplete = () => resolve(request?.result);
   transaction.onabort = () => reject(transaction.error);
 });
@@ -42,9 +42,10 @@ function nextTime() {
 const isJson = ({ headers }) => headers.get("Content-Type")?.startsWith("application/json");
 
 // Null: no network.
-export const ask = (url, body) => fetch(url, {
+export const ask = (url, body, keepalive = false) => fetch(url, {
   method: "POST",
   body,
+  keepalive,
   signal: AbortSignal.timeout?.(20000),
   headers: {
     Accept: "application/json",
@@ -93,6 +94,7 @@ export function openQueue(here, tell, onReply, onRow) {
   const others = new BroadcastChannel("plumbline");
   others.onmessage = ({ data: [code, reply, row] }) => (row ? onRow?.(row) : onReply(code, reply));
   const refused = new Map(); // not taken now
+  const unsent = new Map(); // given on this page
   let sending = Promise.resolve();
   let writing = 0;
   let asked = 0;
@@ -144,6 +146,7 @@ export function openQueue(here, tell, onReply, onRow) {
     for (const row of rows) {
       const { why, final } = reply.refused?.[row.id] ?? { why: reply.error, final: reply.gone };
       refused.delete(row.id);
+      if (unsent.get(row.id)?.key === row.key) unsent.delete(row.id);
       if (final) lost ||= why;
       if (why && !final) refused.set(row.id, { ...row, why });
       else done.push(row);
@@ -158,13 +161,25 @@ export function openQueue(here, tell, onReply, onRow) {
     return flush();
   }
 
+  // A page that is left ends before its database has answered.
+  function leave() {
+    const rows = [...unsent.values()].filter(({ kind }) => kind !== "submit");
+    for (const url of new Set(rows.map((row) => row.url))) {
+      ask(url, JSON.stringify({ rows: rows.filter((row) => row.url === url) }), true);
+    }
+  }
+
   async function keep(kind, { code, url }, what, of = "") {
     tell("saving");
     writing += 1;
     const [id, at] = [`${code} ${kind} ${of}`, nextTime()];
     const row = { ...what, id, key: `${at} ${tab}`, at, kind, code, url };
+    unsent.set(id, row);
     try {
-      await transact("readwrite", (store) => store.put(row));
+      await transact("readwrite", (store, transaction) => {
+        store.put(row);
+        transaction.commit?.();
+      });
       others.postMessage([code, null, row]);
     } catch {
       return tell("refused", " ");
@@ -180,6 +195,8 @@ export function openQueue(here, tell, onReply, onRow) {
   });
 
   return {
+    flush,
+    leave,
     resume,
     waiting: async (code) => (await all()).filter((row) => row.code === code),
     answer: (story, what) =>

@@ -21,6 +21,7 @@ export function open(main, seat) {
       for (const input of row.querySelectorAll("input")) input.checked = Number(input.value) === ranks[i];
     });
     ranking.ranks = ranks;
+    ranking.querySelector(".clear").disabled = ranks.every((rank) => !rank);
   }
 
   // Only whole orders are answers: one that is opened is taken back, till all is sent.
@@ -46,13 +47,20 @@ export function open(main, seat) {
     else seat.answered();
   }
 
-  // The next best; again: none. All ranked: from the start.
+  // The next best; again: none. A whole order stays until it is cleared.
   function take(ranking, at) {
-    const ranks = isOpen(ranking) ? [...ranking.ranks] : ranking.ranks.map(() => 0);
+    if (!isOpen(ranking)) return seat.problem(ranking.dataset.whole, "warning");
+    const ranks = [...ranking.ranks];
     ranks[at] = ranks[at] ? 0 : free(ranks);
     give(ranking, ranks);
     // From here Enter sends, and Space does not.
     if (!isOpen(ranking)) ranking.focus({ preventScroll: true });
+  }
+
+  function clear(ranking) {
+    if (ranking.querySelector(".clear").disabled) return true;
+    give(ranking, ranking.ranks.map(() => 0));
+    ranking.focus({ preventScroll: true });
   }
 
   // Takes over what the radio buttons say; who had a rank that is given anew has none.
@@ -63,8 +71,8 @@ export function open(main, seat) {
     give(ranking, ranks.map((rank, i) => (rank === ranks[at] && i !== at ? 0 : rank)));
   }
 
-  function byDigit({ key }) {
-    const at = rowsOf(rankings[current]).findIndex(({ dataset }) => dataset.place === key);
+  function byDigit(_event, digit) {
+    const at = rowsOf(rankings[current]).findIndex(({ dataset }) => dataset.place === digit);
     if (at < 0 || rankings[current].querySelector("input:disabled")) return true;
     take(rankings[current], at);
   }
@@ -79,10 +87,11 @@ export function open(main, seat) {
   }
 
   for (const ranking of rankings) {
-    ranking.ranks = ranksOf(ranking);
+    set(ranking, ranksOf(ranking));
     const sent = rowsOf(ranking).map((row) => Number(row.querySelector("[checked]")?.value || 0));
     if (seat.isFirst && `${sent}` !== `${ranking.ranks}`) answer(ranking, sent);
     seat.on(ranking, "click", ({ target }) => {
+      if (target.closest(".clear")) return clear(ranking);
       const row = target.closest("button") && target.closest(".ranks");
       if (row) take(ranking, rowsOf(ranking).indexOf(row));
     });
@@ -100,6 +109,7 @@ export function open(main, seat) {
     ArrowUp: () => mark(current - 1),
     ArrowDown: () => mark(current + 1),
     u: undo,
+    x: () => clear(rankings[current]),
   };
   for (const digit of "123456789") keys[digit] = byDigit;
   return {

@@ -1,9 +1,11 @@
 // A story's page: its parts, their keys, and the next story in its place.
+import { openDrafts } from "./drafts.js";
 import { ask, openQueue } from "./queue.js";
 import { openPages, pageOf, partsOf } from "./pages.js";
 import { teller } from "./state.js";
 
 const PATIENCE = 4000; // ms for a page that may not come
+const DOUBLE = 500; // ms between the presses of a double one, at most
 
 const settings = JSON.parse(localStorage.getItem("plumbline-seat")) || {};
 const setting = (name) => settings[name];
@@ -15,6 +17,7 @@ function setSetting(name, value) {
 const badge = teller();
 const pages = openPages();
 const queue = openQueue(() => story.code, tell, onReply, showRow);
+const drafts = openDrafts(() => (drafts.state() === "saving" ? badge("saving") : queue.flush()));
 let story;
 let left; // the code of the one before
 let standing = "saved";
@@ -27,7 +30,7 @@ function tell(state, detail, code) {
   const about = code && code !== story.code ? byId("problem").dataset.before : "";
   if (state === "refused" || state === "lost") showProblem(about + detail);
   if (state === "lost") return;
-  badge(state, detail);
+  badge((state === "saved" && drafts.state()) || state, detail);
   if (state === "saving") return;
   standing = state;
   const waits = byId("waits");
@@ -79,8 +82,12 @@ function open(page) {
   }
 
   const opened = {
-    page, code, url, isTouched: false, isSubmitted: false, gate: "",
-    close() { countTime(); controller.abort(); },
+    page, code, url, isTouched: false, isSubmitted: false, gate: "", since: performance.now(),
+    close() {
+      drafts.close();
+      countTime();
+      controller.abort();
+    },
     seconds: () => countTime() / 1000,
   };
 
@@ -102,10 +109,14 @@ function open(page) {
       opened.isTouched = true;
       queue.answer(opened, answer);
     },
-    comment(what) {
+    comment: (what) => queue.shotComment(opened, what),
+    draft(field, send, wait) {
       opened.isTouched = true;
-      queue.shotComment(opened, what);
+      drafts.write(field, send, wait);
     },
+    flush: drafts.flush,
+    drop: drafts.drop,
+    isDraft: drafts.has,
     answered() {
       if (setting("auto")) going = setTimeout(() => story === opened && complete(), 400);
     },
@@ -114,7 +125,7 @@ function open(page) {
   seat.on(document, "visibilitychange", countTime);
   story = opened;
   pages.keep(page);
-  wire(main, seat.on);
+  wire(opened, seat);
   opened.parts = parts.map((part) => part.open(main, seat));
   queue.waiting(code).then(async (rows) => {
     if (story === opened) rows.forEach(showRow);
@@ -127,7 +138,10 @@ function open(page) {
 function showRow(row) {
   if (row.code !== story.code) return;
   if (["answer", "shot_comment"].includes(row.kind)) story.parts.forEach((part) => part.show?.(row));
-  if (row.kind === "comment") story.page.main.querySelector("[name=comment]").value = row.text;
+  const field = row.kind === "comment" && story.page.main.querySelector("textarea[name=comment]");
+  if (!field || drafts.has(field)) return;
+  field.value = row.text;
+  field.closest("details").open ||= row.text;
 }
 
 async function rest({ href }) {
@@ -138,7 +152,8 @@ async function rest({ href }) {
   showProblem(byId("problem").dataset.offline);
 }
 
-function wire(main, on) {
+function wire(opened, { on, draft }) {
+  const { main } = opened.page;
   on(main, "submit", (event) => {
     if (event.target.id === "skip") pages.leave();
     if (event.target.id !== "answers") return;
@@ -158,6 +173,9 @@ function wire(main, on) {
       event.preventDefault();
       rest(pause);
     }
+    // The second press of a double one is meant for the story before.
+    const isSecond = event.detail && !opened.isTouched && performance.now() - opened.since < DOUBLE;
+    if (isSecond && event.target.closest("#submit")) event.preventDefault();
     const { turn } = event.target.closest(".turn")?.dataset ?? {};
     if (turn) story.parts.forEach((part) => part.turn?.(Number(turn)));
     const page = event.target.closest("#back") && pages.find(byId("back").pathname);
@@ -166,10 +184,11 @@ function wire(main, on) {
     pages.turnBack();
     show(page, "pushState");
   });
-  // A comment is begun before it is sent.
-  on(main, "input", ({ target }) => { story.isTouched ||= target.matches("textarea"); });
+  on(main, "input", ({ target }) => {
+    if (target.matches("textarea[name=comment]")) draft(target, () => queue.comment(opened, target.value));
+  });
   on(main, "change", ({ target }) => {
-    if (target.name === "comment" && target.form.id === "answers") queue.comment(story, target.value);
+    if (target.matches("textarea")) drafts.flush();
     if (target.dataset.setting) setSetting(target.dataset.setting, target.checked);
   });
   on(main, "toggle", ({ target }) => reveal(target), { capture: true });
@@ -180,6 +199,7 @@ function wire(main, on) {
 
 function complete() {
   const done = story;
+  drafts.flush();
   const missing = done.parts.map((part) => part.missing?.()).find(Boolean);
   const [submit, problem] = [byId("submit"), byId("problem")];
   if (missing) return showProblem(`${problem.dataset.unanswered} ${missing}`);
@@ -241,21 +261,35 @@ const ownKeys = {
 // Old browsers have no such menu: what is in it stands below.
 const isMenuOpen = () => byId("more").showPopover && byId("more").matches(":popover-open");
 
+const WALKING = /^(Arrow.*|Home|End|Page.*)$/;
+
+// What a key is called. Where a digit needs Shift or comes in full width, the place counts.
+function namesOf(event) {
+  const { code, shiftKey } = event;
+  const key = event.key.normalize("NFKC");
+  const isSign = key.length === 1 || /^(Dead|Process|Unidentified)$/.test(key);
+  const isPlain = isSign && !shiftKey && !event.getModifierState("AltGraph");
+  const [, digit] = (isPlain && /^(?:Digit|Numpad)(\d)$/.exec(code)) || [];
+  return [...new Set([/\d/.test(key) ? key : digit, key.length === 1 ? key.toLowerCase() : key])];
+}
+
 function onKey(event) {
   const { key, target } = event;
   if (event.ctrlKey || event.metaKey || event.altKey || !target.matches) return;
   if (isMenuOpen() && !/^[?p]$/i.test(key)) return; // Escape closes it
-  if (target.closest(".skip, textarea, select, .language")) return;
-  if (key.startsWith("Arrow") && target.matches("[type=radio], [type=range]")) return;
+  if (target.closest(".skip[open], textarea, select, .language")) return;
+  if (target.matches("[type=number]") && key !== "Enter") return;
+  if (WALKING.test(key) && target.matches("[type=radio], [type=range]")) return;
   if (key === " " && target.closest("button, a, summary, input")) return;
   if (key.length === 1 && setting("keysOff")) return;
-  const name = key.length === 1 ? key.toLowerCase() : key;
   // Held keys act once, but for those that walk.
   const isIdle = event.repeat && !/^(Arrow.*|[,.])$/.test(key);
-  const takes = ({ keys }) => keys[name] && (isIdle || keys[name](event) !== true);
   // Kinds share keys: they go to the one that has the focus.
   const here = story.parts.filter((_, i) => names[i] === target.closest("[data-part]")?.dataset.part);
-  if ([...here, ...story.parts, { keys: ownKeys }].some(takes)) event.preventDefault();
+  const keysOf = [...story.parts.map(({ first = {} }) => first), ...[...here, ...story.parts].map(({ keys }) => keys), ownKeys];
+  const isTaken = namesOf(event).some((name) =>
+    keysOf.some((keys) => keys[name] && (isIdle || keys[name](event, name) !== true)));
+  if (isTaken) event.preventDefault();
 }
 
 // While somebody does something, the story stays theirs.
@@ -277,6 +311,10 @@ addEventListener("popstate", () => {
   if (page === story.page) return;
   if (!story.isSubmitted) pages.turnBack();
   show(page);
+});
+addEventListener("pagehide", () => {
+  drafts.flush();
+  queue.leave();
 });
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
 open(pageOf(document, location.pathname));

@@ -3,7 +3,7 @@ const KINDS = { saved: "good", saving: "", waiting: "warn", refused: "bad" };
 
 export function teller() {
   const badge = document.getElementById("save-state");
-  let hasAnswers = document.querySelector(".question :checked, .looked :checked");
+  let hasAnswers = document.querySelector(".question :is(:checked, [type=number]:not([value=''])), .looked :checked");
   let heard = ""; // once, and no passing state
   return (state, detail) => {
     hasAnswers ||= state !== "saved";

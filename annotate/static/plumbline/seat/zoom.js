@@ -2,6 +2,7 @@
 
 const MOST = 8;
 const FLICK = 40; // px
+const REST = 300; // ms after which a turning wheel does something else
 
 const within = (value, least, most) => Math.max(least, Math.min(value, most));
 const spread = (one, other) => Math.hypot(one[0] - other[0], one[1] - other[1]);
@@ -18,6 +19,7 @@ export function openZoom(main, on, { drag, flick }, changed) {
   let place = [0, 0]; // of the picture's middle
   let isStill = true;
   let start = 0; // px from the left
+  let scrolledAt = -REST; // ms
 
   function put(newZoom, newPlace) {
     zoom = newZoom;
@@ -69,8 +71,12 @@ export function openZoom(main, on, { drag, flick }, changed) {
   onPane("dragstart", (event) => event.preventDefault());
   onPane("dblclick", (event) => toggle(pointOf(event)));
   onPane("wheel", (event) => {
-    const isIdle = zoom === 1 && (event.deltaY > 0 || scrollY > 0);
-    if (!event.ctrlKey && (isIdle || event.target.closest(".all"))) return; // the page scrolls
+    const isOver = !scrollY && !sheet.scrollTop && event.timeStamp - scrolledAt > REST;
+    const isIdle = zoom === 1 && (event.deltaY > 0 || !isOver);
+    if (!event.ctrlKey && (isIdle || event.target.closest(".all"))) {
+      scrolledAt = event.timeStamp;
+      return; // the page scrolls
+    }
     event.preventDefault();
     enlarge(1.002 ** -event.deltaY, pointOf(event));
   });

@@ -1,0 +1,268 @@
+"""Scales whose values are more than one digit: by keys of any keyboard, and as a slider."""
+
+from io import BytesIO
+
+import pytest
+from django.urls import reverse
+from PIL import Image
+from playwright.sync_api import expect
+
+from annotate.models import Rating
+from tests.browser.accessibility import violations
+from tests.browser.hands import PHONE
+from tests.browser.test_rate import enter, saved
+from tests.browser.waiting import stop_time, wait_until
+from tests.factories import make_benchmark
+from tests.working import join, make_planned
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+SHIFT, CTRL, ALT = 8, 2, 1  # as Chromium's protocol counts them
+STUDY = """
+kind: likert
+scale: SCALE
+redundancy: 1
+questions:
+  - {key: beauty, title: Beauty, text: "How nice?", anchors: {0: ugly, 3: nice}}
+  - {key: hats, title: Hats, text: "How many?"}
+"""
+
+
+@pytest.fixture
+def begin(page, live_server):
+    """Return what opens a story whose questions have a scale; its time stands still."""
+
+    def on(scale, page=page):
+        text = STUDY.replace("SCALE", str(scale))
+        if scale == [1, 10]:
+            text = text.replace("0: ugly", "10: ugly")
+        benchmark = make_benchmark(stories=1, shots=3, methods=["Alder"])
+        person = join(make_planned(text, benchmark=benchmark, annotators=1), "A01")
+        page.clock.install()
+        link = reverse("rate-pause", args=[person.invitation.token])
+        page.goto(live_server.url + link)
+        enter(page)
+        page.wait_for_selector("html.ready")
+        page.wait_for_timeout(300)  # what is fetched beforehand
+        stop_time(page)
+
+    return on
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def press_key(page, key, code, modifiers=0):
+    """Press a key as another keyboard has it."""
+    devtools = page.context.new_cdp_session(page)
+    told = {"key": key, "code": code, "modifiers": modifiers}
+    devtools.send("Input.dispatchKeyEvent", {"type": "rawKeyDown", **told})
+    devtools.send("Input.dispatchKeyEvent", {"type": "keyUp", **told})
+
+
+def stored():
+    """Return the current answers; of none, what is not there."""
+    rows = Rating.objects.filter(is_current=True).order_by("question__ordinal")
+    return list(rows.values_list("question__key", "value"))
+
+
+SCALES = {
+    "1 of 1 to 10": ([1, 10], ["1"], 1),
+    "10 of 1 to 10": ([1, 10], ["1", "0"], 10),
+    "-3 of -3 to 3": ([-3, 3], ["-", "3"], -3),
+    "3 of -3 to 3": ([-3, 3], ["3"], 3),
+    "42 of 0 to 100": ([0, 100], ["4", "2"], 42),
+    "corrected": ([0, 100], ["4", "3", "Backspace", "2"], 42),
+}
+
+
+@pytest.mark.parametrize("ends", ["pause", "Enter"])
+@pytest.mark.parametrize(("scale", "keys", "value"), SCALES.values(), ids=SCALES)
+def test_number_is_typed_until_a_pause_or_enter(page, begin, scale, keys, value, ends):
+    begin(scale)
+    here = page.url
+    press(page, *keys)
+    page.clock.run_for(400)
+    assert stored() == []
+    if ends == "Enter":
+        press(page, "Enter")
+    else:
+        page.clock.run_for(600)
+    wait_until(page, stored, [("beauty", value)])
+    expect(page.locator(".question.current legend")).to_have_text("Hats")
+    assert page.url == here
+
+
+@pytest.mark.parametrize(
+    ("scale", "keys"),
+    [
+        ([1, 10], "11"),
+        ([1, 10], "0"),
+        ([-3, 3], "-4"),
+        ([-3, 3], "-"),
+        ([0, 100], "101"),
+    ],
+)
+def test_number_outside_the_scale_is_told_and_not_stored(page, begin, scale, keys):
+    begin(scale)
+    press(page, *keys, "Enter")
+    low, high = scale
+    told = f"Type a whole number from {low} to {high}."
+    expect(page.locator("#problem")).to_have_text(told)
+    page.clock.run_for(2000)
+    press(page, "2", "Enter")
+    wait_until(page, stored, [("beauty", 2)])
+    expect(page.locator("#problem")).to_be_hidden()
+
+
+def test_single_digit_answers_at_once_where_all_values_are_one(page, begin):
+    begin([0, 4])
+    press(page, "3", "1")
+    wait_until(page, stored, [("beauty", 3), ("hats", 1)])
+
+
+@pytest.mark.parametrize("scale", [[1, 10], [-3, 3]])
+def test_value_of_more_than_a_digit_has_no_key(page, begin, scale):
+    begin(scale)
+    names = page.locator(".question.current .option kbd").all_inner_texts()
+    low, high = scale
+    assert names == [str(value) for value in range(max(0, low), min(high, 9) + 1)]
+    assert page.locator(".question.current .option").count() == high - low + 1
+    keys = page.locator(".keys-help .keys")
+    assert "type a number" in keys.text_content()
+
+
+# key, code, modifiers, the value that it answers on a scale from 0 to 4
+KEYS = {
+    "QWERTY": ("1", "Digit1", 0, 1),
+    "AZERTY": ("&", "Digit1", 0, 1),
+    "AZERTY with Shift": ("1", "Digit1", SHIFT, 1),
+    "AZERTY, a dead or used sign": ("\u00e9", "Digit2", 0, 2),
+    "Czech, where the sign enlarges": ("+", "Digit1", 0, 1),
+    "full width": ("\uff13", "Digit3", 0, 3),
+    "number pad": ("4", "Numpad4", 0, 4),
+    "number pad that an input method takes": ("Process", "Numpad4", 0, 4),
+    "number pad without NumLock": ("ArrowLeft", "Numpad4", 0, None),
+    "QWERTY with Shift": ("!", "Digit1", SHIFT, None),
+    "with Control": ("1", "Digit1", CTRL, None),
+    "with Alt": ("&", "Digit1", ALT, None),
+}
+
+
+@pytest.mark.parametrize(("key", "code", "modifiers", "value"), KEYS.values(), ids=KEYS)
+def test_digit_is_read_from_any_keyboard(page, begin, key, code, modifiers, value):
+    begin([0, 4])
+    press_key(page, key, code, modifiers)
+    press(page, "ArrowDown", "0")
+    expected = [] if value is None else [("beauty", value)]
+    wait_until(page, lambda: ("hats", 0) in stored(), True)
+    assert stored() == [*expected, ("hats", 0)]
+
+
+def test_minus_in_the_row_of_digits_begins_a_negative_number(page, begin):
+    begin([-3, 3])
+    press_key(page, "-", "Digit6")
+    press_key(page, '"', "Digit3")
+    press(page, "Enter")
+    wait_until(page, stored, [("beauty", -3)])
+
+
+def test_minus_makes_the_picture_smaller_where_nothing_is_negative(page, begin):
+    begin([0, 4])
+    press(page, "z")
+    expect(page.locator("#zoom")).to_have_text("2×")
+    press(page, "-")
+    expect(page.locator("#zoom")).to_have_text("1.6×")
+
+
+def test_keys_work_after_skipping_was_opened_and_closed(page, begin):
+    begin([0, 4])
+    page.click(".skip > summary")
+    expect(page.locator(".skip")).to_have_attribute("open", "")
+    press(page, "3")
+    page.click(".skip > summary")
+    press(page, "ArrowRight", "2")
+    expect(page.locator("#here")).to_have_text("Shot 2 of 3")
+    wait_until(page, stored, [("beauty", 2)])
+
+
+# A slider
+
+ACCENT = (0x1F, 0x6F, 0x5C)  # in the light
+
+
+def has_thumb(line):
+    """Say whether anything in the colour of a thumb is drawn."""
+    drawn = Image.open(BytesIO(line.screenshot())).convert("RGB")
+    return ACCENT in {colour for _count, colour in drawn.getcolors(10**6)}
+
+
+def test_slider_is_unanswered_until_it_is_touched(page, begin):
+    begin([0, 100])
+    slider = page.locator(".question.current .slider")
+    line, field = slider.get_by_role("slider"), slider.get_by_role("spinbutton")
+    expect(line).to_have_accessible_name("Beauty")
+    expect(line).to_have_attribute("aria-valuetext", "Not answered")
+    assert field.input_value() == ""
+    assert not has_thumb(line)
+    assert slider.locator("li").all_inner_texts() == ["0\nugly", "3\nnice", "100"]
+    page.click("#submit")
+    expect(page.locator("#problem")).to_have_text("Not answered yet: Beauty")
+    assert stored() == []
+    line.click()  # where it stands, in the middle
+    wait_until(page, stored, [("beauty", 50)])
+    expect(field).to_have_value("50")
+    expect(line).to_have_attribute("aria-valuetext", "50")
+    assert has_thumb(line)
+    # The arrows turn the shots again.
+    page.clock.run_for(50)
+    press(page, "ArrowRight")
+    expect(page.locator("#here")).to_have_text("Shot 2 of 3")
+    assert stored() == [("beauty", 50)]
+    press(page, "u")
+    wait_until(page, stored, [])
+    expect(line).to_have_attribute("aria-valuetext", "Not answered")
+
+
+def test_slider_follows_its_number_field_and_back(page, begin):
+    begin([0, 100])
+    slider = page.locator(".question.current .slider")
+    line, field = slider.get_by_role("slider"), slider.get_by_role("spinbutton")
+    line.focus()
+    press(page, "End", "ArrowLeft")
+    expect(field).to_have_value("99")
+    wait_until(page, stored, [("beauty", 99)])
+    field.fill("3")
+    expect(line).to_have_js_property("value", "3")
+    expect(line).to_have_attribute("aria-valuetext", "3, nice")
+    press(page, "Enter")
+    wait_until(page, stored, [("beauty", 3)])
+    expect(page.locator(".question.current legend")).to_have_text("Hats")
+    field = page.locator("[name='q:beauty']")
+    field.fill("101")
+    expect(page.locator("#save-state")).not_to_have_class("badge good")
+    press(page, "Enter")
+    expect(page.locator("#problem")).to_have_text("Type a whole number from 0 to 100.")
+    expect(page.locator("#save-state")).to_have_class("badge bad")
+    expect(field).to_have_attribute("aria-invalid", "true")
+    field.fill("")
+    press(page, "Tab")
+    wait_until(page, stored, [])
+    saved(page)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_slider_fits_a_telephone_and_its_names(chromium, begin, scheme):
+    sizes = PHONE | {"viewport": {"width": 360, "height": 740}, "color_scheme": scheme}
+    context = chromium.new_context(**sizes)
+    page = context.new_page()
+    begin([0, 100], page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    for control in page.locator(".question.current .slider input").all():
+        box = control.bounding_box()
+        assert min(box["width"], box["height"]) >= 44
+    page.clock.resume()
+    assert violations(page) == []
+    context.close()
