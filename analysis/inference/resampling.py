@@ -3,7 +3,6 @@
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from scipy import stats
@@ -141,10 +140,8 @@ def draw(
     return Draws(stories, methods, units, annotators)
 
 
-def interval(
-    draws: Array, confidence: float, *, centre: float | None = None
-) -> tuple[float, float, str]:
-    r"""Return the percentile interval of resampled values.
+def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
+    """Return the percentile interval of resampled values.
 
     Parameters
     ----------
@@ -152,9 +149,6 @@ def interval(
         One value a resample; NaN where the statistic was undefined there.
     confidence
         Coverage, for example 0.95.
-    centre
-        The statistic on the data as they are, for bias-corrected percentiles; None
-        for plain ones.
 
     Returns
     -------
@@ -166,11 +160,6 @@ def interval(
     Undefined resamples are left out. When fewer than half are defined, or all give one
     value, which says nothing of how far it may be off, the interval stays empty, and
     the reason says so.
-
-    Bias-corrected percentiles: where a share p of the draws lies below the centre
-    (draws equal to it count half), the tail a becomes
-    :math:`\Phi(2\Phi^{-1}(p) + \Phi^{-1}(a))` (Efron 1981, Canadian Journal of
-    Statistics 9(2); Efron and Tibshirani 1993, section 14.3, without acceleration).
 
     Examples
     --------
@@ -195,20 +184,8 @@ def interval(
     if defined.min() == defined.max():
         return NAN, NAN, sentence("no interval: every resample gives the same value")
     tail = (1 - confidence) / 2
-    tails = [tail, 1 - tail]
-    if centre is not None:
-        tails = _bias_corrected(tails, defined, round(centre, DECIMALS))
-    low, high = np.quantile(defined, tails)
+    low, high = np.quantile(defined, [tail, 1 - tail])
     return float(low), float(high), ""
-
-
-def _bias_corrected(tails: list[float], draws: Array, centre: float) -> list[float]:
-    """Move percentiles as far as the draws lie to one side of the centre."""
-    below = float((draws < centre).sum() + (draws == centre).sum() / 2)
-    normal = NormalDist()
-    share = min(max(below, 0.5), draws.size - 0.5) / draws.size
-    shift = 2 * normal.inv_cdf(share)
-    return [normal.cdf(shift + normal.inv_cdf(tail)) for tail in tails]
 
 
 def bootstrap_p(draws: Array) -> float:
@@ -276,7 +253,6 @@ def estimate(
     n: int,
     groups: Groups | None = None,
     p_value: float | None = None,
-    bias_corrected: bool = False,
     drawn: tuple[str, ...] = (),
 ) -> Estimate:
     """Join a defined value with what its resamples say.
@@ -293,14 +269,11 @@ def estimate(
         Points and groups behind the value.
     p_value
         A p-value from another test; None takes it from the resamples.
-    bias_corrected
-        Whether the percentiles are.
     drawn
         What the resamples draw.
     """
     value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
-    centre = value if bias_corrected else None
-    low, high, reason = interval(draws, confidence, centre=centre)
+    low, high, reason = interval(draws, confidence)
     p = bootstrap_p(draws) if p_value is None else p_value
     names = "+".join(drawn) if np.isfinite(low) else ""
     return Estimate(value, low, high, n, p, reason, groups, names)

@@ -175,8 +175,8 @@ def _caption(*, cut: bool, lettered: bool) -> str:
     if lettered:
         told.append(
             say(
-                "A new letter begins where a metric is shown to be worse than all of "
-                "the letter before."
+                "A new letter begins where any metric of the letter before is shown to "
+                "be better."
             )
         )
     if cut:

@@ -287,12 +287,18 @@ def _reference(
     ways: list[Way],
     axis: Axis | None,
 ) -> Line:
-    """Return what chance makes of each statistic, or one annotator reaches."""
+    """Return what chance makes of each statistic, or one annotator reaches.
+
+    Chance of acc_eq is each metric's own: the lowest and the highest are written.
+    """
     cells = []
     for way in ways:
-        known = {_number(row, name) for row in by_way[way].values()} - {-9.0}
+        real = [r for r in by_way[way].values() if r["role"] != "baseline"]
+        known = sorted({_number(row, name) for row in real} - {-9.0})
         told = [per_cent(x) if way[0] in SHARES else number(x) for x in known]
-        cells.append(Cell(told[0] if len(told) == 1 else ""))
+        ends = [*dict.fromkeys([*told[:1], *told[-1:]])]
+        text = say("{low} to {high}", low=ends[0], high=ends[1]) if ends[1:] else ""
+        cells.append(Cell(text or "".join(ends)))
     title = say(REFERENCES[name])
     place = axis.marks.get(title) if axis else None
     return Line(title, "reference", tuple(cells), Bar(place) if place else None)

@@ -40,7 +40,8 @@ COLUMNS = {
     "metric_comparisons": "dimension level coefficient metric_a metric_b difference "
     "low high p_value p_adjusted test n_groups reason",
     "verdicts": "question metric role source level statistic value low high n n_groups "
-    "chance ceiling like_ceiling n_family p_value p_adjusted decided_by verdict reason "
+    "chance demanded ceiling like_ceiling n_family p_value p_adjusted decided_by "
+    "verdict reason "
     "cluster n_better n_worse leads twins n_twins n_twins_missed twins_verdict",
     "leaderboard": "criterion method rating low high rank rank_low rank_high "
     "n_comparisons drawn part reason",

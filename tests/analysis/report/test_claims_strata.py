@@ -101,6 +101,7 @@ VERDICT = {
     "n": 90,
     "n_groups": 10,
     "chance": 0.5,
+    "demanded": NAN,
     "n_family": 2,
     "p_adjusted": 0.01,
     "decided_by": "stories+methods",

@@ -1,6 +1,7 @@
 """Figures draw what the tables say, with names as they stand."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -16,6 +17,7 @@ from analysis.report.figure_parts import (
 )
 from analysis.report.figures import all_figures
 from analysis.report.plots_metrics import MOST_LINES
+from analysis.report.plots_pairs import pair_dots
 from analysis.report.plots_people import shades
 from analysis.report.plots_profiles import metric_shares
 from analysis.report.plots_scatter import scatters
@@ -499,6 +501,19 @@ def test_the_constant_is_no_metric_of_the_pair_figure_and_the_lines_stand():
     assert [trace["x"] for trace in plot["data"]] == [[70], [50]]
     assert [line["x0"] for line in plot["layout"]["shapes"]] == [50]
     assert figure.panels[0].title == "q (choices)"
+
+
+@pytest.mark.parametrize(("demanded", "lines"), [(0.75, [50, 75]), (math.nan, [50])])
+def test_demanded_accuracy_is_a_line_of_the_pair_figure(demanded, lines):
+    row = {"question": "q", "metric": "k", "source": "choices", "metric_tie_rate": 0.4}
+    for name, value in (("ppa_half", 0.7), ("ppa_strict", 0.5)):
+        row |= {name: value, f"{name}_low": value - 0.1, f"{name}_high": value + 0.1}
+    (figure,) = pair_dots(
+        pd.DataFrame([row]), pd.DataFrame({"demanded": [math.nan, demanded]})
+    )
+    shapes = drawn(figure)["layout"]["shapes"]
+    assert [line["x0"] for line in shapes] == lines
+    assert ("75 % that are demanded" in figure.caption) == (len(lines) > 1)
 
 
 # Wins, names, scatter -----------------------------------------------------------------

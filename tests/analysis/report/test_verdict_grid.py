@@ -45,6 +45,12 @@ def test_what_leads_a_question_stands_first_and_the_highest_metric_on_top():
     assert cells(grid, "method τ")["fid"].text == ""
 
 
+def test_chance_of_acc_eq_is_the_range_of_its_metrics():
+    own = {"metric": "fid", "chance_acc_eq": 0.31}
+    (grid,) = verdict_grids(verdicts(pairwise_accuracy=pairwise({}, own)))
+    assert [cell.text for cell in grid.references[0].cells] == ["50 %", "31 % to 42 %"]
+
+
 def test_chance_and_one_annotator_are_rows_beside_the_metrics():
     people = pd.DataFrame(
         {
