@@ -103,13 +103,12 @@ def _ahead(
     comparisons: pd.DataFrame,
 ) -> dict[tuple[object, ...], dict[str, float]]:
     """Sum each metric's differences to the others, by family."""
-    one = comparisons.rename(columns={"metric_a": "metric"})
-    two = comparisons.rename(columns={"metric_b": "metric"})
-    both = pd.concat([one, two.assign(difference=-two["difference"])])
-    sums = both.groupby([*KEYS, "metric"])["difference"].sum(min_count=1)
     found: dict[tuple[object, ...], dict[str, float]] = {}
-    for (*key, metric), lead in sums.dropna().items():
-        found.setdefault(tuple(key), {})[str(metric)] = round(float(lead), DECIMALS)
+    for row in comparisons.dropna(subset=["difference"]).to_dict("records"):
+        leads = found.setdefault(tuple(row[key] for key in KEYS), {})
+        for name, sign in (("metric_a", 1), ("metric_b", -1)):
+            metric, ahead = str(row[name]), sign * float(row["difference"])
+            leads[metric] = round(leads.get(metric, 0.0) + ahead, DECIMALS)
     return found
 
 

@@ -1,4 +1,4 @@
-"""Scales whose values are more than one digit: by keys of any keyboard, and as a slider."""
+"""Scales whose values have several digits: by keys, and as a slider."""
 
 from io import BytesIO
 
