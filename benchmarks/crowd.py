@@ -231,7 +231,7 @@ def leaving_in_the_middle(dice: random.Random, shape: tuple[int, ...]) -> None:
     for leaver in dice.sample(people, LEAVERS):
         most[leaver.pk] = dice.randrange(3)
     leavers = {pk for pk, number in most.items() if number < study.session_size}
-    came = {person.pk: dice.randrange(20) for person in people}
+    came = {pk: dice.randrange(45 if pk in leavers else 120) for pk in most}
     held, done, waited, widest = {}, Counter(), 0, 0
     start, real_now, minute = timezone.now(), timezone.now, 0
     timezone.now = lambda: start + minute * timedelta(minutes=1)
