@@ -29,7 +29,7 @@ ARRIVALS, ABANDON = 60, 0.2
 WINDOW, WIDE_WINDOW = 40, 1000
 # Of so many people some close the tab at a story; the others do so many sessions.
 CROWD, LEAVERS, MINUTES = 20, 8, 240
-# Stories, methods, answers a unit, sessions: a study that is filled, and one that is not.
+# Stories, methods, answers a unit, sessions: a study that is filled, and another.
 STUDIES = ((9, 2, 3, 9), (20, 4, 4, 2))
 
 
@@ -277,7 +277,9 @@ def main() -> None:
     print("8 methods x 10 stories x 5, 12 people, in the database")
     with temporary_site():
         in_the_database(dice)
-        print(f"{CROWD} people, {LEAVERS} close the tab at a story, leases of 30 minutes")
+        print(
+            f"{CROWD} people, {LEAVERS} close the tab at a story, leases of 30 minutes"
+        )
         for shape in STUDIES:
             for _run in range(5):
                 leaving_in_the_middle(dice, shape)

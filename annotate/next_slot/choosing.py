@@ -18,7 +18,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.next_slot import adaptive_pairs
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
