@@ -131,17 +131,17 @@ def _done(people: Iterable[int]) -> dict[int, _Done]:
         .order_by()
         .values_list("annotator")
         .annotate(
-            Count("pk"),
-            Count("pk", filter=real),
-            Count("pk", filter=real & Q(claimed=False)),
-            Max("session"),
+            judged=Count("pk"),
+            real=Count("pk", filter=real),
+            planned=Count("pk", filter=real & Q(claimed=False)),
+            sittings=Max("session"),
         )
     )
     skips = Skip.objects.filter(annotator__in=people).order_by()
     skipped = dict(skips.values_list("annotator").annotate(n=Count("pk")))
     found = {pk: _Done(skipped=n) for pk, n in skipped.items()}
     for pk, *numbers in slots:
-        found[pk] = _Done(*numbers, skipped.get(pk, 0))
+        found[pk] = _Done(*numbers, skipped=skipped.get(pk, 0))
     return found
 
 
