@@ -1,8 +1,10 @@
+from typing import Any
+
 from django.db import migrations, models
 
 
-def take_over(apps, schema_editor):
-    """Whoever has finished was shown the completion code, which stays."""
+def take_over(apps: Any, schema_editor: Any) -> None:
+    """Keep the completion codes of people who have finished: they were shown them."""
     annotators = apps.get_model('annotate', 'Annotator').objects.filter(finished_at__isnull=False)
     annotators.update(completed_at=models.F('finished_at'))
 

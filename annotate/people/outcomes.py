@@ -40,7 +40,7 @@ class _Done:
     judged: int = 0
     real: int = 0
     planned: int = 0
-    sittings: int = 0
+    sittings: int | None = 0
     skipped: int = 0
 
 
@@ -62,7 +62,6 @@ def given_codes(study: Study) -> dict[int, Worth]:
     if not is_over:
         stopped = Q(state__in=Annotator.STOPPED) | Q(finished_at__isnull=False)
         people = people.filter(stopped)
-    people = list(people)
     done, stories = _done([person.pk for person in people]), _stories(study)
     found = {}
     for person in people:
@@ -140,8 +139,8 @@ def _done(people: Iterable[int]) -> dict[int, _Done]:
     skips = Skip.objects.filter(annotator__in=people).order_by()
     skipped = dict(skips.values_list("annotator").annotate(n=Count("pk")))
     found = {pk: _Done(skipped=n) for pk, n in skipped.items()}
-    for pk, *numbers in slots:
-        found[pk] = _Done(*numbers, skipped=skipped.get(pk, 0))
+    for pk, judged, number, planned, sittings in slots:
+        found[pk] = _Done(judged, number, planned, sittings, skipped.get(pk, 0))
     return found
 
 

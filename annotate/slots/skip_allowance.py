@@ -2,7 +2,7 @@
 
 from math import floor
 
-from django.db.models import Count, Max, Q, QuerySet
+from django.db.models import Count, Max, Q
 
 from annotate.models import Annotator, Skip, Slot, Study, Unit
 
@@ -30,15 +30,10 @@ def with_reason(unit: Unit) -> int:
     """
     skips = unit.skips.exclude(Q(comment="") & ~Q(reason=Skip.Reason.BROKEN))
     people = set(skips.values_list("annotator", flat=True))
+    begun = Slot.objects.filter(annotator__in=people, started_at__isnull=False)
     sittings = dict(
-        _by_person(Slot.objects.filter(session__isnull=False), people).annotate(
-            n=Max("session")
-        )
+        begun.order_by().values_list("annotator").annotate(n=Max("session"))
     )
-    skipped = _by_person(Skip.objects.all(), people).annotate(n=Count("pk"))
-    study = unit.study
-    return sum(n <= allowed(study, sittings.get(pk)) for pk, n in skipped)
-
-
-def _by_person(rows: QuerySet, people: set[int]) -> QuerySet:
-    return rows.filter(annotator__in=people).order_by().values_list("annotator")
+    every = Skip.objects.filter(annotator__in=people).order_by()
+    skipped = every.values_list("annotator").annotate(n=Count("pk"))
+    return sum(n <= allowed(unit.study, sittings.get(pk)) for pk, n in skipped)
