@@ -387,7 +387,7 @@ def nothing_just_now(seat: Seat) -> list[Use]:
     seat.open(ann, "done")
     return [
         Use("main form button.primary", comes_anew, after(grows_old)),
-        Use("text=Finish here", shows(".completion-code")),
+        Use("button:has-text('Finish here')", shows(".completion-code")),
     ]
 
 
