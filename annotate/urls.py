@@ -27,6 +27,7 @@ from annotate.pages.research import outputs, reports, scores
 from annotate.pages.seat import (
     invitation,
     join,
+    leaving,
     media_files,
     saving,
     slot,
@@ -208,8 +209,8 @@ rate_urls = [
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
     under_link("pause/", invitation.pause, "rate-pause"),
-    under_link("done/", invitation.done, "rate-done"),
-    under_link("stop/", invitation.stop, "rate-stop"),
+    under_link("done/", leaving.done, "rate-done"),
+    under_link("stop/", leaving.stop, "rate-stop"),
     under_link("withdraw/", withdrawal.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),

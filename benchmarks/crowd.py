@@ -7,12 +7,15 @@ sessions of seven) with people who come in random order and leave in mid-session
 time in five, and prints what was reached beside what was possible at best. The rules
 are the real ones: `annotate.next_slot.slot_selection` chooses, levels are handed out as
 by `annotate.next_slot.choosing`. Then a smaller study runs through the real functions
-on a database of its own (SQLite).
+on a database of its own (SQLite), and 20 people of whom 8 close the tab in the middle
+of a story, by a clock that is moved on: how long anybody waits while there are free
+slots that they may fill, and how far units are apart at the end.
 """
 
 import random
 import sys
 from collections import Counter, defaultdict
+from datetime import timedelta
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -24,6 +27,10 @@ from benchmarks.temporary_site import temporary_site
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
 ARRIVALS, ABANDON = 60, 0.2
 WINDOW, WIDE_WINDOW = 40, 1000
+# Of so many people some close the tab at a story; the others do so many sessions.
+CROWD, LEAVERS, MINUTES = 20, 8, 240
+# Stories, methods, answers a unit, sessions: a study that is filled, and another.
+STUDIES = ((9, 2, 3, 9), (20, 4, 4, 2))
 
 
 class Person:
@@ -206,6 +213,62 @@ def in_the_database(dice: random.Random) -> None:
     print(f"    promises broken: {len(problems(study))}")
 
 
+def leaving_in_the_middle(dice: random.Random, shape: tuple[int, ...]) -> None:
+    """Let people come minute by minute, of whom some leave at a story; measure it."""
+    from django.utils import timezone
+
+    from annotate.answers import writing
+    from annotate.models import Slot
+    from annotate.next_slot import choosing
+    from annotate.submission import consequences
+    from tests.pressure.grids import add_people, make_grid
+
+    stories, methods, redundancy, sessions = shape
+    slug = f"leavers-{stories}-{methods}-{dice.random()}".replace(".", "-")
+    study = make_grid(slug, stories=stories, methods=methods, redundancy=redundancy)
+    people, question = add_people(study, CROWD), study.questions.get()
+    most = {person.pk: sessions * study.session_size for person in people}
+    for leaver in dice.sample(people, LEAVERS):
+        most[leaver.pk] = dice.randrange(3)
+    leavers = {pk for pk, number in most.items() if number < study.session_size}
+    came = {pk: dice.randrange(45 if pk in leavers else 120) for pk in most}
+    held, done, waited, widest = {}, Counter(), 0, 0
+    start, real_now, minute = timezone.now(), timezone.now, 0
+    timezone.now = lambda: start + minute * timedelta(minutes=1)
+    try:
+        for minute in range(MINUTES):
+            for person in dice.sample(people, len(people)):
+                if minute < came[person.pk]:
+                    continue
+                slot = held.get(person.pk)
+                if slot is not None and done[person.pk] >= most[person.pk]:
+                    continue  # the tab is closed
+                if slot is not None:
+                    writing.record_answer(
+                        slot=slot, annotator=person, question=question, value=3
+                    )
+                    consequences.submit(slot=slot, annotator=person)
+                    done[person.pk] += 1
+                    held[person.pk] = None
+                    counts = study.units.values_list("submitted", flat=True)
+                    widest = max(widest, max(counts) - min(counts))
+                if done[person.pk] >= most[person.pk] and person.pk not in leavers:
+                    continue
+                held[person.pk] = choosing.take_next(person).slot
+                if held[person.pk] is None:
+                    own = Slot.objects.filter(annotator=person).values("unit")
+                    free = Slot.objects.filter(study=study, annotator=None)
+                    waited += free.exclude(unit__in=own).exists()
+    finally:
+        timezone.now = real_now
+    counts = list(study.units.values_list("submitted", flat=True))
+    print(
+        f"    {stories * methods} units x {redundancy}: {sum(counts)} answers; "
+        f"{waited} minutes waited while there was work; units differ by "
+        f"{max(counts) - min(counts)} at the end, by {widest} at most"
+    )
+
+
 def main() -> None:
     arrivals = int(sys.argv[1]) if len(sys.argv) > 1 else ARRIVALS
     dice = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 1)
@@ -214,6 +277,12 @@ def main() -> None:
     print("8 methods x 10 stories x 5, 12 people, in the database")
     with temporary_site():
         in_the_database(dice)
+        print(
+            f"{CROWD} people, {LEAVERS} close the tab at a story, leases of 30 minutes"
+        )
+        for shape in STUDIES:
+            for _run in range(5):
+                leaving_in_the_middle(dice, shape)
 
 
 if __name__ == "__main__":

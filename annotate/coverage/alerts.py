@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count
+from django.db.models import Count, F, QuerySet
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
@@ -19,9 +19,11 @@ from django.utils.translation import ngettext
 from annotate.coverage.completion import Holder, Waiting
 from annotate.coverage.counts import leases
 from annotate.coverage.forecast import WINDOW
-from annotate.models import Annotator, Flag, Purpose, Slot, Study, Unit
+from annotate.models import Annotator, Flag, Purpose, Skip, Slot, Study, Unit
 from annotate.people.presence import NOT_BEGUN, openings
 from annotate.presentation import broken_media
+from annotate.slots import skip_allowance
+from annotate.slots.leasing import SKIPS_TO_SET_ASIDE
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
@@ -78,6 +80,7 @@ def alerts(
     found = [
         *_stalled(study, counted, left, now),
         *_set_aside(study),
+        *_skipped(study),
         *_broken(study),
         *_blocked(study, counted.get("blocked", [])),
         *_flagged(study),
@@ -152,29 +155,71 @@ def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
 
 
 def _set_aside(study: Study) -> Iterator[Alert]:
-    """Yield the units that several people would not judge."""
-    units = study.units.filter(
-        purpose=Purpose.REAL, set_aside_at__isnull=False
-    ).select_related("story", *study.output_paths(below="__method"))
-    for unit in units.prefetch_related("skips__annotator")[:SHOWN]:
-        reasons = [
-            f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
-            for skip in unit.skips.all()
-        ]
-        yield Alert(
-            "set aside",
-            90,
-            "error",
-            _("%(unit)s is handed out no more: several people skipped it.")
-            % {"unit": _unit_name(unit)},
-            _("Look at it; when its pictures are right again, hand it out again."),
-            since=unit.set_aside_at,
-            query=urlencode(
-                {"method": unit.methods, "story": unit.story.key}, doseq=True
+    """Yield the units that several people would not judge, for a reason."""
+    units = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
+    told = _("%(unit)s is handed out no more: several people skipped it.")
+    todo = _("Look at it; when its pictures are right again, hand it out again.")
+    for unit in _with_skips(study, units):
+        yield _of_skips(
+            unit,
+            Alert(
+                "set aside",
+                90,
+                "error",
+                told % {"unit": _unit_name(unit)},
+                todo,
+                since=unit.set_aside_at,
+                unit=unit.pk,
             ),
-            unit=unit.pk,
-            notes=tuple(reasons),
         )
+
+
+def _skipped(study: Study) -> Iterator[Alert]:
+    """Yield the units that as many people skipped without setting them aside."""
+    if study.state == Study.State.CLOSED:
+        return
+    skips = Skip.objects.filter(unit__study=study).order_by().values_list("unit")
+    people = skips.annotate(n=Count("annotator", distinct=True))
+    often = dict(people.filter(n__gte=SKIPS_TO_SET_ASIDE))
+    units = study.units.filter(
+        pk__in=often,
+        purpose=Purpose.REAL,
+        set_aside_at=None,
+        submitted__lt=F("redundancy"),
+    )
+    told = _(
+        "%(n)d people skipped %(unit)s. It is still handed out: too few of them said "
+        "why, or they skip many stories."
+    )
+    for unit in _with_skips(study, units):
+        unit.study = study
+        if skip_allowance.with_reason(unit) >= SKIPS_TO_SET_ASIDE:
+            continue  # a manager has handed it out again
+        yield _of_skips(
+            unit,
+            Alert(
+                "skipped",
+                60,
+                "warning",
+                told % {"n": often[unit.pk], "unit": _unit_name(unit)},
+                _("Look at it, and at what these people skip."),
+            ),
+        )
+
+
+def _with_skips(study: Study, units: QuerySet[Unit]) -> QuerySet[Unit]:
+    shown = units.select_related("story", *study.output_paths(below="__method"))
+    return shown.prefetch_related("skips__annotator")[:SHOWN]
+
+
+def _of_skips(unit: Unit, alert: Alert) -> Alert:
+    """Return the alert with the reasons of those who skipped the unit."""
+    reasons = tuple(
+        f"{skip.annotator.name}: {skip.comment or skip.get_reason_display()}"
+        for skip in unit.skips.all()
+    )
+    query = urlencode({"method": unit.methods, "story": unit.story.key}, doseq=True)
+    return replace(alert, query=query, notes=reasons)
 
 
 def _broken(study: Study) -> Iterator[Alert]:

@@ -24,10 +24,12 @@ def mark_of(token: str) -> str:
     return "~" + sha256(token.encode()).hexdigest()[:39]
 
 
+CODE_LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+
+
 def new_completion_code() -> str:
     """Return a code that an annotator can read aloud and type."""
-    alphabet = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
-    return "".join(secrets.choice(alphabet) for _ in range(8))
+    return "".join(secrets.choice(CODE_LETTERS) for _ in range(8))
 
 
 class Annotator(models.Model):
@@ -71,6 +73,9 @@ class Annotator(models.Model):
     instructed_at = models.DateTimeField(null=True, blank=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
+    completed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When the completion code was earned."
+    )
     completion_code = models.CharField(
         max_length=12, default=new_completion_code, blank=True
     )

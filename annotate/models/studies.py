@@ -167,6 +167,11 @@ class Study(models.Model):
         return float(self.presentation.get("must_see", 0))
 
     @property
+    def skip_share(self) -> float:
+        """Return the share of a sitting that may be skipped without words."""
+        return float(self.presentation.get("skip_share", 0.25))
+
+    @property
     def shuffle_questions(self) -> bool:
         return bool(self.presentation.get("shuffle_questions", False))
 

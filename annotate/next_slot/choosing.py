@@ -2,8 +2,8 @@
 
 First comes the own plan in its order. Then come free slots: those of an open study, and
 in a planned one those that somebody left behind. Answers of an open study stay within
-two of each other, because a slot is handed out only while every unit is at most one
-level behind.
+two of each other while nobody keeps one back, because slots near the lowest free level
+are handed out first. That is a preference: nobody is refused a free slot.
 """
 
 import math
@@ -15,10 +15,10 @@ from typing import Any
 from zlib import crc32
 
 from django.db import transaction
-from django.db.models import Q, QuerySet, Subquery
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.next_slot import adaptive_pairs
 from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.quality import control_slots, training
@@ -230,29 +230,15 @@ def may_get_more(annotator: Annotator) -> bool:
 
 
 def free_slots(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that nobody holds and this annotator may take now, in order.
-
-    In an open study every unit has an answer at each level below the lowest that is
-    unfinished; slots are handed out up to one level above that.
-    """
-    build = partial(_free, annotator.study.rounds, _is_level(annotator.study))
-    return build(annotator.study_id, annotator.pk, annotator.language)
+    """Return the slots that nobody holds and this annotator may take now, in order."""
+    study = annotator.study
+    return _free(study.rounds, study.pk, annotator.pk, annotator.language)
 
 
-def _is_level(study: Study) -> bool:
-    """Say whether all units of a study are to have about equally many answers."""
-    return study.is_open and not study.adaptive
-
-
-def _free(
-    rounds: int, is_level: bool, study: int, annotator: int, language: str
-) -> QuerySet[Slot]:
+def _free(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slot]:
     free = left(rounds, study, annotator, language).filter(
         annotator__isnull=True, state=Slot.State.OPEN
     )
-    if is_level:
-        lowest = _wanted(study, language).order_by("level").values("level")[:1]
-        free = free.filter(level__lte=Subquery(lowest) + 1)
     return free.order_by("level", "draw")
 
 
@@ -308,12 +294,12 @@ def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlac
 
 @lru_cache
 def _first_free(
-    number: int, rounds: int, is_level: bool, methods: tuple[str, ...]
+    number: int, rounds: int, methods: tuple[str, ...]
 ) -> Prepared[tuple[Any, ...]]:
     fields = ("pk", "unit__story", "level", "a_is_left", "round", *methods)
     return Prepared(
         lambda study, annotator, language: _free(
-            rounds, is_level, study, annotator, language
+            rounds, study, annotator, language
         ).values_list(*fields)[:number],
         study=int,
         annotator=int,
@@ -322,16 +308,21 @@ def _first_free(
 
 
 def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
-    """Return so many free slots to choose from."""
+    """Return at most so many free slots to choose from.
+
+    In an open study they are at most one level above the lowest that is free.
+    """
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
-    rows = _first_free(number, study.rounds, _is_level(study), methods).rows(
+    rows = _first_free(number, study.rounds, methods).rows(
         study=study.pk, annotator=annotator.pk, language=annotator.language
     )
     found = [
         Candidate(pk, story, tuple(methods), level, left, round_)
         for pk, story, level, left, round_, *methods in rows
     ]
+    if study.is_open:
+        found = [one for one in found if one.level <= found[0].level + 1]
     # Ties fall differently for everybody, so that few want the same slot at once, and
     # for each of them in the same order from one story to the next.
     return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
@@ -370,15 +361,9 @@ def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
 
 
 def _minutes(person: Annotator) -> int:
-    """Return in how many minutes it is worth asking again: when a lease may run out.
-
-    A slot may be kept back because of others that this person cannot do.
-    """
-    leased = Slot.objects.filter(study=person.study_id, state=Slot.State.LEASED)
-    for waiting in (left_for(person).filter(state=Slot.State.LEASED), leased):
-        deadlines = waiting.order_by("lease_until").values_list(
-            "lease_until", flat=True
-        )
-        if (first := deadlines.first()) is not None:
-            return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
-    return MINUTES
+    """Return in how many minutes it is worth asking again: when a lease may run out."""
+    leased = left_for(person).filter(state=Slot.State.LEASED)
+    deadlines = leased.order_by("lease_until").values_list("lease_until", flat=True)
+    if (first := deadlines.first()) is None:
+        return MINUTES
+    return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))

@@ -29,8 +29,8 @@ PLACES: dict[str, dict[Says, str]] = {
     "annotate.Annotator": {
         WHO: "external_id completion_code",
         DEED: "name state language cap training_attempts trained_at consented_at "
-        "consent_version instructed_at last_seen_at finished_at created_at "
-        "withdrawn_at answers_withdrawn erased_at",
+        "consent_version instructed_at last_seen_at finished_at completed_at "
+        "created_at withdrawn_at answers_withdrawn erased_at",
         NOTHING: "id study is_simulated",
     },
     "annotate.Invitation": {

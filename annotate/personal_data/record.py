@@ -113,6 +113,7 @@ def known(annotator: Annotator) -> Iterator[tuple[str, str]]:
         (_("instructions read"), _stamp(annotator.instructed_at)),
         (_("seen last"), _stamp(annotator.last_seen_at)),
         (_("finished"), _stamp(annotator.finished_at)),
+        (_("completion code earned"), _stamp(annotator.completed_at)),
         (_("personal data erased"), _stamp(annotator.erased_at)),
         (_("noted here"), _stamp(annotator.created_at)),
     ]

@@ -69,6 +69,9 @@ WARNINGS = {
         "You choose one side far more often than the other. Which story stands left is "
         "drawn at random; please judge the stories alone."
     ),
+    "skips": gettext_lazy(
+        "You skip many stories. Please skip only what you cannot judge, and say why."
+    ),
 }
 WARNING = gettext_lazy(
     "Some of your answers differ from what was expected. Please read the questions "

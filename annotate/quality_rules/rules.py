@@ -136,7 +136,8 @@ DEFAULT_RULES = (
     Rule("twin", "twin", "note", below=0.4, at_least=4),
     Rule("agreement", "agreement", "note", below=0.3, chance=0.05),
     Rule("majority", "majority", "note", below=0.65, chance=0.01),
-    Rule("skips", "skips", "note", above=0.2, chance=0.01),
+    Rule("skips", "skips", "warn", above=0.5, at_least=4),
+    Rule("skips-often", "skips", "pause", above=0.25, chance=0.001),
     Rule("no-time", "no_time", "note", above=0.5, chance=0.01),
     Rule("impossible-time", "impossible_time", "note", above=0.1, chance=0.01),
 )

@@ -141,6 +141,11 @@ def _fields(values: FormValues) -> Iterator[Field]:
     yield one("presentation.shot_comments", on_shots, kind="tick")
     shuffled = _("Each annotator is asked the questions in another order")
     yield one("presentation.shuffle_questions", shuffled, kind="tick")
+    yield share(
+        "presentation.skip_share",
+        _("Share of a sitting that may be skipped without words"),
+        _("Whoever skips more has to say why. 0: every time."),
+    )
 
     yield whole(
         "checks.per_session",

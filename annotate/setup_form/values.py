@@ -30,7 +30,7 @@ NAMES = re.compile(
     r"|(pairs|sets)\.(kind|chosen|number|by)"
     r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
     r"|presentation\.(sent|same_size|must_watch|must_see|(shot_)?comments"
-    r"|shuffle_questions)"
+    r"|shuffle_questions|skip_share)"
     r"|adaptive\.(on|top|confidence|least|explore|question)"
     r"|questions\.\d{1,4}\.(key|kind|metric|degradation|allow_tie|stories|(title|text|help|category)\.[^.]+"
     r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
@@ -42,7 +42,7 @@ AS_YAML = re.compile(
 NUMBERS = re.compile(
     r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
     r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
-    r"|presentation\.must_see"
+    r"|presentation\.(must_see|skip_share)"
     r"|training\.(twins|pass_mark|attempts)"
     r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
 )
@@ -92,7 +92,7 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
             yield from _leaves(part, f"{name}.{key}" if name else str(key))
     elif name.startswith("presentation.") and isinstance(value, bool):
         yield from [(name, ["1"])] * value
-    elif name == "presentation.must_see":
+    elif name in ("presentation.must_see", "presentation.skip_share"):
         yield name, [f"{value:g}"]
     elif not isinstance(value, bool):
         yield name, [str(value)]
@@ -152,8 +152,11 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
         data["checks"] = {"kinds": [], "degradations": [], **checks}
     shown = data.get("presentation", {})
     if shown.pop("sent", None):
-        switches = {key: key in shown for key in vars(Presentation())}
-        data["presentation"] = switches | {"must_see": shown.get("must_see", 0)}
+        usual = vars(Presentation())
+        data["presentation"] = {
+            key: key in shown if type(value) is bool else shown.get(key, value)
+            for key, value in usual.items()
+        }
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from annotate import event_log
@@ -27,6 +27,7 @@ from annotate.models import (
     Study,
     Unit,
 )
+from annotate.slots import skip_allowance
 from annotate.slots.admission import lacking
 from annotate.slots.errors import SlotTakenError
 from annotate.slots.locking import (
@@ -41,7 +42,7 @@ UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
 # Between two slots of a plan there is room for checks, before the first for training.
 FIRST_POSITION, SPACING = 100, 10
-# So many people who skip a unit mean that something is wrong with it.
+# So many people who skip a unit for a reason mean that something is wrong with it.
 SKIPS_TO_SET_ASIDE = 3
 
 
@@ -348,8 +349,8 @@ def withdraw(slot: Slot) -> None:
 def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
     """Let somebody else judge a unit; this annotator never gets it again.
 
-    Its other rounds go to somebody else as well. A unit that several people skip is
-    set aside until a manager has looked at it.
+    Its other rounds go to somebody else as well. A unit that several people skip for a
+    reason is set aside until a manager has looked at it.
     """
     person = locked_annotator(annotator)
     unit = Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
@@ -365,7 +366,7 @@ def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") ->
     others = same.exclude(pk=held.pk).select_for_update(no_key=True)
     for left in [held, *others.order_by("pk")]:
         _leave(left, person, reason)
-    people = unit.skips.aggregate(n=Count("annotator", distinct=True))["n"]
+    people = skip_allowance.with_reason(unit)
     if people >= SKIPS_TO_SET_ASIDE and unit.set_aside_at is None:
         unit.set_aside_at = timezone.now()
         unit.save(update_fields=["set_aside_at"])

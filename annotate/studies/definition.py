@@ -121,7 +121,7 @@ class Presentation:
     is seen to its end before answers count. `must_see`: each shot's picture is in sight
     for so many seconds before answers count, where it is not 0. `comments`: annotators
     may write one, `shot_comments`: one on each shot. `shuffle_questions`: each is asked
-    in another order.
+    in another order. `skip_share`: so much of a sitting may be skipped without words.
     """
 
     same_size: bool = True
@@ -130,6 +130,7 @@ class Presentation:
     comments: bool = False
     shot_comments: bool = False
     shuffle_questions: bool = False
+    skip_share: float = 0.25
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,17 @@ from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from annotate import event_log
 from annotate.answers.writing import close_slot
 from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.next_slot import choosing
+from annotate.next_slot.choosing import Next
+from annotate.people import outcomes
 from annotate.quality import monitoring, training
-from annotate.slots import leasing
+from annotate.slots import leasing, skip_allowance
+from annotate.slots.errors import BadAnswerError
 from annotate.slots.leasing import own_slots, waiting
 from annotate.slots.locking import locked_annotator
 
@@ -64,18 +68,32 @@ def _will_show(person: Annotator, goes_on: bool) -> bool:
     return goes_on and person.study.is_open and not person.study.rules
 
 
+def skip(*, slot: Slot, annotator: Annotator, reason: str, comment: str) -> None:
+    """Leave a story to somebody else, and look at what the annotator skips."""
+    with transaction.atomic():
+        locked_annotator(annotator)
+        if not comment and skip_allowance.needs_words(slot, annotator):
+            raise BadAnswerError(_("Please say in words why you skip this story."))
+        leasing.skip(slot, annotator, reason=reason, comment=comment)
+    monitoring.look(annotator)
+    finish_if_done(annotator)
+
+
 @transaction.atomic
 def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
     """Mark an annotator as finished who has submitted the whole plan.
 
     Somebody without a plan has finished when nothing is left, the cap is reached, or,
-    in an open study after at least one session, when they want to (`wanted`).
+    when they want to (`wanted`), where they `may_stop`.
     """
     person = locked_annotator(annotator)
     wanted = wanted and person.state == Annotator.State.ACTIVE and may_stop(person)
     if wanted:
         leasing.free_unfinished(person)
     finished = _finish(person, wanted=wanted)
+    if person.state == Annotator.State.FINISHED:
+        outcomes.settle(person)
+        annotator.completed_at = person.completed_at
     if finished:
         annotator.state, annotator.finished_at = person.state, person.finished_at
     return finished
@@ -91,6 +109,7 @@ def _finish(person: Annotator, *, wanted: bool) -> bool:
         return False
     person.state, person.finished_at = Annotator.State.FINISHED, timezone.now()
     person.save(update_fields=["state", "finished_at"])
+    outcomes.settle(person)
     event_log.note(Event.Kind.ANNOTATOR_FINISHED, person.study_id, annotator=person)
     return True
 
@@ -106,6 +125,7 @@ def _is_through(person: Annotator) -> bool:
 
 
 def may_stop(annotator: Annotator) -> bool:
-    """Say whether an annotator of an open study has done a whole session."""
-    done = own_slots(annotator).filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
-    return annotator.study.is_open and done.count() >= annotator.study.session_size
+    """Say whether an annotator has judged enough to stop, or can get nothing now."""
+    if annotator.study.is_open and outcomes.has_judged_enough(annotator):
+        return True
+    return choosing.next_step(annotator).kind in (Next.TAKEN, Next.DONE)

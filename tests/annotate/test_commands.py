@@ -86,7 +86,10 @@ def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
     study = make_study(annotators=3)
     ann, bob, eve = study.annotators.order_by("name")
     Annotator.objects.filter(name__in=["A01", "A03"]).update(
-        state=Annotator.State.FINISHED, finished_at=timezone.now()
+        state=Annotator.State.FINISHED,
+        consented_at=timezone.now(),
+        finished_at=timezone.now(),
+        completed_at=timezone.now(),
     )
     Invitation.objects.filter(annotator=bob).update(note="=by mail")
     inviting.revoke(eve)
@@ -107,6 +110,7 @@ def test_the_list_has_links_that_work_and_codes_of_those_who_finished(capsys):
         "",
         eve.completion_code,
     ]
+    assert [r["outcome"] for r in rows] == ["completed", "", "completed"]
     assert errors == ""
     assert Invitation.objects.count() == before
 

@@ -28,6 +28,7 @@ from annotate.models import (
 from annotate.next_slot import choosing
 from annotate.people import joining
 from annotate.personal_data import consent as withdrawal
+from annotate.slots import leasing
 from evalcore.models import Character
 from tests.browser import marking
 from tests.browser.hands import Finger, Mouse
@@ -385,11 +386,12 @@ def nothing_just_now(seat: Seat) -> list[Use]:
     study = seat.open_study(redundancy=1)
     ann, bob = join(study), join(study)
     work(ann, always("3"), most=1)
-    choosing.take_next(bob)
+    for slot in study.slots.filter(annotator=None):
+        leasing.take(slot, bob)
     seat.open(ann, "done")
     return [
         Use("main form button.primary", comes_anew, after(grows_old)),
-        Use("text=Finish here", shows(".completion-code")),
+        Use("button:has-text('Finish here')", shows(".completion-code")),
     ]
 
 

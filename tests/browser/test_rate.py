@@ -730,7 +730,9 @@ def test_a_reply_that_breaks_off_is_asked_for_again(page, live_server):
 def test_the_code_is_called_copied_only_if_it_is(page, live_server, copies, said):
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    Annotator.objects.filter(pk=ann.pk).update(state="finished")
+    Annotator.objects.filter(pk=ann.pk).update(
+        state="finished", completed_at=timezone.now()
+    )
     page.add_init_script(f"document.execCommand = () => {str(copies).lower()}")
     token = Invitation.objects.get(annotator=ann).token
     page.goto(live_server.url + reverse("rate-done", args=[token]))

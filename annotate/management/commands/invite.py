@@ -12,7 +12,7 @@ from django.urls import reverse
 from analysis.tables import Lines, defused
 from annotate.management.studies import StudyCommand
 from annotate.models import Invitation, Study
-from annotate.people import inviting, joining
+from annotate.people import inviting, joining, outcomes
 from annotate.people.invitation_list import invite_list
 
 
@@ -66,7 +66,7 @@ class Command(StudyCommand):
         base = str(options["base_url"]).rstrip("/")
         writer = csv.writer(Lines(self.stdout))
         if options["list"]:
-            writer.writerow(["annotator", "note", "state", "link", "completion_code"])
+            writer.writerow(LISTED)
             writer.writerows(_listed(study, base))
         else:
             writer.writerows(self._made(study, base, options))
@@ -132,17 +132,23 @@ class Command(StudyCommand):
         return result.made
 
 
+LISTED = ("annotator", "note", "state", "link", "completion_code", "outcome")
+
+
 def _listed(study: Study, base: str) -> Iterable[list[str]]:
     """Yield everybody invited; a revoked person has no link that works."""
+    codes = outcomes.given_codes(study)
     invitations = Invitation.objects.filter(annotator__study=study)
     for invitation in invitations.select_related("annotator").order_by("annotator"):
         annotator = invitation.annotator
+        worth = codes.get(annotator.pk)
         yield [
             annotator.name,
             defused(invitation.note),
             annotator.state,
             _link(invitation, base) if invitation.revoked_at is None else "",
-            annotator.completion_code if annotator.finished_at else "",
+            worth.code if worth else "",
+            worth.outcome if worth else "",
         ]
 
 

@@ -19,7 +19,7 @@ from annotate.models import Annotator, Event, Invitation, Study
 from annotate.pages.manage.form_input import whole_number
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, render_page, study_button, study_page
-from annotate.people import inviting, joining
+from annotate.people import inviting, joining, outcomes
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
 from annotate.personal_data import retention
 from annotate.spreadsheet import csv_text
@@ -29,6 +29,7 @@ LINK_COLUMNS = (
     "state",
     "link",
     "completion_code",
+    "outcome",
     "submitted",
     "planned",
     "note",
@@ -47,13 +48,15 @@ people_button = study_button("annotator-list", inviting.InvitingError)
 class AnnotatorRow:
     """An annotator's progress, invitation, and link as long as it works.
 
-    `second` is the annotator on whose device this one's link was opened.
+    `second` is the annotator on whose device this one's link was opened, `worth` the
+    code that this one was shown.
     """
 
     person: AnnotatorProgress
     invitation: Invitation | None
     link: str
     second: str = ""
+    worth: outcomes.Worth | None = None
 
 
 @never_cache
@@ -103,6 +106,7 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         .order_by("pk")
         .values_list("annotator", "details__on_the_device_of")
     )
+    codes = outcomes.given_codes(study)
     rows = []
     for person in people(study):
         row = invitations.get(person.annotator.pk)
@@ -110,7 +114,8 @@ def _rows(request: UserRequest, study: Study) -> list[AnnotatorRow]:
         if row is not None and row.revoked_at is None:
             link = _base(request) + reverse("rate-entry", args=[row.token])
         second = seconds.get(person.annotator.pk) or ""
-        rows.append(AnnotatorRow(person, row, link, second))
+        worth = codes.get(person.annotator.pk)
+        rows.append(AnnotatorRow(person, row, link, second, worth))
     return rows
 
 
@@ -134,7 +139,8 @@ def _link_row(row: AnnotatorRow) -> tuple[object, ...]:
         annotator.name,
         annotator.state,
         row.link,
-        annotator.completion_code if annotator.finished_at else "",
+        row.worth.code if row.worth else "",
+        row.worth.outcome if row.worth else "",
         row.person.submitted + row.person.submitted_surplus,
         row.person.planned,
         row.invitation.note if row.invitation else "",

@@ -22,7 +22,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import (
     require_http_methods,
-    require_POST,
     require_safe,
 )
 
@@ -41,10 +40,10 @@ from annotate.models import (
 from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
-from annotate.people import devices
+from annotate.people import devices, outcomes
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
-from annotate.quality import monitoring
+from annotate.quality import monitoring, training
 from annotate.slots import leasing, locking
 from annotate.slots.admission import lacking
 from annotate.submission import consequences
@@ -56,7 +55,6 @@ HELD: dict[str, str] = {
     Annotator.State.PAUSED: "held",
     Annotator.State.FAILED: "failed",
 }
-MOST_COUNTED = 100  # free slots; there may be very many
 
 
 INVITED = Prepared[Invitation](
@@ -73,12 +71,13 @@ class NotYetError(Exception):
     """Something is to be done before this story; the message says what."""
 
 
-def for_annotator(view: View) -> View:
+def for_annotator(view: View, held_too: str = "") -> View:
     """Look up the annotator by token and hand the row to the view.
 
     An unknown link is not found; a revoked one, one of a study that takes no answers
     now, and a story that is not this annotator's get a page that says so, or a sentence
-    where a script asks. Who opens a story too early is led to what comes first.
+    where a script asks. Who opens a story too early is led to what comes first. People
+    in the state `held_too` are let in although others who are stopped are not.
     """
 
     @wraps(view)
@@ -92,7 +91,7 @@ def for_annotator(view: View) -> View:
         if invitation.revoked_at is not None:
             return revoked(request, annotator)
         held = HELD.get(annotator.state)
-        if held is not None:
+        if held is not None and annotator.state != held_too:
             return _stopped(request, annotator, held, 403)
         study = annotator.study
         finished = annotator.state == Annotator.State.FINISHED
@@ -110,6 +109,11 @@ def for_annotator(view: View) -> View:
             return _stopped(request, annotator, "gone", 404)
 
     return wrapped
+
+
+def for_trainee(view: View) -> View:
+    """Let in whom `for_annotator` does, and those who did not pass the training."""
+    return for_annotator(view, held_too=Annotator.State.FAILED)
 
 
 def invitation_of(token: str) -> Invitation | None:
@@ -150,7 +154,10 @@ def _stopped(
         "study": annotator.study,
         "why": why,
         "token": request.token,
+        "worth": None if why in ("gone", "draft") else outcomes.worth(annotator),
     }
+    if why == "failed":
+        context["result"] = training.result(annotator, annotator.training_attempts)
     if why == "held":
         context["text"] = monitoring.pause_text(annotator)
     return render(request, "rate/stopped.html", context, status=status)
@@ -271,9 +278,11 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
         annotator,
         "rate/pause.html",
         progress=progress(annotator),
-        previous=_last_answered(annotator),
+        previous=last_answered(annotator),
         may_stop=annotator.state == Annotator.State.ACTIVE
-        and consequences.may_stop(annotator),
+        and annotator.study.is_open
+        and outcomes.has_judged_enough(annotator),
+        is_complete=annotator.completed_at is not None,
     )
 
 
@@ -294,47 +303,7 @@ def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     return annotator_page(request, annotator, "rate/warning.html", text=text)
 
 
-@never_cache
-@require_POST
-@for_annotator
-def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Finish an open study by one's own wish, after a whole session."""
-    consequences.finish_if_done(annotator, wanted=True)
-    return redirect("rate-done", request.token)
-
-
-@never_cache
-@require_safe
-@for_annotator
-def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Thank whoever has finished, with the completion code; offer free slots."""
-    if lacking(annotator):
-        return redirect("rate-entry", request.token)
-    consequences.finish_if_done(annotator)
-    following = choosing.next_step(annotator)
-    finished = annotator.state == Annotator.State.FINISHED
-    if not finished and following.slot is not None:
-        return redirect("rate-entry", request.token)
-    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
-    free = choosing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
-    more = min(begun.count() + len(free), MOST_COUNTED + 1)
-    return annotator_page(
-        request,
-        annotator,
-        "rate/done.html",
-        finished=finished,
-        judged=annotator.slots.filter(submitted_at__isnull=False)
-        .exclude(purpose=Purpose.TRAINING)
-        .count(),
-        more=more if following.slot else 0,
-        most=MOST_COUNTED,
-        minutes=following.minutes,
-        may_stop=consequences.may_stop(annotator),
-        previous=_last_answered(annotator),
-    )
-
-
-def _last_answered(annotator: Annotator) -> Slot | None:
+def last_answered(annotator: Annotator) -> Slot | None:
     """Return the slot to go back to: the last submitted one of the session at hand."""
     if annotator.study.state != Study.State.OPEN:
         return None

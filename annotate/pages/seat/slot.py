@@ -20,12 +20,14 @@ from annotate.pages.seat.invitation import (
     after_slot,
     annotator_page,
     for_annotator,
+    for_trainee,
     to_next,
 )
 from annotate.pages.seat.session_progress import progress
+from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import training
-from annotate.slots import errors, leasing, locking, pace
+from annotate.slots import errors, leasing, locking, pace, skip_allowance
 from annotate.slots.admission import lacking
 from annotate.submission import consequences, late_answers
 from evalcore.database.prepared import Prepared
@@ -92,6 +94,7 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Leave a story to somebody else, with a reason."""
     row = get_slot(annotator, code)
     reason = request.POST.get("reason", "")
+    comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
     error = ""
     if reason not in Skip.Reason.values:
         error = _("Please say why you skip this story.")
@@ -99,19 +102,24 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         error = _("The stories of the training round cannot be skipped.")
     if not error:
         try:
-            comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
-            leasing.skip(row, annotator, reason=reason, comment=comment)
+            consequences.skip(
+                slot=row, annotator=annotator, reason=reason, comment=comment
+            )
+        except errors.BadAnswerError as refused:
+            error = str(refused)
         except errors.SlotTakenError:
             error = _("This answer is closed and cannot be changed.")
     if error:
-        return _slot_page(request, annotator, row, error=error, status=422)
-    consequences.finish_if_done(annotator)
+        skipping = {"reason": reason, "comment": comment}
+        return _slot_page(
+            request, annotator, row, error=error, status=422, skipping=skipping
+        )
     return HttpResponseRedirect(to_next(request, annotator))
 
 
 @never_cache
 @require_safe
-@for_annotator
+@for_trainee
 def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
     """Show what would have been right, after a story of the training round."""
     row = get_slot(annotator, code)
@@ -124,6 +132,7 @@ def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespo
         slot=row,
         progress=progress(annotator, row),
         result=training.result(annotator, row.round),
+        worth=outcomes.worth(annotator),
         **_feedback(row),
     )
 
@@ -256,9 +265,11 @@ def _slot_page(
     error: str = "",
     status: int = 200,
     ahead: int = 0,
+    skipping: dict[str, str] | None = None,
 ) -> HttpResponse:
     row.study = annotator.study
     shown = progress(annotator, row, ahead)
+    can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
     return annotator_page(
         request,
         annotator,
@@ -268,7 +279,9 @@ def _slot_page(
         **slot_view.for_viewer(row),
         **slot_view.for_player(row),
         skip_reasons=Skip.Reason.choices,
-        can_skip=row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING,
+        can_skip=can_skip,
+        skipping=skipping or {},
+        words_needed=can_skip and skip_allowance.needs_words(row, annotator),
         questions=slot_view.shown_questions(row),
         proof="" if row.started_at else late_answers.offer(annotator, row.code),
         progress=shown,

@@ -121,6 +121,23 @@ def test_what_several_people_skipped_is_told_with_their_reasons(study):
     assert Unit.objects.get(pk=unit.pk).set_aside_at is None
 
 
+@pytest.mark.parametrize(
+    ("comment", "told"), [("", ["skipped"]), ("all black", [])], ids=["bare", "why"]
+)
+def test_alert_names_skips_that_set_nothing_aside(study, comment, told):
+    unit = study.units.last()
+    study.annotators.create(name="A03", state="finished")
+    for person in study.annotators.order_by("name"):
+        unit.skips.create(
+            slot=unit.slots.first(), annotator=person, reason="unclear", comment=comment
+        )
+    alerts = attention(study)
+    assert [alert.kind for alert in alerts] == told
+    if told:
+        assert alerts[0].text.startswith("3 people skipped")
+        assert alerts[0].notes[0] == "A01: I cannot tell"
+
+
 def free_one(study, *, skipped_by):
     """One slot of the first unit is free, and somebody has skipped the unit."""
     slot = study.slots.filter(annotator__name=skipped_by).first()

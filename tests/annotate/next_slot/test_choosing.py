@@ -244,8 +244,7 @@ class Arrivals:
         return list(units.values_list("submitted", flat=True))
 
 
-@pytest.mark.once
-def test_what_is_held_back_holds_back_all_units_that_are_two_answers_above():
+def test_next_slot_is_free_one_when_others_hold_levels_back():
     study = grid(redundancy=3)
     first, second, *others, last = add_people(study, 5)
     slots = study.units.first().slots.order_by("level")
@@ -253,8 +252,49 @@ def test_what_is_held_back_holds_back_all_units_that_are_two_answers_above():
         leasing.take(slot, person)
     for person in others:
         do_everything(person)
-    assert sorted(study.units.values_list("submitted", flat=True)) == [0, 2, 2, 2]
-    assert kind(last) == Next.TAKEN
+    assert sorted(study.units.values_list("submitted", flat=True)) == [1, 2, 2, 2]
+    do_everything(last)
+    assert sorted(study.units.values_list("submitted", flat=True)) == [1, 3, 3, 3]
+    assert problems(study) == []
+
+
+def may_fill(study, person):
+    """Free slots of units that a person has not met, as the tables tell."""
+    met = Slot.objects.filter(annotator=person).values("unit")
+    free = study.slots.filter(annotator=None, state="open", ordinal__isnull=False)
+    return free.exclude(unit__in=met).exclude(unit__skips__annotator=person)
+
+
+@pytest.mark.parametrize(
+    ("shape", "sessions", "answers"),
+    [((9, 2, 3), 9, 54), ((10, 3, 5), 1, 12 * 7 + 8)],
+)
+def test_next_slot_comes_at_once_when_people_leave_mid_story(
+    clock, shape, sessions, answers
+):
+    """Of 20 people 8 close the tab at their second story; leases last 30 minutes."""
+    stories, methods, redundancy = shape
+    study = grid(stories=stories, methods=methods, redundancy=redundancy)
+    Study.objects.update(session_size=7)
+    dice, people = random.Random(1), add_people(study, 20)
+    leavers = {person.pk for person in people[:8]}
+    most = {one.pk: 1 if one.pk in leavers else 7 * sessions for one in people}
+    came = {pk: dice.randrange(20 if pk in leavers else 60) for pk in most}
+    done, held = Counter(), {}
+    for minute in range(120):
+        for person in people:
+            if minute < came[person.pk] or done[person.pk] == most[person.pk]:
+                continue
+            if held.get(person.pk):
+                submit(held[person.pk], person)
+                done[person.pk] += 1
+            if done[person.pk] < 7 * sessions:
+                held[person.pk] = take(person)
+                assert held[person.pk] or not may_fill(study, person).exists()
+        clock.move(1)
+    counts = list(study.units.values_list("submitted", flat=True))
+    assert sum(counts) == answers
+    assert max(counts) - min(counts) <= 1
 
 
 @pytest.mark.once

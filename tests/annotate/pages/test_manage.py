@@ -392,7 +392,8 @@ def test_a_picture_address_holds_small_ascii_numbers_only(study, number):
 
 def test_links_and_codes_as_one_table(study):
     answer_everything(study)
-    study.annotators.filter(name="A01").update(finished_at=timezone.now())
+    now = timezone.now()
+    study.annotators.filter(name="A01").update(consented_at=now, finished_at=now)
     first, second = Invitation.objects.order_by("annotator__name")
     Invitation.objects.filter(pk=first.pk).update(note="=HYPERLINK(1)")
     client = alice(study)
@@ -407,7 +408,8 @@ def test_links_and_codes_as_one_table(study):
     assert rows[1]["link"] == ""
     assert rows[0]["note"] == "'=HYPERLINK(1)"
     assert rows[0]["completion_code"] == first.annotator.completion_code
-    assert rows[1]["completion_code"] == ""
+    assert rows[0]["outcome"] == "completed"
+    assert rows[1]["completion_code"] == "", "has not agreed to anything"
     assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
 
 
@@ -437,7 +439,8 @@ def test_managers_alone_see_the_completion_codes(study):
     url = reverse("annotator-list", args=[study.slug])
     code = study.annotators.first().completion_code
     assert code not in alice(study).get(url).content.decode()
-    study.annotators.update(finished_at=timezone.now())
+    now = timezone.now()
+    study.annotators.update(consented_at=now, finished_at=now, completed_at=now)
     assert code in alice(study).get(url).content.decode()
     assert code not in rob(study).get(url).content.decode()
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
 from annotate.next_slot import choosing
-from annotate.pages.seat import invitation as invitation_pages
+from annotate.pages.seat import leaving
 from annotate.people import inviting
 from annotate.presentation import slot_view
 from annotate.quality import exclusion
@@ -433,7 +433,7 @@ def test_whoever_likes_goes_on_with_free_slots(client, study, monkeypatch):
     inviting.revoke(study.annotators.get(name="A02"))
     page = client.get(address)
     assert b"4 more stories wait" in page.content
-    monkeypatch.setattr(invitation_pages, "MOST_COUNTED", 3)
+    monkeypatch.setattr(leaving, "MOST_COUNTED", 3)
     assert b"More than 3 stories wait" in client.get(address).content
     pause = reverse("rate-pause", args=[token(study)])
     address = client.post(pause)["Location"]

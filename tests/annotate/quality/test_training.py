@@ -192,11 +192,12 @@ def test_who_fails_twice_is_not_admitted_and_gives_the_slots_back(browser, study
     browser.start()
     train(browser, *[("0", "4")] * 5)
     browser.fill(character="0", beauty="4")
-    page = browser.get()
+    assert "You did not pass the training round" in browser.text()
+    page = browser.get(browser.address("entry"))
     assert page.status_code == 403
     assert "You did not pass the training round" in page.content.decode()
     assert "go to other people" in page.content.decode()
-    assert browser.get(browser.address("entry")).status_code == 403
+    assert browser.get(browser.address("pause")).status_code == 403
     ann = study.annotators.get(name="A01")
     assert ann.state == Annotator.State.FAILED
     assert not ann.slots.filter(state__in=("open", "leased")).exists()

@@ -565,6 +565,7 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
         "comments": True,
         "shot_comments": True,
         "shuffle_questions": True,
+        "skip_share": 0.25,
     }
     assert (study.same_size, study.must_watch, study.may_comment) == (True, False, True)
     page = manager.get("/studies/pilot/").content.decode()
@@ -579,7 +580,9 @@ def test_how_stories_are_shown_is_chosen_stored_and_edited(manager, woods):
     assert re.search(r'name="presentation\.must_see" value="0\.5"', form)
     nothing = {f"presentation__{key}": None for key in study.presentation}
     post(manager, filled(**nothing), "/studies/pilot/edit/")
-    assert not any(Study.objects.get().presentation.values())
+    left = Study.objects.get().presentation
+    assert left.pop("skip_share") == 0.25, "empty: as usual"
+    assert not any(left.values())
 
 
 def test_an_edit_that_fails_keeps_the_draft(manager, woods):

@@ -319,4 +319,6 @@ addEventListener("pagehide", () => {
 addEventListener("beforeunload", (e) => standing === "waiting" && e.preventDefault());
 open(pageOf(document, location.pathname));
 if (byId("problem").hidden) scrollTo(0, 0);
+// A skip that was refused stands in the menu, as it was typed.
+else if (document.querySelector(".skip[open]") && !byId("more").getClientRects().length) byId("more").showPopover?.();
 document.documentElement.classList.add("ready");

@@ -1,0 +1,361 @@
+"""Every way out of the annotator's pages: what it says, and the code that it shows.
+
+The kind of a code is told by its beginning: E- of work that ended early, S- of somebody
+who did not pass the training, nothing of work that is complete.
+"""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.models import Slot
+from annotate.next_slot import choosing
+from annotate.people import inviting, joining
+from annotate.quality import exclusion, pausing
+from annotate.slots import leasing
+from annotate.studies import lifecycle
+from evalcore.models import Method, Output, Story
+from tests.working import LIKERT, Browser, always, join, make_planned, work
+
+pytestmark = pytest.mark.django_db
+
+TRAINING = """
+training:
+  attempts: 1
+  pass_mark: 0.6
+  units:
+    - {story: "01", method: Alder, expected: {character: 4, beauty: 4}}
+"""
+PLANNED, OPEN = LIKERT, f"{LIKERT}assignment: open\nsession_size: 7\n"
+
+
+def code_on(page: str) -> str:
+    found = re.search(r'class="completion-code"\s*>([^<]*)<', page)
+    return found[1] if found else ""
+
+
+def kind_of_code(page: str, person) -> str:
+    """Return which kind of code a page shows, told by the code alone."""
+    code = code_on(page)
+    if not code:
+        return "none"
+    if code == person.completion_code:
+        return "completed"
+    assert re.fullmatch(r"[ES]-[A-Z2-9]{8}", code)
+    assert person.completion_code not in page
+    return {"E": "ended", "S": "screened out"}[code[0]]
+
+
+def out(client, person) -> str:
+    """Return the page to which somebody's link leads in the end."""
+    return client.get(Browser(client, person).at, follow=True).content.decode()
+
+
+def open_study(**plan):
+    study = make_planned(OPEN, redundancy=2, **plan)
+    return study, join(study)
+
+
+def stop(client, person) -> str:
+    """Finish by the button, and return the page that follows."""
+    browser = Browser(client, person)
+    return client.post(browser.address("stop"), follow=True).content.decode()
+
+
+def whole_plan(client):
+    study = make_planned(PLANNED, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    work(person, always("3"))
+    return person, out(client, person)
+
+
+def sitting_of_a_small_study(client):
+    _study, person = open_study()
+    work(person, always("3"), most=3)
+    assert "Finish here" not in out(client, person)
+    work(person, always("3"), most=1)  # of each of four stories one
+    assert "Finish here and get the completion code" in out(client, person)
+    return person, stop(client, person)
+
+
+def all_with_others(client):
+    study, person = open_study()
+    work(person, always("3"), most=2)
+    for other in (join(study), join(study)):
+        for unit in study.units.all():
+            free = unit.slots.filter(annotator=None).first()
+            if free is not None:
+                leasing.take(free, other)
+    assert "You have judged 2 stories so far" in out(client, person)
+    return person, stop(client, person)
+
+
+def nothing_left(client):
+    study, first = open_study()
+    work(first, always("3"))
+    work(join(study), always("3"))
+    person = join(study)
+    assert "No story is left for you" in out(client, person)
+    return person, stop(client, person)
+
+
+def paused_study(client):
+    study, person = open_study()
+    work(person, always("3"), most=1)
+    lifecycle.pause(study)
+    return person, out(client, person)
+
+
+def closed_study(client):
+    person, _page = paused_study(client)
+    lifecycle.close(person.study)
+    return person, out(client, person)
+
+
+def study_closed_after_a_sitting(client):
+    study, person = open_study()
+    work(person, always("3"), most=4)
+    lifecycle.close(study)
+    return person, out(client, person)
+
+
+def closed_before_anything(client):
+    study = make_planned(OPEN, redundancy=2)
+    person = inviting.invite_new(study).annotator
+    lifecycle.close(study)
+    return person, out(client, person)
+
+
+def training_failed(client):
+    study = make_planned(OPEN + TRAINING, redundancy=2)
+    person = join(study)
+    browser = Browser(client, person)
+    browser.post(browser.address("pause"))
+    browser.fill(character="4", beauty="1")
+    told = browser.text()
+    assert "Expected" in told, "what was expected is told of the last story, too"
+    assert kind_of_code(told, person) == "screened out"
+    assert "There is nothing that you have to do" not in out(client, person)
+    return person, out(client, person)
+
+
+def withdrawn(client, wish="work"):
+    _study, person = open_study()
+    work(person, always("3"), most=1)
+    address = Browser(client, person).address("withdraw")
+    client.post(address, {"wish": wish, "sure": "1"})
+    return person, client.get(Browser(client, person).at).content.decode()
+
+
+def withdrawn_with_answers(client):
+    return withdrawn(client, "answers")
+
+
+def declined(client):
+    study = make_planned(OPEN, redundancy=2)
+    person = inviting.invite_new(study).annotator
+    return person, out(client, person)
+
+
+def removed(client):
+    _study, person = open_study()
+    work(person, always("3"), most=1)
+    inviting.revoke(person)
+    return person, out(client, person)
+
+
+def left_out_by_a_rule(client):
+    _study, person = open_study()
+    work(person, always("3"), most=1)
+    exclusion.exclude_annotator(person, reason="asleep", author=None, rule="x")
+    inviting.revoke(person)
+    return person, out(client, person)
+
+
+def removed_when_finished(client):
+    person, _page = whole_plan(client)
+    inviting.revoke(person)
+    return person, out(client, person)
+
+
+def held(client):
+    _study, person = open_study()
+    work(person, always("3"), most=1)
+    pausing.pause(person)
+    return person, out(client, person)
+
+
+def replaced_link(client):
+    _study, person = open_study()
+    old = Browser(client, person).at
+    inviting.reissue(person)
+    return person, client.get(old).content.decode()
+
+
+def full_join_link(client):
+    study, person = open_study()
+    link = joining.make_link(study, most=1)
+    joining.join(link)
+    return person, client.get(f"/join/{link.token}/").content.decode()
+
+
+def skipped_nearly_all(client):
+    study, person = open_study()
+    kept = {unit.story_id: unit.pk for unit in study.units.all()}
+    study.units.exclude(pk__in=kept.values()).delete()
+    work(person, always("3"), most=1)
+    for _ in range(3):
+        leasing.skip(choosing.take_next(person).slot, person, reason="unclear")
+    return person, out(client, person)
+
+
+@pytest.mark.parametrize(
+    ("way", "kind", "says"),
+    [
+        (whole_plan, "completed", "stories judged"),
+        (sitting_of_a_small_study, "completed", "4 stories judged"),
+        (all_with_others, "ended", "You have judged 2 stories, which is less"),
+        (nothing_left, "ended", "You have judged no story"),
+        (paused_study, "ended", "You have judged 1 story"),
+        (closed_study, "ended", "It takes no more answers"),
+        (study_closed_after_a_sitting, "completed", "4 stories judged"),
+        (closed_before_anything, "none", "It takes no more answers"),
+        (training_failed, "screened out", "In all, 1 of 2 answers were as expected"),
+        (withdrawn, "ended", "What you have submitted stays"),
+        (withdrawn_with_answers, "ended", "None of your answers counts"),
+        (declined, "none", "If you do not agree, close this page"),
+        (removed, "ended", "This link is no longer valid"),
+        (left_out_by_a_rule, "ended", "You have judged 1 story"),
+        (removed_when_finished, "completed", "This link is no longer valid"),
+        (held, "ended", "Your work is paused"),
+        (replaced_link, "none", "if it was replaced, ask"),
+        (full_join_link, "none", "there is no code"),
+        (skipped_nearly_all, "ended", "You have judged 1 story"),
+    ],
+    ids=lambda value: getattr(value, "__name__", None),
+)
+def test_way_out_shows_code_of_its_kind(client, way, kind, says):
+    person, page = way(client)
+    person.refresh_from_db()
+    assert says in " ".join(page.split())
+    assert kind_of_code(page, person) == kind
+
+
+def test_completion_code_stays_when_study_grows(client):
+    person, page = sitting_of_a_small_study(client)
+    method = Method.objects.first()
+    for number in range(3):
+        story = Story.objects.create(
+            benchmark=person.study.benchmark, key=f"more {number}"
+        )
+        output = Output.objects.create(story=story, method=method)
+        person.study.units.create(story=story, output_a=output, redundancy=1)
+    assert code_on(out(client, person)) == code_on(page) == person.completion_code
+
+
+def test_completion_code_follows_a_part_when_more_is_judged(client):
+    person, page = all_with_others(client)
+    other = Slot.objects.filter(state="leased").first().annotator
+    inviting.revoke(other)
+    client.post(Browser(client, person).address("pause"))
+    work(person, always("3"), most=2)
+    person.refresh_from_db()
+    assert code_on(page).startswith("E-")
+    assert code_on(out(client, person)) == person.completion_code
+
+
+def test_table_of_links_has_the_codes_that_people_were_shown(client, django_user_model):
+    person, page = paused_study(client)
+    manager = django_user_model.objects.create_superuser("alice", password="x")
+    client.force_login(manager)
+    address = reverse("annotator-links", args=["trial"])
+    table = client.get(address).content.decode()
+    assert f"{code_on(page)},ended early,1," in table
+    lifecycle.launch(person.study)
+    table = client.get(address).content.decode()
+    assert code_on(page) not in table
+
+
+# Skipping -----------------------------------------------------------------------------
+
+
+def skip(browser, **given):
+    return browser.client.post(f"{browser.at}skip/", given)
+
+
+def test_second_skip_of_a_sitting_needs_words(client):
+    _study, person = open_study()
+    browser = Browser(client, person)
+    browser.post(browser.address("pause"))
+    assert "you may leave it empty" in browser.text()
+    browser.at = skip(browser, reason="unclear")["Location"]
+    assert "You have skipped as many stories as you may" in browser.text()
+    refused = skip(browser, reason="other", comment="  ")
+    page = " ".join(refused.content.decode().split())
+    assert refused.status_code == 422
+    assert "Please say in words why you skip this story." in page
+    assert re.search(r'value="other"[^>]* checked', page), "what was chosen stays"
+    assert '<details class="skip" open>' in page
+    assert person.skips.count() == 1
+    assert skip(browser, reason="other", comment="It is all black.").status_code == 302
+    assert person.skips.get(reason="other").comment == "It is all black."
+
+
+@pytest.mark.parametrize(("share", "easy"), [(0, 0), (0.25, 1), (0.3, 2), (1, 7)])
+def test_share_says_how_many_skips_need_no_words(client, share, easy):
+    study = make_planned(f"{OPEN}presentation: {{skip_share: {share}}}\n", redundancy=2)
+    browser = Browser(client, join(study))
+    browser.post(browser.address("pause"))
+    for _ in range(easy):
+        browser.at = skip(browser, reason="unclear")["Location"]
+    assert skip(browser, reason="unclear").status_code == 422
+
+
+def test_rule_warns_and_then_pauses_somebody_who_skips(client):
+    study = make_planned(f"{OPEN}rules: default\n", redundancy=2)
+    person = join(study)
+    browser = Browser(client, person)
+    browser.post(browser.address("pause"))
+    warned = 0
+    for _number in range(12):
+        if not browser.at.endswith("/story/") and "/story/" not in browser.at:
+            break
+        browser.at = skip(browser, reason="other", comment="I will not.")["Location"]
+        if browser.at.endswith("/note/"):
+            warned += 1
+            assert "You skip many stories" in browser.text()
+            browser.post(browser.at)
+    person.refresh_from_db()
+    assert (warned, person.state) == (1, "paused")
+    assert "Your work is paused" in out(client, person)
+
+
+def test_three_people_who_skip_everything_set_nothing_aside():
+    study = make_planned(OPEN, redundancy=3)
+    for person in [join(study) for _ in range(3)]:
+        work(person, always("3"), most=1)
+        for _ in range(11):
+            leasing.skip(choosing.take_next(person).slot, person, reason="broken")
+    assert not study.units.filter(set_aside_at__isnull=False).exists()
+    last = join(study)
+    assert choosing.next_slot(last) is not None
+
+
+@pytest.mark.parametrize(
+    ("reason", "comment", "is_set_aside"),
+    [
+        ("broken", "", True),
+        ("unclear", "", False),
+        ("unclear", "The text is cut off.", True),
+    ],
+)
+def test_three_people_set_a_unit_aside_when_they_say_why(reason, comment, is_set_aside):
+    study = make_planned(PLANNED, annotators=3, redundancy=3)
+    people = [join(study, f"A0{number}") for number in (1, 2, 3)]
+    unit = study.units.first()
+    for person in people:
+        slot = leasing.take(person.slots.get(unit=unit), person)
+        leasing.skip(slot, person, reason=reason, comment=comment)
+    unit.refresh_from_db()
+    assert (unit.set_aside_at is not None) == is_set_aside
