@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotate', '0011_comment_keys'),
+        ('annotate', '0012_annotator_completed_at'),
     ]
 
     operations = [
