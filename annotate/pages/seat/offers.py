@@ -1,7 +1,8 @@
 """Remember in the browser which slots an annotator was named beforehand.
 
-A free slot can be shown before anybody has it, a check only to the annotator who has it.
-A second link must not tell one from the other, so each link shows only what it named.
+A free slot can be shown before anybody has it, a check only to the annotator who has
+it. A second link must not tell one from the other, so each link shows only what it
+named.
 """
 
 from collections.abc import Sequence
