@@ -60,19 +60,19 @@ class Mouse:
         self.press(option.locator("kbd, b"))
 
     def slide(self, page: Page, question: str, value: str) -> None:
-        """Press a slider's line, nearer and nearer to the value."""
+        """Drag along a slider's line until it says the value."""
         field = page.locator(f"[name='q:{question}']")
         line = page.locator(".slider:visible", has=field).get_by_role("slider")
+        line.scroll_into_view_if_needed()
         box = line.bounding_box()
-        low, high = (int(line.get_attribute(name)) for name in ("min", "max"))
-        step = (box["width"] - THUMB) / (high - low)
-        across = THUMB / 2 + step * (int(value) - low)
-        for _ in range(5):
-            self.press(line, position={"x": across, "y": box["height"] / 2})
-            if field.input_value() == value:
-                return
-            across += step * (int(value) - int(field.input_value()))
-        raise AssertionError(f"no press of the line answers {value}")
+        x, y = box["x"], box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        while field.input_value() != value:
+            assert x < box["x"] + box["width"], f"the line does not lead to {value}"
+            x += 1
+            page.mouse.move(x, y)
+        page.mouse.up()
 
     def turn_to_next(self, page: Page) -> None:
         """Go to the next question, where it does not come by itself."""
@@ -123,6 +123,23 @@ class Finger(Mouse):
         """Answer the question that is shown; the next one comes by itself."""
         option = page.locator(f".option:has([name='q:{question}'][value='{value}'])")
         self.press(option)
+
+    def slide(self, page: Page, question: str, value: str) -> None:
+        """Tap a slider's line, at its end and then where the value lies."""
+        field = page.locator(f"[name='q:{question}']")
+        line = page.locator(".slider:visible", has=field).get_by_role("slider")
+        box = line.bounding_box()
+        low, high = (int(line.get_attribute(name)) for name in ("min", "max"))
+        step = (box["width"] - THUMB) / (high - low)
+        place = {"x": THUMB / 2, "y": box["height"] / 2}
+        for _ in range(5):
+            self.press(line, position=place | {"x": 1})
+            place["x"] += step * (int(value) - low)
+            self.press(line, position=place)
+            if field.input_value() == value:
+                return
+            low = int(field.input_value())
+        raise AssertionError(f"no tap on the line answers {value}")
 
     def turn_to_next(self, page: Page) -> None:
         self.press(page.locator("[data-turn='1']"))

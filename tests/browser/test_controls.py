@@ -129,6 +129,18 @@ def types(text: str) -> Callable[[Mouse, Locator], None]:
     return how
 
 
+def replaces(text: str) -> Callable[[Mouse, Locator], None]:
+    """Use a field that has something in it."""
+
+    def how(hand, control):
+        hand.press(control)
+        control.page.keyboard.press("Control+A")
+        control.page.keyboard.type(text)
+        control.page.keyboard.press("Tab")
+
+    return how
+
+
 def chooses(value: str) -> Callable[[Mouse, Locator], object]:
     return lambda _hand, control: control.select_option(value)
 
@@ -166,6 +178,12 @@ def if_shown(hand: Mouse, control: Locator) -> None:
     """Press what only a narrow window has."""
     if control.is_visible():
         hand.press(control)
+
+
+def turns_back(page: Page) -> None:
+    """Show the question before, where one is shown at a time."""
+    if page.locator("[data-turn='-1']").is_visible():
+        page.click("[data-turn='-1']")
 
 
 def closes(page: Page) -> None:
@@ -671,7 +689,11 @@ def ranking(seat: Seat) -> list[Use]:
             "[name='q:character:1'][value='3']",
             stored(orders, question__key="character"),
         ),
-        Use(f"{first} .clear", taken_back(orders, question__key="character")),
+        Use(
+            f"{first} .clear",
+            taken_back(orders, question__key="character"),
+            after(turns_back),
+        ),
     ]
 
 
@@ -683,7 +705,7 @@ def slider(seat: Seat) -> list[Use]:
     first = "[data-question=character]"
     return [
         Use(f"{first} [type=range]", stored(answers, value__range=(20, 30)), at(0.25)),
-        Use(f"{first} [type=number]", stored(answers, value=100), types("100")),
+        Use(f"{first} [type=number]", stored(answers, value=100), replaces("100")),
     ]
 
 

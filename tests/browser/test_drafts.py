@@ -84,7 +84,6 @@ def go_back_and_forward_and_submit(page):
     if not page.locator("[type=number]").input_value():
         type_number(page)
         page.keyboard.press("Enter")
-    page.clock.run_for(1000)  # no double press
     page.click("#submit")
     page.wait_for_url(lambda url: url != here)
 

@@ -1,4 +1,4 @@
-"""Scales whose values have several digits: by keys, and as a slider."""
+"""Scales with values of several digits: typed on any keyboard, and as a slider."""
 
 from io import BytesIO
 

@@ -492,12 +492,10 @@ def test_wheel_scrolls_back_to_the_picture_before_it_enlarges(page, live_server)
     begin(shots=2)
     open_story(page, live_server)
     sheet = page.locator("#shots")
-    tall = """
-    (one) => {
+    tall = """(one) => {
       one.append(document.createElement("p"));
       one.lastChild.style.height = "60rem";
-    }
-    """
+    }"""
     sheet.evaluate(tall)
     box = page.locator("#shot-1 .pane").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)

@@ -22,6 +22,7 @@ let story;
 let left; // the code of the one before
 let standing = "saved";
 let isActive = true; // since the last beat
+let sentAt = -DOUBLE; // ms, by performance.now()
 
 const byId = (id) => document.getElementById(id);
 const reveal = (part) => part.scrollIntoView({ block: "nearest" });
@@ -82,7 +83,7 @@ function open(page) {
   }
 
   const opened = {
-    page, code, url, isTouched: false, isSubmitted: false, gate: "", since: performance.now(),
+    page, code, url, isTouched: false, isSubmitted: false, gate: "",
     close() {
       drafts.close();
       countTime();
@@ -174,7 +175,7 @@ function wire(opened, { on, draft }) {
       rest(pause);
     }
     // The second press of a double one is meant for the story before.
-    const isSecond = event.detail && !opened.isTouched && performance.now() - opened.since < DOUBLE;
+    const isSecond = event.detail && !opened.isTouched && performance.now() - sentAt < DOUBLE;
     if (isSecond && event.target.closest("#submit")) event.preventDefault();
     const { turn } = event.target.closest(".turn")?.dataset ?? {};
     if (turn) story.parts.forEach((part) => part.turn?.(Number(turn)));
@@ -207,6 +208,7 @@ function complete() {
   if (submit.href) return submit.click(); // closed
   problem.hidden = true;
   done.isSubmitted = true;
+  sentAt = performance.now();
   left = done.code;
   pages.finished.add(done.page.url);
   submit.firstElementChild.textContent = submit.dataset.again;
