@@ -11,6 +11,7 @@ from analysis.inference.cluster_variance import (
     variances_of_pairs,
 )
 from analysis.inference.scaling import divided
+from analysis.pairwise.accuracy_variance import NO_TEST
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import Clusters, story_sums
 from analysis.printing import counted
@@ -322,6 +323,8 @@ class _Errors:
         value, tally = float(self._values[row, k]), self._tally
         known = self._variances(tally.credit[row, k] - value * tally.decided)
         reason = known.why_not or ("" if k else self._few)
+        if not reason and row == 0 and self._values[2, k] == 1:
+            reason = NO_TEST  # tying every pair is a half, whatever is drawn
         if reason:
             return Estimate(value, n=tally.n, reason=reason)
         if not k:
