@@ -207,7 +207,7 @@ def _predictions(pairs: Pairs, scores: Array, rng: np.random.Generator) -> Array
     ends = np.sort([groups[pairs.first], groups[pairs.second]], axis=0)
     for low, high in itertools.combinations_with_replacement(range(FOLDS), 2):
         here = (ends[0] == low) & (ends[1] == high)
-        others = ~np.isin(ends, (low, high)).any(axis=0)
+        others: Mask = np.asarray(~np.isin(ends, (low, high)).any(axis=0))
         if not here.any():
             continue
         ridge = _best_ridge(_Data.of(pairs, scores, others, rng), rng)
