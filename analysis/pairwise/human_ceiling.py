@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtr, stdtrit
 
 from analysis.inference.cluster_variance import (
     CROSSED,
@@ -12,7 +11,7 @@ from analysis.inference.cluster_variance import (
     variances_of_pairs,
 )
 from analysis.inference.scaling import divided
-from analysis.inference.shares import share_intervals
+from analysis.pairwise.accuracy_variance import NO_TEST
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import Clusters, story_sums
 from analysis.printing import counted
@@ -238,6 +237,34 @@ def _against_the_first(rows: Array) -> Array:
     return np.vstack([rows[:1], rows[1:] - rows[:1]])
 
 
+@dataclass(frozen=True)
+class _WithAnnotators(ClusterVariances):
+    """The same where annotators are drawn, too.
+
+    Attributes
+    ----------
+    between
+        The variance by what differs between annotators.
+    n_annotators
+        How many there are.
+    """
+
+    between: float = 0.0
+    n_annotators: int = 2
+
+    @property
+    def variance(self) -> float:
+        """The variance by all that is drawn."""
+        return super().variance + self.between
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom, joined after Satterthwaite (1946); of annotators most."""
+        most = self.n_annotators - 1
+        of_people = (self.between / self.variance) ** 2 / most
+        return min(1 / (1 / super().freedom + of_people), most)
+
+
 class _Errors:
     """Standard errors of shares and of their differences.
 
@@ -266,8 +293,6 @@ class _Errors:
         if A < LEAST:
             self._few = sentence("{n} are too few", n=counted(A, "annotator"))
         self._between = _between(pairs, tally)
-        # What one pair of outputs moves: no variance is taken for less.
-        self._step = 1 / max(int(np.count_nonzero(tally.decided)), 1)
         self.drawn = "+".join((*self._variances(np.zeros_like(tally.decided)).parts,))
         if not self._few:
             self.drawn += "+annotators"
@@ -283,25 +308,28 @@ class _Errors:
         scale = shape[0] * shape[1] / self._tally.n
         sums = np.bincount(place, added * scale, minlength=shape[0] * shape[1])
         values = np.asarray(sums.reshape(shape), float)
-        return variances_of_pairs(values, M, self._step, self._parts).narrowed()
+        step = 1 / int((self._tally.decided > 0).sum())
+        return variances_of_pairs(values, M, step, self._parts).narrowed()
+
+    def _with_annotators(
+        self, known: ClusterVariances, between: float
+    ) -> ClusterVariances:
+        return _WithAnnotators(
+            **vars(known), between=between, n_annotators=self._tally.n_annotators
+        )
 
     def share(self, row: int, k: int) -> Estimate:
         """Return a share: row 0 is half accuracy, row 1 strict; k = 0 is a person."""
         value, tally = float(self._values[row, k]), self._tally
         known = self._variances(tally.credit[row, k] - value * tally.decided)
         reason = known.why_not or ("" if k else self._few)
+        if not reason and row == 0 and self._values[2, k] == 1:
+            reason = NO_TEST  # tying every pair is a half, whatever is drawn
         if reason:
             return Estimate(value, n=tally.n, reason=reason)
-        people = 0.0 if k else float(self._between[0])
-        variance = known.variance + people
-        freedom = known.freedom if k else self._freedom(known, people)
-        inside = min(max(value, self._step), 1 - self._step)
-        n = inside * (1 - inside) / variance
-        quantile = stdtrit(freedom, (1 + self._confidence) / 2)
-        low, high = share_intervals(
-            *(np.array([x]) for x in (inside, min(n, tally.n), float(quantile)))
-        )
-        bounds = min(float(low[0]), value), max(float(high[0]), value)
+        if not k:
+            known = self._with_annotators(known, float(self._between[0]))
+        bounds = known.share_interval(value, self._confidence, 0.0)
         return Estimate(value, *bounds, n=tally.n)
 
     def difference(self, k: int) -> Estimate:
@@ -312,22 +340,9 @@ class _Errors:
         if reason := self._few or known.why_not:
             return Estimate(value, reason=reason)
         people = float(self._between[k] * (1 + 1 / (tally.weights**2).sum()))
-        variance = known.variance + people
-        freedom = self._freedom(known, people)
-        far = float(stdtrit(freedom, (1 + self._confidence) / 2) * np.sqrt(variance))
-        p_value = float(2 * stdtr(freedom, -abs(value) / np.sqrt(variance)))
-        return Estimate(
-            value,
-            max(value - far, -1.0),
-            min(value + far, 1.0),
-            p_value=max(p_value, np.finfo(float).tiny),
-        )
-
-    def _freedom(self, known: ClusterVariances, people: float) -> float:
-        """Join degrees of freedom after Satterthwaite (1946)."""
-        most = max(self._tally.n_annotators - 1, 1)
-        below = people**2 / most + known.variance**2 / known.freedom
-        return float(min((known.variance + people) ** 2 / below, most))
+        known = self._with_annotators(known, people)
+        bounds = known.interval(value, self._confidence, 1.0)
+        return Estimate(value, *bounds, p_value=known.p_value(value))
 
 
 def _renumbered(clusters: Clusters) -> tuple[Clusters, int]:

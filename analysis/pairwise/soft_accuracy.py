@@ -64,6 +64,8 @@ def soft_pairwise_accuracy(
     intervals hold is counted in ``docs/coverage.md``.
     """
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
+    if not usable:
+        return []
     pair = shared_pairs(grid)
     n, n_stories = len(pair[0]), int((grid.cells.sum(axis=1) > 1).sum())
     reason = "" if n else sentence("no two methods have a story in common")

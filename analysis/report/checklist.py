@@ -110,8 +110,9 @@ def _same_items(known: pd.DataFrame) -> str:
     """Say over what metrics are compared, also where a coefficient is undefined."""
     told = [
         say(
-            "The same cells: each question's metrics are compared on those that people "
-            "and all of them cover; remarks list what was dropped."
+            "For comparisons, yes: a question's metrics are compared on the cells that "
+            "they share; alone, each is held against people on all cells that it "
+            "scores. Remarks say how many these are."
         )
     ]
     inside = known[known["level"] == "story"]
@@ -152,7 +153,8 @@ def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
             say("What is chance?"),
             say(
                 "The constant baseline: {half} half, {strict} strict, acc_eq up to "
-                "{equal}. Guessing: 50 % half and strict, acc_eq up to {guess}.",
+                "{equal}. Guessing: 50 % half and strict, acc_eq up to {guess}. Each "
+                "metric's acc_eq is tested against the chance of its own ties.",
                 half=per_cent(base["ppa_half"].mean()),
                 strict=per_cent(base["ppa_strict"].mean()),
                 equal=per_cent(base["acc_eq"].max()),

@@ -189,7 +189,7 @@ def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     """Say that the first place is open, and between whom."""
     first = row["method"]
     if row["reason"] == "untested":
-        return say("{method} stands first, which no test could show", method=first)
+        return say("{method} ranks first, without a test", method=first)
     others = [b if a == first else a for a, b in untold if first in (a, b)]
     if len(others) <= MOST_NAMED:
         names = listed(others)
@@ -198,8 +198,7 @@ def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
             "{n} of the {total} others", n=len(others), total=row["n_methods"] - 1
         )
     return say(
-        "the first place is open: {method} stands there, and is not told apart from "
-        "{others}",
+        "{method} ranks first, but not distinguishably from {others}",
         method=first,
         others=names,
     )
@@ -244,7 +243,7 @@ def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
         pairs = listed(
             [say("{first} and {second}", first=a, second=b) for a, b in untold], ", "
         )
-        return [say("not told apart are {pairs}", pairs=pairs)]
+        return [say("not distinguishable among the others: {pairs}", pairs=pairs)]
     return [
         say(
             "of the {total} pairs of the others {n} are not told apart",

@@ -337,10 +337,10 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
         SECTION,
         say("Metrics weighted to fit people"),
         say(
-            "Accuracy on stories that had no part in fitting the weights. Intervals of "
-            "rows that share their pairs may overlap while their difference is clear: "
-            "the gain of the composite has an interval of its own (rows gain of the "
-            "table)."
+            "Accuracy on stories and methods that had no part in fitting the weights. "
+            "Intervals of rows that share their pairs may overlap while their "
+            "difference is clear: the gain of the composite has an interval of its own "
+            "(rows gain of the table)."
         ),
         say("Held-out accuracy."),
         drawn,

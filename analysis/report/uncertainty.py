@@ -92,6 +92,24 @@ def _is_of_few_methods(tables: Mapping[str, pd.DataFrame]) -> "pd.Series[bool]":
     return (rows["level"] == "method") & (rows["n"] < LEAST)
 
 
+def units_drawn(analysis: Analysis) -> dict[str, str]:
+    """Return what the intervals of each table draw, by its rows where they tell."""
+    found = {}
+    for table, parts in analysis.resampled.items():
+        rows = analysis.tables.get(table, pd.DataFrame())
+        column = "test" if table.endswith("_comparisons") else "drawn"
+        told = sorted(set(rows[column].dropna()) - {""}) if column in rows else []
+        units = [tuple(drawn.split("+")) for drawn in told] or [parts]
+        found[table] = listed((drawn_units(one) for one in units), "; ")
+    return found
+
+
+def levels_of(tables: Mapping[str, pd.DataFrame]) -> set[str]:
+    """Return the levels at which any coefficient has a value."""
+    rows = tables.get("correlations", pd.DataFrame({"level": [], "value": []}))
+    return set(rows.loc[rows["value"].notna(), "level"])
+
+
 def values_of(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:
     """Return what a column holds; nothing where there is no such table."""
     return set(tables[table][column]) if len(tables.get(table, ())) else set()

@@ -37,8 +37,8 @@ REASONS = texts(
         "few_methods": "of fewer than {few} methods not even a perfect order can be "
         "told from chance",
         "below_chance": "it is below chance",
-        "not_apart": "it is not told from chance",
-        "not_adjusted": "it is not told from chance once that is adjusted",
+        "not_apart": "it cannot be distinguished from chance",
+        "not_adjusted": "it cannot be distinguished from chance after Holm adjustment",
     }
 )
 DECLARED = texts(
@@ -74,6 +74,8 @@ POPULATIONS = texts(
     }
 )
 CROSSED = "stories+methods"
+# The statistics that may lead a question.
+LEADING = {**NAMES, **texts({"ppa_half": "half accuracy in pairs"})}
 OVER = texts(
     {
         "method": "{value} over the means of {n}",
@@ -216,9 +218,10 @@ def _explored(
         head = say(ONLY[_verdict(first)], metric=metric)
     elif not agreeing:
         head = say(
-            "of {total} metrics explored none is shown to agree with people; the "
-            "highest value has {metric}",
+            "of {total} metrics explored none is shown to agree with people by "
+            "{statistic}; {metric} has the highest value",
             total=total,
+            statistic=say(LEADING[first["statistic"]]),
             metric=metric,
         )
     else:
@@ -254,9 +257,9 @@ def _apart(first: VerdictRow, rows: Sequence[VerdictRow]) -> list[str]:
 def _better_than(n: int, total: int) -> str:
     if n == 0:
         return say(
-            "it is shown to be better than none"
+            "it is not shown to be better than the other"
             if total == 1
-            else "it is shown to be better than none of the {total} others",
+            else "it is not shown to be better than any of the other {total}",
             total=total,
         )
     if total == 1:
@@ -302,8 +305,8 @@ def _coefficient(row: VerdictRow) -> str:
 def _preferred(row: VerdictRow) -> str:
     source = row["source"]
     return say(
-        "it prefers {what} in {share} of {pairs} that people do not tie, its own ties "
-        "being half ({chance})",
+        "it prefers {what} in {share} of {pairs} that people do not tie, counting its "
+        "own ties as half ({chance})",
         what=say(SOURCES[source]) if source in SOURCES else source,
         share=_share(row),
         pairs=counted(row["n"], "pair"),
@@ -350,9 +353,12 @@ def _demand(row: VerdictRow) -> list[str]:
     demanded = float(row["demanded"])
     share = per_cent(demanded)
     if row["low"] > demanded:
-        return [say("it stands above the {share} that are demanded", share=share)]
+        return [say("it lies above the threshold of {share}", share=share)]
     if row["high"] < demanded:
-        return [say("it stands below the {share} that are demanded", share=share)]
+        return [say("it lies below the threshold of {share}", share=share)]
     return [
-        say("whether it reaches the {share} that are demanded is open", share=share)
+        say(
+            "the data do not settle whether it reaches the threshold of {share}",
+            share=share,
+        )
     ]

@@ -33,11 +33,12 @@ from analysis.report.titles import Titles, apart, titled
 from analysis.report.uncertainty import (
     by_answers,
     by_error,
+    levels_of,
     resampled_units,
+    units_drawn,
     values_of,
 )
 from analysis.report.verdict_grid import Grid, verdict_grids
-from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
 from analysis.tables import Lines, defused
 from analysis.version import VERSION
@@ -330,7 +331,7 @@ def _as_html(
             notes=analysis.notes,
             date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
             drawn=units,
-            clusters={k: drawn_units(v) for k, v in analysis.resampled.items()},
+            clusters=units_drawn(analysis),
             sections=sections_of(sections, below, has_metrics=computed["metrics"]),
             figures=drawn,
             plotly=figures.plotly_source() if drawn else "",
@@ -367,16 +368,18 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
     found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
     found["cells"] = len(analysis.cells) > 0 or found["method_means"]
     for key, table, column in (
-        ("levels", "correlations", "level"),
         ("coefficients", "correlations", "coefficient"),
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
         found[key] = values_of(tables, table, column)
+    found["levels"] = levels_of(tables)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
     found["by_error"] = by_error(analysis)
     found["by_answers"] = by_answers(analysis)
-    found["by_annotators"] = "annotators" in analysis.resampled.get("agreement", ())
+    of_people = analysis.resampled.get("agreement", ())
+    found["by_annotators"] = "annotators" in of_people
+    found["many_values"] = bool(of_people) and found["ordinal"]
     return found
 
 

@@ -398,17 +398,17 @@ def test_the_words_of_pairs():
     assert claim == (
         True,
         "look: csd, declared for this question, agrees with people: it prefers what "
-        "mean ratings prefer in 70 % [60, 80] of 90 pairs that people do not tie, its "
-        "own ties being half (chance is 50 %, p < 0.01).",
+        "mean ratings prefer in 70 % [60, 80] of 90 pairs that people do not tie, "
+        "counting its own ties as half (chance is 50 %, p < 0.01).",
     )
 
 
 @pytest.mark.parametrize(
     ("low", "high", "line"),
     [
-        (0.76, 0.9, "it stands above the 75 % that are demanded."),
-        (0.6, 0.74, "it stands below the 75 % that are demanded."),
-        (0.7, 0.8, "whether it reaches the 75 % that are demanded is open."),
+        (0.76, 0.9, "it lies above the threshold of 75 %."),
+        (0.6, 0.74, "it lies below the threshold of 75 %."),
+        (0.7, 0.8, "the data do not settle whether it reaches the threshold of 75 %."),
     ],
 )
 def test_demanded_accuracy_is_compared_with_the_interval(low, high, line):
@@ -439,8 +439,8 @@ def test_what_is_not_shown_is_no_claim(change, words):
     ((shown, text),) = said(pairwise_accuracy=pairwise(change), hypotheses=meant("csd"))
     assert not shown
     assert words in text
-    reason = "not told from chance" if "p_half" in change else "below chance"
-    assert text.endswith(f"; it is {reason}.")
+    reason = "cannot be distinguished from" if "p_half" in change else "is below"
+    assert text.endswith(f"; it {reason} chance.")
 
 
 def test_of_several_explored_the_agreeing_are_counted():
@@ -461,7 +461,7 @@ def test_of_several_explored_the_agreeing_are_counted():
     ((shown, text),) = said(pairwise_accuracy=pairwise(*none))
     assert not shown
     assert text.startswith("look: of 3 metrics explored none is shown to agree")
-    assert "the highest value has a: it prefers" in text
+    assert "by half accuracy in pairs; a has the highest value: it prefers" in text
 
 
 def test_two_kinds_of_answers_are_two_sentences():
@@ -551,11 +551,11 @@ def test_of_two_metrics_the_other_one_is_the_other():
     values = {"a": 0.7, "b": 0.6}
     keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
     rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
-    for p_value, words in ((0.01, "the other"), (0.5, "none")):
+    for p_value, words in ((0.01, "is"), (0.5, "is not")):
         tests = compared(values, {("a", "b"): p_value}, **keys)
         table = {"pairwise_accuracy": pairwise(*rows), "accuracy_comparisons": tests}
         ((_, text),) = said(**table)
-        assert text.endswith(f"; it is shown to be better than {words}.")
+        assert text.endswith(f"; it {words} shown to be better than the other.")
 
 
 def test_the_highest_of_several_that_do_not_agree_was_not_chosen():

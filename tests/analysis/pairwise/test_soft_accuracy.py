@@ -46,6 +46,12 @@ def test_independent_values(shared, name, key):
         assert found[metric]["n"] == 10
 
 
+def test_metric_of_whole_methods_alone_has_no_soft_accuracy():
+    grid = two_metrics()
+    whole = type(grid)(**{**vars(grid), "method_level": frozenset(grid.metrics)})
+    assert measure(whole) == measure(whole, resamples=20) == {}
+
+
 def flips_of(grid):
     rng = stream(0, "spa", grid.question)
     shape = (soft_accuracy.DRAWS, len(grid.stories))

@@ -70,8 +70,8 @@ def test_a_method_is_preferred_to_all_others():
 @pytest.mark.parametrize(
     ("pairs", "n_apart", "ending"),
     [
-        (["CD"], 5, "; not told apart are C and D."),
-        (["BC", "CD"], 4, "; not told apart are B and C, C and D."),
+        (["CD"], 5, "; not distinguishable among the others: C and D."),
+        (["BC", "CD"], 4, "; not distinguishable among the others: B and C, C and D."),
     ],
 )
 def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
@@ -96,9 +96,9 @@ def test_an_open_first_place_names_the_rivals(pairs, whom):
     shown, text = told(row, comparisons(*pairs))
     assert not shown
     assert text == (
-        "q: the first place is open: A stands there, and is not told apart from "
-        f"{whom}: it wins 70 % [66, 73] against the others on average, ties being half "
-        f"(600 answers); of 6 pairs of methods {6 - len(pairs)} are told apart."
+        f"q: A ranks first, but not distinguishably from {whom}: it wins 70 % [66, 73] "
+        "against the others on average, ties being half (600 answers); "
+        f"of 6 pairs of methods {6 - len(pairs)} are told apart."
     )
 
 
@@ -106,7 +106,7 @@ def test_many_rivals_are_counted():
     row = verdict(verdict="open", reason="not_apart", n_methods=6, n_pairs=15)
     pairs = [f"A{b}" for b in OTHERS[:4]]
     text = told(row, comparisons(*pairs, methods="ABCDEF"))[1]
-    assert "not told apart from 4 of the 5 others:" in text
+    assert "but not distinguishably from 4 of the 5 others:" in text
 
 
 def test_two_methods():
@@ -135,7 +135,7 @@ def test_without_a_test_nothing_is_shown():
     shown, text = told(row)
     assert not shown
     assert text == (
-        "q: A stands first, which no test could show: it wins 70 % against the "
+        "q: A ranks first, without a test: it wins 70 % against the "
         "others on average, ties being half (600 answers)."
     )
 
@@ -171,7 +171,7 @@ def test_parts_are_told_apart_by_their_number():
     assert one.startswith("q (part 1): A is preferred")
     assert one.endswith("the others are told apart, too.")
     assert two.startswith("q (part 2): X is preferred")
-    assert two.endswith("not told apart are Y and Z.")
+    assert two.endswith("not distinguishable among the others: Y and Z.")
 
 
 def test_what_is_shown_is_a_claim_and_the_rest_a_limit():

@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 
 from analysis.__main__ import main
+from analysis.commands.alignment import align as analysed
 from analysis.options import AlignOptions
 from analysis.reading.cells import CELL_COLUMNS
 from analysis.report.content_security import STYLE_TEXT, content_security_policy
@@ -26,6 +27,7 @@ from analysis.report.table_list import (
     TABLE_TITLES,
     listed_tables,
 )
+from analysis.report.uncertainty import units_drawn
 from analysis.report.wording import number
 from analysis.report.writing import as_csv, run_table, write_report
 from analysis.result_tables.columns import COLUMNS
@@ -380,12 +382,30 @@ def test_the_page_says_what_was_drawn_and_how_often(study):
     align(study, study / "out", "--confidence", "0.8", "--resample", "stories+methods")
     html = (study / "out/report.html").read_text()
     assert "Percentile intervals at 0.8 from resampling whole clusters 20 times" in html
-    assert "stories for calibration, composites" in html
+    assert "calibration, mcnemar; units for annotators; stories for composites" in html
     assert "(stories for leaderboard, method_comparisons" in html
     run = dict(csv.reader((study / "out/tables/run.csv").open()))
     assert run["resample"] == "stories+methods"
     assert run["resample leaderboard"] == "stories"
     assert run["resample correlations"] == "stories+methods"
+
+
+def test_units_drawn_follow_rows_of_ratings_of_whole_methods():
+    """They have no stories to draw, though the default draws stories and methods."""
+    ratings = pd.DataFrame({"method": list("abcdefghijkl")}).assign(
+        dimension="q", story="", annotator="mean", rating=[*map(float, range(12))]
+    )
+    scores = ratings[["method", "story"]].assign(
+        metric="m", score=[*map(float, range(12))]
+    )
+    found = analysed(
+        ratings=ratings,
+        choices=None,
+        scores=scores,
+        options=AlignOptions(resamples=20),
+    )
+    assert set(found.tables["correlations"]["drawn"]) == {"methods", ""}
+    assert units_drawn(found)["correlations"] == "methods"
 
 
 def test_the_page_speaks_of_no_resamples_where_there_are_none(study):
