@@ -1,6 +1,6 @@
 """One annotator as a predictor of the others, beside the metrics."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
@@ -261,6 +261,7 @@ class _Errors:
         self._tally, self._parts, self._confidence = tally, parts, confidence
         self._values = tally.sums / tally.n
         self._clusters, self.n_methods = _renumbered(pairs.clusters)
+        self._step = 1 / np.count_nonzero(tally.decided)
         self._few = ""
         A = tally.n_annotators
         if A < LEAST:
@@ -280,8 +281,8 @@ class _Errors:
         shape = clusters.n_stories, len(i)
         scale = shape[0] * shape[1] / self._tally.n
         sums = np.bincount(place, added * scale, minlength=shape[0] * shape[1])
-        found = variances_of_pairs(np.asarray(sums.reshape(shape), float), M)
-        return replace(found, parts=self._parts).narrowed()
+        values = np.asarray(sums.reshape(shape), float)
+        return variances_of_pairs(values, M, self._step, self._parts).narrowed()
 
     def share(self, row: int, k: int) -> Estimate:
         """Return a share: row 0 is half accuracy, row 1 strict; k = 0 is a person."""
@@ -292,17 +293,15 @@ class _Errors:
             return Estimate(value, n=tally.n, reason=reason)
         people = 0.0 if k else float(self._between[0])
         variance = known.variance + people
-        if not variance:
-            reason = known.interval(value, self._confidence)[2]
-            return Estimate(value, n=tally.n, reason=reason)
         freedom = known.freedom if k else self._freedom(known, people)
-        spread = value * (1 - value)
-        n = spread / variance
-        quantile = stdtrit(freedom, (1 + self._confidence) / 2)
-        low, high = share_intervals(
-            *(np.array([x]) for x in (value, min(n, tally.n), float(quantile)))
+        # At an end of the scale a share has an interval, too.
+        inside = min(max(value, self._step), 1 - self._step)
+        n = min(inside * (1 - inside) / variance, tally.n)
+        quantile = float(stdtrit(freedom, (1 + self._confidence) / 2))
+        low, high = share_intervals(*(np.array([x]) for x in (inside, n, quantile)))
+        return Estimate(
+            value, min(float(low[0]), value), max(float(high[0]), value), n=tally.n
         )
-        return Estimate(value, float(low[0]), float(high[0]), n=tally.n)
 
     def difference(self, k: int) -> Estimate:
         """Return a metric's half accuracy less that of one annotator more."""
@@ -313,8 +312,6 @@ class _Errors:
             return Estimate(value, reason=reason)
         people = float(self._between[k] * (1 + 1 / (tally.weights**2).sum()))
         variance = known.variance + people
-        if not variance:
-            return Estimate(value, reason=known.interval(value, self._confidence)[2])
         freedom = self._freedom(known, people)
         far = float(stdtrit(freedom, (1 + self._confidence) / 2) * np.sqrt(variance))
         p_value = float(2 * stdtr(freedom, -abs(value) / np.sqrt(variance)))
@@ -328,11 +325,7 @@ class _Errors:
     def _freedom(self, known: ClusterVariances, people: float) -> float:
         """Join degrees of freedom after Satterthwaite (1946)."""
         most = max(self._tally.n_annotators - 1, 1)
-        below = people**2 / most
-        if known.variance:
-            below += known.variance**2 / known.freedom
-        if not below:
-            return float(most)
+        below = people**2 / most + known.variance**2 / known.freedom
         return float(min((known.variance + people) ** 2 / below, most))
 
 
