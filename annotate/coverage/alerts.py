@@ -155,7 +155,7 @@ def usual_gap(counted: Mapping[str, Any], until: datetime) -> timedelta:
 
 
 def _set_aside(study: Study) -> Iterator[Alert]:
-    """Yield the units that several people would not judge, for a reason."""
+    """Yield the units that several people would not judge, and said why."""
     units = study.units.filter(purpose=Purpose.REAL, set_aside_at__isnull=False)
     told = _("%(unit)s is handed out no more: several people skipped it.")
     todo = _("Look at it; when its pictures are right again, hand it out again.")

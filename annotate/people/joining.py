@@ -147,8 +147,8 @@ def join(
                 "yet. Please try again later, or ask for a link of your own."
             )
         )
-    if link.is_full:
-        unused_places.free(study, link)
+    if link.is_full and not unused_places.free(study, link):
+        raise JoiningError(obstacle(link))
     place = find()
     if place is None and unused_places.free(study):
         place = find()

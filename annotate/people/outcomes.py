@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
-from hashlib import sha256
 
 from django.db.models import Count, Max, Q
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 
 from annotate.models import Annotator, Purpose, Skip, Slot, Study
 from annotate.models.people import CODE_LETTERS
@@ -145,9 +145,13 @@ def _done(people: Iterable[int]) -> dict[int, _Done]:
 
 
 def code_of(person: Annotator, outcome: Outcome) -> str:
-    """Return the code of a kind; the others cannot be told from it."""
+    """Return the code of a kind; the others cannot be told from it.
+
+    It needs the server's key: a graphics card tries all completion codes in minutes.
+    """
     if outcome == Outcome.COMPLETED or not person.completion_code:
         return person.completion_code
-    found = sha256(f"{outcome} {person.completion_code}".encode()).digest()
+    kind = f"code {outcome}"
+    found = salted_hmac(kind, person.completion_code, algorithm="sha256").digest()
     letters = (CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in found[:8])
     return f"{PREFIXES[outcome]}-{''.join(letters)}"

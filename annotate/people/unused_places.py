@@ -13,6 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from annotate.models import Annotator, Event, JoinLink, Slot, Study
 from annotate.people import inviting
+from annotate.slots.locking import locked_annotator
 
 # A class that begins at once behind one address, and a few who come late.
 MOST_OF_AN_ADDRESS = 40
@@ -58,17 +59,26 @@ def free(study: Study, link: JoinLink | None = None) -> bool:
 
     Call with the study locked.
     """
-    event = _unused(study, link).order_by("pk").first()
-    if event is None or event.annotator is None:
-        return False
-    person = event.annotator
+    unused = _unused(study, link)
+    for event in unused.order_by("pk"):
+        person = event.annotator
+        if person is None:
+            continue
+        locked_annotator(person)
+        # Whoever began while this waited for the lock keeps the place.
+        if unused.filter(pk=event.pk).exists():
+            _give_on(person, event)
+            return True
+    return False
+
+
+def _give_on(person: Annotator, event: Event) -> None:
     inviting.revoke(person)
     # Who comes again under the id of a platform joins anew.
     Annotator.objects.filter(pk=person.pk).update(external_id="")
     JoinLink.objects.filter(pk=event.details["link"], joined__gt=0).update(
         joined=F("joined") - 1
     )
-    return True
 
 
 def _unused(

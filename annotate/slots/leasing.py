@@ -42,7 +42,7 @@ UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
 # Between two slots of a plan there is room for checks, before the first for training.
 FIRST_POSITION, SPACING = 100, 10
-# So many people who skip a unit for a reason mean that something is wrong with it.
+# So many people who say why they skip a unit mean that something is wrong with it.
 SKIPS_TO_SET_ASIDE = 3
 
 
@@ -349,8 +349,8 @@ def withdraw(slot: Slot) -> None:
 def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
     """Let somebody else judge a unit; this annotator never gets it again.
 
-    Its other rounds go to somebody else as well. A unit that several people skip for a
-    reason is set aside until a manager has looked at it.
+    Its other rounds go to somebody else as well. A unit of which several people say in
+    words why they skip it is set aside until a manager has looked at it.
     """
     person = locked_annotator(annotator)
     unit = Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)

@@ -2,7 +2,7 @@
 
 from math import floor
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max
 
 from annotate.models import Annotator, Skip, Slot, Study, Unit
 
@@ -24,11 +24,11 @@ def needs_words(slot: Slot, annotator: Annotator) -> bool:
 
 
 def with_reason(unit: Unit) -> int:
-    """Return how many people within their allowance skipped a unit for a reason.
+    """Return how many people within their allowance said in words why they skip a unit.
 
-    A reason is one in words, or that a picture is broken.
+    A reason that is only chosen from the list costs nothing, as the skip itself.
     """
-    skips = unit.skips.exclude(Q(comment="") & ~Q(reason=Skip.Reason.BROKEN))
+    skips = unit.skips.exclude(comment="")
     people = set(skips.values_list("annotator", flat=True))
     begun = Slot.objects.filter(annotator__in=people, started_at__isnull=False)
     sittings = dict(

@@ -123,10 +123,11 @@ def make_plan(plan_id: int) -> StudyPlan:
     if not claimed:
         return plan
     log_context.note(study=plan.chosen["slug"])
-    balance, error = {}, ""
+    balance, error, is_stored = {}, "", False
     try:
         with Heartbeat(f"plan {plan_id}", partial(_sign, plan_id)):
             balance = _made(plan, _Teller(plan_id))
+        is_stored = plan.action != Action.CHECK
     except CancelledError:
         logger.info("plan %s was cancelled", plan_id)
     except (PlanningError, ImpossibleDesignError, LifecycleError) as problem:
@@ -134,7 +135,10 @@ def make_plan(plan_id: int) -> StudyPlan:
     except Exception as problem:
         logger.exception("plan %s failed", plan_id)
         error = str(problem) or type(problem).__name__
-    StudyPlan.objects.filter(pk=plan_id).exclude(state=State.CANCELLED).update(
+    ended = StudyPlan.objects.filter(pk=plan_id)
+    if not is_stored:  # else it was cancelled too late
+        ended = ended.exclude(state=State.CANCELLED)
+    ended.update(
         state=State.FAILED if error else State.DONE,
         balance=balance,
         error=error,
@@ -145,13 +149,17 @@ def make_plan(plan_id: int) -> StudyPlan:
 
 
 class _Teller:
-    """Puts down what is done now, once a second at most; stops what is cancelled."""
+    """Puts down what is done now, once a second at most; stops what is cancelled.
+
+    Storing a study is always put down: it is the last step that can be stopped.
+    """
 
     def __init__(self, plan_id: int) -> None:
         self._plan, self._told_at = plan_id, 0.0
 
     def __call__(self, step: str) -> None:
-        if time.monotonic() - self._told_at < SIGN_SECONDS:
+        is_soon = time.monotonic() - self._told_at < SIGN_SECONDS
+        if is_soon and step != drafting.STORING:
             return
         self._told_at = time.monotonic()
         if not _sign(self._plan, step=step[:200]):

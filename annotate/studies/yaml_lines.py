@@ -196,6 +196,10 @@ class Reader:
         for node in wrong:
             if (read := _truth(node)) is not None:
                 message += f"; if it is a word, {in_quotes(node, read)}"
+        return self._error(path, message)
+
+    def _error(self, path: Step, message: str) -> DefinitionError:
+        nodes = self._nodes(path)
         line = nodes[-1].start_mark.line + 1 if nodes else 1
         return DefinitionError(self.file, line, message, path)
 
@@ -245,7 +249,8 @@ class Reader:
         for key in data:
             if key not in keys:
                 expected = ", ".join(sorted(keys))
-                self.refuse([*path, key], f"unknown key; expected {expected}", None)
+                told = f"unknown key; expected {expected}"
+                self.problems.append(self._error([*path, key], told))
 
     def mapping(self, data: Any, path: Step) -> Mapped:
         if data is None:

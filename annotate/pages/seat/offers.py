@@ -26,10 +26,10 @@ def remember(
     codes: Sequence[str],
 ) -> HttpResponse:
     """Let the browser remember the codes of slots that it is named now."""
-    known = dict.fromkeys([*_offered(request, annotator), *codes])
+    before = [code for code in _offered(request, annotator) if code not in codes]
     response.set_cookie(
         COOKIE,
-        _signer(annotator).sign(".".join([*known][-MOST_CODES:])),
+        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
         path=reverse("rate-entry", args=[request.token]),
         httponly=True,
         secure=settings.SESSION_COOKIE_SECURE,

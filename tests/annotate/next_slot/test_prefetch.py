@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -11,6 +12,7 @@ from annotate.history.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
 from annotate.next_slot import choosing
 from annotate.next_slot.prefetch import foreseen
+from annotate.pages.seat import offers
 from annotate.slots import leasing
 from annotate.submission import late_answers
 from tests.factories import make_benchmark
@@ -42,6 +44,18 @@ def code_in(address):
 
 def codes(slots):
     return [slot.code for slot in slots]
+
+
+def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
+    """A browser that keeps 40 pages drops those named longest ago."""
+    person, request = join(crowd), rf.get("/")
+    request.token = person.invitation.token
+    for named in (["first"], [f"{n}" for n in range(39)], ["first", "new"]):
+        reply = offers.remember(request, HttpResponse(), person, named)
+        request.COOKIES["offered"] = reply.cookies["offered"].value
+    known = [offers.was_offered(request, person, code) for code in ("first", "new")]
+    assert known == [True, True]
+    assert not offers.was_offered(request, person, "0")
 
 
 def test_a_plan_is_foreseen_to_the_end_of_the_session():

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotate.models import Slot
 from annotate.next_slot import choosing
-from annotate.people import inviting, joining
+from annotate.people import inviting, joining, outcomes
 from annotate.quality import exclusion, pausing
 from annotate.slots import leasing
 from annotate.studies import lifecycle
@@ -242,6 +242,15 @@ def test_way_out_shows_code_of_its_kind(client, way, kind, says):
     assert kind_of_code(page, person) == kind
 
 
+def test_code_of_a_part_needs_the_key_of_the_server(client, settings):
+    """Attack: whoever ended early tries all completion codes at home."""
+    person, page = all_with_others(client)
+    settings.SECRET_KEY = "another key, of at least 32 letters"
+    worth = outcomes.worth(person)
+    assert worth.outcome == "ended early"
+    assert worth.code != code_on(page)
+
+
 def test_completion_code_stays_when_study_grows(client):
     person, page = sitting_of_a_small_study(client)
     method = Method.objects.first()
@@ -345,7 +354,8 @@ def test_three_people_who_skip_everything_set_nothing_aside():
 @pytest.mark.parametrize(
     ("reason", "comment", "is_set_aside"),
     [
-        ("broken", "", True),
+        ("broken", "", False),
+        ("broken", "Shot 3 is black.", True),
         ("unclear", "", False),
         ("unclear", "The text is cut off.", True),
     ],

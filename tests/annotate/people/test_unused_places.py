@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Slot
-from annotate.people import joining
+from annotate.people import joining, unused_places
 from annotate.personal_data import erasing
+from annotate.slots.locking import locked_annotator
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 
@@ -78,6 +79,25 @@ def test_place_is_kept_by_a_person_who_has_begun(study):
     assert (refused.status_code, FULL in refused.content.decode()) == (409, True)
     person.refresh_from_db()
     assert person.state == "active"
+
+
+def test_place_is_kept_by_a_person_who_begins_while_another_asks(study, monkeypatch):
+    """The lock on the one who begins is waited for; what was seen before is old."""
+    link = joining.make_link(study, most=2)
+    for _number in range(2):
+        ask(link)
+    age(study, minutes=31)
+    first, second = study.annotators.filter(state="invited").order_by("pk")
+
+    def begin(person):
+        if person.pk == first.pk:
+            study.annotators.filter(pk=person.pk).update(last_seen_at=timezone.now())
+        return locked_annotator(person)
+
+    monkeypatch.setattr(unused_places, "locked_annotator", begin)
+    assert ask(link).status_code == 302
+    states = study.annotators.in_bulk([first.pk, second.pk])
+    assert [states[pk].state for pk in (first.pk, second.pk)] == ["invited", "revoked"]
 
 
 def test_place_is_kept_while_a_person_reads_the_consent_text(study):

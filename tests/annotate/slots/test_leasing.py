@@ -333,7 +333,7 @@ def test_a_unit_that_three_people_skip_is_set_aside(planned):
     unit = planned.units.first()
     for person in planned.annotators.all():
         own = Slot.objects.get(annotator=person, unit=unit)
-        leasing.skip(own, person, reason="broken")
+        leasing.skip(own, person, reason="broken", comment="Shot 3 is black.")
     unit.refresh_from_db()
     assert unit.set_aside_at is not None
     newcomer = add_people(planned, 1)[0]

@@ -198,6 +198,28 @@ def test_worker_stops_a_cancelled_plan_at_its_next_step(woods, monkeypatch):
     assert not Slot.objects.exists()
 
 
+@pytest.mark.parametrize(
+    ("moment", "state", "is_there"),
+    [("before it is stored", "cancelled", False), ("when it is stored", "done", True)],
+)
+def test_plan_tells_what_became_of_its_study_when_it_is_cancelled_late(
+    woods, monkeypatch, moment, state, is_there
+):
+    user = User.objects.create_user("mary")
+    plan = plan_queue.ask(setup(woods), StudyPlan.Action.CREATE, user)
+
+    def cancel(*given):
+        made = original(*given)
+        assert plan_queue.cancel_all(StudyPlan.objects.all()) == 1
+        return made
+
+    name = "with_twins" if moment == "before it is stored" else "store"
+    original = getattr(planning, name)
+    monkeypatch.setattr(planning, name, cancel)
+    assert plan_queue.make_plan(plan.pk).state == state
+    assert Study.objects.exists() == is_there
+
+
 def test_plan_without_a_worker_is_given_up_and_forgotten_later(woods):
     user = User.objects.create_user("mary")
     plan_queue.ask(setup(woods), StudyPlan.Action.CHECK, user)

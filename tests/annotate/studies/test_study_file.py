@@ -340,6 +340,13 @@ def test_a_mistake_in_every_question_is_said_three_times_and_counted():
     assert "... and 37 more" in said
 
 
+def test_unknown_key_is_told_without_advice_on_its_value():
+    text = "kind: likert\ncomments: true\nquestions: [{key: a, scale: [0, 1]}]"
+    with pytest.raises(DefinitionError, match="2: comments: unknown key") as caught:
+        read_definition(text, file="s.yaml", name="s")
+    assert "quotes" not in str(caught.value)
+
+
 # Words that YAML takes for something else ---------------------------------------------
 
 QUOTED = [
