@@ -310,7 +310,8 @@ def _first_free(
 def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
     """Return at most so many free slots to choose from.
 
-    In an open study they are at most one level above the lowest that is free.
+    In an open study whose pairs are not chosen adaptively, they are at most one level
+    above the lowest that is free.
     """
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
@@ -321,7 +322,7 @@ def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
         Candidate(pk, story, tuple(methods), level, left, round_)
         for pk, story, level, left, round_, *methods in rows
     ]
-    if study.is_open:
+    if study.is_open and not study.adaptive:
         found = [one for one in found if one.level <= found[0].level + 1]
     # Ties fall differently for everybody, so that few want the same slot at once, and
     # for each of them in the same order from one story to the next.

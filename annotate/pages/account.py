@@ -21,6 +21,7 @@ class Account(PasswordChangeView):
 
     template_name = "account.html"
     success_url = reverse_lazy("account")
+    http_method_names = ("get", "post", "head", "options")
 
     def get_context_data(self, **context: Any) -> dict[str, Any]:
         """Return what the page shows."""

@@ -22,7 +22,8 @@ def make_private(database: Path) -> None:
         Others may read the file, and this user cannot change that.
     """
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
-    if not database.exists():
+    # Of a folder that is not there, SQLite says so itself.
+    if not database.exists() and database.parent.is_dir():
         os.close(os.open(database, flags, 0o600))
     for end in BESIDE:
         _tighten(database.with_name(database.name + end))
