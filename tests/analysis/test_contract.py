@@ -231,8 +231,8 @@ def human():
     return own.groupby(["story", "method"]).mean().round(9)
 
 
-def common():
-    """One row a cell that people and every metric cover; more is better."""
+def judged(*metrics):
+    """One row a cell that people and these metrics cover; more is better."""
     scores = score_rows()
     sign = scores["higher_is_better"].map({True: 1, False: -1})
     scores["score"] *= sign
@@ -241,8 +241,9 @@ def common():
         index=["story", "method"], columns="metric", values="score"
     )
     whole = scores[scores["story"] == ""].set_index("method")["score"]
-    wide["printed"] = wide.index.get_level_values("method").map(whole)
-    return wide.join(human().rename("human"), how="inner").dropna()
+    cells = human().rename("human").to_frame().join(wide)
+    cells["printed"] = cells.index.get_level_values("method").map(whole)
+    return cells[["human", *metrics]].dropna()
 
 
 COEFFICIENTS = {
@@ -306,7 +307,7 @@ def test_method_means_are_means_of_cells(aligned):
 @pytest.mark.parametrize("level", ["method", "story", "pooled"])
 @pytest.mark.parametrize("metric", ["coarse", "distance", "printed"])
 def test_correlations_are_scipys(aligned, level, metric):
-    cells = common()
+    cells = judged(metric)
     table = aligned["correlations"].set_index(["metric", "level", "coefficient"])
     for name in COEFFICIENTS:
         row = table.loc[metric, level, name]
@@ -320,9 +321,9 @@ def test_correlations_are_scipys(aligned, level, metric):
 
 
 def test_few_methods_have_the_exact_p_value(aligned):
-    means = common().groupby("method").mean()
     table = aligned["correlations"].set_index(["level", "metric", "coefficient"])
     for (metric, name), row in table.loc["method"].iterrows():
+        means = judged(metric).groupby("method").mean()
         x, y = means["human"].to_numpy(), means[metric].to_numpy()
         found = coefficient(name, x, y)
         moved = [
@@ -362,12 +363,13 @@ def check_accuracy(row, pairs):
 
 
 def test_pairs_of_ratings_are_those_inside_stories(aligned):
-    cells = common().assign(constant=0.0)
+    every = judged("coarse", "distance", "printed").assign(constant=0.0)
     table = aligned["pairwise_accuracy"]
     table = table[table["source"] == "ratings"].set_index("metric")
     # A value of a whole method prefers no output of a story.
     assert set(table.index) == {"coarse", "distance", "constant", "random (expected)"}
     for metric in ("coarse", "distance", "constant"):
+        cells = every if metric == "constant" else judged(metric)
         check_accuracy(table.loc[metric], pair_kinds(cells, metric))
     assert table.loc["constant", "ppa_half"] == 0.5
     assert table.loc["constant", "ppa_strict"] == 0
@@ -399,17 +401,17 @@ def test_pairs_of_choices_are_majorities(aligned):
         index=["story", "method"], columns="metric", values="score"
     )
     scores["distance"] *= -1
-    scores = scores[["coarse", "distance"]].dropna().assign(constant=0.0)
+    every = scores[["coarse", "distance"]].dropna().assign(constant=0.0)
     table = aligned["pairwise_accuracy"]
     table = table[table["source"] == "choices"].set_index("metric")
-    for metric, row in table.loc[list(scores)].iterrows():
+    for metric, row in table.loc[["coarse", "distance", "constant"]].iterrows():
+        own = every if metric == "constant" else scores
+        own = own[[metric]].dropna()
         pairs = dict.fromkeys(("C", "D", "Th", "Tm", "Thm"), 0)
         for (story, a, b), people in verdicts().items():
-            if (story, a) not in scores.index or (story, b) not in scores.index:
+            if (story, a) not in own.index or (story, b) not in own.index:
                 continue
-            machine = np.sign(
-                scores.loc[(story, a), metric] - scores.loc[(story, b), metric]
-            )
+            machine = np.sign(own.loc[(story, a), metric] - own.loc[(story, b), metric])
             if people == 0:
                 pairs["Thm" if machine == 0 else "Th"] += 1
             elif machine == 0:
@@ -639,12 +641,12 @@ def test_without_resamples_there_are_no_intervals(aligned, by_tags):
 
 def test_comparisons_are_differences_adjusted_by_holm(drawn):
     table = drawn["metric_comparisons"]
-    values = drawn["correlations"].set_index(["level", "coefficient", "metric"])
+    cells = judged("coarse", "distance", "printed")
     assert len(table)
     for (level, name), rows in table.groupby(["level", "coefficient"]):
         for row in rows.itertuples():
             assert row.metric_a < row.metric_b
-            a, b = (values.loc[(level, name, m), "value"] for m in row[4:6])
+            a, b = (at_level(cells, m, level, name)[0] for m in row[4:6])
             assert row.difference == pytest.approx(a - b, abs=1e-9)
             assert row.low <= row.high
         known = rows["p_value"].notna()

@@ -101,7 +101,7 @@ def test_peoples_value_moves_so_far_over_rounds(inputs, tables):
 
 
 def test_a_composite_by_angle_has_pairs_of_its_own(tables):
-    """Six of nine stories; acc_eq has no chance that was counted on these pairs."""
+    """Six of nine stories; chance of acc_eq is that of its ties and people's there."""
     pairs = tables("verdicts").query("question == 'overall' and level == 'pairs'")
     half, ties = (
         pairs[pairs["statistic"] == statistic].set_index("metric")
@@ -111,8 +111,8 @@ def test_a_composite_by_angle_has_pairs_of_its_own(tables):
     assert ties["n"]["clip"] == 9 * 66
     assert half["chance"]["artist"] == 0.5
     assert half["verdict"]["artist"] == "agrees"
-    assert np.isnan(ties["chance"]["artist"])
-    assert ties["reason"]["artist"] == "untested"
+    assert 0 < ties["chance"]["artist"] < 1
+    assert ties["reason"]["artist"] != "untested"
     # What is not compared has no place among the others; they have theirs.
     assert np.isnan(half["cluster"]["artist"])
     assert half["cluster"]["overall (metrics)"] == 1

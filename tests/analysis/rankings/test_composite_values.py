@@ -251,7 +251,8 @@ def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar
         ("tr",): 6,
     }
     assert stuff == {
-        "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48)
+        "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48),
+        ("tr",): 6,
     }
 
 

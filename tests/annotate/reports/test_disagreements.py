@@ -110,8 +110,8 @@ def test_eve_sees_nothing(study, report):
     assert page(eve(), report).status_code == 404
 
 
-def test_queries_do_not_grow_with_the_rows(study, report, django_assert_num_queries):
-    client = rob(study)
+def test_queries_do_not_grow_with_the_rows(report, django_assert_num_queries):
+    client = rob(report.study)
     row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
     rewrite(report, row.format(1, "Alder"))
     with django_assert_num_queries(12):
