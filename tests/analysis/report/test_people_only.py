@@ -137,7 +137,9 @@ def test_beside_metrics_the_page_speaks_of_them(tmp_path):
     told = texts(report(tmp_path, "ratings", "--scores", tmp_path / "scores.csv"))
     assert "Where do metrics and people disagree?" in told
     assert any("At most 8 metrics" in text for text in told)
-    assert any("metrics are compared with each other on the same" in text for text in told)
+    assert any(
+        "metrics are compared with each other on the same" in text for text in told
+    )
 
 
 def test_metrics_beside_choices_which_have_no_correlation_are_spoken_of(tmp_path):

@@ -224,7 +224,7 @@ def skipped_nearly_all(client):
         (training_failed, "screened out", "In all, 1 of 2 answers were as expected"),
         (withdrawn, "ended", "What you have submitted stays"),
         (withdrawn_with_answers, "ended", "None of your answers counts"),
-        (declined, "none", "If you do not agree, close this page"),
+        (declined, "none", "Otherwise close this page: there is no code."),
         (removed, "ended", "This link is no longer valid"),
         (left_out_by_a_rule, "ended", "You have judged 1 story"),
         (removed_when_finished, "completed", "This link is no longer valid"),
