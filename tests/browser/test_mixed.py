@@ -119,11 +119,8 @@ def test_a_question_and_a_shot_of_one_number_wait_both(chromium, live_server):
     given = Rating.objects.order_by("pk").values_list(
         "question__key", "shot", "value", "is_current"
     )
-    assert list(given) == [
-        ("1", 0, 4, False),
-        ("1", 0, 3, True),
-        ("zoom|text", 1, 1, True),
-    ]
+    # Of one request the last answer to a question counts.
+    assert list(given) == [("1", 0, 3, True), ("zoom|text", 1, 1, True)]
 
 
 @pytest.mark.parametrize("hand", ["mouse", "digits"])
