@@ -130,7 +130,9 @@ def test_a_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
     unit = study.units.first()
     meet(monkeypatch, leasing, "_leave", 3)
     at_once(
-        lambda slot: leasing.skip(slot, slot.annotator, reason="broken", comment="grey"),
+        lambda slot: leasing.skip(
+            slot, slot.annotator, reason="broken", comment="grey"
+        ),
         list(unit.slots.select_related("annotator")),
     )
     unit.refresh_from_db()

@@ -216,8 +216,6 @@ def picture(kind: str) -> Callable[[Path], Path]:
         exif = Image.Exif()
         exif[0x0112] = 6
         more: dict[str, Any] = {"exif": exif} if kind in ("JPEG", "PNG", "WEBP") else {}
-        if kind in ("GIF", "WEBP"):
-            more |= {"save_all": True, "append_images": [one.rotate(90)]}
         one.save(path, kind, **more)
         return path
 
@@ -343,7 +341,7 @@ IMPORTERS: dict[str, Importer] = {
         f"picture, {kind}": Importer(
             picture(kind), _show, (UnreadablePictureError, OSError), names=False
         )
-        for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP")
+        for kind in ("PNG", "JPEG", "GIF", "BMP", "WEBP", "TIFF", "AVIF")
     },
     **{
         f"video, {suffix[1:]}": Importer(

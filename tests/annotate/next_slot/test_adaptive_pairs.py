@@ -44,10 +44,14 @@ adaptive: {top: 1, confidence: 0.9, least: 8, explore: 0.3}
 """
 
 
+def planned(redundancy):
+    benchmark = make_benchmark(stories=5, shots=1, methods=METHODS)
+    return make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=redundancy)
+
+
 @pytest.fixture
 def study():
-    benchmark = make_benchmark(stories=5, shots=1, methods=METHODS)
-    return make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=3)
+    return planned(3)
 
 
 @pytest.fixture(autouse=True)
@@ -80,8 +84,9 @@ def leans(study):
     return units, pairs
 
 
-def test_it_works(study):
-    dice = random.Random(1)
+def test_it_works():
+    # With fewer answers a pair an unlucky draw may use up all slots before the end.
+    study, dice = planned(4), random.Random(1)
     while not Study.objects.get().adaptive.get("stopped"):
         person = join(study)
         done = work(person, judged(dice), most=12)
