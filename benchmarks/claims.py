@@ -284,15 +284,6 @@ def one_with_half_of_all_votes(rng: np.random.Generator, taste: float) -> Events
     return {"p <= .05, one pair of methods": float(p.iloc[0] <= LEVEL)}
 
 
-def all_tied(rng: np.random.Generator) -> Events:
-    """People tie everything."""
-    report = _align(
-        _ratings(np.full((1, 6, 5), 3.0)), _scores(x=rng.normal(size=(6, 5)))
-    )
-    p = report["pairwise_accuracy"]["p_acc_eq"].astype(float)
-    return {"a p-value below 1e-300": bool((p < 1e-300).any())}
-
-
 def slider_alpha(rng: np.random.Generator, n_units: int, noise: float) -> Events:
     """Two annotators answer on a slider from 0 to 100; ordinal alpha is of ranks."""
     key = (-1.0, noise)
@@ -319,65 +310,42 @@ def slider_alpha(rng: np.random.Generator, n_units: int, noise: float) -> Events
     }
 
 
-def over_methods(rng: np.random.Generator, n_methods: int, r: float) -> Events:
-    """Published tables: one value a method, a metric correlated by r."""
-    human = rng.normal(size=n_methods)
-    metric = r * human + math.sqrt(1 - r**2) * rng.normal(size=n_methods)
-    names = [f"m{m:02}" for m in range(n_methods)]
-    ratings = pd.DataFrame(
-        {
-            "story": "",
-            "method": names,
-            "dimension": "q",
-            "annotator": "",
-            "rating": human,
-        }
-    ).assign(annotator="people")
-    scores = pd.DataFrame(
-        {"story": "", "method": names, "metric": "x", "score": metric}
-    )
-    report = analysis.align(
-        ratings=ratings,
-        scores=scores,
+def _of_methods(human: np.ndarray, metric: np.ndarray) -> Any:
+    """Report published tables: one value a method."""
+    keys = {"story": "", "method": [f"m{m:02}" for m in range(len(human))]}
+    ratings = pd.DataFrame(keys | {"dimension": "q", "annotator": "people"})
+    return _align(
+        ratings.assign(rating=human),
+        pd.DataFrame(keys | {"metric": "x", "score": metric}),
         levels=["method"],
         coefficients=["kendall", "pearson"],
-        resamples=200,
     )
+
+
+def over_methods(rng: np.random.Generator, n_methods: int, r: float) -> Events:
+    """Over methods, a metric is correlated by r."""
+    human = rng.normal(size=n_methods)
+    metric = r * human + math.sqrt(1 - r**2) * rng.normal(size=n_methods)
+    report = _of_methods(human, metric)
     found: Events = {}
     truths = {"kendall": 2 / math.pi * math.asin(r), "pearson": r}
     for row in report["correlations"].itertuples():
-        rejects = row.p_value <= LEVEL
-        found[f"{row.coefficient}, p <= .05"] = rejects
-        truth = truths[row.coefficient]
-        found[f"{row.coefficient}, interval holds the truth"] = _holds(row, truth)
-        found[f"{row.coefficient}, test and interval disagree"] = (
+        name, rejects = row.coefficient, row.p_value <= LEVEL
+        found[f"{name}, p <= .05"] = rejects
+        found[f"{name}, interval holds the truth"] = _holds(row, truths[name])
+        found[f"{name}, test and interval disagree"] = (
             float(rejects == (row.low <= 0 <= row.high))
             if math.isfinite(row.low)
             else NAN
         )
-    verdicts = report.verdicts
-    found["said to agree"] = bool((verdicts["verdict"] == "agrees").any())
+    found["said to agree"] = bool((report.verdicts["verdict"] == "agrees").any())
     return found
 
 
 def dependent_not_correlated(rng: np.random.Generator, n_methods: int) -> Events:
     """Over methods, uncorrelated values whose spreads go together."""
     size = np.exp(rng.normal(size=n_methods))
-    human, metric = size * rng.normal(size=(2, n_methods))
-    names = [f"m{m:02}" for m in range(n_methods)]
-    ratings = pd.DataFrame(
-        {"story": "", "method": names, "dimension": "q", "annotator": "people"}
-    ).assign(rating=human)
-    scores = pd.DataFrame(
-        {"story": "", "method": names, "metric": "x", "score": metric}
-    )
-    report = analysis.align(
-        ratings=ratings,
-        scores=scores,
-        levels=["method"],
-        coefficients=["kendall", "pearson"],
-        resamples=200,
-    )
+    report = _of_methods(*(size * rng.normal(size=(2, n_methods))))
     rows = report["correlations"].itertuples()
     return {f"{row.coefficient}, p <= .05": row.p_value <= LEVEL for row in rows}
 
@@ -414,7 +382,6 @@ SCENARIOS: dict[str, Callable[[np.random.Generator], Events]] = {
     "mean-for-new-people/10": partial(mean_for_new_people, n_annotators=10),
     "half-of-all-votes/alike": partial(one_with_half_of_all_votes, taste=0.0),
     "half-of-all-votes/different": partial(one_with_half_of_all_votes, taste=0.7),
-    "all-tied": all_tied,
     "slider-alpha/60": partial(slider_alpha, n_units=60, noise=3.0),
     "slider-alpha/200": partial(slider_alpha, n_units=200, noise=8.0),
     **{

@@ -1,4 +1,4 @@
-"""What each command reports, in words, and how it reads and draws unless told."""
+"""Default options and descriptions of the commands."""
 
 DOES = {
     "align": "how well metrics agree with people",

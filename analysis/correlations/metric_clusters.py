@@ -40,14 +40,13 @@ def cluster_rows(
 
     Notes
     -----
-    In decreasing order of how far each is ahead of the others on the outputs that all
-    of them score, a metric opens a new cluster when any metric
-    of the current one is significantly better (the ranks of WMT). Inside a cluster no
-    two metrics are told apart; two of different clusters may not be, either: only some
-    member of the cluster above is better than the first of the next.
-    `p_adjusted` is used, Holm's over all pairs of the same
-    question, level and coefficient, because every pair is looked at: with 45 pairs
-    and plain p-values of 0.05 about two pairs of equal metrics would be split. A
+    Metrics are ordered by their mean difference to the others, on the outputs that all
+    of them score. A metric opens a new cluster when any metric of the current one is
+    significantly better (the ranks of WMT). Inside a cluster the tests separate no two
+    metrics. Metrics of different clusters need not differ significantly: only some
+    member of the cluster above is better than the first of the next. `p_adjusted` is
+    used, Holm's over all pairs of the same question, level and coefficient, because
+    every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of equal metrics would be split. A
     pair without a p-value counts as not different.
 
     References

@@ -13,9 +13,7 @@ from analysis.results import NAN, Array, Counts, Estimate
 from analysis.sentences import sentence
 
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
-NO_TEST = sentence(
-    "it differs from chance in no pair, so that there is nothing to test"
-)
+NO_TEST = sentence("it equals chance in every pair, so there is nothing to test")
 
 
 # Half accuracy of a metric that guesses, or ties everything.

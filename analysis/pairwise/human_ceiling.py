@@ -127,7 +127,7 @@ def _why_not(pairs: Pairs, tally: "_Tally") -> str:
 
 @dataclass(frozen=True)
 class _Tally:
-    """What one annotator and K metrics predict of the others.
+    """Predictions of the other annotators by one annotator and by K metrics.
 
     Attributes
     ----------

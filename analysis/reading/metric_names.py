@@ -16,9 +16,8 @@ ALIASES = {
     "pa_individual_action": "pa_action",
     "pa_shot": "pa_camera",
 }
-# Metrics of which less is better, by words of their names: distances of distributions
-# (FID and its kin), differences of pictures, judges of quality without a reference, and
-# errors of texts and of numbers.
+# Words in names of lower-is-better metrics: distances of distributions (FID and
+# others), picture differences, no-reference quality, and errors of texts and numbers.
 LOWER_IS_BETTER = frozenset(
     [
         *("cmmd", "fad", "fdd", "fgd", "fid", "frechet", "fvd", "jfid", "kid", "kvd"),

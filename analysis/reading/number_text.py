@@ -1,4 +1,4 @@
-"""What counts as a number in a table, whatever kind of file it comes from.
+"""Parsing of numbers in tables, the same for every kind of file.
 
 Importing this loads neither numpy nor pandas: `evalcore` and the web use it as well.
 """

@@ -108,7 +108,7 @@ def check_shared_names(
     *,
     both: bool = True,
 ) -> None:
-    """Refuse tables of which few names meet, and note the names that do not.
+    """Refuse tables with few common names, and note the names without a match.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ FORMS: Mapping[str, Callable[[str], str]] = {
     sentence("the Unicode form of letters"): _visible,
     sentence("zeros before numbers"): without_zeros,
 }
-# The fewest that explain a difference are told.
+# Only the kinds of difference needed to explain the spelling are named.
 WAYS = [ways for n in range(1, len(FORMS) + 1) for ways in combinations(FORMS, n)]
 
 

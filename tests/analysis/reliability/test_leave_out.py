@@ -57,7 +57,10 @@ def test_interval_holds_the_truth(noise):
     large = slider(np.random.default_rng(0), noise, units=2000)
     truth = float(alpha(large, np.ones((1, large.n_units)), "ordinal")[0])
     found = [ordinal(slider(np.random.default_rng([1, k]), noise)) for k in range(100)]
-    assert 0.9 <= np.mean([row.low <= truth <= row.high for row in found]) <= 1
+    assert np.mean([row.low <= truth <= row.high for row in found]) >= 0.9
+    # Four standard errors are the width of a 95 % interval; wider ones hold anything.
+    error = np.std([row.value for row in found])
+    assert np.median([row.high - row.low for row in found]) < 6 * error
 
 
 def test_interval_is_the_jackknife():
