@@ -46,8 +46,8 @@ def cluster_rows(
     metrics. Metrics of different clusters need not differ significantly: only some
     member of the cluster above is better than the first of the next. `p_adjusted` is
     used, Holm's over all pairs of the same question, level and coefficient, because
-    every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of equal metrics would be split. A
-    pair without a p-value counts as not different.
+    every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of
+    equal metrics would be split. A pair without a p-value counts as not different.
 
     References
     ----------
