@@ -325,13 +325,13 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     page, live_server
 ):
     start(page, live_server, make_study(annotators=2))
+    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
     leasing.skip(slot, slot.annotator, reason="unclear")  # in another tab
     page.keyboard.press("2")
     expect(page.locator("#problem")).to_have_text(
         "This story is now with somebody else."
     )
-    page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
     page.keyboard.press("2")
     page.keyboard.press("Enter")
     expect(page.locator("#problem")).to_have_text(
