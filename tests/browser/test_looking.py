@@ -97,6 +97,8 @@ def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, han
             hand.press(page.locator(".option:has([name='q:character'][value='3'])"))
         expect(page.locator("#problem")).to_have_text(left("2–3"))
         assert not page.locator(".question :checked").count()
+        hand.send(page)
+        expect(page.locator("#problem")).to_have_text(left("2–3"))
         step(page, hand)
         expect(line(page)).to_have_text(left("3"))
         expect(page.locator("#problem")).to_have_text(left("3"))

@@ -201,10 +201,11 @@ function wire(opened, { on, draft }) {
 function complete() {
   const done = story;
   drafts.flush();
+  if (isGated()) return;
   const missing = done.parts.map((part) => part.missing?.()).find(Boolean);
   const [submit, problem] = [byId("submit"), byId("problem")];
   if (missing) return showProblem(`${problem.dataset.unanswered} ${missing}`);
-  if (done.isSubmitted || submit.disabled || isGated()) return;
+  if (done.isSubmitted || submit.disabled) return;
   if (submit.href) return submit.click(); // closed
   problem.hidden = true;
   done.isSubmitted = true;
