@@ -58,7 +58,7 @@ def add_strata(
             progress(f"{question.name}: split by {split.tag}")
             rows = strata_rows(question, split, parts=parts, options=options)
             found.extend("strata", rows)
-            rows = difference_rows(question, split, parts=parts, options=options)
+            rows = difference_rows(question, split, options=options)
             found.extend("strata_differences", rows)
             if question.pairs.source == "choices":
                 _add_win_rates(question, split, found, is_weighted)

@@ -1,9 +1,10 @@
 """Do strata differ? Every statistic of one stratum less that of another.
 
-Both strata come from one set of draws, so that what they share (the methods) is shared
-there, too.
+Value, interval and test of a difference come from one dealing out of the stories
+(`shuffles.shuffled_test`); methods stay as they are.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from analysis.correlations.cell_means import method_means
 from analysis.correlations.levels import level_values
-from analysis.inference.resampling import Draws, cluster_counts, interval, stream
+from analysis.inference.resampling import DECIMALS, Draws, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
 from analysis.options import AlignOptions
@@ -23,7 +24,7 @@ from analysis.rankings.pair_votes import pair_votes, rates_by_story_weights
 from analysis.reading.cells import CellGrid, rated_grid
 from analysis.reading.scores import ScoreTable
 from analysis.reliability.agreement import STATISTICS, agreement
-from analysis.results import NAN, Array, Mask, TableRow
+from analysis.results import NAN, Array, TableRow
 from analysis.sentences import chained, sentence
 from analysis.strata.estimates import (
     Split,
@@ -31,15 +32,18 @@ from analysis.strata.estimates import (
     in_own_units,
     scores_as_answers,
 )
-from analysis.strata.shuffles import Values, shuffled_p
+from analysis.strata.shuffles import ShuffledTest, Values, shuffled_test
 
 # What VISTAR compares: how much of its score a method loses from core to hard.
 CORE, HARD = "core", "hard"
+# No two shares or coefficients are further apart.
+FARTHEST = {"win_rate": 1.0, "ppa_strict": 1.0, "ppa_half": 1.0, "mean": np.inf}
+FARTHEST_COEFFICIENTS = 2.0
 
 
 @dataclass(frozen=True)
 class StratumMeasure:
-    """Numbers that follow from how often each story and method counts.
+    """Numbers that follow from how often each story counts.
 
     Attributes
     ----------
@@ -47,29 +51,26 @@ class StratumMeasure:
         Which numbers, L of them.
     stories
         S names.
-    n_methods
-        M.
     values
-        From weights of stories (B, S) and of methods (B, M) to numbers (B, L).
+        From weights of stories (B, S) to numbers (B, L).
     units
         What numbers of a method are multiplied by in the end; a percentage is not.
     """
 
     places: tuple[StatisticKey, ...]
     stories: tuple[str, ...]
-    n_methods: int
     values: Values
     units: Mapping[str, float] = field(default_factory=dict)
 
 
 def difference_rows(
-    data: QuestionData, split: Split, *, parts: tuple[str, ...], options: AlignOptions
+    data: QuestionData, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
     r"""Compare strata: every statistic of one less that of another.
 
     Parameters
     ----------
-    data, split, parts, options
+    data, split, options
         As for `strata_rows`.
 
     Returns
@@ -80,18 +81,17 @@ def difference_rows(
 
     Notes
     -----
-    The interval draws stories inside each stratum and, where `parts` name them,
-    the same methods for both. The p-value is that of a studentised permutation test
-    (`shuffles.shuffled_p`): which of the stories belong to which of the two strata is
-    shuffled, with :math:`p = (c + 1)/(k + 1)`. It is adjusted within tag, statistic and
-    level (Holm). Two strata are compared with each other, each of several with all
-    others.
+    The p-value is that of a studentised permutation test (`shuffles.shuffled_test`):
+    which of the stories belong to which of the two strata is shuffled, with
+    :math:`p = (c + 1)/(k + 1)`. The interval holds what that test does not reject; that
+    of a drop is Fieller's. p is adjusted within tag, statistic and level (Holm). Two
+    strata are compared with each other, each of several with all others.
 
     References
     ----------
     VISTAR, table 3: drop = (core - hard) / core.
     """
-    return _compared_by(measures(data, options), data.name, split, parts, options)
+    return _compared_by(measures(data, options), data.name, split, options)
 
 
 def score_difference_rows(
@@ -110,21 +110,20 @@ def score_difference_rows(
         _means_measure("", metric, *in_own_units(cells))
         for metric, cells in scores_as_answers(table)
     ]
-    return _compared_by(found, "", split, ("stories",), options)
+    return _compared_by(found, "", split, options)
 
 
 def _compared_by(
     found: list[StratumMeasure],
     question: str,
     split: Split,
-    parts: tuple[str, ...],
     options: AlignOptions,
 ) -> list[TableRow]:
     rows: list[TableRow] = []
     for a, inside, b, outside in split.comparisons():
         for measure in found:
             strata = (a, inside), (b, outside)
-            rows += _compared(question, split.tag, measure, *strata, parts, options)
+            rows += _compared(question, split.tag, measure, *strata, options)
     return _adjusted(rows)
 
 
@@ -161,11 +160,11 @@ def _agreement_measure(data: QuestionData) -> StratumMeasure:
     # What all stories together do not define, no stratum does.
     names = [row.statistic for row in whole if np.isfinite(row.estimate.value)]
 
-    def values(w: Array, _methods: Array) -> Array:
+    def values(w: Array) -> Array:
         found = [STATISTICS[name](answers, w[:, codes]) for name in names]
         return np.stack(found, 1) if found else np.empty((len(w), 0))
 
-    return StratumMeasure(tuple(map(StatisticKey, names)), stories, 1, values)
+    return StratumMeasure(tuple(map(StatisticKey, names)), stories, values)
 
 
 def _means_measure(
@@ -175,26 +174,28 @@ def _means_measure(
     units: Mapping[str, float] | None = None,
 ) -> StratumMeasure:
     grid = rated_grid(question, by_annotator, judge=metric)
-    once = np.ones((1, len(grid.methods)), int)
 
-    def values(w: Array, _methods: Array) -> Array:
-        draws = Draws(w.astype(int), np.broadcast_to(once, (len(w), once.size)))
-        human, _, present = method_means(grid, draws)
+    def values(w: Array) -> Array:
+        human, _, present = method_means(grid, _story_draws(grid, w))
         return np.where(present > 0, human, np.nan)
 
     places = tuple(StatisticKey("mean", metric, method) for method in grid.methods)
-    return StratumMeasure(places, grid.stories, len(grid.methods), values, units or {})
+    return StratumMeasure(places, grid.stories, values, units or {})
+
+
+def _story_draws(grid: CellGrid, w: Array) -> Draws:
+    return Draws(w.astype(int), np.ones((len(w), len(grid.methods)), int))
 
 
 def _wins_measure(choices: pd.DataFrame) -> StratumMeasure:
     votes, _ = pair_votes(choices)
     stories = tuple(sorted(choices["story"].unique()))
 
-    def values(w: Array, _methods: Array) -> Array:
+    def values(w: Array) -> Array:
         return rates_by_story_weights(votes, w)
 
     places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
-    return StratumMeasure(places, stories, 1, values)
+    return StratumMeasure(places, stories, values)
 
 
 def _level_measure(
@@ -206,12 +207,11 @@ def _level_measure(
         for metric in grid.metrics
     )
 
-    def values(w: Array, methods: Array) -> Array:
-        draws = Draws(w.astype(int), methods.astype(int))
-        found = level_values(grid, level, draws, coefficients)
+    def values(w: Array) -> Array:
+        found = level_values(grid, level, _story_draws(grid, w), coefficients)
         return np.concatenate([found[name].T for name in coefficients], axis=1)
 
-    return StratumMeasure(places, grid.stories, len(grid.methods), values)
+    return StratumMeasure(places, grid.stories, values)
 
 
 def _pairs_measure(pairs: Pairs) -> StratumMeasure:
@@ -220,11 +220,10 @@ def _pairs_measure(pairs: Pairs) -> StratumMeasure:
         StatisticKey(s, metric=metric) for s in names for metric in pairs.metrics
     )
 
-    def values(w: Array, methods: Array) -> Array:
-        strict, half = ppa_by_story_weights(pairs, w, methods)
-        return np.concatenate([strict, half], axis=1)
+    def values(w: Array) -> Array:
+        return np.concatenate(ppa_by_story_weights(pairs, w), axis=1)
 
-    return StratumMeasure(places, pairs.stories, len(pairs.methods), values)
+    return StratumMeasure(places, pairs.stories, values)
 
 
 def _compared(
@@ -233,99 +232,84 @@ def _compared(
     measure: StratumMeasure,
     first: tuple[str, frozenset[str]],
     second: tuple[str, frozenset[str]],
-    parts: tuple[str, ...],
     options: AlignOptions,
 ) -> Iterator[TableRow]:
     (a, inside), (b, outside) = first, second
-    in_a, in_b = (
-        np.array([story in group for story in measure.stories], bool)
-        for group in (inside, outside)
+    groups = (
+        np.array([story in inside for story in measure.stories], bool),
+        np.array([story in outside for story in measure.stories], bool),
     )
-    if not (in_a.any() and in_b.any()):
+    if not (groups[0].any() and groups[1].any()):
         return
-    name = (question, tag, a, b)
-    once = np.ones((1, measure.n_methods))
-    value_a = measure.values(in_a[None].astype(float), once)[0]
-    value_b = measure.values(in_b[None].astype(float), once)[0]
-    drawn_a, drawn_b = _draws(measure, in_a, in_b, parts, name, options)
-    p_values = np.full(len(measure.places), NAN)
-    if options.resamples:
-        rng = stream(options.seed, "shuffled strata", *name)
-        p_values = shuffled_p(
-            measure.values, measure.n_methods, (in_a, in_b), options.resamples, rng
-        )
+    rng = stream(options.seed, "shuffled strata", question, tag, a, b)
+    test = shuffled_test(
+        measure.values, groups, options.resamples, options.confidence, rng
+    )
+    about = {
+        "question": question,
+        "n": int(groups[0].sum() + groups[1].sum()),
+        "tag": tag,
+        "stratum_a": a,
+        "stratum_b": b,
+    }
     for i, place in enumerate(measure.places):
-        kinds = [(place.statistic, value_a - value_b, drawn_a - drawn_b)]
+        kinds = [(place.statistic, *_difference(test, i, place, measure.units))]
         if place.statistic == "mean" and (a, b) == (CORE, HARD):
-            kinds.append(
-                ("drop_percent", _drop(value_a, value_b), _drop(drawn_a, drawn_b))
-            )
-        for statistic, value, drawn in kinds:
-            low, high, why = interval(drawn[:, i], options.confidence)
-            unit = measure.units.get(place.method, 1.0) if statistic == "mean" else 1.0
-            known = bool(np.isfinite(value[i]))
-            reason = why if known else _why_undefined((a, value_a[i]), (b, value_b[i]))
+            kinds.append(("drop_percent", *_drop(test, i)))
+        for statistic, value, low, high, why in kinds:
+            known = math.isfinite(value)
             yield {
-                "question": question,
+                **about,
                 "metric": place.metric,
-                "value": unit * float(value[i]),
-                "low": unit * low if known else NAN,
-                "high": unit * high if known else NAN,
-                "n": int(in_a.sum() + in_b.sum()),
-                "reason": reason,
-                "tag": tag,
-                "stratum_a": a,
-                "stratum_b": b,
+                "value": value,
+                "low": low,
+                "high": high,
+                "reason": why if known else _why_undefined((a, b), test.values[:, i]),
                 "method": place.method,
                 "statistic": statistic,
                 "level": place.level,
-                "p_value": float(p_values[i]) if known else NAN,
-                "drawn": _drawn(place, parts) if known and np.isfinite(low) else "",
+                "p_value": float(test.p_values[i]) if known else NAN,
+                "drawn": "stories" if math.isfinite(low) else "",
             }
 
 
-def _drawn(place: StatisticKey, parts: tuple[str, ...]) -> str:
-    """Return what an interval draws; no drawn method moves another one's mean."""
-    of_metric = place.metric != "" and place.statistic != "mean"
-    return "stories+methods" if of_metric and "methods" in parts else "stories"
+def _difference(
+    test: ShuffledTest, place: int, key: StatisticKey, units: Mapping[str, float]
+) -> tuple[float, float, float, str]:
+    """Return a difference, its interval, and why it has none."""
+    unit = units.get(key.method, 1.0) if key.statistic == "mean" else 1.0
+    value, margin = np.subtract(*test.values[:, place]), test.margins()[place]
+    if not math.isfinite(value) or not math.isfinite(margin):
+        return unit * float(value), NAN, NAN, test.why_no_interval(place)
+    farthest = FARTHEST.get(key.statistic, FARTHEST_COEFFICIENTS)
+    low, high = np.clip(
+        np.round([value - margin, value + margin], DECIMALS), -farthest, farthest
+    )
+    return unit * float(value), unit * float(low), unit * float(high), ""
 
 
-def _drop(core: Array, hard: Array) -> Array:
-    return divided(100 * (core - hard), core)
+def _drop(test: ShuffledTest, place: int) -> tuple[float, float, float, str]:
+    """Return how many per cent of the first mean a method loses, as `_difference`."""
+    core, hard = test.values[:, place]
+    value = float(divided(100 * (core - hard), core))
+    low, high = (100 * (1 - ratio) for ratio in reversed(test.ratio(place)))
+    if math.isfinite(value) and math.isfinite(low):
+        return value, round(low, DECIMALS), round(high, DECIMALS), ""
+    far = sentence("no interval: the mean of the first stratum is not told from 0")
+    return value, NAN, NAN, test.why_no_interval(place) or far
 
 
-def _why_undefined(first: tuple[str, float], second: tuple[str, float]) -> str:
-    unknown = [name for name, value in (first, second) if not np.isfinite(value)]
+def _why_undefined(strata: tuple[str, str], values: Array) -> str:
+    unknown = [
+        name
+        for name, value in zip(strata, values, strict=True)
+        if not np.isfinite(value)
+    ]
     if not unknown:
         return sentence("the mean of the first stratum is not above 0")
     return sentence(
         "undefined in {names}", names=chained("{first} and in {second}", unknown)
     )
-
-
-def _draws(
-    measure: StratumMeasure,
-    in_a: Mask,
-    in_b: Mask,
-    parts: tuple[str, ...],
-    name: tuple[str, ...],
-    options: AlignOptions,
-) -> tuple[Array, Array]:
-    """Return resampled values of both strata, each (B, L); the methods are shared."""
-    B = options.resamples
-    if B == 0 or min(in_a.sum(), in_b.sum()) < 2:
-        none = np.empty((0, len(measure.places)))
-        return none, none
-    rng = stream(options.seed, "strata", *name)
-    methods = np.ones((B, measure.n_methods), int)
-    if "methods" in parts:
-        methods = cluster_counts(measure.n_methods, B, rng)
-    found = []
-    for mask in (in_a, in_b):
-        weights = np.zeros((B, len(mask)))
-        weights[:, mask] = cluster_counts(int(mask.sum()), B, rng)
-        found.append(measure.values(weights, methods.astype(float)))
-    return found[0], found[1]
 
 
 def _adjusted(rows: list[TableRow]) -> list[TableRow]:
