@@ -6,8 +6,6 @@ import pytest
 
 from tests import audit_dependencies as audit
 
-pytestmark = pytest.mark.once
-
 
 def said(**fields: str) -> Message:
     message = Message()

@@ -246,13 +246,7 @@ KINDS = {
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize(
-    "kind",
-    [
-        kind if "checks" in fields else pytest.param(kind, marks=pytest.mark.once)
-        for kind, (_people, fields) in KINDS.items()
-    ],
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_any_order_of_events_keeps_every_promise_and_replays(kind, monkeypatch):
     people, fields = KINDS[kind]
     study = make_grid(

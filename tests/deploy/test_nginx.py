@@ -15,7 +15,6 @@ from tests.deploy import nginx
 from tests.factories import make_study
 
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(nginx.program() is None, reason=nginx.LACKS),
 ]

@@ -32,7 +32,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.people import alice, answer_everything, log_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 # One has a value an output, the other a value a shot.
 METRICS = ["shots_present", "sharpness"]
@@ -300,7 +300,7 @@ def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     assert page.status_code == 200
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
     from django.db import IntegrityError, transaction
 

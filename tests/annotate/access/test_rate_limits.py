@@ -19,7 +19,7 @@ from annotate.models import Annotator, User
 from annotate.people import joining
 from tests.factories import make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 PASSWORD = "nobody-guesses-this"
 CHINESE = {"Accept-Language": "zh-hans"}
@@ -289,7 +289,7 @@ def test_a_refused_guess_writes_nothing(client):
     assert {query["sql"].split()[0] for query in seen} == {"SELECT"}
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_guesses_at_once_are_all_counted():
     """Attack: many at a time, in the hope that counts are lost between them."""

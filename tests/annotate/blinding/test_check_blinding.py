@@ -24,7 +24,7 @@ from tests.annotate.presentation.test_same_size import uneven
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 CHECKED = """
 training:

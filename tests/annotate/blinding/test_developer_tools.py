@@ -14,7 +14,7 @@ from django.urls import reverse
 from evalcore.models import MediaFile, Output
 from tests.factories import make_benchmark, make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METHODS = ("Quibbleberry", "Zanzivar", "Moxentwig")
 HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32,}(?![0-9a-f])")

@@ -22,7 +22,7 @@ from tests.people import alice, rob
 from tests.pressure.grids import make_grid
 from tests.studies import running_study, study_with_vanished
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}</dd>")
 
 
@@ -60,7 +60,7 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert found.outlook.text in shown
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_one_alert_says_who_holds_how_much_since_when(vanished):
     found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
     (alert,) = found
@@ -140,7 +140,6 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     assert "chart-wedge" in page(study)
 
 
-@pytest.mark.twice
 def test_the_pace_is_that_of_people_who_go_on():
     """Of sixteen people one goes on: what the others did says nothing of her."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
@@ -242,7 +241,6 @@ def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
 
 
-@pytest.mark.twice
 def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert away(vanished) is not None
     lifecycle.pause(vanished)
@@ -276,7 +274,6 @@ def test_whoever_is_invited_to_a_draft_is_not_missed():
     assert not any(one.is_missed for one in redistributing.presences(study))
 
 
-@pytest.mark.twice
 def test_whoever_has_a_story_in_hand_is_at_work(vanished):
     ann = vanished.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)

@@ -23,6 +23,7 @@ from tests.working import join
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.postgresql
 def test_slots_are_counted_by_state_and_cell():
     study = make_study()
     ann = join(study, "A01")
@@ -48,6 +49,7 @@ def test_pairs_are_rows():
     ]
 
 
+@pytest.mark.postgresql
 def test_pairs_are_rows_whatever_ids_their_methods_have():
     study = make_study(kind="choice", annotators=1)
     for at, method in enumerate(Method.objects.all()):
@@ -77,6 +79,7 @@ def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
     assert row.cells[0].worst == (2, 6)
 
 
+@pytest.mark.postgresql
 def test_no_more_answers_are_doubted_than_there_are():
     """A slot of somebody with a warning may leave a question open: in a table."""
     study = make_study()
@@ -104,6 +107,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
             totals(study)
 
 
+@pytest.mark.postgresql
 def test_exclusion_opens_a_replacement_and_undo_removes_it():
     study = make_study()
     answer_everything(study)

@@ -134,6 +134,7 @@ def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypa
     assert not Study.objects.get().adaptive.get("stopped")
 
 
+@pytest.mark.postgresql
 def test_every_choice_is_logged_with_its_probability(study):
     done = work(join(study), judged(random.Random(2)), most=8)
     taken = {
@@ -162,6 +163,7 @@ def test_weights_can_be_computed_from_what_is_stored(study):
     assert sorted(exported.values()) == sorted(logged)
 
 
+@pytest.mark.postgresql
 def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     """Follow one choice: every slot that it could have been has its probability."""
     person = join(study)
@@ -236,7 +238,6 @@ def test_caps_hold(study):
     assert study.annotators.get().state == Annotator.State.FINISHED
 
 
-@pytest.mark.once
 def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
     """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000})

@@ -16,7 +16,7 @@ from tests.annotate.personal_data.people_of_studies import known_person
 from tests.people import alice, eve, rob
 from tests.working import LIKERT, make_planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def counted(study: Study, view: str) -> int:

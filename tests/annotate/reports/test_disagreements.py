@@ -11,7 +11,7 @@ from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 HEADER = (
     "question,metric,value,story,method,other_method,human,human_other,score,"
@@ -43,7 +43,6 @@ def page(client, report, **query):
     return client.get(url, query)
 
 
-@pytest.mark.twice
 def test_it_works(study, report):
     answer = page(rob(study), report)
     assert answer.status_code == 200

@@ -17,7 +17,7 @@ from tests.annotate.reports.test_scales import BEAUTY, answered
 from tests.factories import make_study
 from tests.people import answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 COMMON = {"questions": ["beauty"], "confidence": "0.9", "seed": "3", "resamples": "20"}
 LEVELS = {"levels": ["pooled"], "coefficients": ["kendall"]}

@@ -20,7 +20,7 @@ from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 from tests.factories import make_study
 from tests.people import answer_everything, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METRICS = ["palette_consistency", "sharpness", "shots_present"]
 ASKED = {

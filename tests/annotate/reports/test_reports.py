@@ -31,7 +31,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.serving import wait_until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -311,7 +311,6 @@ def test_a_step_is_a_sign_of_life(study, monkeypatch):
     assert waiting == [[]]
 
 
-@pytest.mark.twice
 @pytest.mark.django_db(transaction=True)
 def test_a_long_step_gives_signs_of_life_meanwhile(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})

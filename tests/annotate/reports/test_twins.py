@@ -14,7 +14,7 @@ from evalcore.twins import twin_outputs
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METRICS = ["palette_consistency", "sharpness"]
 

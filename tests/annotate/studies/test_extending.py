@@ -25,7 +25,7 @@ from annotate.studies.withdrawing import withdraw_units
 from annotate.submission import consequences
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def definition(kind="likert", **changes) -> StudyDefinition:

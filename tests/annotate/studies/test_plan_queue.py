@@ -20,7 +20,7 @@ from tests.factories import make_benchmark
 from tests.people import log_in
 from tests.working import LIKERT, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 

@@ -16,7 +16,7 @@ from tests.factories import make_benchmark
 from tests.untrained import untrained
 from tests.working import PAIRWISE, join, make_planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def planned(read=load_definition, name="vistorybench-user-study", **given) -> Study:

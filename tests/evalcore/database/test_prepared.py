@@ -15,6 +15,8 @@ from evalcore.database.prepared_writes import add, count, store
 from evalcore.models import Benchmark, Character, Story
 from tests.factories import make_benchmark, make_study
 
+pytestmark = pytest.mark.postgresql
+
 NOON = datetime(2026, 5, 1, 12, 0, 0, 123, tzinfo=UTC)
 
 

@@ -70,7 +70,6 @@ def test_threads_of_the_web_server_have_the_same_promise(sqlite):
     assert found == [FULL] * 3
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("named", [True, False], ids=["by an address", "by default"])
 @pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
 def test_every_process_has_the_same_promise(tmp_path, command, named):

@@ -22,7 +22,7 @@ from tests.evalcore.formats.test_oneig import write as write_list
 from tests.evalcore.formats.test_storybench import LATER, TASK, write_tasks
 from tests.evalcore.formats.test_vistar import LEVELS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def there_and_back(path, out, **options):

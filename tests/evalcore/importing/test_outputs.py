@@ -27,7 +27,7 @@ from evalcore.scoring import metric_runs
 from fixtures import dataset
 from tests.factories import picture_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_missing_shots_become_explicit(tmp_path, benchmark):
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     import_outputs(tmp_path, benchmark=benchmark)

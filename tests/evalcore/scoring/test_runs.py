@@ -163,6 +163,7 @@ def test_the_worker_knows_every_task_that_beat_rings_for():
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
     """Two workers hear the bell; the second one asks when the first is done."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
@@ -174,6 +175,7 @@ def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_a_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
@@ -248,6 +250,7 @@ def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_how_a_chunk_ended_is_put_down_by_its_owner_only():
     """Whoever notices late stores nothing about how the chunk ended."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
@@ -682,7 +685,6 @@ def broker(request, tmp_path):
     server.shutdown()
 
 
-@pytest.mark.once
 @pytest.mark.django_db(transaction=True)
 def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
     env = environment(tmp_path) | {"BROKER_URL": broker}

@@ -115,7 +115,6 @@ print(Client().get("/readyz").content.decode())
 """
 
 
-@pytest.mark.once
 def test_it_is_not_where_the_database_cannot_be_reached(tmp_path):
     (tmp_path / "db").mkdir()
     code = AWAY.replace(

@@ -155,7 +155,6 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
     return int(reply.split(b" ", 2)[1])
 
 
-@pytest.mark.once
 def test_no_request_leaves_a_secret_in_the_logs(server):
     """Attack: whoever reads the logs opens the links that stand in them."""
     port, written = server
@@ -219,7 +218,6 @@ def test_no_request_leaves_a_secret_in_the_logs(server):
         assert log.count(mark) >= 3
 
 
-@pytest.mark.once
 def test_a_worker_redacts_its_lines_too(tmp_path):
     code = (
         "from evalcore.celery import app; app.loader.init_worker(); import logging; "

@@ -20,7 +20,6 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 # SQLite, whatever the other tests run on.
-pytestmark = pytest.mark.once
 ONE_OF_EACH = {"cpu": 1, "gpu": 1, "judge": 1, "beat": 1}
 
 
