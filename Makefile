@@ -82,7 +82,7 @@ else
 endif
 
 test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
-	$(PYTEST) $(SPREAD) -m "not browser"
+	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
 	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
 	$(ON_POSTGRESQL) -m "not browser" $(STORED)
 

@@ -31,7 +31,10 @@ expect.set_options(timeout=30_000)
 # Time on a busy machine is no property of the code, and a run that failed must fail
 # again; `--hypothesis-profile=explore` looks for new examples.
 hypothesis_settings.register_profile("explore", deadline=None)
-hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("thorough", deadline=None, derandomize=True)
+hypothesis_settings.register_profile(
+    "repeatable", hypothesis_settings.get_profile("thorough"), max_examples=20
+)
 hypothesis_settings.load_profile("repeatable")
 
 # What makes a password slow to guess makes a test slow, and nothing else.
@@ -109,6 +112,11 @@ def too_slow(config, items) -> set:
     quickest = sorted(items, key=took.__getitem__)
     spent = itertools.accumulate(map(took.__getitem__, quickest))
     return {item for item, needed in zip(quickest, spent, strict=True) if needed > left}
+
+
+def slow(*values: object) -> list[object]:
+    """Return parameters of a test as cases that only `make test-all` runs."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 def is_sqlite() -> bool:

@@ -162,6 +162,7 @@ def statuses(site, url: str, times: int) -> Counter[int]:
     return Counter(site.ask(url, "POST").status for _number in range(times))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "burst"), [("/login/", 20), ("/api/v1/token/", 20), ("/join/nobody/", 100)]
 )
@@ -184,6 +185,7 @@ def test_saves_of_one_annotator_are_limited_and_hold_up_nobody_else(site, lookin
     assert statuses(site, theirs, 20)[429] == 0
 
 
+@pytest.mark.slow
 def test_pictures_and_pages_are_not_limited(site, looking):
     for url in (address(looking, "left"), "/"):
         found = Counter(site.ask(url).status for _number in range(150))

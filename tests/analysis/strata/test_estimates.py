@@ -164,6 +164,7 @@ def question(seed=0, **study_options):
     return next(rated_questions(rows, table, OPTIONS, Notes()))
 
 
+@pytest.mark.slow
 def test_equal_strata_are_seldom_told_apart(monkeypatch):
     def one_measure(data, options):
         grid = data.grid.with_metrics(("good",))

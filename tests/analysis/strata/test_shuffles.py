@@ -21,6 +21,7 @@ def p_of(values, n_first, resamples=300, seed=0):
     return shuffled_p(means(values), 1, groups, resamples, rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "spreads"), [((10, 40), (3, 1)), ((10, 40), (1, 3)), ((20, 20), (3, 1))]
 )

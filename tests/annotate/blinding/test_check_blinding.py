@@ -105,9 +105,9 @@ questions:
 @pytest.mark.parametrize(
     ("text", "state"),
     [
-        (LIKERT, "draft"),
+        pytest.param(LIKERT, "draft", marks=pytest.mark.slow),
         (PAIRWISE, "open"),
-        (CHECKLIST, "closed"),
+        pytest.param(CHECKLIST, "closed", marks=pytest.mark.slow),
     ],
 )
 def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):

@@ -103,6 +103,7 @@ def test_nothing_that_is_sent_names_a_method(study):
         assert b"Traceback" not in everything, address
 
 
+@pytest.mark.slow
 def test_pictures_of_all_methods_come_with_the_same_headers(study):
     reader = Reader(study.annotators.first())
     look_at_everything(reader)

@@ -96,6 +96,7 @@ def test_once_others_have_it_there_is_a_date_again():
     assert away(study) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_given_to_people_who_are_missed_themselves():
     """They hold nothing any more, so that they would get most."""
     study = study_with_vanished(timezone.now(), others_left=5)
@@ -112,6 +113,7 @@ def test_nothing_is_given_to_people_who_are_missed_themselves():
     )
 
 
+@pytest.mark.slow
 def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
     """Nobody can be missed who was not asked."""
     now = timezone.now()
@@ -121,6 +123,7 @@ def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
     assert "spare" in redistributing.redistribute(study, annotators=two).shares
 
 
+@pytest.mark.slow
 def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     now = timezone.now()
     study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
@@ -140,6 +143,7 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     assert "chart-wedge" in page(study)
 
 
+@pytest.mark.slow
 def test_the_pace_is_that_of_people_who_go_on():
     """Of sixteen people one goes on: what the others did says nothing of her."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
@@ -152,22 +156,19 @@ def test_the_pace_is_that_of_people_who_go_on():
     assert found.remaining == 25
 
 
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ("paused", "No date: the study is paused. Open it again to get one."),
-        ("closed", "No date: the study is closed."),
-        ("draft", "No date yet: the study has not been launched."),
-    ],
-)
-def test_only_an_open_study_has_a_date(state, sentence):
+def test_only_an_open_study_has_a_date():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())
     assert outlook(study).has_date
-    Study.objects.update(state=state)
-    assert outlook(study).text == sentence
-    assert not DATE.search(page(study))
-    assert away(study) is None
+    for state, sentence in (
+        ("paused", "No date: the study is paused. Open it again to get one."),
+        ("closed", "No date: the study is closed."),
+        ("draft", "No date yet: the study has not been launched."),
+    ):
+        Study.objects.update(state=state)
+        assert outlook(study).text == sentence
+        assert not DATE.search(page(study))
+        assert away(study) is None
 
 
 def test_a_study_whose_stop_rule_was_met_has_no_date():

@@ -103,6 +103,7 @@ def test_it_works():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
     """On the same answers both make the same test, and neither knows more."""
     dice = random.Random(1)
@@ -238,6 +239,7 @@ def test_caps_hold(study):
     assert study.annotators.get().state == Annotator.State.FINISHED
 
 
+@pytest.mark.slow
 def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
     """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000})
@@ -265,6 +267,7 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
+@pytest.mark.slow
 def test_the_best_pairs_are_asked_about_more_often(study):
     """With Alder far ahead, the first place is settled by its own pairs."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000, "explore": 0.0})
@@ -311,6 +314,7 @@ def free_slots_of_a_wide_study(stories: int):
     return study, choosing.free_slots(join(study))
 
 
+@pytest.mark.slow
 def test_a_choice_costs_few_queries_and_no_more_for_each_slot_of_many():
     def work(stories):
         study, free = free_slots_of_a_wide_study(stories)

@@ -16,6 +16,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from annotate.submission import consequences
+from tests.conftest import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import end_leases
 
@@ -187,7 +188,7 @@ def test_an_open_study_may_be_left_after_a_whole_session():
     assert kind(person) == Next.WORK, "more is offered, and may be left"
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_a_check_is_never_the_first_of_somebody_who_takes_over(seed):
     study = grid(assignment="planned", stories=4, checks={"per_session": 2}, seed=seed)
     for unit in study.units.all()[:4]:
@@ -268,7 +269,10 @@ def may_fill(study, person):
 
 @pytest.mark.parametrize(
     ("shape", "sessions", "answers"),
-    [((9, 2, 3), 9, 54), ((10, 3, 5), 1, 12 * 7 + 8)],
+    [
+        pytest.param((9, 2, 3), 9, 54, marks=pytest.mark.slow),
+        ((10, 3, 5), 1, 12 * 7 + 8),
+    ],
 )
 def test_next_slot_comes_at_once_when_people_leave_mid_story(
     clock, shape, sessions, answers

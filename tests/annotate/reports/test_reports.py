@@ -165,6 +165,7 @@ def test_asking_for_a_report_queues_it(study):
     assert list(run[asked]) == ["50", "stories", "0.9", "7", "0", "0:4"]
 
 
+@pytest.mark.slow
 def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
     form = ReportForm(ASKED, study=study)
     assert form.is_valid(), form.errors

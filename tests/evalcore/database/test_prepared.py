@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import Count, F
 from django.db.transaction import TransactionManagementError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Event, Slot, Study, Unit
@@ -127,7 +127,6 @@ def test_times_are_asked_and_read_as_they_are(study):
 
 @pytest.mark.django_db
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
-@settings(max_examples=60, deadline=None)
 def test_no_text_is_taken_for_anything_else(text):
     asked = Prepared(
         lambda title: Story.objects.filter(title=title).exclude(key="50%s 'x"),

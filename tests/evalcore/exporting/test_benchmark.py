@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
@@ -62,7 +62,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_no_field_of_a_task_is_lost(tmp_path_factory, extra):
     file = write_tasks(tmp_path_factory.mktemp("law"), TASK, extra | LATER)

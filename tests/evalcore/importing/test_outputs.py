@@ -242,6 +242,7 @@ def test_an_empty_folder_says_so(tmp_path, benchmark):
         import_outputs(tmp_path, benchmark=benchmark)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_nine_real_stories(shared, capsys):
     call_command(
@@ -258,6 +259,7 @@ def test_nine_real_stories(shared, capsys):
     assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
 
+@pytest.mark.slow
 def test_the_demo_data_set_reads_back(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset, "METHODS", {"Lumen": dataset.METHODS["Lumen"]})
     benchmark_folder, outputs = dataset.write_dataset(tmp_path)

@@ -218,6 +218,7 @@ def test_no_request_leaves_a_secret_in_the_logs(server):
         assert log.count(mark) >= 3
 
 
+@pytest.mark.slow
 def test_a_worker_redacts_its_lines_too(tmp_path):
     code = (
         "from evalcore.celery import app; app.loader.init_worker(); import logging; "

@@ -85,6 +85,7 @@ def test_a_killed_worker_is_started_again_and_pages_go_on(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
+@pytest.mark.slow
 def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     served.wait_for_workers()
     arbiter, *_workers = served.pids("gunicorn")
@@ -95,6 +96,7 @@ def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
 def test_nothing_outlives_a_supervisor_that_is_killed(served):
     served.wait_for_workers()
@@ -121,6 +123,7 @@ serve.run_server(port=8000, bind="127.0.0.1")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
     server = subprocess.Popen(

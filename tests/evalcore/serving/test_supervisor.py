@@ -166,6 +166,7 @@ raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_ends_nothing_else_where_nobody_reads_what_is_printed():
     """The terminal was closed, or what kept the log has ended."""
     reading, writing = os.pipe()

@@ -510,6 +510,7 @@ def test_one_bad_picture_and_the_command_makes_nothing(woods):
 # Real stories ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_stories(shared, tmp_path):
     benchmark = Benchmark.objects.create(slug="real", title="real")
