@@ -16,9 +16,10 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
-from tests.browser.hands import Finger, Mouse
+from tests.browser.hands import MOUSE_OR_FINGER, Finger
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
+from tests.conftest import named_cases
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
@@ -620,7 +621,7 @@ def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study)
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_double_press_of_send_says_nothing_on_the_next_story(
     chromium, live_server, study, hand
 ):

@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.quality_rules.rules import DEFAULT_RULES
 from evalcore.models import Frame, Shot
-from tests.browser.hands import Digits, Finger, Mouse, NoScript
+from tests.browser.hands import EACH_HAND, Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
+from tests.conftest import named_cases, slow
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -85,7 +86,7 @@ def submit(page, hand):
     return Slot.objects.get(state="submitted")
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"finger", "digits"}))
 def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
@@ -149,7 +150,7 @@ def submit_when_seen(page):
     return submit(page, Digits())
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking")])
 def test_the_overview_shows_all_shots_at_once(page, live_server, kind):
     shots = 6 if kind == "ranking" else 16
     begin(kind, shots=shots)

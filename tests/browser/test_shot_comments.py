@@ -7,11 +7,12 @@ from playwright.sync_api import expect
 from annotate.models import Choice, Invitation, ShotComment, Slot
 from annotate.presentation import slot_view
 from tests.browser.accessibility import violations
-from tests.browser.hands import HANDS, Keyboard, NoScript, tab_to
+from tests.browser.hands import EACH_HAND, Keyboard, NoScript, tab_to
 from tests.browser.reels import make_same_reel
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import wait_until
 from tests.clips import write_clip
+from tests.conftest import named_cases
 from tests.factories import make_benchmark, make_study
 from tests.working import join
 
@@ -58,7 +59,7 @@ def told(page):
     return page.locator(".shot-comments output")
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"tab", "no script"}))
 def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, hand):
     begin("choice")
     has_scripts = not isinstance(hand, NoScript)
