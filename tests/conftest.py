@@ -3,7 +3,6 @@
 import gc
 import itertools
 import os
-from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pytest
@@ -113,21 +112,6 @@ def too_slow(config, items) -> set:
     quickest = sorted(items, key=took.__getitem__)
     spent = itertools.accumulate(map(took.__getitem__, quickest))
     return {item for item, needed in zip(quickest, spent, strict=True) if needed > left}
-
-
-def slow(*values: object) -> list[object]:
-    """Return parameters of a test as cases that only `make test-all` runs."""
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
-
-
-def named_cases(cases: Mapping[str, tuple], quick: Collection[str]) -> list[object]:
-    """Return the cases of a table; only `make test-all` runs those not named quick."""
-    unknown = set(quick) - cases.keys()
-    assert not unknown, unknown
-    return [
-        pytest.param(*case, id=name, marks=() if name in quick else pytest.mark.slow)
-        for name, case in cases.items()
-    ]
 
 
 def is_sqlite() -> bool:

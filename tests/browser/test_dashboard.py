@@ -10,7 +10,7 @@ from annotate.models import StudyMember, User
 from annotate.quality import exclusion, pausing
 from annotate.slots import leasing
 from tests.browser.accessibility import violations_of_both_themes
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside, study_with_vanished
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from annotate.models import Rating, ShotComment, Slot, StoryComment
 from tests.browser.test_rate import enter, saved
 from tests.browser.waiting import stop_time, wait_until
-from tests.conftest import named_cases
+from tests.cases import named_cases
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 

@@ -19,7 +19,7 @@ from tests import chromium_build
 from tests.browser.hands import MOUSE_OR_FINGER, Finger
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
-from tests.conftest import named_cases
+from tests.cases import named_cases
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 

@@ -25,8 +25,8 @@ from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
 from tests.browser.hands import HANDS
 from tests.browser.reels import make_same_reel
+from tests.cases import named_cases
 from tests.clips import write_clip
-from tests.conftest import named_cases
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 

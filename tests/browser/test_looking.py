@@ -12,7 +12,7 @@ from annotate.quality_rules.rules import DEFAULT_RULES
 from evalcore.models import Frame, Shot
 from tests.browser.hands import EACH_HAND, Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
-from tests.conftest import named_cases, slow
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

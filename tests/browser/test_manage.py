@@ -10,7 +10,7 @@ from annotate.reports import building
 from evalcore.scoring import metric_runs
 from tests.browser import test_axe
 from tests.browser.accessibility import violations_of_both_themes
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything
 

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Invitation, Rating
 from tests.browser.hands import HANDS
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 

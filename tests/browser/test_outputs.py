@@ -11,7 +11,7 @@ from tests.browser.hands import MOUSE_OR_FINGER, Mouse
 from tests.browser.test_manage import log_in
 from tests.browser.test_report import STANDING
 from tests.browser.waiting import wait_until
-from tests.conftest import named_cases, slow
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 

@@ -13,7 +13,7 @@ from tests.annotate.personal_data.people_of_studies import ADA, known_person
 from tests.browser.accessibility import violations, violations_of_both_themes
 from tests.browser.hands import HANDS, too_small
 from tests.browser.test_manage import log_in
-from tests.conftest import slow
+from tests.cases import slow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 GONE = r"410 .*/rate/"

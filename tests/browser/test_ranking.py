@@ -12,7 +12,7 @@ from evalcore.models import MetricRun, MetricScore, Output
 from tests.browser.accessibility import violations
 from tests.browser.hands import HANDS
 from tests.browser.test_rate import saved
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 

@@ -6,11 +6,12 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
+from annotate.next_slot import choosing
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
@@ -50,6 +51,14 @@ def enter(page):
 
 
 def start(page, live_server, study):
+    """Open the first story of somebody who has agreed and read the instructions."""
+    person = join(study, "A01")
+    words = [person.invitation.token, choosing.take_next(person).slot.code]
+    page.goto(live_server.url + reverse("rate-slot", args=words))
+    page.wait_for_selector("html.ready")
+
+
+def start_from_link(page, live_server, study):
     """Go from the link to the first story by Enter alone."""
     page.goto(address(live_server, study))
     enter(page)
@@ -94,7 +103,7 @@ def finish_by_keyboard(page, keys):
 
 def test_a_likert_study_by_keyboard_alone(page, live_server):
     study = make_study(annotators=1)
-    start(page, live_server, study)
+    start_from_link(page, live_server, study)
     assert finish_by_keyboard(page, ["3", "1"]) == 6
     ann = study.annotators.get()
     assert page.inner_text(".completion-code") == ann.completion_code

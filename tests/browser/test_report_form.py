@@ -10,7 +10,7 @@ from evalcore.models import Method
 from evalcore.scoring import metric_runs
 from tests.browser.accessibility import violations
 from tests.browser.hands import MOUSE_OR_FINGER
-from tests.conftest import named_cases
+from tests.cases import named_cases
 from tests.factories import make_study
 from tests.people import answer_everything
 

@@ -11,8 +11,8 @@ from tests.browser.hands import EACH_HAND, Keyboard, NoScript, tab_to
 from tests.browser.reels import make_same_reel
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases
 from tests.clips import write_clip
-from tests.conftest import named_cases
 from tests.factories import make_benchmark, make_study
 from tests.working import join
 

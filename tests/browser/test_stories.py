@@ -11,7 +11,7 @@ from evalcore.models import Character, Shot
 from tests.browser.hands import PHONE, TARGETS, Finger, too_small
 from tests.browser.test_viewer import begin, open_story, touch
 from tests.browser.waiting import stop_time, wait_until
-from tests.conftest import slow
+from tests.cases import slow
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -11,7 +11,7 @@ from annotate.models import Annotator, Fault, Invitation, Rating
 from evalcore.models import Character, Frame, Shot
 from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import stop_time
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import (
     METHODS,
     make_benchmark,

@@ -38,7 +38,7 @@ from analysis.reading.scores import score_table
 from tests.analysis.commands.test_alignment import METHODS, study
 from tests.analysis.correlations.test_levels import small
 from tests.analysis.correlations.test_metric_differences import differences
-from tests.conftest import slow
+from tests.cases import slow
 
 ALL = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "within_method", "pooled")

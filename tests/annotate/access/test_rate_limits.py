@@ -17,7 +17,7 @@ from rest_framework.test import APIClient
 from annotate.access import rate_limits
 from annotate.models import Annotator, User
 from annotate.people import joining
-from tests.conftest import slow
+from tests.cases import slow
 from tests.factories import make_study
 
 pytestmark = pytest.mark.django_db

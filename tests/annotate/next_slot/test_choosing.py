@@ -16,7 +16,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from annotate.submission import consequences
-from tests.conftest import slow
+from tests.cases import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import end_leases
 
