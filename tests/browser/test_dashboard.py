@@ -201,6 +201,7 @@ def test_on_a_phone_nothing_that_matters_is_out_of_sight(page, live_server):
     has_no_faults(page)
 
 
+@pytest.mark.slow
 def test_a_page_without_news_is_left_as_it_is(page, live_server):
     study = running_study(timezone.now())
     log_in(page, live_server, study)

@@ -59,6 +59,7 @@ def test_a_slot_shows_the_pictures_it_was_about(page, live_server, study, size):
         expect(picture).to_be_visible()
 
 
+@pytest.mark.slow
 def test_a_key_with_a_space_is_refused_by_the_page(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("view-list", args=[study.slug]))
@@ -100,6 +101,7 @@ def test_pausing_inviting_and_revoking(page, live_server, study):
     assert table.value.suggested_filename == "trial-links.csv"
 
 
+@pytest.mark.slow
 def test_the_question_before_revoking_is_seen_whole(page, live_server, study):
     study.annotators.update(is_simulated=True, finished_at="2025-01-01T00:00Z")
     Invitation.objects.update(note="a visitor of the demo, from the laboratory")
@@ -144,6 +146,7 @@ def test_from_a_list_through_its_slots_and_back(page, live_server, study):
     page.wait_for_url(lambda url: url.endswith(listed))
 
 
+@pytest.mark.slow
 def test_coverage_refreshes_itself(page, live_server, study):
     log_in(page, live_server)
     page.goto(live_server.url + reverse("study-coverage", args=[study.slug]))
@@ -154,6 +157,7 @@ def test_coverage_refreshes_itself(page, live_server, study):
     )
 
 
+@pytest.mark.slow
 def test_a_refresh_moves_neither_the_focus_nor_the_table(page, live_server, study):
     log_in(page, live_server)
     page.set_viewport_size({"width": 220, "height": 740})

@@ -197,6 +197,7 @@ def test_the_time_before_a_page_is_loaded_anew_counts(page, live_server):
     assert done.seconds == done.claimed_seconds
 
 
+@pytest.mark.slow
 def test_the_time_of_somebody_else_in_the_same_tab_does_not_count(page, live_server):
     """Two people at one computer are handed the same story, one after the other."""
     one = make_benchmark(stories=1, methods=("Alder",))
@@ -221,6 +222,7 @@ def test_the_time_of_somebody_else_in_the_same_tab_does_not_count(page, live_ser
     assert study.slots.get(state="submitted").claimed_seconds < 1800
 
 
+@pytest.mark.slow
 def test_the_time_on_a_page_that_is_left_for_another_counts(page, live_server):
     study = make_study(annotators=1)
     start(page, live_server, study)
@@ -350,6 +352,7 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     expect(page.locator("#problem")).to_be_hidden()
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("404 .*/elsewhere/save/")
 def test_a_refused_row_does_not_spoil_the_stories_after_it(page, live_server):
     start(page, live_server, make_study(annotators=1))
@@ -394,6 +397,7 @@ def test_answers_of_a_story_before_wait_while_the_study_is_paused(page, live_ser
     assert Rating.objects.count() == 3
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/save/", "404 .*/story/")
 def test_what_is_lost_is_told_once_between_stories(page, live_server):
     answer_with(page, lambda route: route.abort())
@@ -425,6 +429,7 @@ def test_what_this_browser_cannot_keep_is_told(page, live_server):
     assert page.locator("input:checked").count() == 0, "as the page says"
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("500 .*/elsewhere/save/")
 def test_a_failure_for_one_story_holds_no_other_back(page, live_server):
     page.route("**/elsewhere/save/", lambda route: route.fulfill(status=500, body=""))
@@ -564,6 +569,7 @@ def test_a_stale_tab_does_not_bring_an_old_answer_back(page, live_server):
     assert Rating.objects.count() == 3
 
 
+@pytest.mark.slow
 def test_choosing_moves_nothing(page, live_server):
     start(page, live_server, make_study(annotators=1))
     tops = "() => [...document.querySelectorAll('.option')].map((o) => o.offsetHeight)"
@@ -576,6 +582,7 @@ def test_choosing_moves_nothing(page, live_server):
     assert page.evaluate(f"getComputedStyle({weight}).fontWeight") == "400"
 
 
+@pytest.mark.slow
 def test_left_and_right_are_alike_where_no_tie_is_allowed(page, live_server):
     study = make_study(kind="choice", annotators=1)
     study.questions.update(allow_tie=False)

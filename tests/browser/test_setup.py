@@ -46,6 +46,7 @@ def type_into(page, name: str, text: str) -> None:
     page.keyboard.type(text)
 
 
+@pytest.mark.slow
 def test_what_is_typed_before_the_scripts_are_there_is_checked(begun):
     page = begun
     start(page, "vistorybench-user-study")
@@ -60,7 +61,10 @@ def test_what_is_typed_before_the_scripts_are_there_is_checked(begun):
 
 @pytest.mark.parametrize(
     ("template", "units"),
-    [("vistorybench-user-study", 12), ("storybench-side-by-side", 12)],
+    [
+        ("storybench-side-by-side", 12),
+        pytest.param("vistorybench-user-study", 12, marks=pytest.mark.slow),
+    ],
 )
 def test_a_study_is_set_up_and_launched_by_keyboard(begun, template, units):
     page = begun

@@ -40,7 +40,7 @@ def box(page, selector):
     return page.locator(selector).bounding_box()
 
 
-@pytest.mark.parametrize("kind", ["choice", "ranking"])
+@pytest.mark.parametrize("kind", ["ranking", *slow("choice")])
 def test_each_story_is_a_block_of_its_own(page, live_server, kind):
     begin(kind, shots=6)
     open_story(page, live_server)
@@ -59,7 +59,7 @@ def test_each_story_is_a_block_of_its_own(page, live_server, kind):
     assert page.locator(".story figure").count() == 0
 
 
-@pytest.mark.parametrize("size", [(160, 90), (64, 96), *slow((64, 64))])
+@pytest.mark.parametrize("size", [(160, 90), *slow((64, 64), (64, 96))])
 def test_both_stories_of_sixteen_shots_are_seen_whole(page, live_server, size):
     begin("choice", shots=16, size=size)
     page.set_viewport_size({"width": 1440, "height": 900})
@@ -84,6 +84,7 @@ def test_what_is_chosen_holds_for_the_next_pair(page, live_server):
     expect(page.locator(".story[data-side=right] figure")).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_stories_that_do_not_fit_scroll_together(page, live_server):
     begin("choice", shots=40)
     open_story(page, live_server)
@@ -96,7 +97,7 @@ def test_stories_that_do_not_fit_scroll_together(page, live_server):
     wait_until(page, lambda: right.evaluate(top) == left.evaluate(top), True)
 
 
-@pytest.mark.parametrize("key", ["a", "b"])
+@pytest.mark.parametrize("key", ["b", *slow("a")])
 def test_a_shot_under_the_pointer_grows_in_both_stories(page, live_server, key):
     begin("choice", shots=16)
     open_story(page, live_server)
@@ -209,7 +210,7 @@ def test_targets_are_large_enough_for_a_finger(chromium, live_server, kind, size
             assert too_small(page) == []
 
 
-@pytest.mark.parametrize("locale", ["en", "zh-CN"])
+@pytest.mark.parametrize("locale", ["zh-CN", *slow("en")])
 def test_the_bar_of_a_telephone_stays_one_line(chromium, live_server, locale):
     begin("ranking")
     hand = Finger()
@@ -221,6 +222,7 @@ def test_the_bar_of_a_telephone_stays_one_line(chromium, live_server, locale):
         assert box(page, ".seatbar")["height"] < 50
 
 
+@pytest.mark.slow
 def test_what_is_folded_away_in_a_narrow_window_has_its_key(page, live_server):
     begin()
     page.set_viewport_size({"width": 720, "height": 450})
@@ -337,6 +339,7 @@ def test_modules_that_fail_while_they_run_leave_a_plain_form(page, live_server):
     wait_until(page, Rating.objects.count, 2)
 
 
+@pytest.mark.slow
 def test_a_resize_leaves_the_overview_where_it_is(page, live_server):
     begin(shots=60)
     page.set_viewport_size({"width": 1000, "height": 700})
@@ -348,6 +351,7 @@ def test_a_resize_leaves_the_overview_where_it_is(page, live_server):
     assert page.evaluate("document.querySelector('#shots').scrollTop") == 400
 
 
+@pytest.mark.slow
 def test_a_swipe_on_the_divider_turns_no_shot(phone, live_server):
     begin("choice")
     open_story(phone, live_server)
@@ -360,6 +364,7 @@ def test_a_swipe_on_the_divider_turns_no_shot(phone, live_server):
     expect(phone.locator("#shot-1")).to_be_visible()
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*seat.js")
 def test_without_its_modules_the_seat_is_a_plain_form(page, live_server):
     begin()
@@ -387,6 +392,7 @@ def test_the_next_shot_begins_with_its_picture(page, live_server, size):
         expect(pane).to_be_in_viewport(ratio=0.99)
 
 
+@pytest.mark.slow
 def test_a_phone_says_which_shot_it_shows(phone, live_server):
     begin(shots=16)
     open_story(phone, live_server)
@@ -409,6 +415,7 @@ def test_a_menu_that_is_open_keeps_keys_from_answering(page, live_server):
     wait_until(page, lambda: list(Rating.objects.values_list("value")), [(3,)])
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED")
 def test_without_network_a_break_is_told_of_past_the_menu(phone, live_server):
     begin()

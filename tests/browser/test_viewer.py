@@ -81,7 +81,7 @@ def middle_of(control, across=0.5):
 
 
 @pytest.mark.parametrize("size", [(160, 90), *slow((96, 64), (64, 64))])
-@pytest.mark.parametrize("kind", ["likert", "choice"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert")])
 def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
     begin(kind, shots=16, size=size)
     open_story(page, live_server)
@@ -176,6 +176,7 @@ def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
     assert pages == 1
 
 
+@pytest.mark.slow
 def test_the_wheel_scrolls_where_all_shots_are_shown(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 500})
     begin(shots=60)
@@ -362,6 +363,7 @@ def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
     assert len(page.context.pages) == 1
 
 
+@pytest.mark.slow
 def test_a_story_without_texts_gives_the_room_to_its_pictures(page, live_server):
     begin()
     Shot.objects.update(text={})
@@ -486,6 +488,7 @@ def test_the_page_of_thirty_shots_stays_small(client, kind):
     assert len(body) < 60_000
 
 
+@pytest.mark.slow
 def test_wheel_scrolls_back_to_the_picture_before_it_enlarges(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 420})
     begin(shots=2)
