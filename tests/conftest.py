@@ -71,9 +71,10 @@ DATABASE = {"db", "transactional_db", "live_server"}
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """One more than there are cores: tests wait, for browsers above all."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config):
+    """Return the number of cores, and one more for tests that wait for browsers."""
+    waits = config.option.markexpr.startswith("browser")
+    return (os.cpu_count() or 1) + waits
 
 
 def pytest_addoption(parser):
