@@ -11,6 +11,7 @@ from evalcore import media
 from evalcore.models import Frame
 from evalcore.video import storing
 from tests.annotate.pages.test_videos import video_benchmark
+from tests.cases import slow
 from tests.deploy import nginx
 from tests.factories import make_study
 
@@ -120,7 +121,7 @@ def test_parts_of_a_video(site, watching):
 
 
 @pytest.mark.parametrize("guess", GUESSES)
-@pytest.mark.parametrize("what", ["looking", "watching"])
+@pytest.mark.parametrize("what", ["looking", *slow("watching")])
 def test_nobody_finds_out_a_files_date_by_guessing(site, request, what, guess):
     slot = request.getfixturevalue(what)
     answer = site.ask(address(slot, "left"), **{guess: GUESSES[guess]})

@@ -15,6 +15,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from evalcore.models import Method, Output
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.studies import flag
@@ -329,7 +330,7 @@ def test_verify_finds_the_damage(damage, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", ["sides", "order"])
+@pytest.mark.parametrize("damage", ["order", *slow("sides")])
 def test_verify_finds_what_is_wrong_with_pairs(damage):
     study = make_study(kind="choice")
     answer_everything(study, "a")

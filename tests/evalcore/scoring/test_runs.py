@@ -33,6 +33,7 @@ from evalcore.models import (
     Output,
 )
 from evalcore.scoring import chunks, metric_runs, score_rows, tasks
+from tests.cases import slow
 from tests.factories import make_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -640,6 +641,7 @@ def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, *program, *WORKER], env=env, cwd=ROOT)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     """Killed twice at random moments: nothing is lost, nothing is twice."""
@@ -669,7 +671,7 @@ def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     assert MetricScore.objects.count() == 72 * 4
 
 
-@pytest.fixture(params=["filesystem", "redis"])
+@pytest.fixture(params=["filesystem", *slow("redis")])
 def broker(request, tmp_path):
     """The address of a real broker: a folder, or a Redis server of its own."""
     if request.param == "filesystem":

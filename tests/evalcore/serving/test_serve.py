@@ -14,6 +14,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalcore.management.commands import serve
+from tests.cases import slow
 from tests.serving import Served, free_port, hear_signals, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -55,7 +56,7 @@ def counts(served: Served) -> dict[str, int]:
     return {kind: len(pids) for kind, pids in served.workers().items()}
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGTERM, *slow(signal.SIGINT, signal.SIGHUP)])
 def test_it_serves_and_stops_without_leaving_anything(served, how):
     served.wait_for_workers()
     output = served.stop(how)
