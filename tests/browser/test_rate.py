@@ -645,24 +645,6 @@ def test_enter_with_a_gap_says_what_is_missing(page, live_server):
     assert page.url == url
 
 
-def test_without_javascript_the_page_is_one_complete_form(chromium, live_server):
-    study = make_study(annotators=1)
-    context = chromium.new_context(java_script_enabled=False)
-    page = context.new_page()
-    page.goto(address(live_server, study))
-    page.click("main button")
-    page.click("main form button")
-    first = page.url
-    assert page.is_visible("#shot-1")
-    assert page.is_visible("#shot-3")
-    page.check("input[name='q:character'][value='1']")
-    page.check("input[name='q:aesthetics'][value='2']")
-    page.click("#submit")
-    assert page.url != first
-    assert Rating.objects.count() == 2
-    context.close()
-
-
 @pytest.mark.page_errors("403 .*/save/")
 def test_a_refused_answer_does_not_take_the_place_of_a_newer_one(page, live_server):
     held = []
