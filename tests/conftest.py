@@ -134,7 +134,8 @@ def pytest_collection_modifyitems(config, items):
     touching, others = [], []
     for item in items:
         asked = DATABASE.intersection(getattr(item, "fixturenames", ()))
-        touches = asked or item.get_closest_marker("django_db")
+        is_possible = not item.get_closest_marker("sqlite")
+        touches = is_possible and (asked or item.get_closest_marker("django_db"))
         (touching if touches else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = touching

@@ -65,6 +65,7 @@ def test_a_minute_that_is_over_is_counted_once_and_the_latest_again():
     assert last_hour(NOW + timedelta(minutes=1)).total == 2
 
 
+@pytest.mark.sqlite
 def test_no_count_reads_all_slots():
     make_study(benchmark=make_benchmark(shots=1, pictures=False))
     for slots in (in_hand(), submitted(NOW, NOW)):

@@ -208,6 +208,7 @@ def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(
     assert stored_in(folder) == originals()
 
 
+@pytest.mark.sqlite
 def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
     """Else it would push out the good ones, one by one.
 
@@ -230,6 +231,7 @@ def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
     connection.close()
 
 
+@pytest.mark.sqlite
 def test_a_database_without_tables_is_no_backup(folder, tmp_path, monkeypatch):
     empty = tmp_path / "empty.sqlite3"
     empty.touch()

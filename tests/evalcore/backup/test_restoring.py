@@ -102,6 +102,7 @@ def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, 
     assert "trial: every promise holds." in told
 
 
+@pytest.mark.sqlite
 def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     """Attack: the demo was the pilot, and everybody knows its passwords."""
     public = "plumbline-demo"
@@ -170,6 +171,7 @@ def test_reports_of_another_database_do_not_stay(study, report, folder, settings
     assert (aside / "reports" / report.parent.name / "report.html").read_text() == page
 
 
+@pytest.mark.sqlite
 @pytest.mark.skipif(not OTHER_DISK.is_dir(), reason="of Linux")
 def test_reports_may_have_a_disk_of_their_own(study, report, folder, settings):
     """A folder that cannot be replaced, as a mounted one."""
@@ -406,6 +408,7 @@ def test_originals_that_were_missing_are_told_again(study, folder, capsys):
     assert f"{path.name} was missing already" in capsys.readouterr().err
 
 
+@pytest.mark.sqlite
 def test_a_full_disk_is_told_and_leaves_the_database(
     study, back_up, settings, monkeypatch
 ):
@@ -419,6 +422,7 @@ def test_a_full_disk_is_told_and_leaves_the_database(
     assert not list(settings.DATA_DIR.glob("*restore-*"))
 
 
+@pytest.mark.sqlite
 def test_a_damaged_database_and_its_log_are_put_aside(
     study, back_up, settings, tmp_path, monkeypatch
 ):
@@ -440,6 +444,7 @@ def test_a_damaged_database_and_its_log_are_put_aside(
     assert tree(aside) == {damaged.name: b"no database", log.name: b"nor a log"}
 
 
+@pytest.mark.sqlite
 def test_an_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
     """As another machine does it: its own folder, its own process."""
     backup = back_up()

@@ -72,6 +72,7 @@ def test_threads_of_the_web_server_have_the_same_promise(sqlite):
     assert found == [FULL] * 3
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("named", [False, *slow(True)])
 @pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
 def test_every_process_has_the_same_promise(tmp_path, command, named):

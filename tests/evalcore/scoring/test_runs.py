@@ -687,6 +687,7 @@ def broker(request, tmp_path):
     server.shutdown()
 
 
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
     env = environment(tmp_path) | {"BROKER_URL": broker}

@@ -13,6 +13,8 @@ from evalcore.serving import processes, schema
 from tests import migrated
 from tests.serving import ROOT, answers, free_port, wait_until
 
+pytestmark = pytest.mark.sqlite
+
 
 def start(folder, part: str, **variables: str) -> subprocess.Popen:
     env = os.environ | {"DATA_DIR": str(folder), "DATABASE_URL": ""} | variables

@@ -89,6 +89,7 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.glob("request-counts/*/*.db"))
 
 
+@pytest.mark.sqlite
 def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tmp_path):
     server = start()
     asked = Counter()
@@ -116,6 +117,7 @@ def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tm
     assert again.counts() == {}
 
 
+@pytest.mark.sqlite
 def test_behind_a_proxy_only_the_token_opens_it(start):
     """Attack: what a proxy of this machine passes on comes from this machine."""
     server = start(METRICS_TOKEN=TOKEN, TRUSTED_PROXIES="1", METRICS="0")
@@ -126,6 +128,7 @@ def test_behind_a_proxy_only_the_token_opens_it(start):
     assert TOKEN not in server.log.read_text()
 
 
+@pytest.mark.sqlite
 @pytest.mark.parametrize("by_token", [True, False], ids=["token", "this machine"])
 def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_token):
     """Attack: a site of that name is led to this machine, and reads what it answers."""

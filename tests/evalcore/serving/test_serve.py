@@ -112,6 +112,8 @@ import django
 django.setup()
 from evalcore.management.commands import serve
 
+pytestmark = pytest.mark.sqlite
+
 class Starting(subprocess.Popen):
     def __init__(self, _command, **how):
         sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
