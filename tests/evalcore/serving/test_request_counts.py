@@ -15,6 +15,7 @@ from django.conf import settings as live
 from django.core.exceptions import ImproperlyConfigured
 
 from evalcore.serving import environment, processes
+from tests.cases import slow
 from tests.serving import answers, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -129,7 +130,7 @@ def test_behind_a_proxy_only_the_token_opens_it(start):
 
 
 @pytest.mark.sqlite
-@pytest.mark.parametrize("by_token", [True, False], ids=["token", "this machine"])
+@pytest.mark.parametrize("by_token", [False, *slow(True)])
 def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_token):
     """Attack: a site of that name is led to this machine, and reads what it answers."""
     server = start(**({"METRICS_TOKEN": TOKEN} if by_token else {}))
