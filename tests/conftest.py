@@ -70,6 +70,13 @@ USUAL_SECONDS = 0.4
 DATABASE = {"db", "transactional_db", "live_server"}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no doctests below tests, where there are none."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers(config):
     """Return the number of cores, and one more for tests that wait for browsers."""
