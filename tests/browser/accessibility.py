@@ -6,6 +6,8 @@ from axe_core_python.base import AXE_SCRIPT
 RUN = """(only) => axe.run(document, { resultTypes: ["violations"], ...only })
   .then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))"""
 
+OF_COLOURS = {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}
+
 
 def violations(page, **only) -> list[tuple[str, str]]:
     """Return each broken rule with the first element that breaks it."""
@@ -17,6 +19,6 @@ def violations_of_both_themes(page) -> list[tuple[str, str]]:
     """Return what is wrong in the light, and of colours in the dark."""
     found = violations(page)
     page.emulate_media(color_scheme="dark")
-    found += violations(page, runOnly=["cat.color"])
+    found += violations(page, runOnly=OF_COLOURS)
     page.emulate_media(color_scheme="light")
     return found
