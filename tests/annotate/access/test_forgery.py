@@ -84,6 +84,7 @@ def test_what_is_taken_without_a_token_takes_no_session(tmp_path):
     assert program.post(url, {}, "application/json").status_code == 400
 
 
+@pytest.mark.slow
 def test_no_address_does_anything_for_another_method(tmp_path):
     """Attack: a guard that looks at GET and POST only."""
     world = World(tmp_path)

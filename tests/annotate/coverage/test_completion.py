@@ -171,6 +171,7 @@ def test_only_an_open_study_has_a_date():
         assert away(study) is None
 
 
+@pytest.mark.slow
 def test_a_study_whose_stop_rule_was_met_has_no_date():
     study = running_study(timezone.now())
     Study.objects.update(adaptive={"stopped": timezone.now().isoformat()})
@@ -226,6 +227,7 @@ def test_places_to_which_nobody_is_invited_are_told():
     assert away(study).notes == ("A01: 6 (not invited)", "A02: 6 (not invited)")
 
 
+@pytest.mark.slow
 def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     Annotator.objects.update(last_seen_at=timezone.now())
     ann = vanished.annotators.get(name="A01")
@@ -242,6 +244,7 @@ def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
 
 
+@pytest.mark.slow
 def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert away(vanished) is not None
     lifecycle.pause(vanished)
@@ -250,6 +253,7 @@ def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert outlook(vanished).waiting.slots == 0
 
 
+@pytest.mark.slow
 def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     """A month's pause makes nobody missed, and nobody's work is ticked for it."""
     now = timezone.now()
@@ -294,6 +298,7 @@ def test_free_slots_have_a_date_while_somebody_is_there(vanished):
     assert outlook(vanished).waiting.free == 0
 
 
+@pytest.mark.slow
 def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
@@ -307,6 +312,7 @@ def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     assert outlook(vanished).waiting.slots == 25
 
 
+@pytest.mark.slow
 def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
     """They are at work on what is theirs; somebody who has finished has no cap."""
     study = study_with_vanished(timezone.now(), others_left=5)

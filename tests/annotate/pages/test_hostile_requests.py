@@ -109,6 +109,7 @@ def pages(world):
         yield client, url, answer
 
 
+@pytest.mark.slow
 def test_no_parameter_makes_a_page_fail(world):
     """Attack: SQL, formats, numbers and broken letters in every parameter."""
     names = parameters()

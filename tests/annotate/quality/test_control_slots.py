@@ -164,6 +164,7 @@ def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
     assert len(places) > 1
 
 
+@pytest.mark.slow
 def test_the_number_wanted_is_laid_and_kinds_change(woods):
     text = (
         LIKERT

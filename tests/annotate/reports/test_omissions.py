@@ -64,6 +64,7 @@ def test_a_report_names_the_metrics_that_are_being_computed(study):
     assert "sharpness" in later
 
 
+@pytest.mark.slow
 def test_what_was_stored_after_the_moment_is_named(study):
     first = build(study)
     assert "stored after the moment" not in page_of(first)
@@ -97,6 +98,7 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     assert "Metric shots_present" not in page
 
 
+@pytest.mark.slow
 def test_a_version_without_any_score_is_told_from_the_one_that_has_some(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     for output in Output.objects.all():

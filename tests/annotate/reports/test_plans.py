@@ -101,6 +101,7 @@ def test_a_plan_is_what_the_command_makes_of_the_downloads(
     assert "disagreements" not in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", list(ASKED))
 def test_its_command_makes_the_plan_again(study, command, tmp_path):
     report = ask(study, command)
@@ -134,6 +135,7 @@ def test_a_plan_speaks_only_of_what_it_read(study, command):
     assert hashed == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "kind"), [("en", "How stable a judge is"), ("zh-Hans", "裁判有多稳定")]
 )
@@ -197,6 +199,7 @@ def test_plans_are_not_compared_with_reports(study):
     assert rob(study).get(url).context["finished"] == []
 
 
+@pytest.mark.slow
 def test_a_plan_has_neither_a_comparison_nor_disagreements(study):
     plan = ask(study, "subset")
     rows = [

@@ -87,6 +87,7 @@ def test_a_click_on_an_output_leads_to_its_page(study, report, settings):
     assert f'data-stories="https://study.example.org{link}"' in text
 
 
+@pytest.mark.slow
 def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
     for score in MetricScore.objects.filter(metric="sharpness"):
         for name in ("mobilenet_self", "csd_self"):
@@ -459,10 +460,12 @@ def test_the_form_offers_the_tags_there_are(tagged):
     assert "split_by" in form.errors
 
 
+@pytest.mark.slow
 def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
     assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
 
 
+@pytest.mark.slow
 def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
     study = make_study(kind="choice", benchmark=tagged_benchmark())
     answer_everything(study, "a")
