@@ -318,6 +318,7 @@ def forecast(exponent):
     return part, best, listed, steady, judged, curves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", SCALES)
 def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
     in_units = (

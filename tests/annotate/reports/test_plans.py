@@ -14,6 +14,7 @@ from annotate.quality import exclusion
 from annotate.reports import building
 from evalcore.models import MetricScore
 from tests.annotate.reports.test_scales import BEAUTY, answered
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything, eve, rob
 
@@ -116,7 +117,7 @@ def test_its_command_makes_the_plan_again(study, command, tmp_path):
     assert (again.command, again.options) == (command, report.options)
 
 
-@pytest.mark.parametrize("command", list(ASKED))
+@pytest.mark.parametrize("command", ["stability", *slow("power", "subset")])
 def test_a_plan_speaks_only_of_what_it_read(study, command):
     MetricScore.objects.filter(metric="sharpness", story__key="01").delete()
     report = ask(study, command)

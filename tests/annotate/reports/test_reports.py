@@ -32,6 +32,7 @@ from tests.people import alice, answer_everything, eve, rob
 from tests.serving import wait_until
 
 pytestmark = pytest.mark.django_db
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture
@@ -339,9 +340,11 @@ def test_a_report_without_answers_fails_with_the_reason():
 @pytest.mark.parametrize(
     ("kind", "value", "heard"),
     [
-        ("likert", 3, "no method stands first alone"),
-        ("choice", "a", "against the others on average, ties being half"),
         ("checklist", 1, "Of what the text asks for is shown: 100 %"),
+        pytest.param("likert", 3, "no method stands first alone", marks=SLOW),
+        pytest.param(
+            "choice", "a", "against the others on average, ties being half", marks=SLOW
+        ),
     ],
 )
 def test_a_study_without_any_metric_has_a_report_of_its_people(
@@ -441,7 +444,11 @@ def tags_of(report):
 
 @pytest.mark.parametrize(
     ("asked", "tags"),
-    [(["genre", "pages"], {"genre"}), (["pages"], set()), ([], set())],
+    [
+        (["genre", "pages"], {"genre"}),
+        pytest.param(["pages"], set(), marks=SLOW),
+        pytest.param([], set(), marks=SLOW),
+    ],
 )
 def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
