@@ -19,16 +19,17 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
+ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Whose tests ask a database; metrics do not, and their networks take long to import.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
 # In processes of their own: one that has run thousands of tests is slow to drive a page.
 BROWSER := tests/browser tests/analysis/report/test_static_figures.py
 
 .DEFAULT_GOAL := help
-.PHONY: help setup install demo run metrics check test lint rules types format messages bench wheel requirements clean
+.PHONY: help setup install demo run metrics check test test-all lint rules types format messages bench wheel requirements clean
 
 help:          ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1\t/p' Makefile | expand -t 14
 
 setup: $(FULL) ## install everything, the metric stack and test tools included
 
@@ -71,14 +72,19 @@ metrics: $(FULL) ## install the learned metrics' packages and list what is ready
 check: lint $(MO) ## lint, then the quick tests that what was changed can reach
 	$(BIN)/python -m tests.reached $(SPREAD)
 
-test: $(FULL) $(MO)  ## run every test; with ARGS, what they say to pytest
+test: $(FULL) $(MO)  ## run the tests but the slow ones; with ARGS, what they say to pytest
 ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
-	$(PYTEST) $(SPREAD) -m "not browser"
-	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
-	$(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD) -m "not browser and (twice or not once)" $(STORED)
+	$(PYTEST) $(SPREAD) -m "not browser and not slow"
+	$(PYTEST) $(SPREAD) -m "browser and not slow" $(BROWSER)
+	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
 endif
+
+test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
+	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
+	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
+	$(ON_POSTGRESQL) -m "not browser" $(STORED)
 
 lint: rules types ## formatting, rules, dead code, import directions, types, missing migrations
 

@@ -31,7 +31,10 @@ expect.set_options(timeout=30_000)
 # Time on a busy machine is no property of the code, and a run that failed must fail
 # again; `--hypothesis-profile=explore` looks for new examples.
 hypothesis_settings.register_profile("explore", deadline=None)
-hypothesis_settings.register_profile("repeatable", deadline=None, derandomize=True)
+hypothesis_settings.register_profile("thorough", deadline=None, derandomize=True)
+hypothesis_settings.register_profile(
+    "repeatable", hypothesis_settings.get_profile("thorough"), max_examples=20
+)
 hypothesis_settings.load_profile("repeatable")
 
 # What makes a password slow to guess makes a test slow, and nothing else.
@@ -67,10 +70,18 @@ USUAL_SECONDS = 0.4
 DATABASE = {"db", "transactional_db", "live_server"}
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file():
+    """Look for no doctests below tests, where there are none."""
+    found = yield
+    return [one for one in found if type(one) is pytest.Module]
+
+
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers():
-    """One more than there are cores: tests wait, for browsers above all."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config):
+    """Return the number of cores, and one more for tests that wait for browsers."""
+    waits = config.option.markexpr.startswith("browser")
+    return (os.cpu_count() or 1) + waits
 
 
 def pytest_addoption(parser):
@@ -130,7 +141,8 @@ def pytest_collection_modifyitems(config, items):
     touching, others = [], []
     for item in items:
         asked = DATABASE.intersection(getattr(item, "fixturenames", ()))
-        touches = asked or item.get_closest_marker("django_db")
+        is_possible = not item.get_closest_marker("sqlite")
+        touches = is_possible and (asked or item.get_closest_marker("django_db"))
         (touching if touches else others).append(item)
     config.hook.pytest_deselected(items=others)
     items[:] = touching

@@ -1,14 +1,11 @@
-"""The names that documentation, docstrings and comments mention, and what there is.
+"""The files, commands, options and settings that documentation names.
 
 Every check takes a text and yields the names in it that stand for nothing, each with
 its line, so that a page is told from its names.
 """
 
 import argparse
-import ast
-import io
 import re
-import tokenize
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -22,9 +19,6 @@ from evalcore.settings import ENVIRONMENT
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "annotate", "evalcore")
 FOLDERS = (*PACKAGES, "benchmarks", "docs", "fixtures", "templates", "tests")
-IMPORTED = "|".join((*PACKAGES, "benchmarks", "fixtures", "tests"))
-DOTTED = re.compile(rf"(?<![\w./@-])(?:{IMPORTED})(?:\.[A-Za-z_]\w*)+")
-MEMBER = re.compile(r"(?<![\w./])([A-Z]\w*[a-z]\w*)\.([a-z_]\w*)\b(?!\.)")
 PATH = re.compile(
     r"(?<![\w./<>*{-])(?:[\w.-]+/)*[\w.-]+\.(?:py|js|css|md|toml)\b|(?<![\w./<>*{-])(?:[\w.-]+/)+[\w.-]*"
 )
@@ -61,8 +55,6 @@ class Name:
 def wrong_names(text: str) -> list[Name]:
     """Return every name in a page that stands for nothing, in order."""
     checks = (
-        _dotted,
-        _members,
         _paths,
         _targets,
         _commands,
@@ -81,11 +73,6 @@ def wrong_places(text: str) -> list[Name]:
     A decision tells of its day: its functions and options may be gone since.
     """
     return sorted({*_links(text), *_paths(text)}, key=lambda one: one.line)
-
-
-def wrong_in_source(source: str) -> list[Name]:
-    """Return the dotted names in docstrings and comments that stand for nothing."""
-    return [name for line, text in _prose(source) for name in _dotted(text, line)]
 
 
 def _line(text: str, position: int, first: int = 1) -> int:
@@ -127,117 +114,9 @@ def _spans(text: str, first: int) -> Iterator[tuple[int, str]]:
         yield _line(text, span.start(), first), " ".join(span[1].split())
 
 
-# Names of Python ---------------------------------------------------------------------
-
-
-def _dotted(text: str, first: int = 1) -> Iterator[Name]:
-    for match in DOTTED.finditer(text):
-        why = _unresolved(match[0])
-        if why:
-            yield Name(_line(text, match.start(), first), match[0], why)
-
-
-def _unresolved(name: str) -> str:
-    """Say what of a dotted name does not exist; empty where all of it does."""
-    parts = name.split(".")
-    if parts[-1] in ("py", "md", "html", "yaml"):
-        return ""  # a file's name, seen to as such
-    path = ROOT
-    while parts and ((path / parts[0]).is_dir() or _module(path / parts[0]).is_file()):
-        path = path / parts.pop(0)
-    if not parts:
-        return ""
-    module = ".".join(path.relative_to(ROOT).parts)
-    file = path / "__init__.py" if path.is_dir() else _module(path)
-    defined = _definitions(ast.parse(file.read_text("utf-8")).body)
-    if path.is_dir() and parts[0] not in defined:
-        return f"no module {parts[0]} in {module}"
-    if parts[0] not in defined:
-        return f"no {parts[0]} in {module}"
-    owner = defined[parts[0]]
-    if parts[1:] and isinstance(owner, ast.ClassDef) and not _has(owner, parts[1]):
-        return f"no {parts[1]} in {module}.{owner.name}"
-    return ""
-
-
-def _module(path: Path) -> Path:
-    return path.with_name(f"{path.name}.py")
-
-
-def _definitions(body: list[ast.stmt]) -> dict[str, ast.AST]:
-    """Return what statements define, imports and conditional ones included."""
-    found: dict[str, ast.AST] = {}
-    for node in body:
-        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            found[node.name] = node
-        elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {a.asname or a.name.split(".")[0]: a for a in node.names}
-        elif isinstance(node, ast.Assign | ast.AnnAssign):
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            names = [n for target in targets for n in ast.walk(target)]
-            found |= {n.id: node for n in names if isinstance(n, ast.Name)}
-        elif isinstance(node, ast.If | ast.Try):
-            found |= _definitions([*node.body, *node.orelse])
-    return found
-
-
-@cache
-def _classes() -> dict[str, list[ast.ClassDef]]:
-    found: dict[str, list[ast.ClassDef]] = {}
-    for path in sources():
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(node)
-    return found
-
-
-@cache
-def _related_names() -> frozenset[str]:
-    texts = [path.read_text("utf-8") for path in ROOT.glob("*/models/*.py")]
-    return frozenset(re.findall(r'related_name="(\w+)"', "".join(texts)))
-
-
-def _has(owner: ast.ClassDef, member: str) -> bool:
-    """Say whether a class, or one of our own that it is derived from, has a member."""
-    if member in _definitions(owner.body) or member in _related_names():
-        return True
-    own = {
-        n.attr
-        for n in ast.walk(owner)
-        if isinstance(n, ast.Attribute)
-        and isinstance(n.value, ast.Name)
-        and n.value.id == "self"
-    }
-    bases = [b.id for b in owner.bases if isinstance(b, ast.Name)]
-    return member in own or any(
-        _has(base, member) for name in bases for base in _classes().get(name, [])
-    )
-
-
-def _members(text: str) -> Iterator[Name]:
-    for line, code in _code(text):
-        for match in MEMBER.finditer(code):
-            owners = _classes().get(match[1], [])
-            if owners and not any(_has(owner, match[2]) for owner in owners):
-                yield Name(line, match[0], f"no {match[2]} in {match[1]}")
-
-
 def sources() -> list[Path]:
     """Return the modules of our packages."""
     return [path for name in PACKAGES for path in sorted((ROOT / name).rglob("*.py"))]
-
-
-def _prose(source: str) -> Iterator[tuple[int, str]]:
-    """Yield docstrings and comments with the line on which each begins."""
-    for node in ast.walk(ast.parse(source)):
-        body = getattr(node, "body", None)
-        if isinstance(body, list) and body and isinstance(body[0], ast.Expr):
-            value = body[0].value
-            if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                yield value.lineno, value.value
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
 
 
 # Files -------------------------------------------------------------------------------
@@ -300,12 +179,12 @@ def _anchors(page: str) -> set[str]:
 def targets() -> frozenset[str]:
     """Return the targets of the Makefile."""
     text = (ROOT / "Makefile").read_text("utf-8")
-    return frozenset(re.findall(r"^([a-z]+):(?!=)", text, re.M))
+    return frozenset(re.findall(r"^([a-z-]+):(?!=)", text, re.M))
 
 
 def _targets(text: str) -> Iterator[Name]:
     for line, code in _code(text):
-        for match in re.finditer(r"(?:^|[\s`])make((?: [a-z]+)+)\b", code):
+        for match in re.finditer(r"(?:^|[\s`])make((?: [a-z][a-z-]*)+)\b", code):
             for word in match[1].split():
                 if word not in targets():
                     yield Name(line, f"make {word}", "the Makefile has no such target")

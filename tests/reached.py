@@ -138,7 +138,7 @@ if __name__ == "__main__":
         "-m",
         "pytest",
         "-m",
-        "not browser",
+        "not browser and not slow",
         "--most-seconds=100",
     ]
     sys.exit(subprocess.call([*command, *sys.argv[1:], *reached(changed())], cwd=ROOT))

@@ -1,6 +1,5 @@
-"""What pages, docstrings and comments name exists: code, files, commands, settings."""
+"""What pages name exists: files, commands, options, settings."""
 
-import re
 from pathlib import Path
 
 import pytest
@@ -31,28 +30,9 @@ def test_a_decision_names_files_that_exist(path):
     assert not wrong, placed(path, wrong)
 
 
-def test_docstrings_and_comments_name_what_exists():
-    wrong = {
-        path: documented.wrong_in_source(path.read_text("utf-8"))
-        for path in documented.sources()
-    }
-    told = [placed(path, names) for path, names in wrong.items() if names]
-    assert not told, "\n".join(told)
-
-
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (
-            "`evalcore.scoring.metric_runs.measure`",
-            "evalcore.scoring.metric_runs.measure: no measure in",
-        ),
-        ("so does\n`evalcore.gone`", "2: evalcore.gone: no module gone in evalcore"),
-        (
-            "`evalcore.models.outputs.Output.gone`",
-            "no gone in evalcore.models.outputs.Output",
-        ),
-        ("`Output.gone` is", "1: Output.gone: no gone in Output"),
         ("`analysis/gone.py`", "1: analysis/gone.py: no such file"),
         ("`panel/gone.py`", "1: panel/gone.py: no such file"),
         ("`GONE.md` and `gone.toml`", "1: gone.toml: no such file"),
@@ -82,7 +62,6 @@ def test_docstrings_and_comments_name_what_exists():
             "`python -m benchmarks.coverage --vanished`",
             "--vanished: benchmarks/coverage/__main__.py has no such option",
         ),
-        ("`-m benchmarks.gone`", "benchmarks.gone: no module gone in benchmarks"),
         ("`--vanished`", "1: --vanished: nothing here has such an option"),
         ("`GONE_DIR` says", "1: GONE_DIR: no such setting"),
         ("```\nGONE=1 make run\n```", "2: GONE: no such setting"),
@@ -96,9 +75,6 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
 @pytest.mark.parametrize(
     "text",
     [
-        "`evalcore.models.outputs.Output.twins`, `annotate.people`, `annotate.reports`",
-        "`Story.outputs` and `Output.everything`",
-        "`analysis.align` and `analysis.correlation` are of the library's face",
         "`docs/`, `media.py`, `seat/shots.js`, `pyproject.toml`",
         "`<method>/gone.py`, `tests/*/gone.py`",
         "`make lint test`, `PYTHON=python3 make setup`",
@@ -113,23 +89,6 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
 )
 def test_names_that_stand_for_something_are_left_alone(text):
     assert documented.wrong_names(text) == []
-
-
-def test_gone_names_in_docstrings_and_comments_are_told():
-    source = '"""See\n`analysis.gone`."""\nX = 1  # as annotate.gone.x has it\n'
-    told = [str(name) for name in documented.wrong_in_source(source)]
-    assert told == [
-        "2: analysis.gone: no module gone in analysis",
-        "3: annotate.gone.x: no module gone in annotate",
-    ]
-
-
-def test_architecture_names_modules_that_there_are():
-    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
-    modules = {path.stem for path in documented.sources()}
-    modules |= {path.parent.name for path in documented.sources()}
-    words = set(re.findall(r"`([a-z_]\w*)`", text))
-    assert words - modules == set()
 
 
 def test_tests_lie_in_folders_named_after_what_they_try():

@@ -18,6 +18,7 @@ def texts(outputs: list[dict]) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_the_cells_of_a_notebook_give_what_it_shows(path, tmp_path):
     given = outputs(path, tmp_path)

@@ -133,6 +133,7 @@ def patience():
     signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
 def test_no_pattern_of_the_sources_takes_long(patience):
     known = literals()
     assert len(known) > 50

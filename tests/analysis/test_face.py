@@ -33,6 +33,7 @@ def test_no_module_of_the_library_brings_the_web_application_along():
     assert printed(EVERY_MODULE) == "[]"
 
 
+@pytest.mark.slow
 def test_no_room_takes_the_name_of_a_function():
     """A package holds its modules by name: one `correlation` would hide the other."""
     kinds = "print({type(getattr(analysis, name)).__name__ for name in dir(analysis)})"

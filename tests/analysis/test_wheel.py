@@ -76,6 +76,7 @@ def wheel(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
     held = {
         name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info" not in name
@@ -90,10 +91,12 @@ def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
     assert held == {str(path.relative_to(ROOT)) for path in files}
 
 
+@pytest.mark.slow
 def test_it_has_the_version_of_the_library(wheel):
     assert wheel.name == f"plumbline_analysis-{VERSION}-py3-none-any.whl"
 
 
+@pytest.mark.slow
 def test_a_report_is_written_from_the_wheel_alone(wheel, tmp_path):
     """As installed: from the wheel's own files, of which templates are read."""
     code = f"""

@@ -33,7 +33,6 @@ def test_an_unknown_study_is_answered_with_those_there_are():
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-@pytest.mark.once
 def test_every_command_has_an_example_and_explains_its_options(name):
     command = load(get_commands()[name], name)
     assert "Example: " in command.help

@@ -23,7 +23,7 @@ from tests.people import answer_everything
 from tests.pressure.grids import add_people, make_grid
 from tests.working import join
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 def at_once(work, jobs):

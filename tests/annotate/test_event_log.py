@@ -35,6 +35,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import errors, leasing
 from annotate.submission import consequences
+from tests.cases import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import end_leases
 
@@ -248,10 +249,7 @@ KINDS = {
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "kind",
-    [
-        kind if "checks" in fields else pytest.param(kind, marks=pytest.mark.once)
-        for kind, (_people, fields) in KINDS.items()
-    ],
+    ["open pairs", "planned in rounds", *slow("open", "open with checks", "planned")],
 )
 def test_any_order_of_events_keeps_every_promise_and_replays(kind, monkeypatch):
     people, fields = KINDS[kind]

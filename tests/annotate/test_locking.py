@@ -30,6 +30,7 @@ from tests.working import LIKERT, PAIRWISE, always, answer, join, make_planned, 
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
+    pytest.mark.postgresql,
     pytest.mark.skipif(connection.vendor != "postgresql", reason="locks rows"),
 ]
 ADAPTIVE = """

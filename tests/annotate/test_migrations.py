@@ -13,7 +13,7 @@ from evalcore.models import Output
 from tests.factories import make_benchmark
 from tests.working import LIKERT, end_leases, join, make_planned, work
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 OPEN = f"{LIKERT}\nredundancy: 1\nassignment: open\npresentation: {{comments: true}}\n"
 
 

@@ -271,3 +271,5 @@ HANDS = {
     "tab": Keyboard(),
     "no script": NoScript(),
 }
+EACH_HAND = {name: (hand,) for name, hand in HANDS.items()}
+MOUSE_OR_FINGER = {name: EACH_HAND[name] for name in ("mouse", "finger")}

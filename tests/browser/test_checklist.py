@@ -9,7 +9,7 @@ from annotate.history import verifying
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.test_rate import address, enter, saved, start
 from tests.browser.test_video import TWO_SECONDS, make_reel
 from tests.browser.waiting import stop_time, wait_until
@@ -114,6 +114,7 @@ def test_two_presses_of_enter_are_the_word_on_one_shot(page, live_server, study)
     assert page.is_visible("#sheet-2")
 
 
+@pytest.mark.slow
 def test_two_presses_of_space_tick_nothing_of_the_next_shot(page, live_server, study):
     start(page, live_server, study)
     button = page.locator("#shot-done")
@@ -148,6 +149,7 @@ def test_sending_is_offered_when_each_shot_is_done(page, live_server, study):
     page.wait_for_url(lambda url: url != first)
 
 
+@pytest.mark.slow
 def test_a_click_counts_once_the_picture_is_there(page, live_server, study):
     start(page, live_server, study)
     page.route("**/display/", lambda route: None)  # no picture ever comes
@@ -214,6 +216,7 @@ def test_no_shot_of_a_video_that_cannot_be_played_counts(page, live_server, tmp_
     assert set(Rating.objects.values_list("shot", flat=True)) == {1}
 
 
+@pytest.mark.slow
 def test_a_shot_shorter_than_what_is_counted_by_is_to_be_watched(
     page, live_server, tmp_path
 ):
@@ -241,6 +244,7 @@ def test_a_shot_of_a_video_counts_when_its_part_was_shown(page, live_server, tmp
     assert Rating.objects.filter(is_current=True).count() == 2 * 6
 
 
+@pytest.mark.slow
 def test_a_box_that_is_ticked_meanwhile_waits_for_another_enter(
     page, live_server, tmp_path
 ):
@@ -254,6 +258,7 @@ def test_a_box_that_is_ticked_meanwhile_waits_for_another_enter(
     expect(page.locator("#sheet-2")).to_be_visible()
 
 
+@pytest.mark.slow
 def test_one_enter_outlasts_a_video_that_is_to_be_watched_whole(
     page, live_server, tmp_path
 ):
@@ -275,6 +280,7 @@ def test_one_enter_outlasts_a_video_that_is_to_be_watched_whole(
     expect(problem).to_be_hidden()
 
 
+@pytest.mark.slow
 def test_the_part_of_a_shot_is_played_again_and_again(page, live_server, tmp_path):
     study = unwatched(page, tmp_path, live_server)
     page.emulate_media(reduced_motion="no-preference")
@@ -398,14 +404,12 @@ def test_without_a_script(chromium, live_server, study):
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(page, live_server, study, scheme):
-    page.emulate_media(color_scheme=scheme)
+def test_axe_finds_nothing(page, live_server, study):
     page.goto(address(live_server, study))
     enter(page)
     page.wait_for_url("**/instructions/")
     for step in ("**/story/**", None):
-        assert violations(page) == []
+        assert violations_of_both_themes(page) == []
         if step:
             enter(page)
             page.wait_for_url(step)

@@ -31,9 +31,10 @@ from annotate.personal_data import consent as withdrawal
 from annotate.slots import leasing
 from evalcore.models import Character
 from tests.browser import marking
-from tests.browser.hands import Finger, Mouse
+from tests.browser.hands import MOUSE_OR_FINGER, Finger, Mouse
 from tests.browser.reels import make_same_reel
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases
 from tests.clips import write_clip
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.working import LIKERT, always, join, make_planned, work
@@ -741,7 +742,7 @@ STATES = [
 # The pages of a closed link, of somebody else's story and of who has withdrawn say so
 # by their status.
 @pytest.mark.page_errors("403 .*/join/", "404 .*/story/nobody/", "410 .*/rate/")
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_every_control_does_something(chromium, live_server, clip, subtests, hand):
     there: set[str] = set()
     shown: set[str] = set()

@@ -9,7 +9,8 @@ from annotate.coverage import snapshots
 from annotate.models import StudyMember, User
 from annotate.quality import exclusion, pausing
 from annotate.slots import leasing
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import violations_of_both_themes
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.studies import flag, running_study, set_aside, study_with_vanished
 
@@ -32,7 +33,7 @@ def address(live_server, study, name="study-coverage"):
 
 
 def has_no_faults(page):
-    assert violations(page) == [], page.url
+    assert violations_of_both_themes(page) == [], page.url
 
 
 def busy_study():
@@ -50,8 +51,7 @@ def busy_study():
     return study
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_nothing_overflows(page, live_server, scheme):
+def test_axe_finds_nothing_and_nothing_overflows(page, live_server):
     busy = busy_study()
     stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
     empty = make_study(slug="empty", benchmark=make_benchmark(slug="bare", stories=45))
@@ -60,7 +60,6 @@ def test_axe_finds_nothing_and_nothing_overflows(page, live_server, scheme):
     )
     studies = (busy, stalled, empty, pairs)
     log_in(page, live_server, *studies)
-    page.emulate_media(color_scheme=scheme)
     pages = [address(live_server, study) for study in studies]
     for url in [*pages, address(live_server, busy, "event-list")]:
         page.set_viewport_size({"width": 1440, "height": 900})
@@ -129,7 +128,7 @@ def test_news_appear_and_leave_focus_menus_and_scrolling_alone(page, live_server
     assert abs(page.evaluate("scrollY") - before) < 60
 
 
-@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("width", [390, *slow(1440)])
 def test_the_menu_lies_above_the_table_and_closes(page, live_server, width):
     study = busy_study()
     log_in(page, live_server, study)
@@ -202,6 +201,7 @@ def test_on_a_phone_nothing_that_matters_is_out_of_sight(page, live_server):
     has_no_faults(page)
 
 
+@pytest.mark.slow
 def test_a_page_without_news_is_left_as_it_is(page, live_server):
     study = running_study(timezone.now())
     log_in(page, live_server, study)
@@ -226,7 +226,10 @@ def test_from_a_folded_map_down_to_a_slot(page, live_server):
     expect(page.locator("tbody tr")).to_have_count(1)
 
 
-@pytest.mark.parametrize(("width", "hand"), [(1440, "mouse"), (390, "finger")])
+@pytest.mark.parametrize(
+    ("width", "hand"),
+    [(390, "finger"), pytest.param(1440, "mouse", marks=pytest.mark.slow)],
+)
 def test_from_the_alert_to_giving_the_work_away(chromium, live_server, width, hand):
     """Two people vanished with all that is left: no date, one alert, one click."""
     study = study_with_vanished(timezone.now())

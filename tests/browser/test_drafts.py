@@ -1,5 +1,7 @@
 """Whatever is being written when a page is left reaches the server."""
 
+from itertools import product
+
 import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
@@ -7,6 +9,7 @@ from playwright.sync_api import expect
 from annotate.models import Rating, ShotComment, Slot, StoryComment
 from tests.browser.test_rate import enter, saved
 from tests.browser.waiting import stop_time, wait_until
+from tests.cases import named_cases
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 
@@ -117,8 +120,23 @@ def second_story(page, live_server):
     return Slot.objects.get(code=page.url.rstrip("/").rsplit("/", 1)[-1])
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
-@pytest.mark.parametrize("field", FIELDS.values(), ids=FIELDS)
+@pytest.mark.parametrize(
+    ("field", "way"),
+    named_cases(
+        {
+            f"{field}, {way}": (FIELDS[field], WAYS[way])
+            for field, way in product(FIELDS, WAYS)
+        },
+        quick={
+            "comment on the story, back",
+            "comment on a shot, close",
+            "comment on a shot, back, forward, submit",
+            "number field, reload",
+            "number by keys, another page",
+            "number by keys, back, forward, submit",
+        },
+    ),
+)
 def test_text_is_stored_when_the_page_is_left(page, second_story, field, way):
     write, stored, expected = field
     other = page.context.new_page()
@@ -134,7 +152,13 @@ def test_text_is_stored_when_the_page_is_left(page, second_story, field, way):
 
 
 @pytest.mark.page_errors("ERR_INTERNET_DISCONNECTED")
-@pytest.mark.parametrize("field", FIELDS.values(), ids=FIELDS)
+@pytest.mark.parametrize(
+    "field",
+    named_cases(
+        {name: (field,) for name, field in FIELDS.items()},
+        {"comment on a shot", "number by keys"},
+    ),
+)
 def test_text_is_stored_later_when_the_tab_is_closed_without_network(
     page, second_story, field
 ):

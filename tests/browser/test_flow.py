@@ -16,9 +16,10 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
-from tests.browser.hands import Finger, Mouse
+from tests.browser.hands import MOUSE_OR_FINGER, Finger
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import SECONDS, stop_time, wait_until
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
 
@@ -84,6 +85,7 @@ HTMLImageElement.prototype.decode = function () {
 """
 
 
+@pytest.mark.slow
 def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, study):
     page.add_init_script(DECODED)
     sit_down(page, live_server, study)
@@ -95,6 +97,7 @@ def test_of_what_comes_next_only_the_next_story_is_decoded(page, live_server, st
     assert decoded == set(shown) != set()
 
 
+@pytest.mark.slow
 def test_nothing_is_called_saved_before_anything_was_given(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 7)
@@ -118,6 +121,7 @@ def test_a_break_without_network_leaves_the_story_where_it_is(page, live_server,
     page.wait_for_url("**/pause/")
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(OFFLINE)
 def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, study):
     asked = []
@@ -144,7 +148,7 @@ def test_a_reply_about_a_story_that_was_left_is_not_heeded(page, live_server, st
 
 
 @pytest.mark.page_errors(OFFLINE)
-@pytest.mark.parametrize("text", [LONG, OPEN], ids=["planned", "open"])
+@pytest.mark.parametrize("text", [OPEN, *slow(LONG)], ids=["open", "planned"])
 def test_five_stories_without_network_then_a_crash(
     chromium, page_errors, tmp_path, live_server, text
 ):
@@ -349,6 +353,7 @@ def test_a_key_pressed_twice_answers_no_story_that_nobody_has_seen(
     }
 
 
+@pytest.mark.slow
 def test_an_answer_taken_back_does_not_go_on_by_itself(page, live_server, study):
     page.clock.install()
     sit_down(page, live_server, study)
@@ -428,6 +433,7 @@ def test_a_comment_is_kept_where_the_study_takes_them(page, live_server, study):
     assert page.input_value("textarea[name=comment]").startswith("The 3rd shot")
 
 
+@pytest.mark.slow
 def test_the_next_question_takes_no_comment_from_who_writes_it(
     chromium, live_server, study
 ):
@@ -453,6 +459,7 @@ def test_the_next_question_takes_no_comment_from_who_writes_it(
         expect(field).to_have_value("Dark.")
 
 
+@pytest.mark.slow
 def test_a_story_stays_with_who_has_begun_to_comment_on_it(page, live_server, study):
     """The reply to the story before names another one than the one that is shown."""
     study.presentation["comments"] = True
@@ -477,6 +484,7 @@ def test_a_story_stays_with_who_has_begun_to_comment_on_it(page, live_server, st
     assert "/story/" in page.url
 
 
+@pytest.mark.slow
 def test_the_time_that_is_left_is_told_once_it_is_known(page, live_server, study):
     sit_down(page, live_server, study)
     assert "left" not in page.inner_text("#place")
@@ -502,7 +510,10 @@ def judged_before(person, minutes: float, number: int) -> None:
         slot.save()
 
 
-@pytest.mark.parametrize(("minutes", "told"), [(4.5, True), (3, False), (6, False)])
+@pytest.mark.parametrize(
+    ("minutes", "told"),
+    [(4.5, True), *(pytest.param(n, False, marks=pytest.mark.slow) for n in (3, 6))],
+)
 def test_a_rest_is_suggested_after_a_long_time(page, live_server, study, minutes, told):
     person = sit_down(page, live_server, study)
     fetched(page, 1)
@@ -535,6 +546,7 @@ def test_a_broken_picture_is_reported_without_network(page, live_server, study):
     assert fault.slot.code in page.url
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("ERR_FAILED .*/save/")
 def test_a_comment_that_waits_is_shown_after_a_reload(page, live_server, study):
     study.presentation["comments"] = True
@@ -580,6 +592,7 @@ WAITING = """
 """
 
 
+@pytest.mark.slow
 def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
     sit_down(page, live_server, study)
     fetched(page, 1)
@@ -602,6 +615,7 @@ def test_queue_sends_at_most_200_rows_in_one_request(page, live_server, study):
     assert Rating.objects.filter(is_current=True, value=3).exists()
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors("413 .*/save/")
 def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study):
     sit_down(page, live_server, study)
@@ -620,7 +634,7 @@ def test_queue_keeps_its_answers_when_too_much_is_sent(page, live_server, study)
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_double_press_of_send_says_nothing_on_the_next_story(
     chromium, live_server, study, hand
 ):

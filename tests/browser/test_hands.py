@@ -25,6 +25,7 @@ from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
 from tests.browser.hands import HANDS
 from tests.browser.reels import make_same_reel
+from tests.cases import named_cases
 from tests.clips import write_clip
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
@@ -154,8 +155,35 @@ def begin(row: Row, clip: Path) -> tuple[Study, str]:
     return study, reverse("rate-pause", args=[token])
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
-@pytest.mark.parametrize("row", ROWS.values(), ids=ROWS)
+# Each row by one hand, and by each hand what is answered in a way of its own.
+QUICK = {
+    *(f"likert pictures by {hand}" for hand in HANDS),
+    "likert video by finger",
+    "slider pictures by finger",
+    "slider video by digits",
+    "pair of pictures by tab",
+    "pair of pictures by no script",
+    "pair of videos by mouse",
+    "checklist of pictures by finger",
+    "checklist of pictures by digits",
+    "checklist of video by mouse",
+    "ranking of pictures by digits",
+    "ranking of pictures by no script",
+    "ranking of videos by finger",
+    "training round by tab",
+}
+
+
+@pytest.mark.parametrize(
+    ("row", "hand"),
+    named_cases(
+        {
+            f"{row} by {hand}": (ROWS[row], HANDS[hand])
+            for row, hand in product(ROWS, HANDS)
+        },
+        QUICK,
+    ),
+)
 def test_two_units_are_answered(page, live_server, clip, row, hand):
     study, link = begin(row, clip)
     page.goto(live_server.url + link)

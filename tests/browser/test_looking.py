@@ -10,8 +10,9 @@ from playwright.sync_api import expect
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.quality_rules.rules import DEFAULT_RULES
 from evalcore.models import Frame, Shot
-from tests.browser.hands import Digits, Finger, Mouse, NoScript
+from tests.browser.hands import EACH_HAND, Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -85,7 +86,7 @@ def submit(page, hand):
     return Slot.objects.get(state="submitted")
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"finger", "digits"}))
 def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
@@ -151,7 +152,7 @@ def submit_when_seen(page):
     return submit(page, Digits())
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice", "ranking"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert", "ranking")])
 def test_the_overview_shows_all_shots_at_once(page, live_server, kind):
     shots = 6 if kind == "ranking" else 16
     begin(kind, shots=shots)
@@ -162,6 +163,7 @@ def test_the_overview_shows_all_shots_at_once(page, live_server, kind):
     assert not page.locator(".unseen").count()
 
 
+@pytest.mark.slow
 def test_what_was_not_seen_is_marked_by_a_sign(page, live_server):
     begin(must_see=30)
     open_story(page, live_server)
@@ -201,6 +203,7 @@ def test_nothing_is_in_sight_of_a_hidden_tab(page, live_server):
     assert page.evaluate(SEEN) < before + 0.3
 
 
+@pytest.mark.slow
 def test_a_picture_that_is_scrolled_away_is_not_in_sight(page, live_server):
     begin(must_see=2)
     Shot.objects.update(text={"en": {"plot": "The fox walks on. " * 60}})
@@ -254,6 +257,7 @@ def test_one_at_a_time_counts_as_long_as_the_shot_was_in_sight(page, live_server
     assert done.in_sight["1"] >= 1.7  # each side for half of it
 
 
+@pytest.mark.slow
 def test_a_side_that_was_never_in_sight_leaves_nothing(page, live_server):
     begin("choice", shots=1, must_see=0)
     alone = '{"viewer": {"alone": true}}'
@@ -270,6 +274,7 @@ def submit_pair(page):
     return Slot.objects.get(state="submitted")
 
 
+@pytest.mark.slow
 def test_a_submitted_story_waits_for_nothing(page, live_server):
     begin(session_size=3)
     open_story(page, live_server)
@@ -307,7 +312,11 @@ def test_who_clicks_through_is_warned_at_once(page, live_server):
 
 
 @pytest.mark.parametrize(
-    ("place", "hidden", "shown"), [("10", "left", "right"), ("90", "right", "left")]
+    ("place", "hidden", "shown"),
+    [
+        ("10", "left", "right"),
+        pytest.param("90", "right", "left", marks=pytest.mark.slow),
+    ],
 )
 def test_a_picture_behind_another_one_is_not_in_sight(
     page, live_server, place, hidden, shown

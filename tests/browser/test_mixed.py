@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 from annotate.history.verifying import problems
 from annotate.models import Invitation, Rating
 from tests.browser.hands import HANDS
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 
@@ -51,7 +52,7 @@ def stored() -> dict[tuple[str, int], int]:
     return {(row.question.key, row.shot): row.value for row in rows if row.value}
 
 
-@pytest.mark.parametrize("hand", ["mouse", "finger"])
+@pytest.mark.parametrize("hand", ["finger", *slow("mouse")])
 def test_both_kinds_by_hand(chromium, live_server, study, hand):
     hand = HANDS[hand]
     with hand.page(chromium) as page:
@@ -123,14 +124,13 @@ def test_a_question_and_a_shot_of_one_number_wait_both(chromium, live_server):
     assert list(given) == [("1", 0, 3, True), ("zoom|text", 1, 1, True)]
 
 
-@pytest.mark.parametrize("hand", ["mouse", "digits"])
+@pytest.mark.parametrize("hand", ["digits", *slow("mouse")])
 @pytest.mark.parametrize(
     "order",
     [
         ("labels", "rating"),
-        ("rating", "labels"),
-        ("labels", "both"),
         ("both", "labels"),
+        *slow(("rating", "labels"), ("labels", "both")),
     ],
 )
 def test_stories_that_are_asked_differently(chromium, live_server, order, hand):

@@ -7,10 +7,11 @@ from playwright.sync_api import expect
 from annotate.models import Rating, Report, StudyMember, User
 from annotate.reports import building
 from evalcore.scoring import metric_runs
-from tests.browser.hands import Finger, Mouse
+from tests.browser.hands import MOUSE_OR_FINGER, Mouse
 from tests.browser.test_manage import log_in
 from tests.browser.test_report import STANDING
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases, slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 
@@ -66,8 +67,8 @@ def is_the_page_of(page, story, method):
     expect(page.locator("main").get_by_role("link", name="A01")).to_be_visible()
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
-@pytest.mark.parametrize("method", ["Alder", HOSTILE], ids=["plain", "hostile"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
+@pytest.mark.parametrize("method", [HOSTILE, *slow("Alder")])
 def test_a_point_of_a_report_opens_the_page_of_its_output(
     chromium, live_server, report, hand, method
 ):

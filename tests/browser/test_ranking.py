@@ -12,6 +12,7 @@ from evalcore.models import MetricRun, MetricScore, Output
 from tests.browser.accessibility import violations
 from tests.browser.hands import HANDS
 from tests.browser.test_rate import saved
+from tests.cases import slow
 from tests.factories import make_benchmark
 from tests.working import join, make_planned
 
@@ -118,7 +119,7 @@ def ranked() -> list[tuple[int, bool]]:
     return list(Ranking.objects.order_by("pk").values_list("revision", "is_current"))
 
 
-@pytest.mark.parametrize("hand", ["mouse", "finger", "digits"])
+@pytest.mark.parametrize("hand", ["digits", *slow("mouse", "finger")])
 def test_whole_order_stays_until_it_is_cleared(chromium, live_server, hand):
     study = make_planned(
         FILE, benchmark=make_benchmark(stories=2, methods=sorted(BEST)), annotators=3

@@ -16,8 +16,9 @@ from analysis.commands.alignment import align
 from analysis.options import AlignOptions
 from analysis.report.writing import run_table, write_report
 from annotate.pages.research.reports import page_of_report
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import wait_until
+from tests.cases import slow
 
 METHODS = [
     "UNO",
@@ -133,9 +134,7 @@ def wait(page, condition):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_nothing_overflows(opened, scheme):
-    opened.emulate_media(color_scheme=scheme)
+def test_axe_finds_nothing_and_nothing_overflows(opened):
     draw_all(opened)
     for name in ("agreement", "leaderboard"):
         opened.locator(f"#table-{name} summary").click()
@@ -152,7 +151,7 @@ def test_axe_finds_nothing_and_nothing_overflows(opened, scheme):
         "document.querySelectorAll('details:not([open]) tbody').forEach(t =>"
         " [...t.rows].slice(3).forEach(row => row.remove()));"
     )
-    assert violations(opened) == []
+    assert violations_of_both_themes(opened) == []
 
 
 FIRST_TICK = "document.querySelector('#coefficients-0 .xtick text')"
@@ -316,7 +315,7 @@ def test_outputs_far_apart_open_by_keys(opened):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("host", ["", "https://host.example"])
+@pytest.mark.parametrize("host", ["https://host.example", *slow("")])
 def test_a_page_on_a_disk_links_to_no_page_without_a_host(page, report, tmp_path, host):
     text = Path(report).read_text("utf-8").replace('="/opened', f'="{host}/opened')
     (tmp_path / "report.html").write_text(text, encoding="utf-8")
@@ -334,6 +333,7 @@ def test_a_page_on_a_disk_links_to_no_page_without_a_host(page, report, tmp_path
     assert len(page.evaluate("window.tried")) == bool(host)
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_a_click_on_what_is_no_output_opens_nothing(opened):
     """A mean of a method has no story; an output clicked next shows that clicks do."""
@@ -371,6 +371,7 @@ def test_the_printed_page_has_every_open_figure_inside_the_sheet(opened):
         assert drawn["width"] <= room["width"] + 1
 
 
+@pytest.mark.slow
 @pytest.mark.browser
 def test_as_it_opens_it_prints_on_few_sheets_with_all_tables_of_metrics(opened):
     opened.evaluate(
@@ -411,7 +412,7 @@ def test_a_heading_sorts_the_metrics_by_mouse_and_by_keys(opened):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [390, *slow(1440)])
 def test_each_bar_stands_beside_its_metric_and_chance_goes_through_all(opened, width):
     opened.set_viewport_size({"width": width, "height": 900})
     rows = opened.locator("table.grid").first.locator("tbody tr, tfoot tr").all()

@@ -9,7 +9,8 @@ from annotate.reports import building
 from evalcore.models import Method
 from evalcore.scoring import metric_runs
 from tests.browser.accessibility import violations
-from tests.browser.hands import Finger, Mouse
+from tests.browser.hands import MOUSE_OR_FINGER
+from tests.cases import named_cases
 from tests.factories import make_study
 from tests.people import answer_everything
 
@@ -50,7 +51,7 @@ def log_in(page, live_server, study):
     page.goto(live_server.url + reverse("report-list", args=[study.slug]))
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_a_long_name_stands_beside_its_box(chromium, live_server, study, hand):
     long = "Cedar with a name of more than forty letters"
     Method.objects.filter(name="Cedar").update(name=long)
@@ -65,7 +66,7 @@ def test_a_long_name_stands_beside_its_box(chromium, live_server, study, hand):
 
 
 @pytest.mark.page_errors("422 .*/reports/new/")
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"mouse"}))
 def test_what_is_ticked_and_declared_is_in_the_report(
     chromium, live_server, study, hand
 ):
@@ -106,7 +107,7 @@ def test_what_is_ticked_and_declared_is_in_the_report(
     ]
 
 
-@pytest.mark.parametrize("hand", [Mouse(), Finger()], ids=["mouse", "finger"])
+@pytest.mark.parametrize("hand", named_cases(MOUSE_OR_FINGER, {"finger"}))
 def test_a_plan_is_asked_for_from_the_page_of_reports(
     chromium, live_server, study, hand
 ):

@@ -13,6 +13,7 @@ from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition
 from tests.browser.hands import PHONE
 from tests.browser.test_rate import start
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -44,7 +45,7 @@ def open_story(page, live_server, kind="likert"):
     return study
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert")])
 def test_a_question_is_heard_with_its_words(page, live_server, kind):
     open_story(page, live_server, kind)
     for key, title in (("character", "Character"), ("aesthetics", "Aesthetics")):
@@ -89,6 +90,7 @@ def test_one_at_a_time_the_side_is_heard(page, live_server):
     assert page.evaluate("heard") == ["Right: Shot 1 of 3", "Left: Shot 2 of 3"]
 
 
+@pytest.mark.slow
 def test_a_zoom_is_heard_when_it_changes(page, live_server):
     open_story(page, live_server)
     page.evaluate(LISTEN, "#zoom")

@@ -7,10 +7,11 @@ from playwright.sync_api import expect
 from annotate.models import Choice, Invitation, ShotComment, Slot
 from annotate.presentation import slot_view
 from tests.browser.accessibility import violations
-from tests.browser.hands import HANDS, Keyboard, NoScript, tab_to
+from tests.browser.hands import EACH_HAND, Keyboard, NoScript, tab_to
 from tests.browser.reels import make_same_reel
 from tests.browser.test_rate import OFFLINE, saved
 from tests.browser.waiting import wait_until
+from tests.cases import named_cases, slow
 from tests.clips import write_clip
 from tests.factories import make_benchmark, make_study
 from tests.working import join
@@ -58,7 +59,7 @@ def told(page):
     return page.locator(".shot-comments output")
 
 
-@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
+@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"tab", "no script"}))
 def test_it_is_written_by_every_hand_and_is_no_answer(chromium, live_server, hand):
     begin("choice")
     has_scripts = not isinstance(hand, NoScript)
@@ -196,6 +197,7 @@ def test_who_leaves_the_story_while_writing_loses_nothing(page, live_server):
     assert ShotComment.objects.get().slot.position == 2
 
 
+@pytest.mark.slow
 def test_a_button_that_takes_no_focus_sends_what_is_being_written_first(
     page, live_server
 ):
@@ -216,6 +218,7 @@ def test_a_button_that_takes_no_focus_sends_what_is_being_written_first(
     assert stored() == [("Alder", 1, "Before.")]
 
 
+@pytest.mark.slow
 def test_it_appears_in_another_tab(page, live_server):
     begin()
     sit_down(page, live_server)
@@ -258,7 +261,7 @@ def test_of_a_video_it_is_the_part_that_plays(page, live_server, clip):
     assert stored() == [("Alder", int(number), "Jumps.")]
 
 
-@pytest.mark.parametrize("medium", ["pictures", "video"])
+@pytest.mark.parametrize("medium", ["video", *slow("pictures")])
 def test_of_a_checklist_it_is_the_shot_that_is_asked_about(
     page, live_server, clip, medium
 ):

@@ -96,6 +96,7 @@ def test_examples_in_the_seat_cost_nothing_until_they_are_opened(
     assert not page.is_visible(".example >> nth=0")
 
 
+@pytest.mark.slow
 def test_examples_open_by_finger(chromium, live_server, study):
     with chromium.new_context(
         has_touch=True, viewport={"width": 390, "height": 844}
@@ -112,6 +113,7 @@ def test_examples_open_by_finger(chromium, live_server, study):
         )
 
 
+@pytest.mark.slow
 def test_a_single_picture_is_large_enough_to_see_the_fault(page, live_server):
     pairs = load_definition("vistar-pairwise")
     benchmark = make_benchmark(stories=4, shots=1)

@@ -5,7 +5,7 @@ import pytest
 from annotate.models import Choice
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from tests.browser import test_rate
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.hands import PHONE, too_small
 from tests.browser.test_rate import OFFLINE, finish_by_keyboard, saved
 from tests.browser.waiting import wait_until
@@ -263,6 +263,7 @@ def test_the_next_video_plays_without_network(page, live_server, tmp_path):
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.3")
 
 
+@pytest.mark.slow
 def test_the_next_story_is_to_be_watched_too(page, live_server, tmp_path):
     calm(page)
     reel = make_reel(tmp_path, [SECOND, TWO_SECONDS])
@@ -298,6 +299,7 @@ def test_fast_does_not_count_and_a_reload_forgets_nothing(page, live_server, tmp
     saved(page)
 
 
+@pytest.mark.slow
 def test_both_stand_within_a_frame_of_each_other(page, live_server, tmp_path):
     clips = [{"frames": 72, "rate": 24, "size": (320, 192)}] * 2
     study = make_pair(tmp_path, clips)
@@ -309,6 +311,7 @@ def test_both_stand_within_a_frame_of_each_other(page, live_server, tmp_path):
     assert apart[len(apart) * 9 // 10] < 1 / 24
 
 
+@pytest.mark.slow
 def test_one_that_falls_behind_catches_up(page, live_server, tmp_path):
     start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
@@ -342,6 +345,7 @@ def test_the_shorter_one_waits_on_its_last_frame(page, live_server, tmp_path):
     assert states(page, "paused") == [False, False]
 
 
+@pytest.mark.slow
 def test_where_one_waits_both_do(page, live_server, tmp_path):
     start(page, live_server, make_pair(tmp_path, [LONG, LONG]))
     page.wait_for_function("() => document.querySelector('video').currentTime > 0.2")
@@ -401,6 +405,7 @@ def test_a_video_that_never_comes_is_broken(page, live_server, tmp_path):
     watched(page)
 
 
+@pytest.mark.slow
 def test_a_webm_is_shown_too(page, live_server, tmp_path):
     calm(page)
     reel = make_reel(tmp_path, [TWO_SECONDS], name="clip.webm")
@@ -427,10 +432,9 @@ def test_by_touch_on_a_phone(chromium, live_server, tmp_path):
     context.close()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe(page, live_server, tmp_path, scheme):
-    page.emulate_media(reduced_motion="reduce", color_scheme=scheme)
+def test_axe_finds_nothing(page, live_server, tmp_path):
+    page.emulate_media(reduced_motion="reduce")
     study = make_pair(tmp_path, [SECOND, None], must_watch=True, given=0.5)
     start(page, live_server, study)
     ready(page)
-    assert violations(page) == []
+    assert violations_of_both_themes(page) == []

@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 from annotate.kinds.registry import KINDS
 from annotate.models import Annotator, Fault, Invitation, Rating
 from evalcore.models import Character, Frame, Shot
-from tests.browser.accessibility import violations
+from tests.browser.accessibility import violations_of_both_themes
 from tests.browser.waiting import stop_time
+from tests.cases import slow
 from tests.factories import (
     METHODS,
     make_benchmark,
@@ -79,8 +80,8 @@ def middle_of(control, across=0.5):
     return box["x"] + box["width"] * across, box["y"] + box["height"] / 2
 
 
-@pytest.mark.parametrize("size", [(96, 64), (64, 64), (160, 90)])
-@pytest.mark.parametrize("kind", ["likert", "choice"])
+@pytest.mark.parametrize("size", [(160, 90), *slow((96, 64), (64, 64))])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert")])
 def test_sixteen_shots_are_seen_at_one_look(page, live_server, kind, size):
     begin(kind, shots=16, size=size)
     open_story(page, live_server)
@@ -175,6 +176,7 @@ def test_both_sides_are_enlarged_and_moved_in_step(page, live_server):
     assert pages == 1
 
 
+@pytest.mark.slow
 def test_the_wheel_scrolls_where_all_shots_are_shown(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 500})
     begin(shots=60)
@@ -361,6 +363,7 @@ def test_characters_stay_in_sight_and_are_enlarged_in_place(page, live_server):
     assert len(page.context.pages) == 1
 
 
+@pytest.mark.slow
 def test_a_story_without_texts_gives_the_room_to_its_pictures(page, live_server):
     begin()
     Shot.objects.update(text={})
@@ -434,7 +437,6 @@ def test_a_telephone_compares_in_one_place(phone, live_server):
 
 
 @pytest.mark.page_errors("ERR_FAILED .*/display/")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     ("kind", "keys"),
     [
@@ -444,15 +446,14 @@ def test_a_telephone_compares_in_one_place(phone, live_server):
         ("choice", "at"),
     ],
 )
-def test_axe_finds_nothing(page, live_server, kind, keys, scheme):
-    page.emulate_media(color_scheme=scheme)
+def test_axe_finds_nothing(page, live_server, kind, keys):
     begin(kind, characters=2)
     Frame.objects.filter(number=2).update(media=None)
     page.route(re.compile(r"/1/display"), lambda route: route.abort())
     open_story(page, live_server)
     for key in keys:
         page.keyboard.press(key)
-    assert violations(page) == []
+    assert violations_of_both_themes(page) == []
 
 
 def test_without_javascript_everything_is_on_one_page(chromium, live_server):
@@ -487,6 +488,7 @@ def test_the_page_of_thirty_shots_stays_small(client, kind):
     assert len(body) < 60_000
 
 
+@pytest.mark.slow
 def test_wheel_scrolls_back_to_the_picture_before_it_enlarges(page, live_server):
     page.set_viewport_size({"width": 1440, "height": 420})
     begin(shots=2)

@@ -14,8 +14,6 @@ from evalcore.serving.processes import PART, QUEUES
 from evalcore.settings import ENVIRONMENT
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.once
-
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
 UNITS = {path.name: path.read_text() for path in DEPLOY.glob("plumbline-*.service")}

@@ -11,11 +11,11 @@ from evalcore import media
 from evalcore.models import Frame
 from evalcore.video import storing
 from tests.annotate.pages.test_videos import video_benchmark
+from tests.cases import slow
 from tests.deploy import nginx
 from tests.factories import make_study
 
 pytestmark = [
-    pytest.mark.once,
     pytest.mark.django_db(transaction=True),
     pytest.mark.skipif(nginx.program() is None, reason=nginx.LACKS),
 ]
@@ -121,7 +121,7 @@ def test_parts_of_a_video(site, watching):
 
 
 @pytest.mark.parametrize("guess", GUESSES)
-@pytest.mark.parametrize("what", ["looking", "watching"])
+@pytest.mark.parametrize("what", ["looking", *slow("watching")])
 def test_nobody_finds_out_a_files_date_by_guessing(site, request, what, guess):
     slot = request.getfixturevalue(what)
     answer = site.ask(address(slot, "left"), **{guess: GUESSES[guess]})
@@ -163,6 +163,7 @@ def statuses(site, url: str, times: int) -> Counter[int]:
     return Counter(site.ask(url, "POST").status for _number in range(times))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("url", "burst"), [("/login/", 20), ("/api/v1/token/", 20), ("/join/nobody/", 100)]
 )
@@ -185,6 +186,7 @@ def test_saves_of_one_annotator_are_limited_and_hold_up_nobody_else(site, lookin
     assert statuses(site, theirs, 20)[429] == 0
 
 
+@pytest.mark.slow
 def test_pictures_and_pages_are_not_limited(site, looking):
     for url in (address(looking, "left"), "/"):
         found = Counter(site.ask(url).status for _number in range(150))

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.cases import slow
 from tests.conftest import is_sqlite
 from tests.factories import make_study
 from tests.serving import ROOT
@@ -65,20 +66,21 @@ def check_told(done: subprocess.CompletedProcess, *words: str) -> None:
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("table", ["annotate_slot", "axes_accesslog"])
+@pytest.mark.parametrize("table", ["annotate_slot", *slow("axes_accesslog")])
 def test_verify_names_the_file_when_a_page_is_damaged(database, table):
     overwrite(database, root_page(database, table), bytes(PAGE))
     done = manage(database.parent, "verify")
     check_told(done, str(database), "is damaged", "restore the newest backup")
 
 
+@pytest.mark.slow
 def test_verify_names_the_file_when_it_is_cut_short(database):
     with database.open("rb+") as file:
         file.truncate(database.stat().st_size // 2)
     check_told(manage(database.parent, "verify"), str(database), "is damaged")
 
 
-@pytest.mark.parametrize("command", [["verify"], ["serve", "--only", "cpu"]])
+@pytest.mark.parametrize("command", [["serve", "--only", "cpu"], *slow(["verify"])])
 def test_command_names_the_file_when_it_is_no_database(database, command):
     database.write_bytes(b"no database at all, but long enough for one" * 99)
     done = manage(database.parent, *command)
@@ -97,7 +99,7 @@ def test_verify_goes_on_when_a_value_cannot_be_read(database):
     assert done.returncode == 1
 
 
-@pytest.mark.parametrize("command", [["migrate"], ["serve", "--only", "cpu"]])
+@pytest.mark.parametrize("command", [["migrate"], *slow(["serve", "--only", "cpu"])])
 def test_migrate_shows_the_databases_own_message(tmp_path, command):
     """A table is in the way, as after a restore by hand."""
     path = tmp_path / NAME

@@ -13,7 +13,7 @@ from evalcore import media
 from evalcore.models import MediaFile
 from tests.factories import picture_bytes, store_picture
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 SCRIPT = b"/*<script>alert(1)</script><?php system('id') ?>*/"
 

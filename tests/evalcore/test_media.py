@@ -320,6 +320,7 @@ print(checked - before, peak() - before)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fmt", "to_check", "to_store"), [("JPEG", 1, 6), ("PNG", 6, 6)]
 )

@@ -4,9 +4,12 @@ import os
 import subprocess
 import sys
 
+import pytest
 from django.db import connection
 
 from tests.serving import ROOT
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_backup_under_load_has_all_that_was_acknowledged():

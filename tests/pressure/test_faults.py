@@ -12,7 +12,7 @@ from tests.pressure.audit import witnessed
 from tests.pressure.grids import add_people, make_grid
 from tests.serving import wait_until
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 PEOPLE = 3
 
 

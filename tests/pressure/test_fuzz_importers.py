@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.django_db
 def test_valid_files_are_taken_and_wrong_ones_refused_in_words(tmp_path):
     importers.prepare()

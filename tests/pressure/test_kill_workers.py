@@ -8,6 +8,8 @@ import pytest
 
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 def test_killed_workers_cost_no_request_and_leave_no_process():

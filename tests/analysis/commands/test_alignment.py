@@ -16,6 +16,7 @@ from analysis.problems import InputError
 from analysis.rankings.composite_weights import equally
 from analysis.rankings.leaderboard import side_effect
 from analysis.result_tables.columns import COLUMNS
+from tests.cases import slow
 
 FAST = AlignOptions(resamples=25)
 # Where correlations and intervals are not looked at.
@@ -106,7 +107,7 @@ def test_one_seed_gives_one_result_and_another_seed_other_intervals():
     assert "low" in changed
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=2)
 @given(st.integers(0, 2**32 - 1))
 def test_the_order_of_rows_does_not_matter(seed):
     shuffled = [frame.sample(frac=1, random_state=seed) for frame in study()]
@@ -143,6 +144,7 @@ def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
     assert set(found.notes) - set(known.notes) == {note, alone}
 
 
+@pytest.mark.slow
 def test_excluding_a_method_is_not_having_it():
     data = study()
     options = AlignOptions(resamples=25, exclude_methods=("swap",))
@@ -259,6 +261,7 @@ def test_a_metric_without_common_cells_is_listed_with_a_reason():
     assert stray in found.notes
 
 
+@pytest.mark.slow
 def test_metrics_that_share_no_cell_are_each_judged_on_their_own():
     ratings, choices, scores = study()
     first = scores["story"] < "03"
@@ -554,6 +557,7 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
     assert run(ratings, choices, scores, LEAST).resampled == {}
 
 
+@pytest.mark.slow
 def test_drawing_methods_leaves_their_own_means_alone():
     ratings, _, scores = study()
     means = {
@@ -728,6 +732,7 @@ def test_people_alone_have_a_report(kind, tables):
         pd.testing.assert_frame_equal(frame, beside.tables[name])
 
 
+@pytest.mark.slow
 def test_people_alone_may_have_composites_and_tags():
     ratings, _, _ = study()
     question = ratings["dimension"].iloc[0]
@@ -745,7 +750,7 @@ def test_people_alone_may_have_composites_and_tags():
     )
 
 
-@pytest.mark.parametrize("kind", ["ratings", "choices", "rankings"])
+@pytest.mark.parametrize("kind", ["ratings", *slow("choices", "rankings")])
 def test_a_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
     ratings, choices, _ = study()
     answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]

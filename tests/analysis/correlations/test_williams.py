@@ -30,6 +30,7 @@ def test_the_sign_turns_with_the_metrics():
     assert there == (-back[0], back[1])
 
 
+@pytest.mark.slow
 def test_five_in_a_hundred_equal_metrics_differ():
     rng = np.random.default_rng(0)
     p_values = []

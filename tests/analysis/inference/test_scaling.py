@@ -38,6 +38,7 @@ from analysis.reading.scores import score_table
 from tests.analysis.commands.test_alignment import METHODS, study
 from tests.analysis.correlations.test_levels import small
 from tests.analysis.correlations.test_metric_differences import differences
+from tests.cases import slow
 
 ALL = (*COEFFICIENTS, "kendall_c")
 LEVELS = ("method", "story", "within_method", "pooled")
@@ -228,7 +229,7 @@ OPTIONS = AlignOptions(
     resamples=30, levels=LEVELS, coefficients=ALL, components=("blur", "cids")
 )
 # Binary exponents: tiny, small, where decimals are few, where they are none, and huge.
-SCALES = (-900, -30, 14, 45, 900)
+SCALES = [-900, *slow(-30, 14), 45, *slow(900)]
 # Columns in units of the scores.
 IN_UNITS = {
     "disagreement": ("score", "score_other"),
@@ -317,6 +318,7 @@ def forecast(exponent):
     return part, best, listed, steady, judged, curves
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exponent", SCALES)
 def test_no_forecast_or_subset_depends_on_the_unit_of_the_scores(exponent):
     in_units = (

@@ -154,18 +154,21 @@ def foretold(pilots, level, grows, n, statistic="kendall", column="half_width"):
     return float(np.mean(halves))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["story", "pooled"])
 def test_pilots_of_20_stories_foretell_the_interval_of_80(pilots, level):
     expected = real(80, 10, 3, level, 120)
     assert foretold(pilots, level, "stories", 80) == pytest.approx(expected, rel=0.2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["method", "story", "pooled"])
 def test_pilots_of_10_methods_foretell_the_interval_of_40(pilots, level):
     expected = real(20, 40, 3, level, 120)
     assert foretold(pilots, level, "methods", 40) == pytest.approx(expected, rel=0.25)
 
 
+@pytest.mark.slow
 def test_pilots_of_20_stories_foretell_the_interval_of_a_gap(pilots):
     # Cells, ratings and the mean of 3 noises, over 80 stories, of two methods.
     rows, _ = frames(400, 2, 3, 99)
@@ -176,6 +179,7 @@ def test_pilots_of_20_stories_foretell_the_interval_of_a_gap(pilots):
     assert found == pytest.approx(expected, rel=0.2)
 
 
+@pytest.mark.slow
 def test_pilots_of_20_stories_foretell_the_interval_of_alpha(pilots):
     # Interval alpha over stories, the ten methods and the people being the same.
     def alpha(x):
@@ -504,6 +508,7 @@ def printed_interval(S, M, A, level, studies):
     return float(np.mean(halves))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["story", "pooled"])
 def test_pilots_foretell_the_interval_that_a_report_prints(pilots, level):
     expected = printed_interval(20, 40, 3, level, 4)

@@ -162,6 +162,7 @@ def test_methods_that_trials_move_one_by_one_have_narrower_noise():
     assert freedom_of_noise(means) == pytest.approx(25 / 17 * 3999, rel=0.05)
 
 
+@pytest.mark.slow
 def test_intervals_of_what_trials_do_hold_the_truth():
     """Half of 200 intervals used to lie above it; benchmarks/stability.py has more."""
     held = {"sd": 0, "noise_to_methods": 0}

@@ -124,6 +124,7 @@ def test_a_subset_of_stories():
     assert found["k", "top_kept"]["value"] == best
 
 
+@pytest.mark.slow
 def test_a_part_agrees_more_with_the_whole_than_with_the_others():
     more = 0
     for seed in range(20):
@@ -133,6 +134,7 @@ def test_a_part_agrees_more_with_the_whole_than_with_the_others():
     assert more >= 18
 
 
+@pytest.mark.slow
 def test_random_subsets_lie_where_the_given_random_one_does():
     inside = 0
     for seed in range(30):
@@ -223,6 +225,7 @@ def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
     assert found["kendall", "heldout"]["value"] > found["kendall", "random"]["value"]
 
 
+@pytest.mark.slow
 def test_choosing_on_noise_gains_in_sample_only():
     gains, flatter = [], []
     for seed in range(6):

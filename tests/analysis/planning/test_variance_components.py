@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.inference.resampling import cluster_counts
@@ -149,7 +149,6 @@ def anova(cube):
     }
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.tuples(*[st.integers(2, 5)] * 3))
 def test_complete_data_give_the_analysis_of_variance(seed, shape):
     cube = np.random.default_rng(seed).integers(0, 9, shape).astype(float)
@@ -180,6 +179,7 @@ def test_a_mixed_model_fitted_by_another_program():
     assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_ratings_with_gaps_are_estimated_without_bias():
     sd = {
         "method": 1.0,
@@ -238,6 +238,7 @@ def test_the_estimate_lies_in_its_interval():
         assert row["reason"] == ""
 
 
+@pytest.mark.slow
 def test_intervals_cover_what_varies_with_stories():
     sd = {"method": 0.5, "story": 1.0, "method x story": 0.8, "rest": 1.0}
     inside = dict.fromkeys(("story", "method x story", "rest"), 0)

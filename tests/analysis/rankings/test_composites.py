@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.rankings.composite_weights import (
@@ -159,7 +159,6 @@ def test_a_part_with_a_tag_is_a_mean_over_the_stories_of_the_tag():
     assert row["n_parts"] == 2
 
 
-@settings(max_examples=25)
 @given(st.lists(st.floats(0.1, 9), min_size=3, max_size=3), st.floats(0.1, 100))
 def test_only_the_proportions_of_weights_matter(weights, factor):
     found = cells({"a": {"p": 1.0, "q": 2.0, "r": 4.0}})

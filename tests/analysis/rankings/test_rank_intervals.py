@@ -49,6 +49,7 @@ def test_no_draws_no_interval(drawn):
     assert np.isnan(low).all()
 
 
+@pytest.mark.slow
 def test_nearly_equal_methods_keep_their_ranks_as_often_as_promised():
     # Ten methods a hair apart. The best has rank 1; percentiles of resampled ranks
     # contain it in about three of four studies only.

@@ -86,6 +86,7 @@ def test_rankings_of_two_have_the_intervals_of_their_choices(parts):
         assert row == pytest.approx({**there, "source": "rankings"}, abs=1e-6)
 
 
+@pytest.mark.slow
 def test_intervals_are_those_of_resampled_answers():
     """With many clusters the bootstrap of whole stories comes to the same."""
     rankings = simulated(800, n_stories=80)

@@ -135,6 +135,7 @@ def test_means_of_a_method_that_few_rated_are_less_certain():
     assert freedom[0] < freedom[1:].min()
 
 
+@pytest.mark.slow
 def test_mixed_intervals_hold_with_few_annotators():
     # With quantiles of the normal distribution 89 of these 100 would.
     held = 0
@@ -171,6 +172,7 @@ def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     assert (found["reason"] == "").all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [("stories",), ("units",), ("annotators",)])
 def test_errors_are_those_of_resampled_clusters(parts):
     """Bootstrap of whole stories, outputs or annotators, means made anew in each."""

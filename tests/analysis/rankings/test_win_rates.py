@@ -147,6 +147,7 @@ def test_answers_that_hang_together_count_for_fewer():
     assert frame(thrice, parts=("units",))["n_effective"].iloc[0] < 1.01 * told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [("stories",), ("annotators",)])
 def test_errors_are_those_of_resampled_clusters(parts):
     choices = simulated(n_stories=60, people=40)
@@ -170,6 +171,7 @@ def test_errors_are_those_of_resampled_clusters(parts):
     )
 
 
+@pytest.mark.slow
 def test_intervals_hold_for_other_stories_and_annotators():
     """Of 60 studies of four raters, 360 intervals; 5 in 100 may miss."""
     truth = frame(simulated(4000, raters=1, people=4000, seed=99), parts=())["rate_a"]

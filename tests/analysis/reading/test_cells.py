@@ -5,7 +5,7 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.notes import Notes
@@ -275,7 +275,6 @@ def all_grids(rated, scored):
     return table.notes, found
 
 
-@settings(max_examples=25, deadline=None)
 @given(shuffled_tables())
 def test_no_bit_depends_on_the_order_of_the_rows(tables):
     rated, scored, (first, second) = tables
@@ -283,7 +282,6 @@ def test_no_bit_depends_on_the_order_of_the_rows(tables):
     assert all_grids(*mixed) == all_grids(rated, scored)
 
 
-@settings(max_examples=25, deadline=None)
 @given(shuffled_tables())
 def test_a_cell_is_a_mean_of_annotators_means(tables):
     rated = tables[0]
@@ -298,7 +296,6 @@ def test_a_cell_is_a_mean_of_annotators_means(tables):
         assert row.human == pytest.approx(expected, abs=1e-8)
 
 
-@settings(max_examples=25, deadline=None)
 @given(shuffled_tables())
 def test_rows_of_cells_say_what_the_grid_says(tables):
     rated, scored, _ = tables

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
@@ -50,7 +50,6 @@ def quoted(cell):
     return '"' + cell.replace('"', '""') + '"'
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_every_cell_is_read_as_it_stands(tmp_path_factory, data):
     width = data.draw(st.integers(2, 4))

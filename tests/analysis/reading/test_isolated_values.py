@@ -54,6 +54,7 @@ def slider(seed):
     return np.where(rare, rng.choice([0, 50, 100], n), values)
 
 
+@pytest.mark.slow
 def test_a_slider_is_never_remarked_on():
     assert not any(isolated(slider(seed)).any() for seed in range(1000))
 

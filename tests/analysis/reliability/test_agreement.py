@@ -7,7 +7,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -153,10 +153,6 @@ def as_floats(units):
     return np.array(units, float).T
 
 
-few = settings(max_examples=30)
-
-
-@few
 @given(matrices)
 def test_alpha_equals_the_krippendorff_package(units):
     matrix = as_floats(units)
@@ -171,7 +167,6 @@ def test_alpha_equals_the_krippendorff_package(units):
         assert alpha_value(data, level) == pytest.approx(expected, abs=1e-12)
 
 
-@few
 @given(matrices, st.permutations(range(4)))
 def test_names_and_order_of_annotators_do_not_matter(units, order):
     matrix = as_floats(units)
@@ -185,7 +180,6 @@ def test_names_and_order_of_annotators_do_not_matter(units, order):
         assert row.estimate.reason == other.reason
 
 
-@few
 @given(matrices)
 def test_ordinal_alpha_ignores_monotone_relabelling(units):
     matrix = as_floats(units)
@@ -197,7 +191,6 @@ def test_ordinal_alpha_ignores_monotone_relabelling(units):
     )
 
 
-@few
 @given(matrices, st.integers(1, 9), st.integers(-20, 20))
 def test_interval_statistics_ignore_affine_changes(units, factor, shift):
     matrix = as_floats(units)
@@ -212,7 +205,6 @@ def test_interval_statistics_ignore_affine_changes(units, factor, shift):
         assert row.estimate.value == pytest.approx(other.value, abs=1e-9, nan_ok=True)
 
 
-@few
 @given(matrices, st.permutations(range(5)), st.randoms(use_true_random=False))
 def test_categories_and_rows_may_be_renamed_and_shuffled(units, names, random):
     matrix = as_floats(units)
@@ -229,7 +221,6 @@ def test_categories_and_rows_may_be_renamed_and_shuffled(units, names, random):
         )
 
 
-@few
 @given(matrices, st.integers(0, 4))
 def test_a_constant_annotator_makes_nobody_agree_perfectly(units, constant):
     """If others gave a unit something else, there is disagreement: alpha below 1.

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.reading.kept_answers import RATING_KEYS
@@ -135,7 +135,6 @@ def test_the_panel_is_shrout_and_fleiss_icc_3_k():
     assert row["low"] < row["value"] <= row["high"]
 
 
-@settings(max_examples=30)
 @given(
     st.lists(
         st.lists(st.integers(0, 4), min_size=3, max_size=3), min_size=2, max_size=9

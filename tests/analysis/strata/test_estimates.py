@@ -19,6 +19,7 @@ from analysis.report.figures import all_figures
 from analysis.strata import differences as stratum_differences
 from analysis.strata.differences import difference_rows
 from analysis.strata.estimates import OTHERS, splits
+from tests.cases import slow
 
 OPTIONS = AlignOptions(resamples=0)
 
@@ -97,7 +98,7 @@ def test_every_row_says_what_its_interval_draws():
     assert not strata().tables["strata"]["drawn"].any()
 
 
-@pytest.mark.parametrize("stratum", ["core", "hard"])
+@pytest.mark.parametrize("stratum", ["core", *slow("hard")])
 def test_a_stratum_is_what_its_stories_alone_give(stratum):
     ratings, scores = study()
     tags = halves()
@@ -164,6 +165,7 @@ def question(seed=0, **study_options):
     return next(rated_questions(rows, table, OPTIONS, Notes()))
 
 
+@pytest.mark.slow
 def test_equal_strata_are_seldom_told_apart(monkeypatch):
     def one_measure(data, options):
         grid = data.grid.with_metrics(("good",))
@@ -451,7 +453,7 @@ def test_an_undefined_drop_has_no_p_value():
     assert (known == found["p_value"].notna()).all()
 
 
-@pytest.mark.parametrize("exponent", [-900, -40, 900])
+@pytest.mark.parametrize("exponent", [-900, *slow(-40, 900)])
 @pytest.mark.parametrize(("column", "one"), [("story", "core"), ("method", "m1")])
 def test_scores_of_another_size_have_means_as_pandas_makes_them(column, one, exponent):
     """Of all methods in one stratum, or of one method in both."""

@@ -23,6 +23,7 @@ def p_of(*args, **options):
     return compared(*args, **options).p_values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "spreads"), [((10, 40), (3, 1)), ((10, 40), (1, 3)), ((20, 20), (3, 1))]
 )

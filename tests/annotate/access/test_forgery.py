@@ -19,6 +19,7 @@ from tests.annotate.address_table import (
     addresses,
     ask,
 )
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import alice, log_in
 
@@ -48,7 +49,6 @@ def url_of(world: World, address, link: str) -> str:
     return address.url(world.words(address, link))
 
 
-@pytest.mark.once
 def test_no_unsafe_request_is_taken_without_its_token(tmp_path):
     """Attack: another site's page posts, in the browser of somebody who may."""
     world = World(tmp_path)
@@ -65,7 +65,6 @@ def test_no_unsafe_request_is_taken_without_its_token(tmp_path):
     assert refused > 50
 
 
-@pytest.mark.once
 def test_what_is_taken_without_a_token_takes_no_session(tmp_path):
     """Attack: another site's page asks for a token, or answers as an annotator."""
     world = World(tmp_path)
@@ -85,7 +84,7 @@ def test_what_is_taken_without_a_token_takes_no_session(tmp_path):
     assert program.post(url, {}, "application/json").status_code == 400
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_no_address_does_anything_for_another_method(tmp_path):
     """Attack: a guard that looks at GET and POST only."""
     world = World(tmp_path)
@@ -101,7 +100,6 @@ def test_no_address_does_anything_for_another_method(tmp_path):
             assert word == NEVER, (address, method, word)
 
 
-@pytest.mark.once
 def test_whoever_may_not_read_a_page_may_not_ask_for_its_head(tmp_path):
     world = World(tmp_path)
     eve = log_in("eve")
@@ -130,7 +128,7 @@ def admin_addresses(patterns=None, before="/admin/"):
             yield before + route
 
 
-@pytest.mark.parametrize("name", ["", "rob", "carol"])
+@pytest.mark.parametrize("name", ["carol", *slow("", "rob")])
 def test_every_address_of_the_administration_asks_for_another_account(name):
     """Attack: a manager of a study guesses addresses of the administration."""
     study = make_study()
@@ -149,7 +147,6 @@ def test_every_address_of_the_administration_asks_for_another_account(name):
             assert led or answer.status_code == 403, (url, answer.status_code)
 
 
-@pytest.mark.once
 def test_ids_of_another_study_are_as_unknown_as_ids_that_nobody_has(tmp_path):
     """Attack: what is refused tells which ids there are.
 

@@ -29,10 +29,11 @@ from evalcore.models import (
     Story,
 )
 from evalcore.scoring import metric_runs
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.people import alice, answer_everything, log_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 # One has a value an output, the other a value a shot.
 METRICS = ["shots_present", "sharpness"]
@@ -277,7 +278,7 @@ def test_scores_of_what_is_judged_are_found_by_study_and_story(beside):
     assert "unit_of_story (study_id=? AND story_id=?)" in scores_of(beside).explain()
 
 
-@pytest.mark.parametrize("kind", ["likert", "choice"])
+@pytest.mark.parametrize("kind", ["choice", *slow("likert")])
 def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     """Only Alder's first story and Birch's second one; of pairs, with Cedar's."""
     study = make_study(slug="beside", kind=kind)
@@ -300,7 +301,7 @@ def test_of_outputs_that_the_study_does_not_show_no_score_is_told(kind):
     assert page.status_code == 200
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_every_cell_has_one_score_of_its_benchmark_and_one_of_each_study(beside):
     from django.db import IntegrityError, transaction
 
@@ -382,7 +383,7 @@ def test_the_preview_of_a_study_shows_what_it_judges(hers):
     assert client.get(address).status_code == 200
 
 
-@pytest.mark.parametrize("template", [LIKERT, "storybench-side-by-side"])
+@pytest.mark.parametrize("template", ["storybench-side-by-side", *slow(LIKERT)])
 def test_the_preview_shows_outputs_that_the_study_shows(template):
     """Of the first story the first method's output was imported later, and larger."""
     woods = make_benchmark(stories=2)
@@ -411,7 +412,11 @@ def test_the_preview_shows_outputs_that_the_study_shows(template):
 
 
 @pytest.mark.parametrize(
-    "named", [{"method": "Alder"}, {"story": "02"}, {"method": "Alder", "story": "02"}]
+    "named",
+    [
+        {"method": "Alder", "story": "02"},
+        *slow({"method": "Alder"}, {"story": "02"}),
+    ],
 )
 def test_what_is_withdrawn_comes_back_without_what_was_imported_since(named):
     """Attack: withdrawn and added again, a study would show what it never has."""

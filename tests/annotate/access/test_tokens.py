@@ -8,7 +8,7 @@ from rest_framework.authtoken.models import Token
 
 from annotate.models import User
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 OLD, NEW = "an old password of Alice", "a new password of Alice"
 
 

@@ -113,6 +113,7 @@ def test_an_exclusion_of_another_study_is_not_chosen(study, excluded):
     assert excluded.views.count() == 2
 
 
+@pytest.mark.postgresql
 def test_a_moment_knows_what_was_hidden(study, excluded):
     then = [as_of_event.now(study)]
     analysis_views.add_view(study, key="loose", title="Loose", author=None)

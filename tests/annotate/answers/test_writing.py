@@ -24,7 +24,7 @@ from tests.factories import make_benchmark, make_study
 from tests.untrained import untrained
 from tests.working import join
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 @pytest.fixture

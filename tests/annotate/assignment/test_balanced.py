@@ -3,7 +3,7 @@
 from collections import Counter
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotate.assignment.designs.balance import DesignUnit, measure
@@ -35,7 +35,6 @@ def test_it_works():
     assert result.balance.sessions == (3, 3)
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     methods=st.integers(1, 7),
     stories=st.integers(1, 9),
@@ -72,7 +71,6 @@ def test_likert_guarantees(methods, stories, annotators, redundancy, size, seed)
     assert balance.session_size[1] <= size
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     methods=st.integers(2, 6),
     stories=st.integers(1, 6),
@@ -99,7 +97,6 @@ def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, see
     assert balance.stories_twice_in_session == 0
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     outputs=st.sets(
         st.tuples(st.integers(0, 4), st.integers(0, 5)), min_size=1, max_size=30

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cache
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotate.assignment.designs.balance import measure
@@ -93,7 +93,6 @@ def test_a_design_that_rules_it_out_keeps_units_and_pairs():
     assert largest(unit) == largest(pair) == 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.integers(2, 7),
     st.integers(1, 6),
@@ -175,7 +174,6 @@ def test_what_was_skipped_showed_no_sides():
     assert largest(unit) == 0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(1, 30), st.integers(0, 1000))
 def test_the_measure_agrees_with_a_count_by_hand(slots, seed):
     units, made = planned(4, 3, 3, 2)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from itertools import combinations, groupby
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from annotate.assignment.designs.balance import (
@@ -60,7 +60,6 @@ def components(assignments, people):
     return parts
 
 
-@settings(max_examples=150, deadline=None)
 @given(designs(), st.integers(1, 6), st.integers(0, 3))
 def test_all_guarantees(design, size, seed):
     units, groups = design
@@ -98,7 +97,6 @@ def shares_are_even(assignments, units, groups):
             assert len(own) == group.annotators
 
 
-@settings(max_examples=150, deadline=None)
 @given(
     st.integers(1, 5),
     st.integers(1, 8),
@@ -213,7 +211,6 @@ def by_hand(units, rows, people):
     return overlap, min(means), spread, max(excess, default=None)
 
 
-@settings(max_examples=80, deadline=None)
 @given(
     st.lists(
         st.tuples(

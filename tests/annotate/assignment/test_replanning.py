@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
@@ -61,7 +61,6 @@ def interrupted(draw):
     return each(units, draw(st.integers(1, 4))), held, room
 
 
-@settings(max_examples=120, deadline=None)
 @given(interrupted(), st.integers(0, 3))
 def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
     units, held, room = case
@@ -95,7 +94,6 @@ def test_what_is_missing_is_filled_where_anybody_can_take_it(case, seed):
         assert [a.session for a in own] == sorted(a.session for a in own)
 
 
-@settings(max_examples=80, deadline=None)
 @given(interrupted(), st.integers(0, 3))
 def test_sides_make_up_for_held_ones(case, seed):
     units, held, room = case
@@ -107,7 +105,6 @@ def test_sides_make_up_for_held_ones(case, seed):
         assert abs(before + sum(sides)) == least
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.integers(2, 6),
     st.integers(1, 14),

@@ -49,6 +49,7 @@ def leans(study):
     return of_unit, of_method
 
 
+@pytest.mark.slow
 def test_everybody_who_goes_on_stays_balanced(study):
     leaving = study.annotators.first()
     redistribute(study, annotators=[leaving])
@@ -65,6 +66,7 @@ def study_report(study):
     return Study.objects.get(pk=study.pk).balance_report["left_spread_method"]
 
 
+@pytest.mark.slow
 def test_what_may_have_been_seen_stays_as_it_is(study):
     """A session that is begun is in the browser already, sides and all."""
     leaving, drafting = study.annotators.all()[:2]

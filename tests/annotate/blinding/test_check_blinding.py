@@ -24,7 +24,7 @@ from tests.annotate.presentation.test_same_size import uneven
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 CHECKED = """
 training:
@@ -105,9 +105,9 @@ questions:
 @pytest.mark.parametrize(
     ("text", "state"),
     [
-        (LIKERT, "draft"),
+        pytest.param(LIKERT, "draft", marks=pytest.mark.slow),
         (PAIRWISE, "open"),
-        (CHECKLIST, "closed"),
+        pytest.param(CHECKLIST, "closed", marks=pytest.mark.slow),
     ],
 )
 def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):
@@ -121,6 +121,7 @@ def test_a_clean_study_passes_and_nothing_of_the_look_stays(text, state):
     assert (counts(), list(Study.objects.values())) == before
 
 
+@pytest.mark.slow
 def test_behind_nginx_the_files_themselves_are_looked_at(study, settings):
     """What nginx is told of them differs between methods, and no browser sees it."""
     settings.MEDIA_ACCEL = "/media-files/"
@@ -255,6 +256,7 @@ def test_headers(study, plant):
     )
 
 
+@pytest.mark.slow
 def test_a_content_type_of_its_own(study, plant):
     def change(response, output):
         if output.method.name == "Cedar":
@@ -342,6 +344,7 @@ def test_sizes_that_differ(study):
     )
 
 
+@pytest.mark.slow
 def test_sizes_are_a_warning_where_each_keeps_its_own():
     text = LIKERT + "presentation: {same_size: false}"
     made = make_planned(text, benchmark=uneven(stories=1, shots=1), annotators=3)
@@ -364,6 +367,7 @@ def test_a_size_in_an_attribute(study, plant):
     only(check(study), "Cedar: number 768; in width of <img>")
 
 
+@pytest.mark.slow
 def test_another_number_is_a_warning_and_a_name_within_a_word_is_none(study, plant):
     plant(in_page(lambda s, h: h.replace('alt=""', f'data-n="{len(named(s))}7"')))
     plant(in_page(lambda s, h: h.replace("</main>", "<p>Alderney birches</p></main>")))
@@ -470,6 +474,7 @@ def test_methods_called_like_a_word_of_the_page_a_letter_and_a_digit(study, plan
     assert any("Shot: name “Shot”; in alt of <img>, more often" in one for one in lines)
 
 
+@pytest.mark.slow
 def test_a_story_that_tells_a_name_is_a_warning(study):
     for shot in Shot.objects.filter(number=1):
         shot.text = {"en": {"plot": "An alder stands by the water."}}
@@ -510,6 +515,7 @@ def test_a_title_in_a_video(study, plant):
     assert any("Alder: metadata of a file: title 'Alder'" in line for line in lines)
 
 
+@pytest.mark.slow
 def test_videos_without_tags_pass_and_rates_and_lengths_are_warnings(study, plant):
     plant(as_videos(lambda o: mp4(rate=8 if o.method.name == "Alder" else 12)))
     report = check(study)

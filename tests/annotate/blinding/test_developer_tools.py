@@ -14,7 +14,7 @@ from django.urls import reverse
 from evalcore.models import MediaFile, Output
 from tests.factories import make_benchmark, make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METHODS = ("Quibbleberry", "Zanzivar", "Moxentwig")
 HASH = re.compile(rb"(?<![0-9a-f])[0-9a-f]{32,}(?![0-9a-f])")
@@ -103,6 +103,7 @@ def test_nothing_that_is_sent_names_a_method(study):
         assert b"Traceback" not in everything, address
 
 
+@pytest.mark.slow
 def test_pictures_of_all_methods_come_with_the_same_headers(study):
     reader = Reader(study.annotators.first())
     look_at_everything(reader)

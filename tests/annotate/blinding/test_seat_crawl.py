@@ -9,7 +9,7 @@ from tests.annotate.blinding.test_check_blinding import CHECKED, CHECKLIST
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 def by_name(answers) -> dict[str, list[int]]:

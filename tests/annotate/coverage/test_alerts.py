@@ -21,7 +21,7 @@ from tests.people import answer_everything
 from tests.studies import flag, running_study, set_aside
 from tests.working import end_leases
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 def attention(study, now=None):
@@ -102,7 +102,7 @@ def test_a_complete_study_has_not_stalled(study):
     assert kinds(study, now=later(days=9)) == []
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_what_several_people_skipped_is_told_with_their_reasons(study):
     unit = study.units.last()
     for slot in unit.slots.all():
@@ -200,7 +200,6 @@ def test_flags_are_told_by_how_grave_they_are(study):
     assert len(attention(study)) == 2
 
 
-@pytest.mark.twice
 def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     ann = study.annotators.get(name="A01")
     warning = flag(ann, "warn", "Ten were fast.")
@@ -253,7 +252,7 @@ def test_what_can_be_done_follows_from_how_somebody_stands(study):
     assert todo() == ("The link is revoked and no answer counts; settle the flag.", 0)
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_leases_that_run_out_again_and_again_are_told(study):
     ann = study.annotators.get(name="A01")
     for _ in range(3):

@@ -22,7 +22,7 @@ from tests.people import alice, rob
 from tests.pressure.grids import make_grid
 from tests.studies import running_study, study_with_vanished
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}</dd>")
 
 
@@ -60,7 +60,7 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert found.outlook.text in shown
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_one_alert_says_who_holds_how_much_since_when(vanished):
     found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
     (alert,) = found
@@ -96,6 +96,7 @@ def test_once_others_have_it_there_is_a_date_again():
     assert away(study) is None
 
 
+@pytest.mark.slow
 def test_nothing_is_given_to_people_who_are_missed_themselves():
     """They hold nothing any more, so that they would get most."""
     study = study_with_vanished(timezone.now(), others_left=5)
@@ -112,6 +113,7 @@ def test_nothing_is_given_to_people_who_are_missed_themselves():
     )
 
 
+@pytest.mark.slow
 def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
     """Nobody can be missed who was not asked."""
     now = timezone.now()
@@ -121,6 +123,7 @@ def test_whoever_is_planned_and_not_invited_yet_gets_open_work():
     assert "spare" in redistributing.redistribute(study, annotators=two).shares
 
 
+@pytest.mark.slow
 def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     now = timezone.now()
     study = study_with_vanished(now, others=18, others_left=5, redundancy=5)
@@ -140,7 +143,7 @@ def test_where_part_of_it_waits_the_date_is_that_of_the_rest():
     assert "chart-wedge" in page(study)
 
 
-@pytest.mark.twice
+@pytest.mark.slow
 def test_the_pace_is_that_of_people_who_go_on():
     """Of sixteen people one goes on: what the others did says nothing of her."""
     study = study_with_vanished(timezone.now(), others=13, redundancy=5)
@@ -153,24 +156,22 @@ def test_the_pace_is_that_of_people_who_go_on():
     assert found.remaining == 25
 
 
-@pytest.mark.parametrize(
-    ("state", "sentence"),
-    [
-        ("paused", "No date: the study is paused. Open it again to get one."),
-        ("closed", "No date: the study is closed."),
-        ("draft", "No date yet: the study has not been launched."),
-    ],
-)
-def test_only_an_open_study_has_a_date(state, sentence):
+def test_only_an_open_study_has_a_date():
     study = study_with_vanished(timezone.now(), others_left=5)
     Annotator.objects.update(last_seen_at=timezone.now())
     assert outlook(study).has_date
-    Study.objects.update(state=state)
-    assert outlook(study).text == sentence
-    assert not DATE.search(page(study))
-    assert away(study) is None
+    for state, sentence in (
+        ("paused", "No date: the study is paused. Open it again to get one."),
+        ("closed", "No date: the study is closed."),
+        ("draft", "No date yet: the study has not been launched."),
+    ):
+        Study.objects.update(state=state)
+        assert outlook(study).text == sentence
+        assert not DATE.search(page(study))
+        assert away(study) is None
 
 
+@pytest.mark.slow
 def test_a_study_whose_stop_rule_was_met_has_no_date():
     study = running_study(timezone.now())
     Study.objects.update(adaptive={"stopped": timezone.now().isoformat()})
@@ -226,6 +227,7 @@ def test_places_to_which_nobody_is_invited_are_told():
     assert away(study).notes == ("A01: 6 (not invited)", "A02: 6 (not invited)")
 
 
+@pytest.mark.slow
 def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     Annotator.objects.update(last_seen_at=timezone.now())
     ann = vanished.annotators.get(name="A01")
@@ -242,7 +244,7 @@ def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     assert "A01: 13 (paused; last seen " in away(vanished).notes[0]
 
 
-@pytest.mark.twice
+@pytest.mark.slow
 def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert away(vanished) is not None
     lifecycle.pause(vanished)
@@ -251,6 +253,7 @@ def test_days_on_which_a_study_was_paused_count_against_nobody(vanished):
     assert outlook(vanished).waiting.slots == 0
 
 
+@pytest.mark.slow
 def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     """A month's pause makes nobody missed, and nobody's work is ticked for it."""
     now = timezone.now()
@@ -276,7 +279,6 @@ def test_whoever_is_invited_to_a_draft_is_not_missed():
     assert not any(one.is_missed for one in redistributing.presences(study))
 
 
-@pytest.mark.twice
 def test_whoever_has_a_story_in_hand_is_at_work(vanished):
     ann = vanished.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -296,6 +298,7 @@ def test_free_slots_have_a_date_while_somebody_is_there(vanished):
     assert outlook(vanished).waiting.free == 0
 
 
+@pytest.mark.slow
 def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
@@ -309,6 +312,7 @@ def test_free_slots_have_no_date_where_all_have_reached_their_cap(vanished):
     assert outlook(vanished).waiting.slots == 25
 
 
+@pytest.mark.slow
 def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
     """They are at work on what is theirs; somebody who has finished has no cap."""
     study = study_with_vanished(timezone.now(), others_left=5)

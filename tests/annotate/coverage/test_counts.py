@@ -15,6 +15,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from evalcore.models import Method, Output
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.studies import flag
@@ -23,6 +24,7 @@ from tests.working import join
 pytestmark = pytest.mark.django_db
 
 
+@pytest.mark.postgresql
 def test_slots_are_counted_by_state_and_cell():
     study = make_study()
     ann = join(study, "A01")
@@ -48,6 +50,7 @@ def test_pairs_are_rows():
     ]
 
 
+@pytest.mark.postgresql
 def test_pairs_are_rows_whatever_ids_their_methods_have():
     study = make_study(kind="choice", annotators=1)
     for at, method in enumerate(Method.objects.all()):
@@ -77,6 +80,7 @@ def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
     assert row.cells[0].worst == (2, 6)
 
 
+@pytest.mark.postgresql
 def test_no_more_answers_are_doubted_than_there_are():
     """A slot of somebody with a warning may leave a question open: in a table."""
     study = make_study()
@@ -104,6 +108,7 @@ def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
             totals(study)
 
 
+@pytest.mark.postgresql
 def test_exclusion_opens_a_replacement_and_undo_removes_it():
     study = make_study()
     answer_everything(study)
@@ -325,7 +330,7 @@ def test_verify_finds_the_damage(damage, message, capsys):
     assert message in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("damage", ["sides", "order"])
+@pytest.mark.parametrize("damage", ["order", *slow("sides")])
 def test_verify_finds_what_is_wrong_with_pairs(damage):
     study = make_study(kind="choice")
     answer_everything(study, "a")

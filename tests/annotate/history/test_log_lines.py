@@ -39,6 +39,7 @@ def page(study, **query):
     return alice(study).get(reverse("event-list", args=[study.slug]), query)
 
 
+@pytest.mark.postgresql
 def test_a_run_of_one_persons_slots_is_one_line(study):
     first, second = study.annotators.order_by("name")
     mine, other = first.slots.order_by("pk"), second.slots.first()

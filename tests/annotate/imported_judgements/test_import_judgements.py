@@ -125,7 +125,7 @@ def test_missing_stories_and_methods_are_created_when_asked(tmp_path):
     assert Rating.objects.count() == 4
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_ratings_of_800_images(shared):
     call_command(

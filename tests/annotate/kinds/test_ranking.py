@@ -30,7 +30,7 @@ from evalcore.models import MetricRun, MetricScore, Output
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned, save, work
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METHODS = ("Alder", "Birch", "Cedar", "Elm")
 FILE = """\
@@ -49,7 +49,6 @@ def study():
     return make_planned(FILE, benchmark=benchmark, annotators=6)
 
 
-@pytest.mark.twice
 def test_methods_are_known_wherever_they_stand(study):
     # The last one in the alphabet is the third of each set that it is in.
     assert study.method_names == sorted(METHODS)
@@ -152,7 +151,7 @@ def test_all_sets_and_a_ring():
     assert problems(every) == problems(ring) == []
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_unit_stands_once_in_a_study(study):
     unit = study.units.first()
     assert (unit.output_d, unit.output_e) == (None, None)
@@ -168,7 +167,7 @@ def test_a_unit_stands_once_in_a_study(study):
         copy.save()
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 @pytest.mark.parametrize("twice", ["output_a", "output_b"])
 def test_a_unit_shows_no_output_twice(study, twice):
     unit = study.units.first()
@@ -177,7 +176,6 @@ def test_a_unit_shows_no_output_twice(study, twice):
         unit.save()
 
 
-@pytest.mark.twice
 def test_two_outputs_of_one_method_in_a_unit_are_found(study):
     unit = study.units.first()
     shown = unit.output_b
@@ -192,7 +190,7 @@ def test_two_outputs_of_one_method_in_a_unit_are_found(study):
 # Answering
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_an_order_is_stored_by_the_units_letters(study):
     person = join(study, "A01")
     slot = choosing.take_next(person).slot
@@ -212,7 +210,6 @@ def test_an_order_is_stored_by_the_units_letters(study):
     assert (again.revision, again.value) == (2, again.shown)
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize(
     "value", ["", "1", "1>2", "1>2>2", "1>2>3>4", "a>b>c", "0>1>2"]
 )
@@ -239,7 +236,6 @@ def test_only_whole_orders_are_answers(study, value):
     assert not Ranking.objects.exists()
 
 
-@pytest.mark.twice
 def test_a_browser_with_a_script_saves_and_submits(study, client):
     person = join(study, "A01")
     browser = Browser(client, person)
@@ -358,7 +354,6 @@ def test_coverage_counts_sets_of_methods(done):
     assert found.done.sum() == done.slots.filter(state="submitted").count()
 
 
-@pytest.mark.twice
 def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
     run = MetricRun.objects.create(
         benchmark=done.benchmark,
@@ -433,7 +428,6 @@ def test_a_repeat_is_compared_with_what_was_said_before():
     assert problems(study) == []
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize(
     ("fields", "broken"),
     [
@@ -449,7 +443,6 @@ def test_the_database_takes_whole_orders_of_letters_only(study, fields, broken):
         Ranking.objects.update(**fields)
 
 
-@pytest.mark.twice
 def test_an_order_that_cannot_be_is_found(done):
     first, second = Ranking.objects.order_by("pk")[:2]
     Ranking.objects.filter(pk=first.pk).update(value="aab")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
@@ -33,7 +33,6 @@ def votes(seed: int, m: int, most: int = 9) -> tuple[np.ndarray, np.ndarray]:
 # --- Standing -----------------------------------------------------------------------
 
 
-@settings(max_examples=25, deadline=None)
 @given(seed=SEEDS, m=st.integers(2, 7), prior_sd=st.sampled_from([0.3, 1.0, 4.0]))
 def test_the_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
     wins, ties = votes(seed, m)
@@ -258,7 +257,6 @@ def planned_sides(
     return left, slots - left
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     seed=SEEDS,
     m=st.integers(2, 4),

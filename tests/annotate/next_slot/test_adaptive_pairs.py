@@ -103,6 +103,7 @@ def test_it_works():
     assert problems(study) == []
 
 
+@pytest.mark.slow
 def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
     """On the same answers both make the same test, and neither knows more."""
     dice = random.Random(1)
@@ -134,6 +135,7 @@ def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypa
     assert not Study.objects.get().adaptive.get("stopped")
 
 
+@pytest.mark.postgresql
 def test_every_choice_is_logged_with_its_probability(study):
     done = work(join(study), judged(random.Random(2)), most=8)
     taken = {
@@ -162,6 +164,7 @@ def test_weights_can_be_computed_from_what_is_stored(study):
     assert sorted(exported.values()) == sorted(logged)
 
 
+@pytest.mark.postgresql
 def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     """Follow one choice: every slot that it could have been has its probability."""
     person = join(study)
@@ -236,7 +239,7 @@ def test_caps_hold(study):
     assert study.annotators.get().state == Annotator.State.FINISHED
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
     """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000})
@@ -264,6 +267,7 @@ def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
             assert chosen.a_is_left == a_is_left
 
 
+@pytest.mark.slow
 def test_the_best_pairs_are_asked_about_more_often(study):
     """With Alder far ahead, the first place is settled by its own pairs."""
     Study.objects.update(adaptive=study.adaptive | {"least": 10_000, "explore": 0.0})
@@ -310,6 +314,7 @@ def free_slots_of_a_wide_study(stories: int):
     return study, choosing.free_slots(join(study))
 
 
+@pytest.mark.slow
 def test_a_choice_costs_few_queries_and_no_more_for_each_slot_of_many():
     def work(stories):
         study, free = free_slots_of_a_wide_study(stories)

@@ -16,6 +16,7 @@ from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.slots import leasing
 from annotate.submission import consequences
+from tests.cases import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import end_leases
 
@@ -52,6 +53,7 @@ def kind(person):
 # Work, taken, done, stopped -----------------------------------------------------------
 
 
+@pytest.mark.postgresql
 def test_what_others_hold_is_taken_and_not_done():
     study = grid(redundancy=1)
     first, second = add_people(study, 2)
@@ -65,6 +67,7 @@ def test_what_others_hold_is_taken_and_not_done():
     assert kind(second) == Next.DONE
 
 
+@pytest.mark.postgresql
 def test_what_others_let_go_is_work_again():
     study = grid(redundancy=1)
     first, second = add_people(study, 2)
@@ -185,8 +188,7 @@ def test_an_open_study_may_be_left_after_a_whole_session():
     assert kind(person) == Next.WORK, "more is offered, and may be left"
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *slow(1, 2, 3)])
 def test_a_check_is_never_the_first_of_somebody_who_takes_over(seed):
     study = grid(assignment="planned", stories=4, checks={"per_session": 2}, seed=seed)
     for unit in study.units.all()[:4]:
@@ -267,7 +269,10 @@ def may_fill(study, person):
 
 @pytest.mark.parametrize(
     ("shape", "sessions", "answers"),
-    [((9, 2, 3), 9, 54), ((10, 3, 5), 1, 12 * 7 + 8)],
+    [
+        pytest.param((9, 2, 3), 9, 54, marks=pytest.mark.slow),
+        ((10, 3, 5), 1, 12 * 7 + 8),
+    ],
 )
 def test_next_slot_comes_at_once_when_people_leave_mid_story(
     clock, shape, sessions, answers
@@ -297,7 +302,6 @@ def test_next_slot_comes_at_once_when_people_leave_mid_story(
     assert max(counts) - min(counts) <= 1
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     ("kind", "seed"), [("likert", 0), ("likert", 1), ("choice", 2)]
 )
@@ -312,7 +316,6 @@ def test_units_stay_within_two_answers_at_every_moment(kind, seed):
     assert problems(study) == []
 
 
-@pytest.mark.once
 def test_units_stay_within_two_answers_beyond_the_window(monkeypatch):
     monkeypatch.setattr(choosing, "WINDOW", 3)
     monkeypatch.setattr(choosing, "WIDE_WINDOW", 6)
@@ -333,7 +336,6 @@ def shares(person):
     return rows
 
 
-@pytest.mark.once
 def test_methods_stay_within_one_and_stories_come_once_in_a_session():
     study = grid(stories=12, methods=6, redundancy=5, session_size=6)
     people = add_people(study, 6)
@@ -372,7 +374,6 @@ def test_a_full_session_does_not_narrow_the_next_one():
     assert [slot.session for slot in slots] == [1, 1, 1, 2, 2, 2, 3, 3, 3]
 
 
-@pytest.mark.once
 def test_a_session_longer_than_the_memory_repeats_no_story(monkeypatch):
     monkeypatch.setattr(choosing, "MEMORY", 1)
     study = grid(stories=6, methods=4, redundancy=1, session_size=6)
@@ -405,6 +406,7 @@ def test_sides_of_a_unit_stay_within_two_and_end_even():
         assert sides[True] == sides[False]
 
 
+@pytest.mark.postgresql
 def test_a_study_is_drained_to_the_last_slot():
     study = grid(stories=3, methods=3, redundancy=4)
     for person in add_people(study, 5):

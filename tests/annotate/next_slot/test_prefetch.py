@@ -242,7 +242,6 @@ def test_what_the_page_wishes_breaks_no_rule(crowd):
 THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
 
 
-@pytest.mark.once
 @pytest.mark.parametrize(
     "text",
     [

@@ -46,7 +46,6 @@ OF_ANOTHER = {"pk", "code", "run"}
 OTHERS = {"other lab's manager", "other study's link", "other annotator's link"}
 
 
-@pytest.mark.once
 @pytest.mark.django_db
 def test_everybody_opens_what_the_documentation_says(tmp_path):
     tables = observed(World(tmp_path))
@@ -70,7 +69,6 @@ def test_everybody_opens_what_the_documentation_says(tmp_path):
     )
 
 
-@pytest.mark.once
 @pytest.mark.django_db
 def test_below_ones_own_study_or_link_nothing_of_another_is_found(tmp_path):
     """Attack: Eve manages a study, has a link, and guesses ids of Alice's."""

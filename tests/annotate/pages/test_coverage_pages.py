@@ -33,7 +33,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.studies import flag, running_study, set_aside
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 TABLES = [
     "cells",
     "annotators",
@@ -153,7 +153,6 @@ def test_a_flag_of_somebody_else_is_not_settled_besides(study):
     assert list(Flag.objects.filter(resolved_at=None)) == [other]
 
 
-@pytest.mark.twice
 def test_checks_are_told_beside_the_slots_and_lead_to_them(study):
     ann = study.annotators.first()
     answer_everything(study)
@@ -267,7 +266,7 @@ def test_the_legend_names_the_marks_that_stand_in_the_map(study):
     assert "⚑: set aside" in page(study)
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_answers_of_one_hour_are_drawn_by_the_hour(study, clock):
     clock.stop()
     answer_everything(study)
@@ -277,7 +276,6 @@ def test_answers_of_one_hour_are_drawn_by_the_hour(study, clock):
     assert "bars: slots an hour" in page(study)
 
 
-@pytest.mark.twice
 def test_what_was_set_aside_is_handed_out_again(running):
     set_aside(running, timezone.now())
     assert "Hand out again" in page(running)
@@ -411,7 +409,6 @@ def test_news_are_asked_for_with_few_queries(running, django_assert_max_num_quer
         client.get(url, {"since": since}, headers={"hx-request": "true"})
 
 
-@pytest.mark.twice
 def test_the_worker_computes_what_takes_long(running):
     assert "Being computed" in page(running)
     tasks.refresh_snapshots()
@@ -520,7 +517,7 @@ def test_the_drawing_has_no_style_of_its_own_and_numbers_of_any_language(running
     assert not re.search(r'(x|width|height)="[0-9]+,', shown)
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_cells_as_a_table(running):
     flag(running.annotators.first(), "warn", "fast")
     rows = table(running, "cells")
@@ -532,7 +529,6 @@ def test_cells_as_a_table(running):
     assert any(int(r["quality_adjusted"]) < int(r["submitted"]) for r in rows)
 
 
-@pytest.mark.twice
 def test_annotators_as_a_table(running):
     flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
     snapshots.refresh(running)
@@ -545,20 +541,17 @@ def test_annotators_as_a_table(running):
     assert int(first["planned"]) == 40
 
 
-@pytest.mark.twice
 def test_arrivals_as_a_table(running):
     rows = table(running, "arrivals")
     assert int(rows[-1]["total"]) == counts.totals(running).submitted
     assert sum(int(row["submitted"]) for row in rows) == int(rows[-1]["total"])
 
 
-@pytest.mark.twice
 def test_alerts_as_a_table(running):
     rows = table(running, "alerts")
     assert [row["kind"] for row in rows] == ["away"]
 
 
-@pytest.mark.twice
 def test_the_log_as_a_table(running):
     rows = table(running, "events")
     assert len(rows) == running.events.count()
@@ -592,7 +585,7 @@ def test_the_log_is_read_page_by_page_newest_first(study):
         assert client.get(url, {"before": odd}).status_code == 200
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_the_log_is_filtered_and_leads_to_slots(running):
     exclusion.exclude(
         running.slots.filter(state="submitted").first(), reason="asleep", author=None
@@ -669,7 +662,6 @@ def test_only_who_manages_is_sent_to_the_invitations():
     assert "Invitations</a>" not in page(stalled, rob(stalled))
 
 
-@pytest.mark.twice
 def test_comments_and_reasons_are_one_table(study):
     slot = study.slots.filter(annotator__isnull=False).order_by("pk").first()
     text = "The fox has =two= tails."

@@ -8,7 +8,7 @@ from annotate.models import User
 from tests.factories import make_study
 from tests.people import alice, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 CHINESE = {"Accept-Language": "zh-hans"}
 

@@ -109,7 +109,7 @@ def pages(world):
         yield client, url, answer
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_no_parameter_makes_a_page_fail(world):
     """Attack: SQL, formats, numbers and broken letters in every parameter."""
     names = parameters()
@@ -150,7 +150,6 @@ def test_no_field_of_a_form_makes_a_page_fail(world):
     assert sent > 60
 
 
-@pytest.mark.once
 def test_every_answer_says_what_a_browser_may_do_with_it(world):
     """Attack: a page in a frame of another site, a download read as a script, a link
     that the next site is told of.
@@ -173,7 +172,6 @@ def test_every_answer_says_what_a_browser_may_do_with_it(world):
     assert {200, 302, 405} <= seen
 
 
-@pytest.mark.once
 def test_no_answer_is_stored_but_pictures(world):
     """Attack: the next user of a shared computer presses Back, or reads its cache."""
     stored = set()

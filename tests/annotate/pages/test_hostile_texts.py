@@ -19,7 +19,7 @@ from tests.annotate.address_table import NAMED, World, addresses
 from tests.hostile_texts import MARKUP, SCRIPT, come_alive, fill
 from tests.people import answer_everything, log_in
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 NUMBER = re.compile(r"[+-]?[\d.]+(e[+-]?\d+)?")
 

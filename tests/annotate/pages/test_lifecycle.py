@@ -14,7 +14,7 @@ from evalcore.serving import workers
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice, eve, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, log_in, rob
 from tests.working import join
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_the_list_shows_only_ones_own_studies(study):
     assert other.title not in page
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_the_list_counts_the_rows_of_each_study_by_themselves(study):
     answer_everything(study)
     exclusion.exclude(study.slots.first(), reason="x", author=None)
@@ -207,7 +207,6 @@ def numbers(page: str, pattern: str) -> list[tuple[str, str]]:
     return [(html.unescape(a), text) for a, text in found if re.match(pattern, text)]
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 @pytest.mark.parametrize("name", ["study-coverage", "study-detail", "annotator-list"])
 def test_every_number_leads_exactly_to_its_slots(kind, name):

@@ -29,7 +29,7 @@ from evalcore.models import (
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 HOSTILE = 'A/b "c" <i>d</i> & e?x=1#y + 50%, 狐狸'
 
@@ -537,7 +537,6 @@ def test_one_goes_from_method_to_method(study):
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
-@pytest.mark.twice
 def test_it_costs_as_many_queries_however_much_there_is(
     kind, django_assert_max_num_queries
 ):

@@ -8,7 +8,7 @@ from annotate.next_slot import choosing
 from annotate.slots import leasing
 from tests.working import LIKERT, join, make_planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 TAB = 1_700_000_000_000
 

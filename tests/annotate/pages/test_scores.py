@@ -11,7 +11,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 BASELINES = ["colourfulness", "palette_consistency", "sharpness", "shots_present"]
 
 
@@ -93,7 +93,6 @@ def test_the_page_asks_until_the_last_run_has_ended(study):
     assert "<code>sharpness</code>" in page(client, study, "scores").content.decode()
 
 
-@pytest.mark.twice
 def test_asking_how_far_runs_are_counts_no_scores(study, django_assert_max_num_queries):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     metric_runs.plan(run)
@@ -131,7 +130,6 @@ def test_the_run_of_another_benchmark_is_not_found(study):
     assert other.state == "queued"
 
 
-@pytest.mark.twice
 def test_backends_stand_apart(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     story, method = study.benchmark.stories.first(), Method.objects.first()

@@ -107,7 +107,6 @@ def test_who_asks_judges_is_missed_where_a_judge_is_to_be_asked(
     assert said.startswith("No worker that asks judges since")
 
 
-@pytest.mark.once
 def test_annotators_are_never_told(study, client):
     person = study.annotators.first()
     token = Invitation.objects.get(annotator=person).token

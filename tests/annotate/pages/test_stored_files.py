@@ -14,7 +14,7 @@ from tests.annotate.pages.test_videos import video_benchmark
 from tests.factories import make_study
 from tests.people import alice, eve
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)

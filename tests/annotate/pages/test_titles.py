@@ -13,7 +13,7 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.factories import METHODS, make_study
 from tests.working import LIKERT, Browser, join, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 def title(page) -> str:

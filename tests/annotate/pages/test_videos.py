@@ -13,7 +13,7 @@ from tests.clips import numbers, stored_clip, write_clip
 from tests.factories import make_study
 from tests.people import eve
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 TIMES = ((0.5, 1.5), (1.5, 3.0))
 

@@ -18,10 +18,10 @@ from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_everybody_on_a_list_takes_over_somebody_planned():
     study = planned_study()
     result = invite_list(study, "ada@example.org,,3,night shift\n\nGrace;;;\n")
@@ -33,7 +33,6 @@ def test_everybody_on_a_list_takes_over_somebody_planned():
     assert problems(study) == []
 
 
-@pytest.mark.twice
 def test_people_of_a_language_take_the_places_of_that_language():
     study = planned_study(languages={"en": 1, "zh": 1}, annotators={"en": 2, "zh": 2})
     invite_list(study, "person\tlanguage\nLi\tzh\nAda\ten\n")
@@ -46,7 +45,7 @@ def test_people_of_a_language_take_the_places_of_that_language():
     assert not study.annotators.filter(external_id="Bo").exists()
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_list_can_grow_and_be_sent_again():
     study = planned_study()
     invite_list(study, "Ada\n")
@@ -289,7 +288,6 @@ def run(*arguments):
     return out.getvalue()
 
 
-@pytest.mark.twice
 def test_commands_invite_extend_and_redistribute(tmp_path):
     study = planned_study()
     people = tmp_path / "people.csv"

@@ -24,7 +24,7 @@ from tests.factories import make_study
 from tests.people import alice, rob
 from tests.working import form, join, save
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def address(link, **query):

@@ -16,7 +16,7 @@ from annotate.slots.locking import locked_annotator
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 FULL = "Enough people take part already"
 LATER = "please try again in half an hour"
 

@@ -38,6 +38,7 @@ def test_from_further_work_the_answers_stay():
     assert problems(ada.study) == []
 
 
+@pytest.mark.postgresql
 def test_with_the_answers_no_view_shows_any_and_others_are_asked():
     ada = known_person()
     study = ada.study
@@ -129,6 +130,7 @@ def withdraw_page(person: Annotator) -> str:
     return reverse("rate-withdraw", args=[person.invitation.token])
 
 
+@pytest.mark.postgresql
 @pytest.mark.parametrize("state", ["open", "paused", "closed"])
 def test_an_annotator_withdraws_in_whatever_state_the_study_is(state):
     ada = known_person()

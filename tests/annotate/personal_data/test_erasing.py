@@ -24,7 +24,7 @@ from tests.factories import make_benchmark
 from tests.people import alice, eve, rob
 from tests.working import LIKERT, make_planned
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def told(person: Annotator) -> list[str]:

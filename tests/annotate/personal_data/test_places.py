@@ -8,7 +8,6 @@ from django.apps import apps
 
 from annotate.personal_data.places import PLACES, Says, columns
 
-pytestmark = pytest.mark.once
 PAGE = Path(__file__).parents[3] / "docs" / "personal-data.md"
 NAMED = re.compile(r"`([A-Z]\w*)\.([a-z_]+)`")
 

@@ -34,7 +34,7 @@ from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 ASKED = """
 kind: likert
@@ -310,14 +310,12 @@ def test_examples_are_drawn_beforehand(settings):
             assert frame.media.sha256 in drawn
 
 
-@pytest.mark.twice
 def test_a_twin_that_an_example_shows_stays(study):
     twin = study.questions.get(key="cast").example
     with pytest.raises(ProtectedError), transaction.atomic():
         twin.delete()
 
 
-@pytest.mark.twice
 def test_an_example_shows_a_degradation(study):
     question = study.questions.get(key="cast")
     for wrong in ("", "smeared"):

@@ -24,7 +24,7 @@ from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, picture_bytes, store_picture
 from tests.working import LIKERT, PAIRWISE, join, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 SIZES = {"Alder": (96, 64), "Birch": (48, 80), "Cedar": (96, 96)}
 
@@ -117,7 +117,7 @@ def test_pictures_of_open_studies_are_drawn_beforehand():
     assert "drawn" not in Study.objects.get().presentation
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 @pytest.mark.parametrize("method", ["Alder", "Elm"], ids=["no larger", "larger"])
 def test_a_method_that_comes_while_pictures_are_drawn_is_drawn_too(monkeypatch, method):
     methods = ("Alder", "Birch", "Cedar", "Elm")

@@ -19,7 +19,7 @@ from tests.factories import make_benchmark
 from tests.people import alice, log_in, rob
 from tests.working import LIKERT
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 WIDE, TALL = (1024, 576), (512, 1024)
 OWN_SIZE = LIKERT + "presentation: {same_size: false}"
@@ -69,7 +69,6 @@ def texts(study: Study) -> list[str]:
     return [note.text for note in shape_notes.of_study(study)]
 
 
-@pytest.mark.twice
 def test_what_is_said_of_a_method_with_another_shape(tall):
     study = drafted(tall)
     with CaptureQueriesContext(connection) as queries:
@@ -131,7 +130,6 @@ def test_some_pictures_of_a_method_are_counted():
     assert "The bars tell Alder from the others." in text
 
 
-@pytest.mark.twice
 def test_videos_are_told_of_as_videos(tall):
     study = drafted(tall)
     for output in Output.objects.select_related("method"):

@@ -99,7 +99,6 @@ def test_every_session_after_the_first_has_its_repeat(woods, assignment):
     assert problems(study) == []
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
@@ -124,7 +123,6 @@ def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
     assert chi_square < 11.3, "p > .01 with 3 degrees of freedom"
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_checks_are_met_where_they_were_laid(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"
@@ -147,7 +145,6 @@ def test_checks_are_met_where_they_were_laid(woods, assignment):
     assert len(met) > 1
 
 
-@pytest.mark.once
 def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
     text = LIKERT + GOLD
     study = make_planned(
@@ -167,7 +164,7 @@ def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
     assert len(places) > 1
 
 
-@pytest.mark.once
+@pytest.mark.slow
 def test_the_number_wanted_is_laid_and_kinds_change(woods):
     text = (
         LIKERT
@@ -207,7 +204,6 @@ checks:
 # What they show -----------------------------------------------------------------------
 
 
-@pytest.mark.once
 def test_repeats_and_twins_come_from_earlier_sessions_and_once(woods):
     text = (
         LIKERT
@@ -329,7 +325,6 @@ def structure(page: str, slot: Slot) -> str:
     return re.sub(r"A wood, part \d|Fox walks \d|Story \d of", "", page)
 
 
-@pytest.mark.once
 @pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])
 @pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
@@ -376,7 +371,6 @@ def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
     assert numbers[2] == [1, 2, 3, 4]
 
 
-@pytest.mark.once
 def test_the_interface_for_programs_tells_nothing(client, woods):
     study = make_planned(
         LIKERT + GOLD,
@@ -398,7 +392,6 @@ def test_the_interface_for_programs_tells_nothing(client, woods):
     assert keys["real"] == keys["gold"]
 
 
-@pytest.mark.once
 def test_counts_on_pages_include_checks(client, woods):
     study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=6, redundancy=2)
     person = join(study, "A01")

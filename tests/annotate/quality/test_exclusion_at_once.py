@@ -15,7 +15,7 @@ from evalcore.database import postgresql
 from tests.factories import make_study
 from tests.people import answer_everything
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from evalcore.models import Frame, Output
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 RATINGS = """
 kind: likert

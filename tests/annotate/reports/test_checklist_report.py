@@ -12,7 +12,7 @@ from annotate.reports.building import write_study_report
 from evalcore.models import MetricRun, MetricScore
 from tests.factories import METHODS, make_benchmark, make_study
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 QUALITY = dict(zip(METHODS, (0.9, 0.6, 0.3), strict=True))
 
@@ -54,7 +54,6 @@ def study():
     return study
 
 
-@pytest.mark.twice
 def test_it_works(study, tmp_path):
     import pandas as pd
 

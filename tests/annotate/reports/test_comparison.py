@@ -11,7 +11,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_study
 from tests.people import answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from django.core.management import call_command
 
 from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 BOTH = "both: {over: questions, weights: {beauty: 3, faith: 1}}"
 ARTIST = "artist: {over: metrics, weights: {sharpness: 1, hwpq@SF: 1}}"

@@ -7,7 +7,7 @@ from django.core.management import call_command
 from evalcore.models import Story
 from tests.annotate.reports.test_scales import BEAUTY, answered
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize("is_of_vistar", [True, False])

@@ -6,7 +6,7 @@ from django.core.management import call_command
 
 from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 def test_what_a_question_declares_is_in_the_report(tmp_path):

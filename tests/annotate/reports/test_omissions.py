@@ -12,7 +12,7 @@ from evalcore.scoring import metric_runs, score_rows
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 WORDS = "their computation was under way"
 
@@ -64,6 +64,7 @@ def test_a_report_names_the_metrics_that_are_being_computed(study):
     assert "sharpness" in later
 
 
+@pytest.mark.slow
 def test_what_was_stored_after_the_moment_is_named(study):
     first = build(study)
     assert "stored after the moment" not in page_of(first)
@@ -74,7 +75,6 @@ def test_what_was_stored_after_the_moment_is_named(study):
     )
 
 
-@pytest.mark.twice
 def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     rows = MetricScore.objects.filter(metric="sharpness", story__key="01")
@@ -98,6 +98,7 @@ def test_outputs_without_a_value_are_counted_with_their_reasons(study):
     assert "Metric shots_present" not in page
 
 
+@pytest.mark.slow
 def test_a_version_without_any_score_is_told_from_the_one_that_has_some(study):
     run = metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)
     for output in Output.objects.all():
@@ -119,7 +120,6 @@ def test_a_version_without_any_score_is_told_from_the_one_that_has_some(study):
     assert "Metric sharpness: 1 output of 6 left out" in page
 
 
-@pytest.mark.twice
 def test_the_page_says_beforehand_what_a_report_would_lack(study):
     client = alice(study)
     address = reverse("report-list", args=[study.slug])
@@ -155,7 +155,6 @@ def test_the_command_says_it_too(study, tmp_path, capsys):
     assert "shots_present" not in said
 
 
-@pytest.mark.twice
 def test_a_report_waits_for_scores_if_asked_to(study):
     run = half_done(study, "sharpness")
     create = reverse("report-create", args=[study.slug])

@@ -14,10 +14,11 @@ from annotate.quality import exclusion
 from annotate.reports import building
 from evalcore.models import MetricScore
 from tests.annotate.reports.test_scales import BEAUTY, answered
+from tests.cases import slow
 from tests.factories import make_study
 from tests.people import answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 COMMON = {"questions": ["beauty"], "confidence": "0.9", "seed": "3", "resamples": "20"}
 LEVELS = {"levels": ["pooled"], "coefficients": ["kendall"]}
@@ -101,6 +102,7 @@ def test_a_plan_is_what_the_command_makes_of_the_downloads(
     assert "disagreements" not in listed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", list(ASKED))
 def test_its_command_makes_the_plan_again(study, command, tmp_path):
     report = ask(study, command)
@@ -115,7 +117,7 @@ def test_its_command_makes_the_plan_again(study, command, tmp_path):
     assert (again.command, again.options) == (command, report.options)
 
 
-@pytest.mark.parametrize("command", list(ASKED))
+@pytest.mark.parametrize("command", ["stability", *slow("power", "subset")])
 def test_a_plan_speaks_only_of_what_it_read(study, command):
     MetricScore.objects.filter(metric="sharpness", story__key="01").delete()
     report = ask(study, command)
@@ -134,6 +136,7 @@ def test_a_plan_speaks_only_of_what_it_read(study, command):
     assert hashed == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("language", "kind"), [("en", "How stable a judge is"), ("zh-Hans", "裁判有多稳定")]
 )
@@ -197,6 +200,7 @@ def test_plans_are_not_compared_with_reports(study):
     assert rob(study).get(url).context["finished"] == []
 
 
+@pytest.mark.slow
 def test_a_plan_has_neither_a_comparison_nor_disagreements(study):
     plan = ask(study, "subset")
     rows = [

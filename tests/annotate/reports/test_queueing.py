@@ -16,7 +16,7 @@ from tests.annotate.reports.test_report_form import ASKED, METRICS
 from tests.factories import make_study
 from tests.people import alice, answer_everything, log_in, rob
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 FEW = {"resamples": 10}
 

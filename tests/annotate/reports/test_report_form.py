@@ -20,7 +20,7 @@ from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 from tests.factories import make_study
 from tests.people import answer_everything, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METRICS = ["palette_consistency", "sharpness", "shots_present"]
 ASKED = {
@@ -122,6 +122,7 @@ def test_without_a_metric_it_is_a_report_of_people_alone(study):
     assert b"where they disagree" not in rob(study).get(address).content
 
 
+@pytest.mark.slow
 def test_all_of_them_are_whatever_there_is_when_it_is_built(study):
     assert ask(study).options["metrics"] is None
 
@@ -331,6 +332,7 @@ def test_refused_composites_are_told_by_their_line_and_stay_in_the_form(
     assert not Report.objects.exists()
 
 
+@pytest.mark.slow
 def test_composites_that_a_study_has_stay_its_own_until_they_are_changed():
     study = answered(
         BEAUTY, f"{FAITH}\ncomposites: {{all: {{over: questions, weights: [beauty]}}}}"
@@ -348,6 +350,7 @@ def test_composites_that_a_study_has_stay_its_own_until_they_are_changed():
     assert "all" not in set(table(report, "method_means")["dimension"])
 
 
+@pytest.mark.slow
 def test_the_command_writes_the_report_of_given_files_again(
     study, tmp_path, monkeypatch
 ):
@@ -378,6 +381,7 @@ def test_the_command_refuses_files_by_their_lines(study, tmp_path):
     assert not out.exists()
 
 
+@pytest.mark.slow
 def test_files_that_an_older_report_was_given_leave_its_folder(study, tmp_path):
     path, out = tmp_path / "meant.csv", tmp_path / "out"
     path.write_text("question,metric\ncharacter,sharpness\n")

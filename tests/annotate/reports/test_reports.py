@@ -31,7 +31,8 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 from tests.serving import wait_until
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
+SLOW = pytest.mark.slow
 
 
 @pytest.fixture
@@ -87,6 +88,7 @@ def test_a_click_on_an_output_leads_to_its_page(study, report, settings):
     assert f'data-stories="https://study.example.org{link}"' in text
 
 
+@pytest.mark.slow
 def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
     for score in MetricScore.objects.filter(metric="sharpness"):
         for name in ("mobilenet_self", "csd_self"):
@@ -165,6 +167,7 @@ def test_asking_for_a_report_queues_it(study):
     assert list(run[asked]) == ["50", "stories", "0.9", "7", "0", "0:4"]
 
 
+@pytest.mark.slow
 def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
     form = ReportForm(ASKED, study=study)
     assert form.is_valid(), form.errors
@@ -311,7 +314,6 @@ def test_a_step_is_a_sign_of_life(study, monkeypatch):
     assert waiting == [[]]
 
 
-@pytest.mark.twice
 @pytest.mark.django_db(transaction=True)
 def test_a_long_step_gives_signs_of_life_meanwhile(study, monkeypatch):
     row = Report.objects.create(study=study, options={"resamples": 10})
@@ -338,9 +340,11 @@ def test_a_report_without_answers_fails_with_the_reason():
 @pytest.mark.parametrize(
     ("kind", "value", "heard"),
     [
-        ("likert", 3, "no method stands first alone"),
-        ("choice", "a", "against the others on average, ties being half"),
         ("checklist", 1, "Of what the text asks for is shown: 100 %"),
+        pytest.param("likert", 3, "no method stands first alone", marks=SLOW),
+        pytest.param(
+            "choice", "a", "against the others on average, ties being half", marks=SLOW
+        ),
     ],
 )
 def test_a_study_without_any_metric_has_a_report_of_its_people(
@@ -440,7 +444,11 @@ def tags_of(report):
 
 @pytest.mark.parametrize(
     ("asked", "tags"),
-    [(["genre", "pages"], {"genre"}), (["pages"], set()), ([], set())],
+    [
+        (["genre", "pages"], {"genre"}),
+        pytest.param(["pages"], set(), marks=SLOW),
+        pytest.param([], set(), marks=SLOW),
+    ],
 )
 def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
@@ -459,10 +467,12 @@ def test_the_form_offers_the_tags_there_are(tagged):
     assert "split_by" in form.errors
 
 
+@pytest.mark.slow
 def test_a_report_nobody_asked_anything_of_is_split_by_every_tag(tagged):
     assert tags_of(Report.objects.create(study=tagged)) == {"genre"}
 
 
+@pytest.mark.slow
 def test_side_by_side_answers_have_bars_of_wins_by_tag(tmp_path):
     study = make_study(kind="choice", benchmark=tagged_benchmark())
     answer_everything(study, "a")

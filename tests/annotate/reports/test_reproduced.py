@@ -24,7 +24,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 VALUES = {"likert": (1, 2, 4), "choice": ("left", "right", "tie")}
 
@@ -96,7 +96,13 @@ def tables_of(path):
 LITTLE = {"levels": ("story",), "coefficients": ("kendall",)}
 
 
-@pytest.mark.parametrize(("kind", "resamples"), [("likert", 10), ("choice", 0)])
+@pytest.mark.parametrize(
+    ("kind", "resamples"),
+    [
+        ("likert", 10),
+        pytest.param("choice", 0, marks=pytest.mark.slow),
+    ],
+)
 def test_a_report_is_built_again_with_identical_tables(kind, resamples, tmp_path):
     study = open_study(kind)
     slots = study.slots.filter(state="submitted").order_by("pk")
@@ -127,7 +133,7 @@ def test_a_report_is_built_again_with_identical_tables(kind, resamples, tmp_path
     assert tables_of(tmp_path / "again") != first
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_the_answer_of_the_moment_is_taken():
     """Also where it was changed after the last event before the report."""
     study = open_study()
@@ -165,7 +171,6 @@ def test_the_answer_of_the_moment_is_taken():
     assert [row["rating"] for row in rows] == [0, 0]
 
 
-@pytest.mark.twice
 def test_now_and_as_of_now_are_the_same():
     study = open_study()
     exclusion.exclude(
@@ -201,7 +206,6 @@ def test_answers_with_times_after_the_log_are_there():
     )
 
 
-@pytest.mark.twice
 def test_each_view_hides_its_own():
     study = make_study()
     answer_everything(study)

@@ -14,7 +14,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark
 from tests.working import make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 BEAUTY = '{key: beauty, kind: likert, scale: [0, 4], title: Beauty, text: "How nice?"}'
 FAITH = '{key: faith, kind: likert, scale: [1, 7], title: Faith, text: "As told?"}'

@@ -22,7 +22,7 @@ from evalcore.scoring import metric_runs
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import alice, answer_everything
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def test_it_works():

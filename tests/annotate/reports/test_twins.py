@@ -14,7 +14,7 @@ from evalcore.twins import twin_outputs
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything, rob
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 METRICS = ["palette_consistency", "sharpness"]
 
@@ -84,6 +84,7 @@ def test_only_metrics_of_the_report_are_held_against_twins(study):
     assert {m for m, _ in sanity(built(study, metrics=["sharpness"]))} == {"sharpness"}
 
 
+@pytest.mark.slow
 def test_another_version_of_a_metric_is_another_program(study):
     compare_twins()
     TwinScore.objects.filter(metric="sharpness").update(metric_version="0")
@@ -113,6 +114,7 @@ def tables(report):
     return {file.name: file.read_bytes() for file in files}
 
 
+@pytest.mark.slow
 def test_a_version_that_came_later_renames_no_twin(study):
     compare_twins()
     first = built(study)
@@ -134,6 +136,7 @@ def test_a_version_that_came_later_renames_no_twin(study):
     assert any(name.startswith("sharpness (") for name in told)
 
 
+@pytest.mark.slow
 def test_a_version_of_excluded_methods_renames_no_twin(study):
     compare_twins()
     first, *_others = study.method_names

@@ -9,7 +9,7 @@ from annotate.server_state.arrivals import in_hand, last_hour, submitted
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 NOW = datetime(2026, 3, 9, 12, 0, 30, tzinfo=UTC)
 
 
@@ -65,7 +65,7 @@ def test_a_minute_that_is_over_is_counted_once_and_the_latest_again():
     assert last_hour(NOW + timedelta(minutes=1)).total == 2
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_no_count_reads_all_slots():
     make_study(benchmark=make_benchmark(shots=1, pictures=False))
     for slots in (in_hand(), submitted(NOW, NOW)):

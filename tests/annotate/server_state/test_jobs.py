@@ -9,7 +9,7 @@ from evalcore.models import MetricChunk, MetricRun
 from evalcore.scoring import metric_runs
 from tests.factories import make_study
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 NOW = timezone.now()
 EARLIER = NOW - timedelta(minutes=30)
 LONG_AGO = NOW - timedelta(days=8)

@@ -29,7 +29,7 @@ from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, log_in, rob
 from tests.working import LIKERT as SMALL
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 LIKERT, PAIRS = "vistorybench-user-study", "storybench-side-by-side"
 FULL_PAIRS = """
@@ -613,7 +613,7 @@ def test_a_draft_that_was_stored_anew_while_its_twins_were_drawn(
     assert Study.objects.get().title == "First"
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_two_studies_that_take_a_name_at_once_one_gets_it(monkeypatch):
     benchmark = make_benchmark()

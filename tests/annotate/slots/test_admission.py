@@ -15,7 +15,7 @@ from annotate.slots.admission import lacking
 from tests.factories import make_study
 from tests.working import LIKERT, join, make_planned, save
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 TRAINING = """
 training:

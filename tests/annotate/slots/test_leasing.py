@@ -16,7 +16,7 @@ from annotate.submission import consequences, late_answers
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import save
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -104,6 +104,7 @@ def loads(study):
     )
 
 
+@pytest.mark.postgresql
 def test_a_new_method_becomes_units_that_are_dealt_evenly():
     study = planned_study()
     work(study.annotators.first())
@@ -252,6 +253,7 @@ def test_what_cannot_be_added_is_refused_in_words(asked, words):
     assert problems(study) == []
 
 
+@pytest.mark.postgresql
 def test_a_withdrawn_method_keeps_its_answers_and_can_come_back():
     study = planned_study()
     first = study.annotators.first()
@@ -298,6 +300,7 @@ def test_what_cannot_be_withdrawn_is_refused_in_words(asked, words):
         withdraw_units(planned_study(), **asked)
 
 
+@pytest.mark.postgresql
 def test_the_work_of_somebody_who_stopped_goes_to_the_others():
     study = planned_study(annotators=4)
     first, *others = study.annotators.all()

@@ -20,7 +20,7 @@ from tests.factories import make_benchmark
 from tests.people import log_in
 from tests.working import LIKERT, make_planned
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 HTMX = {"HX-Request": "true"}
 
@@ -243,6 +243,7 @@ def test_progress_does_not_change_a_plan(woods):
     assert list(draft.plan.assignments) == list(silent.plan.assignments)
 
 
+@pytest.mark.slow
 def test_extension_refuses_too_many_people_times_slots(woods):
     """10,000 people and 6 units of 1,000 ratings each are 60 million."""
     study = make_planned(LIKERT + "redundancy: 1000", benchmark=woods, annotators=1000)

@@ -29,6 +29,7 @@ def planned(read=load_definition, name="vistorybench-user-study", **given) -> St
     )
 
 
+@pytest.mark.postgresql
 def test_it_works():
     alice = User.objects.create(username="alice")
     study = planned(user=alice)
@@ -107,6 +108,7 @@ def test_the_command_prints_the_balance(capsys):
     assert Study.objects.get().state == Study.State.OPEN
 
 
+@pytest.mark.postgresql
 def test_an_impossible_design_ends_with_status_2_and_keeps_nothing():
     make_benchmark()
     with pytest.raises(CommandError, match="Nearest possible") as caught:
@@ -150,6 +152,7 @@ def test_a_lost_link_is_replaced():
     assert inviting.reissue(invitation.annotator).token != old
 
 
+@pytest.mark.postgresql
 def test_revoking_frees_the_slots_and_a_new_person_takes_them_over():
     study = lifecycle.launch(planned(untrained))
     inviting.invite(study)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.rankings.composite_weights import Composite
@@ -179,7 +179,6 @@ def definitions(draw):
 
 
 @given(definitions())
-@settings(max_examples=40)
 def test_whatever_is_written_reads_as_the_same(definition):
     assert again(definition) == definition
 

@@ -16,7 +16,7 @@ from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import always, join, make_planned, work
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 LIKERT = """
 kind: likert

@@ -16,7 +16,7 @@ from evalcore.models import MediaFile
 from tests.evalcore.backup.conftest import tree
 from tests.factories import make_study, picture_bytes, store_picture
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 TABLE = "annotate_question"
 
 
@@ -208,7 +208,7 @@ def test_a_key_of_the_environment_is_not_in_it_and_that_is_said(
     assert stored_in(folder) == originals()
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
     """Else it would push out the good ones, one by one.
 
@@ -231,7 +231,7 @@ def test_a_damaged_database_is_no_backup(folder, tmp_path, monkeypatch):
     connection.close()
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_a_database_without_tables_is_no_backup(folder, tmp_path, monkeypatch):
     empty = tmp_path / "empty.sqlite3"
     empty.touch()

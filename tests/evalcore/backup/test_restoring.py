@@ -26,7 +26,7 @@ from evalcore.models import MediaFile
 from tests.evalcore.backup.conftest import rewrite, rows_of, tree
 from tests.factories import make_study
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 # Where Linux has a file system that /tmp and home folders are not on.
 OTHER_DISK = Path("/dev/shm")
 TABLES = ("annotate_slot", "annotate_rating", "annotate_event", "annotate_invitation")
@@ -102,7 +102,7 @@ def test_everything_comes_back_as_it_was(study, report, key, back_up, settings, 
     assert "trial: every promise holds." in told
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_restored_demo_has_no_public_passwords(study, back_up, capsys):
     """Attack: the demo was the pilot, and everybody knows its passwords."""
     public = "plumbline-demo"
@@ -171,7 +171,7 @@ def test_reports_of_another_database_do_not_stay(study, report, folder, settings
     assert (aside / "reports" / report.parent.name / "report.html").read_text() == page
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 @pytest.mark.skipif(not OTHER_DISK.is_dir(), reason="of Linux")
 def test_reports_may_have_a_disk_of_their_own(study, report, folder, settings):
     """A folder that cannot be replaced, as a mounted one."""
@@ -408,7 +408,7 @@ def test_originals_that_were_missing_are_told_again(study, folder, capsys):
     assert f"{path.name} was missing already" in capsys.readouterr().err
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_a_full_disk_is_told_and_leaves_the_database(
     study, back_up, settings, monkeypatch
 ):
@@ -422,7 +422,7 @@ def test_a_full_disk_is_told_and_leaves_the_database(
     assert not list(settings.DATA_DIR.glob("*restore-*"))
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_a_damaged_database_and_its_log_are_put_aside(
     study, back_up, settings, tmp_path, monkeypatch
 ):
@@ -444,7 +444,7 @@ def test_a_damaged_database_and_its_log_are_put_aside(
     assert tree(aside) == {damaged.name: b"no database", log.name: b"nor a log"}
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_an_empty_server_needs_no_leave(study, report, key, back_up, tmp_path):
     """As another machine does it: its own folder, its own process."""
     backup = back_up()

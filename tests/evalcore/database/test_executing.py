@@ -15,6 +15,8 @@ from django.test.utils import CaptureQueriesContext
 from evalcore.database.executing import change, rows_of
 from tests.factories import make_benchmark
 
+pytestmark = pytest.mark.postgresql
+
 TITLES = "SELECT slug FROM evalcore_benchmark WHERE slug LIKE %s ORDER BY slug"
 
 

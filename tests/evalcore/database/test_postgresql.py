@@ -11,7 +11,7 @@ from evalcore.serving.environment import PREPARE_AFTER
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def known_rows(model):

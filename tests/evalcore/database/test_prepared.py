@@ -6,7 +6,7 @@ import pytest
 from django.db import connection, transaction
 from django.db.models import Count, F
 from django.db.transaction import TransactionManagementError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Event, Slot, Study, Unit
@@ -14,6 +14,8 @@ from evalcore.database.prepared import Prepared
 from evalcore.database.prepared_writes import add, count, store
 from evalcore.models import Benchmark, Character, Story
 from tests.factories import make_benchmark, make_study
+
+pytestmark = pytest.mark.postgresql
 
 NOON = datetime(2026, 5, 1, 12, 0, 0, 123, tzinfo=UTC)
 
@@ -125,7 +127,6 @@ def test_times_are_asked_and_read_as_they_are(study):
 
 @pytest.mark.django_db
 @given(text=st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=20))
-@settings(max_examples=60, deadline=None)
 def test_no_text_is_taken_for_anything_else(text):
     asked = Prepared(
         lambda title: Story.objects.filter(title=title).exclude(key="50%s 'x"),

@@ -48,14 +48,14 @@ def use(folder: Path) -> subprocess.CompletedProcess:
 PRIVATE = ["plumbline.sqlite3", "plumbline.sqlite3-shm", "plumbline.sqlite3-wal"]
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_database_is_private_when_its_folder_is_open(open_folder):
     done = use(open_folder)
     assert done.stdout.splitlines() == [f"{name} 0o600" for name in PRIVATE]
     assert done.stderr == ""
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_database_becomes_private_with_a_warning_when_others_could_read_it(open_folder):
     path = open_folder / "plumbline.sqlite3"
     with closing(sqlite3.connect(path)) as database:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.cases import slow
+
 ROOT = Path(__file__).resolve().parents[3]
 FULL = 2
 # What a worker of Celery is: its application, set up as `celery worker` does it, and a
@@ -70,8 +72,8 @@ def test_threads_of_the_web_server_have_the_same_promise(sqlite):
     assert found == [FULL] * 3
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("named", [True, False], ids=["by an address", "by default"])
+@pytest.mark.sqlite
+@pytest.mark.parametrize("named", [False, *slow(True)])
 @pytest.mark.parametrize("command", [WORKER, COMMAND], ids=["worker", "command"])
 def test_every_process_has_the_same_promise(tmp_path, command, named):
     url = f"sqlite:///{tmp_path}/own.sqlite3" if named else ""

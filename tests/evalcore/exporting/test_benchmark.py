@@ -6,7 +6,7 @@ import json
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
@@ -22,7 +22,7 @@ from tests.evalcore.formats.test_oneig import write as write_list
 from tests.evalcore.formats.test_storybench import LATER, TASK, write_tasks
 from tests.evalcore.formats.test_vistar import LEVELS
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def there_and_back(path, out, **options):
@@ -62,7 +62,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=50)
 @given(st.dictionaries(TEXTS, VALUES, max_size=4))
 def test_no_field_of_a_task_is_lost(tmp_path_factory, extra):
     file = write_tasks(tmp_path_factory.mktemp("law"), TASK, extra | LATER)

@@ -28,7 +28,7 @@ from tests.evalcore.vistorybench_folder import (
 )
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Output, Story
 from tests.factories import picture_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 WORDS = ("seed", "sprout", "leaf", "tree")
 
@@ -46,7 +46,6 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
-@pytest.mark.twice
 def test_a_sequence_is_a_story_of_four_shots(tmp_path):
     path = write(tmp_path, [sequence(7, source="own")])
     summary = import_benchmark(path, slug="e")

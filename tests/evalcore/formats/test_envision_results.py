@@ -12,7 +12,7 @@ from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, S
 from tests.evalcore.formats.test_envision import sequence
 from tests.evalcore.formats.test_envision import write as write_list
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 NINE = {
     "semantic_consistency": 4.0,
@@ -245,7 +245,6 @@ def read(folder):
     return rows, records, json.loads((folder / "analysis_report.json").read_text())
 
 
-@pytest.mark.twice
 def test_what_was_imported_comes_back(tmp_path, benchmark):
     rows = [row(1), row(2, doubled=False), row(3, note="kept", authenticity="2")]
     write(tmp_path / "r/scores.jsonl", rows)
@@ -322,7 +321,7 @@ def test_the_report(tmp_path, benchmark):
     assert counts == [1, 0, 1, 1]
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
     load(write(tmp_path / "a.jsonl", [row(1)]))
     MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)

@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.formats.foreign_scores import ForeignScores
@@ -67,7 +67,6 @@ def exported(found: ForeignScores) -> dict[str, str]:
     return result_files(Results(RunPath(**kept["run"]), scores, kept))
 
 
-@settings(max_examples=60)
 @given(RECORDS, LINES)
 def test_nothing_that_a_folder_says_is_lost(tmp_path_factory, records, lines):
     root = tmp_path_factory.mktemp("law")

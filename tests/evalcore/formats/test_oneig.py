@@ -11,7 +11,7 @@ from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Story
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 ROWS = [
     {"category": "Anime_Stylization", "id": "000", "prompt_en": "A boy, drawn."},
@@ -49,7 +49,6 @@ def complaints(path, **options):
     return [str(problem) for problem in refused.value.problems]
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize("by_folder", [False, True])
 def test_a_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
     path = write(tmp_path)

@@ -10,7 +10,7 @@ from evalcore.importing.stories import import_benchmark
 from evalcore.models import Shot, Story
 from tests.evalcore.importing.test_benchmark import both, shot, write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 # Two tasks of data/tasks/oops-test/story_cont.json.
 TASK = {
@@ -47,7 +47,6 @@ def write_tasks(tmp_path, *tasks, folder="oops-test", name="story_cont.json"):
     return file
 
 
-@pytest.mark.twice
 def test_it_works(tmp_path):
     file = write_tasks(tmp_path, TASK, LATER)
     summary = import_benchmark(file, slug="oops")

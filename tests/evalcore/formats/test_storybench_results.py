@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from evalcore.models import MetricScore, Story
 from tests.factories import make_benchmark
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 HEAD = "name\taesthetic_score\ttechnical_score\toverall_score\n"
 
@@ -32,7 +32,6 @@ def complaints(tmp_path, text, name, **options):
     return [line.removeprefix(str(tmp_path / name)) for line in lines]
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize("head", [HEAD, HEAD.replace("_score", "")])
 def test_dover(tmp_path, head, capsys):
     text = "\ufeff" + head + "01\t40.5\t60\t50.25\n\n02\t1\t2\t3\n"

@@ -8,7 +8,7 @@ from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Story
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 PAIR = {
     "id": "girl",
@@ -65,7 +65,6 @@ def test_every_wrong_line_is_named_with_its_column(tmp_path):
     )
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize("name", ["core.json", "core.jsonl"])
 def test_objects_with_questionnaires(tmp_path, name):
     rows = [

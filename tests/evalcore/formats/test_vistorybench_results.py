@@ -24,7 +24,7 @@ from tests.evalcore.vistorybench_folder import (
 )
 from tests.factories import make_benchmark
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def of_story(key, **more):
     return dict(rows.values_list("metric", "value"))
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_stories_become_scores(tmp_path, benchmark, capsys):
     write_run(tmp_path)
     load(tmp_path)
@@ -196,7 +196,6 @@ def test_one_mode_or_method_can_be_asked_for(tmp_path, benchmark):
 # What is odd --------------------------------------------------------------------------
 
 
-@pytest.mark.twice
 def test_numbers_as_text_null_and_not_finite(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     path = folder / "metrics/csd/story_results.json"
@@ -402,7 +401,6 @@ def test_a_folder_without_results_is_named(tmp_path, benchmark):
     assert "expected results with values; there are none yet" in problem
 
 
-@pytest.mark.twice
 def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     load(tmp_path)

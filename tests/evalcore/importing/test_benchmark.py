@@ -20,7 +20,7 @@ from evalcore.models import (
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, picture_bytes
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def both(text):

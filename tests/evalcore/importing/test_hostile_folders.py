@@ -18,7 +18,7 @@ from evalcore.models import Story
 from tests.pressure import importers
 from tests.pressure.importers import IMPORTERS
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 FOLDERS = (
     "benchmark of ViStoryBench",

@@ -27,7 +27,7 @@ from evalcore.scoring import metric_runs
 from fixtures import dataset
 from tests.factories import picture_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_missing_shots_become_explicit(tmp_path, benchmark):
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     import_outputs(tmp_path, benchmark=benchmark)
@@ -242,6 +242,7 @@ def test_an_empty_folder_says_so(tmp_path, benchmark):
         import_outputs(tmp_path, benchmark=benchmark)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_nine_real_stories(shared, capsys):
     call_command(
@@ -258,6 +259,7 @@ def test_nine_real_stories(shared, capsys):
     assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
 
+@pytest.mark.slow
 def test_the_demo_data_set_reads_back(tmp_path, monkeypatch):
     monkeypatch.setattr(dataset, "METHODS", {"Lumen": dataset.METHODS["Lumen"]})
     benchmark_folder, outputs = dataset.write_dataset(tmp_path)

@@ -5,7 +5,7 @@ from django.core.management.base import CommandError
 from evalcore.models import Method, MetricRun, MetricScore, Output, Story
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 HEAD = "story,method,metric,score\n"
 

@@ -24,7 +24,7 @@ from evalcore.video import storing
 from tests.clips import write_clip
 from tests.factories import picture_bytes
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
@@ -150,7 +150,6 @@ def test_a_second_run_changes_nothing(tmp_path, benchmark, place):
     assert Output.objects.values_list("pk", "video").get() == before
 
 
-@pytest.mark.twice
 def test_a_video_of_an_output_that_a_table_made_is_filled_in(
     tmp_path, benchmark, place
 ):

@@ -4,7 +4,7 @@ import multiprocessing
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -25,7 +25,6 @@ def files_of(store):
     return [p for p in store.folder.rglob("*") if p.is_file() and p.suffix != ".txt"]
 
 
-@settings(max_examples=40)
 @given(feature=FEATURES)
 def test_what_is_put_is_got(tmp_path_factory, feature):
     store = FeatureStore(tmp_path_factory.mktemp("features"))

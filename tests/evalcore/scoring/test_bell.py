@@ -6,8 +6,6 @@ import socket
 import subprocess
 import sys
 
-import pytest
-
 from tests.serving import ROOT
 
 RING = """
@@ -28,7 +26,6 @@ for line in sys.stdin:
 """
 
 
-@pytest.mark.once
 def test_no_broker_keeps_a_page_waiting(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         port = silent.getsockname()[1]

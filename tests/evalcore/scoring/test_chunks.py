@@ -24,7 +24,7 @@ from evalcore.scoring import chunks, metric_runs, score_rows
 from tests.clips import write_clip
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 class Counting:

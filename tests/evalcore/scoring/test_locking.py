@@ -11,7 +11,7 @@ from evalcore.models import MetricRun
 from evalcore.scoring import metric_runs, score_rows
 from tests.factories import make_benchmark
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 def run(work):

@@ -33,6 +33,7 @@ from evalcore.models import (
     Output,
 )
 from evalcore.scoring import chunks, metric_runs, score_rows, tasks
+from tests.cases import slow
 from tests.factories import make_benchmark
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -163,6 +164,7 @@ def test_the_worker_knows_every_task_that_beat_rings_for():
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
     """Two workers hear the bell; the second one asks when the first is done."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
@@ -174,6 +176,7 @@ def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_a_chunk_at_work_is_left_alone_and_a_silent_one_is_taken_over():
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
     metric_runs.plan(run)
@@ -248,6 +251,7 @@ def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
 
 
 @pytest.mark.django_db
+@pytest.mark.postgresql
 def test_how_a_chunk_ended_is_put_down_by_its_owner_only():
     """Whoever notices late stores nothing about how the chunk ended."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
@@ -637,6 +641,7 @@ def start_worker(env, program=("-m", "celery")) -> subprocess.Popen:
     return subprocess.Popen([sys.executable, *program, *WORKER], env=env, cwd=ROOT)
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     """Killed twice at random moments: nothing is lost, nothing is twice."""
@@ -666,7 +671,7 @@ def test_a_worker_finds_its_work_at_start_and_again_after_any_kill(tmp_path):
     assert MetricScore.objects.count() == 72 * 4
 
 
-@pytest.fixture(params=["filesystem", "redis"])
+@pytest.fixture(params=["filesystem", *slow("redis")])
 def broker(request, tmp_path):
     """The address of a real broker: a folder, or a Redis server of its own."""
     if request.param == "filesystem":
@@ -682,7 +687,7 @@ def broker(request, tmp_path):
     server.shutdown()
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 @pytest.mark.django_db(transaction=True)
 def test_the_bell_wakes_a_waiting_worker(tmp_path, broker):
     env = environment(tmp_path) | {"BROKER_URL": broker}

@@ -1,7 +1,7 @@
 import pytest
 from django.test import override_settings
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
 
 def test_it_works(client):

@@ -13,7 +13,7 @@ from evalcore.serving import processes, schema
 from tests import migrated
 from tests.serving import ROOT, answers, free_port, wait_until
 
-pytestmark = pytest.mark.once
+pytestmark = pytest.mark.sqlite
 
 
 def start(folder, part: str, **variables: str) -> subprocess.Popen:

@@ -115,7 +115,7 @@ print(Client().get("/readyz").content.decode())
 """
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_it_is_not_where_the_database_cannot_be_reached(tmp_path):
     (tmp_path / "db").mkdir()
     code = AWAY.replace(

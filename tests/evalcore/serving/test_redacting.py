@@ -155,7 +155,7 @@ def send(port: int, line: str, *headers: str, host: str = "127.0.0.1") -> int:
     return int(reply.split(b" ", 2)[1])
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_no_request_leaves_a_secret_in_the_logs(server):
     """Attack: whoever reads the logs opens the links that stand in them."""
     port, written = server
@@ -219,7 +219,8 @@ def test_no_request_leaves_a_secret_in_the_logs(server):
         assert log.count(mark) >= 3
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
+@pytest.mark.slow
 def test_a_worker_redacts_its_lines_too(tmp_path):
     code = (
         "from evalcore.celery import app; app.loader.init_worker(); import logging; "

@@ -15,6 +15,7 @@ from django.conf import settings as live
 from django.core.exceptions import ImproperlyConfigured
 
 from evalcore.serving import environment, processes
+from tests.cases import slow
 from tests.serving import answers, free_port, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -89,7 +90,7 @@ def files(folder: Path) -> list[Path]:
     return sorted(folder.glob("request-counts/*/*.db"))
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tmp_path):
     server = start()
     asked = Counter()
@@ -117,7 +118,7 @@ def test_what_all_processes_have_counted_is_added_up_and_outlives_them(start, tm
     assert again.counts() == {}
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_behind_a_proxy_only_the_token_opens_it(start):
     """Attack: what a proxy of this machine passes on comes from this machine."""
     server = start(METRICS_TOKEN=TOKEN, TRUSTED_PROXIES="1", METRICS="0")
@@ -128,8 +129,8 @@ def test_behind_a_proxy_only_the_token_opens_it(start):
     assert TOKEN not in server.log.read_text()
 
 
-@pytest.mark.once
-@pytest.mark.parametrize("by_token", [True, False], ids=["token", "this machine"])
+@pytest.mark.sqlite
+@pytest.mark.parametrize("by_token", [False, *slow(True)])
 def test_metrics_are_refused_under_a_host_name_that_is_not_allowed(start, by_token):
     """Attack: a site of that name is led to this machine, and reads what it answers."""
     server = start(**({"METRICS_TOKEN": TOKEN} if by_token else {}))

@@ -14,7 +14,7 @@ from evalcore.serving import schema
 from tests.conftest import is_sqlite
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
 
 
 def elsewhere(work) -> threading.Thread:

@@ -14,13 +14,13 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from evalcore.management.commands import serve
+from tests.cases import slow
 from tests.serving import Served, free_port, hear_signals, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 # SQLite, whatever the other tests run on.
-pytestmark = pytest.mark.once
 ONE_OF_EACH = {"cpu": 1, "gpu": 1, "judge": 1, "beat": 1}
 
 
@@ -56,7 +56,7 @@ def counts(served: Served) -> dict[str, int]:
     return {kind: len(pids) for kind, pids in served.workers().items()}
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("how", [signal.SIGTERM, *slow(signal.SIGINT, signal.SIGHUP)])
 def test_it_serves_and_stops_without_leaving_anything(served, how):
     served.wait_for_workers()
     output = served.stop(how)
@@ -86,6 +86,7 @@ def test_a_killed_worker_is_started_again_and_pages_go_on(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
+@pytest.mark.slow
 def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     served.wait_for_workers()
     arbiter, *_workers = served.pids("gunicorn")
@@ -96,6 +97,7 @@ def test_the_web_server_takes_everything_with_it_and_its_exit_status(served):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="needs Linux's prctl")
 def test_nothing_outlives_a_supervisor_that_is_killed(served):
     served.wait_for_workers()
@@ -110,6 +112,8 @@ import django
 django.setup()
 from evalcore.management.commands import serve
 
+pytestmark = pytest.mark.sqlite
+
 class Starting(subprocess.Popen):
     def __init__(self, _command, **how):
         sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
@@ -122,6 +126,7 @@ serve.run_server(port=8000, bind="127.0.0.1")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_while_a_child_starts_leaves_nothing_behind(tmp_path, how):
     server = subprocess.Popen(

@@ -16,7 +16,7 @@ from evalcore.serving import supervisor
 from evalcore.serving.supervisor import KeptWorker
 from tests.serving import wait_until
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.once]
+pytestmark = pytest.mark.django_db(transaction=True)
 PYTHON = [sys.executable, "-S", "-c"]
 # Has a child of its own, as a worker with a pool has, and says which.
 PARENT = """
@@ -141,7 +141,6 @@ def alive(pid: int) -> bool:
         return False
 
 
-@pytest.mark.twice
 def test_the_pages_are_told_when_it_is_started_again(keeping, clock):
     worker, before = keeping("raise SystemExit(3)"), timezone.now()
     worker.keep()
@@ -167,6 +166,7 @@ raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_ends_ends_nothing_else_where_nobody_reads_what_is_printed():
     """The terminal was closed, or what kept the log has ended."""
     reading, writing = os.pipe()

@@ -18,7 +18,7 @@ from tests.serving import wait_until
 ROOT = Path(__file__).resolve().parents[3]
 
 
-@pytest.mark.once
+@pytest.mark.sqlite
 def test_a_line_of_a_worker_names_its_task(tmp_path, transactional_db):
     report = Report.objects.create(study=make_study())  # nobody has answered
     env = {

@@ -1,8 +1,6 @@
 """Degraded renderings: always different, and always in the way that was asked for."""
 
-import ast
 from itertools import combinations, pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import assume, given
@@ -160,14 +158,3 @@ def test_a_fitted_picture_has_the_size_and_no_bars():
     after = degrading.fitted(Image.new("RGB", (300, 100), "navy"), (64, 96))
     assert after.size == (64, 96)
     assert after.getcolors() == [(64 * 96, (0, 0, 128))]
-
-
-def test_it_knows_no_database():
-    tree = ast.parse(Path(degrading.__file__).read_text())
-    roots = {
-        name.split(".")[0]
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in [getattr(node, "module", None) or node.names[0].name]
-    }
-    assert roots == {"random", "collections", "itertools", "typing", "PIL"}

@@ -92,7 +92,7 @@ def test_a_benchmark_without_twins_is_told_how_to_make_them():
         call_command("compare_twins", "bare")
 
 
-@pytest.mark.once
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path):
     """Means of similar shots rise with repeated ones, in each of the shortest stories.

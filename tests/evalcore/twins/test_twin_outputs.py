@@ -32,7 +32,7 @@ from evalcore.twins.degrading import ImpossibleDegradationError
 from tests.evalcore.metrics import asking
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 ALL = [
     "shuffled",
@@ -188,7 +188,7 @@ def test_outputs_are_degraded_each_in_its_own_way():
     assert len(orders) == 6
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_second_time_returns_the_twin_that_is_there(woods):
     original = an_output(woods)
     first = twin_outputs.make_twin(original, "blurred", 1)
@@ -323,7 +323,6 @@ def test_a_story_goes_with_its_twins(twin):
     assert not Output.everything.exists()
 
 
-@pytest.mark.twice
 def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
     names = ["sharpness", "palette_consistency", "shots_present"]
 
@@ -388,7 +387,7 @@ def test_importing_folders_again_is_not_confused_by_twins(tmp_path, imported):
     assert {output: shown(output) for output in Output.objects.all()} == originals
 
 
-@pytest.mark.twice
+@pytest.mark.postgresql
 def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     tmp_path, imported
 ):
@@ -430,7 +429,6 @@ def test_a_study_is_planned_of_originals(twin):
 # What the database refuses -----------------------------------------------------------
 
 
-@pytest.mark.twice
 @pytest.mark.parametrize(
     ("changes", "constraint"),
     [
@@ -512,6 +510,7 @@ def test_one_bad_picture_and_the_command_makes_nothing(woods):
 # Real stories ------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_real_stories(shared, tmp_path):
     benchmark = Benchmark.objects.create(slug="real", title="real")

@@ -17,7 +17,7 @@ from tests.clips import numbered, numbers, read_clip, stored_clip, write_clip
 from tests.evalcore.formats.test_storybench import film_shot
 from tests.evalcore.importing.test_benchmark import write
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 ALL = ["shuffled", "foreign_shot", "repeated_shot", "blurred", "swapped_characters"]
 # Half a second is given, then three shots of 12, 6 and 12 frames of 12 a second.

@@ -11,7 +11,7 @@ from evalcore.video import storing
 from evalcore.video.storing import UnreadableVideoError
 from tests.clips import write_clip
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ from tests.clips import (
     write_clip,
 )
 
-pytestmark = [pytest.mark.django_db, pytest.mark.once]
+pytestmark = pytest.mark.django_db
 
 SECRET = "rendered by Alder-XL"
 TAGS = {"title": SECRET, "comment": SECRET}
