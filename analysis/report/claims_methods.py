@@ -14,12 +14,12 @@ from analysis.reliability.checklist_labels import ALL
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     ClaimText,
+    claim,
     drawn_units,
-    interval,
-    number,
     p_text,
     per_cent,
     records,
+    with_interval,
 )
 
 # More methods, or pairs, than this are counted instead of named.
@@ -49,9 +49,9 @@ NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 
 
 def preferred_claims(
-    verdicts: pd.DataFrame,
-    comparisons: pd.DataFrame | None,
-    best: pd.DataFrame | None,
+    method_verdicts: pd.DataFrame,
+    method_comparisons: pd.DataFrame | None,
+    top_methods: pd.DataFrame | None,
     confidence: float,
 ) -> Iterator[ClaimText]:
     """Say of each question which method people prefer, and what is not told apart.
@@ -60,9 +60,10 @@ def preferred_claims(
     and a first method is not, it is the answer: the one is asked of a set, the other,
     adjusted, of all pairs.
     """
-    parts = verdicts.groupby(["question", "source"])["part"].nunique()
-    sets = {} if best is None else {_place(row): row for row in records(best)}
-    for row in records(verdicts):
+    parts = method_verdicts.groupby(["question", "source"])["part"].nunique()
+    best = [] if top_methods is None else records(top_methods)
+    sets = {_place(row): row for row in best}
+    for row in records(method_verdicts):
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = say("{question} (part {n})", question=question, n=row["part"])
@@ -71,25 +72,25 @@ def preferred_claims(
         apart = asked is not None and asked["verdict"] == APART
         if preferred or not apart:
             untold: list[tuple[str, str]] = []
-            if comparisons is not None:
-                untold = [*not_told_apart(comparisons, row, confidence)]
-            yield preferred, _said(question, _text(row, untold))
+            if method_comparisons is not None:
+                untold = [*not_told_apart(method_comparisons, row, confidence)]
+            yield _said(preferred, question, _text(row, untold))
         if asked is not None:
-            yield apart, _said(question, _set_text(asked))
+            yield _said(apart, question, _set_text(asked))
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
 
 
-def _said(question: str, text: str) -> str:
-    return say("{question}: {text}.", question=question, text=text)
+def _said(shown: bool, question: str, text: str) -> ClaimText:
+    return claim(shown, "{question}: {text}.", question=question, text=text)
 
 
 def _set_text(row: Mapping[str, Any]) -> str:
     """Say whether the best few methods are told from all others."""
-    n, others = row["size"], row["n_methods"] - row["size"]
-    if not row["methods"]:
+    n, methods = row["size"], row["methods"]
+    if not methods:
         return say(
             "no {n} methods stand before all others, since some share a place", n=n
         )
@@ -97,7 +98,7 @@ def _set_text(row: Mapping[str, Any]) -> str:
         return say(
             "whether the best {n}, {methods}, are the best has no test",
             n=n,
-            methods=row["methods"],
+            methods=methods,
         )
     shown = row["verdict"] == APART
     evidence = say(
@@ -105,12 +106,8 @@ def _set_text(row: Mapping[str, Any]) -> str:
         p=p_text(float(row["p_value"])),
         units=drawn_units(str(row["drawn"]).split("+")),
     )
-    values = {
-        "n": n,
-        "methods": row["methods"],
-        "others": counted(others, "other method"),
-        "evidence": evidence,
-    }
+    others = counted(row["n_methods"] - n, "other method")
+    values = {"methods": methods, "others": others, "evidence": evidence}
     if n == 1:
         return say(
             "{methods} is ahead of the {others} ({evidence})"
@@ -124,22 +121,22 @@ def _set_text(row: Mapping[str, Any]) -> str:
         if shown
         else "the best {n}, {methods}, are not all shown to be ahead of the {others} "
         "({evidence})",
+        n=n,
         **values,
     )
     if not shown:
         return text
+    apart = row["n_inside_apart"]
     if row["n_inside"] == 1:
-        two = (
-            say("the two are told apart, too")
-            if row["n_inside_apart"]
-            else say("the two are not told apart")
+        inside = say(
+            "the two are told apart, too" if apart else "the two are not told apart"
         )
-        return listed([text, two], "; ")
-    inside = say(
-        "among them {told} of {pairs} are told apart",
-        told=row["n_inside_apart"],
-        pairs=counted(row["n_inside"], "pair"),
-    )
+    else:
+        inside = say(
+            "among them {told} of {pairs} are told apart",
+            told=apart,
+            pairs=counted(row["n_inside"], "pair"),
+        )
     return listed([text, inside], "; ")
 
 
@@ -150,16 +147,15 @@ def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
         return
     rows = records(known.sort_values(["recall", "method"], ascending=[False, True]))
     told = rows if len(rows) <= MOST_NAMED else [rows[0], rows[-1]]
-    shares = listed(_shown_of(row) for row in told)
-    text = say(
+    yield claim(
+        not pd.isna(rows[0]["recall_low"]),
         "Of what the text asks for is shown: {shares}."
         if len(told) == len(rows)
         else "Of what the text asks for is shown, from most to least of {n} methods: "
         "{shares}.",
-        shares=shares,
+        shares=listed(_shown_of(row) for row in told),
         n=len(rows),
     )
-    yield not pd.isna(rows[0]["recall_low"]), text
 
 
 def _shown_of(row: Mapping[str, Any]) -> str:
@@ -211,7 +207,7 @@ def _evidence(row: Mapping[str, Any], head: str) -> str:
     elif row["statistic"] == "rating":
         value = _points(row)
     else:
-        value = f"{number(row['value'])}{interval(row)}"
+        value = with_interval(row)
     told = say(VALUES[row["statistic"]], value=value)
     if not pd.isna(row["n"]):
         answers = counted(row["n"], NOUNS[row["source"]])

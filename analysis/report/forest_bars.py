@@ -51,9 +51,7 @@ class Axis:
 
 
 def axis_of(
-    values: Iterable[float],
-    marks: Mapping[str, float],
-    text: Callable[[float], str],
+    values: Iterable[float], marks: Mapping[str, float], text: Callable[[float], str]
 ) -> Axis | None:
     """Return an axis that holds all values and marks; None where there is nothing.
 

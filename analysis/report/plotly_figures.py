@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from analysis.report.figure_parts import Panel, as_text
+from analysis.report.figure import Panel, as_text
 
 # What a panel says of its own axes, and of the figure as a whole.
 AXES = ("xaxis", "yaxis", "yaxis2")
@@ -22,7 +22,7 @@ def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
     Parameters
     ----------
     panels
-        Of `analysis.report.figure_parts.Figure`; at least one.
+        Of `analysis.report.figure.Figure`; at least one.
 
     Returns
     -------

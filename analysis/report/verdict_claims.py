@@ -13,12 +13,12 @@ from analysis.report.wording import (
     ANSWERS,
     NAMES,
     ClaimText,
+    claim,
     drawn_units,
-    interval,
-    number,
     p_text,
     per_cent,
     records,
+    with_interval,
 )
 from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
 
@@ -114,11 +114,11 @@ def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:
 def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
     leading = asked[asked["leads"]]
     if leading.empty:
-        text = say(
+        yield claim(
+            False,
             "{question}: no metric has a value of a statistic that could lead it.",
             question=question,
         )
-        yield False, text
         return
     for _source, rows in leading.groupby("source", sort=True):
         yield from _of_answers(question, rows)
@@ -297,7 +297,7 @@ def _evidence(row: VerdictRow, head: str) -> str:
 
 def _coefficient(row: VerdictRow) -> str:
     grouped = row["level"] in ("story", "within_method")
-    value = f"{say(NAMES[row['statistic']])} {number(row['value'])}{interval(row)}"
+    value = f"{say(NAMES[row['statistic']])} {with_interval(row)}"
     n = counted(row["n_groups" if grouped else "n"], COUNTED[row["level"]])
     return _with_p(row, say(OVER[row["level"]], value=value, n=n))
 

@@ -39,27 +39,21 @@ UNITS = texts(
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
 # Who stands in a table of judges without being one.
 PEOPLE = texts({"people": "people"})
-PLACES = texts(
-    (
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-    )
-)
+PLACES = texts(("first", "second", "third", "fourth", "fifth", "sixth", "seventh"))
+PLACES += texts(("eighth", "ninth", "tenth"))
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
+MINUS = "\N{MINUS SIGN}"
 # More sentences of one kind than this are told in one.
 MOST_SENTENCES = 4
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
+
+
+def claim(shown: object, template: str, /, **values: object) -> ClaimText:
+    """Return a sentence with whether the data show it."""
+    return bool(shown), say(template, **values)
 
 
 def number(value: float) -> str:
@@ -71,7 +65,12 @@ def number(value: float) -> str:
     '−0.46'
     """
     # Adding 0.0 turns -0.0 into 0.0.
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+
+
+def with_interval(row: Mapping[str, Any]) -> str:
+    """Return the value of a row with its interval, where there is one."""
+    return f"{number(row['value'])}{interval(row)}"
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -107,6 +106,23 @@ def p_text(value: float) -> str:
     return f"p = {number(value)}"
 
 
+def of_answers(question: object, source: object) -> str:
+    """Name a question with the kind of its answers."""
+    answers = say(ANSWERS.get(str(source), str(source)))
+    return say("{question} ({answers})", question=question, answers=answers)
+
+
+def board(row: Mapping[str, Any]) -> str:
+    """Name what methods are ordered by: a question, a metric, or both."""
+    named = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
+    return ": ".join(name for name in named if name) or say("all")
+
+
+def signed(value: float, decimals: int = 0) -> str:
+    """Return a number with its sign, also a positive one."""
+    return f"{value + 0.0:+.{decimals}f}".replace("-", MINUS)
+
+
 def drawn_units(units: Iterable[str], separator: str = " and ") -> str:
     """Name what is drawn.
 
@@ -129,7 +145,7 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
     text = f"{100 * value:.0f} %"
     if not (math.isnan(low) or math.isnan(high)):
         text += f" [{100 * low:.0f}, {100 * high:.0f}]"
-    return text.replace("-", "\N{MINUS SIGN}")
+    return text.replace("-", MINUS)
 
 
 def nth(rank: int, last: int = 0) -> str:

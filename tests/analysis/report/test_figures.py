@@ -9,19 +9,14 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure_layout import MOST_SCATTERS, metric_ranks
-from analysis.report.figure_parts import (
-    MOST_ROWS,
-    said,
-    values,
-)
-from analysis.report.figures import all_figures
-from analysis.report.plots_metrics import MOST_LINES
-from analysis.report.plots_pairs import pair_dots
-from analysis.report.plots_people import shades
-from analysis.report.plots_profiles import metric_shares
-from analysis.report.plots_scatter import scatters
-from analysis.report.sections import SECTIONS
+from analysis.report.figure import MOST_ROWS, said, values
+from analysis.report.figures_methods import metric_shares
+from analysis.report.figures_metrics import MOST_LINES
+from analysis.report.figures_outputs import MOST_SCATTERS, scatters
+from analysis.report.figures_pairs import pair_dots
+from analysis.report.figures_people import shades
+from analysis.report.metric_order import metric_ranks
+from analysis.report.sections import SECTIONS, all_figures
 
 NAN = float("nan")
 
@@ -173,9 +168,7 @@ FURTHER = {
     ),
     "composites": (
         "composites",
-        [
-            BASE | {"composite": "average rank", "method": "A", "rank": 1},
-        ],
+        [BASE | {"composite": "average rank", "method": "A", "rank": 1}],
     ),
     "strata": (
         "strata-kendall",
@@ -455,7 +448,7 @@ def test_ranks_by_every_way_of_asking():
         ],
         {"metric": "d", "level": "story"},
     )
-    ranks = metric_ranks(rows, None)
+    ranks = metric_ranks(rows, None, "beauty")
     assert ranks["story τ"].to_dict() == {"a": 1, "b": 2, "c": 3}
     assert ranks["pooled τ"].to_dict() == {"a": 3, "b": 1, "c": 2}
     plot = drawn(figures(correlations=rows)["ranks"])

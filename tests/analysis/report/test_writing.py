@@ -18,9 +18,8 @@ from analysis.__main__ import main
 from analysis.commands.alignment import align as analysed
 from analysis.options import AlignOptions
 from analysis.reading.cells import CELL_COLUMNS
-from analysis.report.content_security import STYLE_TEXT, content_security_policy
-from analysis.report.figures import plotly_source
 from analysis.report.latex import escaped, table
+from analysis.report.page import STYLE_TEXT, content_security_policy, plotly_source
 from analysis.report.table_list import (
     LEAST_ROWS,
     MOST_CELLS,
@@ -399,10 +398,7 @@ def test_units_drawn_follow_rows_of_ratings_of_whole_methods():
         metric="m", score=[*map(float, range(12))]
     )
     found = analysed(
-        ratings=ratings,
-        choices=None,
-        scores=scores,
-        options=AlignOptions(resamples=20),
+        ratings=ratings, choices=None, scores=scores, options=AlignOptions(resamples=20)
     )
     assert set(found.tables["correlations"]["drawn"]) == {"methods", ""}
     assert units_drawn(found)["correlations"] == "methods"

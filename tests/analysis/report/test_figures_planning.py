@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.report.plots_planning import power_curves
+from analysis.report.figures_planning import power_curves
 
 POWER = pd.DataFrame(
     [
