@@ -20,6 +20,12 @@ Colours = Sequence[tuple[float, str]]
 LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 
 
+def red_to_blue(middle: str) -> Colours:
+    """Return Brewer's RdBu, red low and blue high: plotly's of that name is another."""
+    shades = ("#b2182b", "#f4a582", middle, "#92c5de", "#2166ac")
+    return [(i / 4, shade) for i, shade in enumerate(shades)]
+
+
 def error_bars(rows: pd.DataFrame, value: str = "value") -> Trace:
     """Return the bars from `low` to `high`; none where there is no interval."""
     return {
