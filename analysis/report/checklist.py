@@ -41,20 +41,9 @@ def answers(
 ) -> list[ChecklistAnswer]:
     """Return what a reviewer asks and what this report answers, in a fixed order.
 
-    Parameters
-    ----------
-    tables
-        The tables of the report; what a table would answer is left out without it.
-    notes
-        Its remarks: exclusions stand there.
-    run
-        The run table as key to value.
-    drawn
-        What was resampled, in words.
-    by_error
-        Tables whose intervals are by a standard error instead.
-    by_answers
-        Units over which others sum what answers add, with their tables.
+    What a table would answer is left out without it; exclusions stand in the `notes`.
+    Of intervals `drawn` says what was resampled, `by_error` names the tables with a
+    standard error instead, `by_answers` the units over which others sum answers.
     """
     known = {name: table for name, table in tables.items() if len(table)}
     return [

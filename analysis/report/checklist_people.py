@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
@@ -109,8 +110,8 @@ def _counts(row: Mapping[str, object]) -> str:
     )
 
 
-def _count(n: object, noun: str) -> str:
-    return say(NONE_KNOWN[noun]) if pd.isna(n) else counted(float(str(n)), noun)
+def _count(n: Any, noun: str) -> str:
+    return say(NONE_KNOWN[noun]) if pd.isna(n) else counted(float(n), noun)
 
 
 def exclusions(

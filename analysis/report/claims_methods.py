@@ -19,6 +19,7 @@ from analysis.report.wording import (
     p_text,
     per_cent,
     records,
+    share,
     with_interval,
 )
 
@@ -165,20 +166,15 @@ def _shown_of(row: Mapping[str, Any]) -> str:
 
 def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     if row["reason"] == "shared":
-        head = say("no method stands first alone")
-        clauses = [head, *_told_apart(row)]
+        clauses = [say("no method stands first alone"), *_told_apart(row)]
     elif row["verdict"] == PREFERRED:
-        clauses = [_evidence(row, _ahead(row)), *_others(row, untold)]
+        n = row["n_methods"] - 1
+        template = (AHEAD_OF_ONE if n == 1 else AHEAD)[row["source"]]
+        head = say(template, method=row["method"], n=n)
+        clauses = [_evidence(row, head), *_others(row, untold)]
     else:
         clauses = [_evidence(row, _open(row, untold)), *_told_apart(row)]
     return listed(clauses, "; ")
-
-
-def _ahead(row: Mapping[str, Any]) -> str:
-    """Say that a method is shown to be ahead of all others."""
-    n = row["n_methods"] - 1
-    template = AHEAD_OF_ONE if n == 1 else AHEAD
-    return say(template[row["source"]], method=row["method"], n=n)
 
 
 def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
@@ -187,23 +183,20 @@ def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     if row["reason"] == "untested":
         return say("{method} ranks first, without a test", method=first)
     others = [b if a == first else a for a, b in untold if first in (a, b)]
-    if len(others) <= MOST_NAMED:
-        names = listed(others)
-    else:
-        names = say(
-            "{n} of the {total} others", n=len(others), total=row["n_methods"] - 1
-        )
+    n, total = len(others), row["n_methods"] - 1
     return say(
         "{method} ranks first, but not distinguishably from {others}",
         method=first,
-        others=names,
+        others=listed(others)
+        if n <= MOST_NAMED
+        else say("{n} of the {total} others", n=n, total=total),
     )
 
 
 def _evidence(row: Mapping[str, Any], head: str) -> str:
     """Add the value of the first method, the test, and of what it speaks."""
     if row["statistic"] == "win_rate":
-        value = per_cent(row["value"], row["low"], row["high"])
+        value = share(row)
     elif row["statistic"] == "rating":
         value = _points(row)
     else:
@@ -213,19 +206,15 @@ def _evidence(row: Mapping[str, Any], head: str) -> str:
         answers = counted(row["n"], NOUNS[row["source"]])
         told = say("{first} ({second})", first=told, second=answers)
     if row["verdict"] == PREFERRED:
-        told = say("{first}, {second}", first=told, second=_tested(row))
+        # The largest p-value, and of which other answers the tests speak.
+        tested = say(
+            "{p} adjusted over {pairs}, for other {units}",
+            p=p_text(float(row["p_adjusted"])),
+            pairs=counted(row["n_pairs"], "pair of methods"),
+            units=drawn_units(str(row["drawn"]).split("+")),
+        )
+        told = say("{first}, {second}", first=told, second=tested)
     return say("{head}: {evidence}", head=head, evidence=told)
-
-
-def _tested(row: Mapping[str, Any]) -> str:
-    """Return the largest p-value, and of which other answers the tests speak."""
-    p_value = p_text(float(row["p_adjusted"]))
-    return say(
-        "{p} adjusted over {pairs}, for other {units}",
-        p=p_value,
-        pairs=counted(row["n_pairs"], "pair of methods"),
-        units=drawn_units(str(row["drawn"]).split("+")),
-    )
 
 
 def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
@@ -236,10 +225,9 @@ def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
     if not untold:
         return [say("the others are told apart, too")]
     if len(untold) <= MOST_NAMED:
-        pairs = listed(
-            [say("{first} and {second}", first=a, second=b) for a, b in untold], ", "
-        )
-        return [say("not distinguishable among the others: {pairs}", pairs=pairs)]
+        pairs = [say("{first} and {second}", first=a, second=b) for a, b in untold]
+        names = listed(pairs)
+        return [say("not distinguishable among the others: {pairs}", pairs=names)]
     return [
         say(
             "of the {total} pairs of the others {n} are not told apart",
@@ -253,13 +241,8 @@ def _told_apart(row: Mapping[str, Any]) -> list[str]:
     """Say of how many pairs the order is shown."""
     if row["n_pairs"] < 2:
         return []
-    return [
-        say(
-            "of {pairs} {n} are told apart",
-            pairs=counted(row["n_pairs"], "pair of methods"),
-            n=row["n_apart"],
-        )
-    ]
+    pairs = counted(row["n_pairs"], "pair of methods")
+    return [say("of {pairs} {n} are told apart", pairs=pairs, n=row["n_apart"])]
 
 
 def _points(row: Mapping[str, Any]) -> str:

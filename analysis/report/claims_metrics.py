@@ -20,8 +20,8 @@ from analysis.report.wording import (
     ClaimText,
     claim,
     nth,
-    per_cent,
     records,
+    share,
     with_interval,
 )
 from analysis.verdicts import AGREES, COEFFICIENTS, FEW_METHODS
@@ -113,9 +113,10 @@ def flip_limits(
             continue
         main = next((c for c in LEADING if c in ranks), ranks.columns[0])
         best = str(ranks[main].idxmin())
+        places = {str(c): int(ranks[c].loc[best]) for c in ranks}
         elsewhere = [
-            say("{place} {way}", place=nth(place, len(ranks)), way=say(WAYS[str(c)]))
-            for c, place in ranks.loc[best].items()
+            say("{place} {way}", place=nth(place, len(ranks)), way=say(WAYS[c]))
+            for c, place in places.items()
             if place >= FLIP
         ]
         if elsewhere:
@@ -203,26 +204,21 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
             value=with_interval(known["sd_output"]),
         )
         if "same_share" in known:
-            share = _share(known["same_share"])
             text = say(
                 "{first} and gives one and the same in {share} of outputs",
                 first=text,
-                share=share,
+                share=share(known["same_share"]),
             )
         clauses = [text]
         if "noise_to_methods" in known:
             noise = say(
                 "of the mean of a method this is {share} of how far methods stand "
                 "apart",
-                share=_share(known["noise_to_methods"]),
+                share=share(known["noise_to_methods"]),
             )
             clauses.append(noise)
         text = listed(clauses, "; ")
         yield claim(True, "{question}: {text}.", question=question, text=text)
-
-
-def _share(row: Mapping[str, Any]) -> str:
-    return per_cent(row["value"], row["low"], row["high"])
 
 
 def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:
@@ -276,7 +272,7 @@ def _missed(row: Mapping[str, Any]) -> str:
         twins=twins_text(str(row["twin"])),
         n=n,
         outputs=counted(row["n"], noun),
-        share=_share(row),
+        share=share(row),
     )
 
 

@@ -14,8 +14,8 @@ from analysis.report.wording import (
     drawn_units,
     first_row,
     of_answers,
-    per_cent,
     records,
+    share,
     signed,
 )
 
@@ -40,10 +40,10 @@ def human_pair_claims(
             "{question}: one annotator predicts the others in {share} of {judgements} "
             "of pairs (ties half), {metric} in {metric_share}",
             question=question,
-            share=per_cent(person["value"], person["low"], person["high"]),
+            share=share(person),
             judgements=counted(person["n"], "judgement"),
             metric=first,
-            metric_share=per_cent(named["value"], named["low"], named["high"]),
+            metric_share=share(named),
         )
         if math.isnan(named["difference_low"]):
             yield False, _without_interval(text, named["reason"])

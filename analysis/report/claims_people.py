@@ -17,6 +17,7 @@ from analysis.report.wording import (
     number,
     per_cent,
     records,
+    share,
     signed,
     with_interval,
 )
@@ -152,7 +153,7 @@ def _side_of(
     """Name a question with how often the left side wins, and what that is worth."""
     told = {
         "question": row["question"],
-        "share": per_cent(own["value"], own["low"], own["high"]),
+        "share": share(own),
         "answers": counted(row["n"], "answer"),
     }
     if side_effect is not None:
@@ -293,7 +294,8 @@ def _change(rows: pd.DataFrame) -> str:
             after=listed(after),
             **values,
         )
-    farthest = moved.loc[(moved["value"] - moved["value_all"]).abs().idxmax()]
+    change = (moved["value"] - moved["value_all"]).abs()
+    farthest = first_row(moved.loc[[change.idxmax()]])
     return say(
         "{question}, without {annotators}: {statistic} is {value} instead of {all}, "
         "and {n} of {methods} change their rank, {method} most, from {before} to "

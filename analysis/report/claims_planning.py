@@ -107,7 +107,9 @@ def _have_intervals(tables: ResultTables) -> bool:
     )
 
 
-def variance_claims(variance: pd.DataFrame, power: pd.DataFrame) -> Iterator[ClaimText]:
+def variance_claims(
+    variance: pd.DataFrame, power: pd.DataFrame | None
+) -> Iterator[ClaimText]:
     """Say what the ratings of a pilot differ by, the largest three shares first."""
     if power is None:
         return

@@ -95,7 +95,7 @@ class Figure:
 def figure_of(
     key: str,
     title: str,
-    caption: str | Sequence[str | bool],
+    caption: str | Sequence[object],
     alt: str,
     panels: Iterable[Panel],
     width: int = 20,

@@ -69,7 +69,7 @@ def pair_matrices(annotator_pairs: pd.DataFrame) -> list[Figure]:
         cut |= len(shown) < len(people)
         here = table.loc[shown, shown]
         empty |= int(here.isna().to_numpy().sum()) > len(shown)
-        title = headed(question, say(STATISTICS[statistic]))
+        title = headed(question, say(STATISTICS[str(statistic)]))
         drawn.append(_matrix(title, rows, here, headed(question, _told(rows))))
     return figure_of(
         "annotator-pairs",
@@ -139,7 +139,7 @@ def _side_by_side(people: list[str], table: pd.DataFrame) -> list[str]:
 
 
 def _matrix(title: str, rows: pd.DataFrame, table: pd.DataFrame, words: str) -> Panel:
-    people = list(table)
+    people = [str(name) for name in table]
     numbered = sum(map(len, people)) > MOST_LETTERS
     told = rows.assign(told=[_evidence(row) for row in records(rows)])
     told = _both_ways(told, "told").reindex(index=people, columns=people).fillna("")
@@ -257,8 +257,8 @@ def _variance_bars(known: pd.DataFrame, questions: list[str], words: str) -> Pan
             }
         )
     # Room for a legend whose names stand below one another on a narrow screen.
-    axis, room = say("per cent of variance"), {"gap": 0.3, "extra": 260}
-    return panels.stacked("", questions, bars, axis, words=words, **room)
+    axis = say("per cent of variance")
+    return panels.stacked("", questions, bars, axis, gap=0.3, extra=260, words=words)
 
 
 def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:

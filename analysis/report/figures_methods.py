@@ -195,10 +195,12 @@ def ranking_ladders(ranking_leaderboard: pd.DataFrame) -> list[Figure]:
 
 def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figure]:
     drawn = []
-    axis, look = say("rating (mean 1000)"), {"lines": [1000], "span": ()}
+    axis = say("rating (mean 1000)")
     for criterion, rows in grouped(board.dropna(subset=["rating"]), "criterion"):
         rows = best_first(rows, "rating", "method")
-        panel = dots(criterion, rows, "method", axis, value="rating", **look)
+        panel = dots(
+            criterion, rows, "method", axis, value="rating", lines=[1000], span=()
+        )
         places, texts = [*range(len(rows))], _rank_texts(rows)
         drawn.append(panels.name_on_the_right(panel, places, texts))
     return figure_of(
@@ -277,7 +279,7 @@ def profiles(
     names = listed(f"{i + 1} {metric}" for i, metric in enumerate(shares))
     total = len(order)
     firsts = listed(
-        headed(metric, method) for metric, method in shares.idxmax().items()
+        headed(metric, str(first)) for metric, first in shares.idxmax().items()
     )
     return figure_of(
         "profiles",
@@ -307,23 +309,18 @@ def _are_numbered(shares: pd.DataFrame) -> bool:
 def metric_shares(cells: pd.DataFrame) -> pd.DataFrame:
     """Return the mean score of each method as a share of the best method's.
 
-    Parameters
-    ----------
-    cells
-        Columns question, metric, story, method, score, higher_is_better.
-
-    Returns
-    -------
-    DataFrame
-        Methods in rows, metrics in columns, 1 for the best method. Where lower is
-        better the best score is divided by the method's (ViStoryBench, E.2). Metrics
-        with a mean of 0 or below have no shares and are left out.
+    Where lower is better the best score is divided by the method's (ViStoryBench, E.2).
+    Metrics with a mean of 0 or below have no shares and are left out.
     """
     unique = cells.drop_duplicates(["metric", "story", "method"])
     means = unique.pivot_table(index="method", columns="metric", values="score")
     higher = unique.groupby("metric")["higher_is_better"].first().astype(bool)
     means = means.loc[:, (means > 0).all() & means.notna().all()]
-    return means.apply(lambda x: x / x.max() if higher[x.name] else x.min() / x)
+    found = {}
+    for metric in map(str, means):
+        own = means[metric]
+        found[metric] = own / own.max() if higher[metric] else own.min() / own
+    return pd.DataFrame(found, index=means.index)
 
 
 def _profile(method: str, shares: pd.DataFrame) -> Panel:

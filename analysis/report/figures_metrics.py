@@ -177,7 +177,7 @@ def rank_flips(
         ranks = metric_order.metric_ranks(rows, pairwise_accuracy, question)
         if len(ranks) < 3 or ranks.shape[1] < 2 or correlations["value"].isna().all():
             continue
-        ways = [metric_order.way_text(way) for way in ranks]
+        ways = [metric_order.way_text(str(way)) for way in ranks]
         firsts = listed(
             say("{metric} by {way}", metric=metric, way=way)
             for metric, way in zip(ranks.idxmin(), ways, strict=True)

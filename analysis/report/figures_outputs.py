@@ -57,7 +57,7 @@ def scatters(
             )
         )
     }
-    caption: list[str | bool] = [say("Each point is a method: the mean of its cells.")]
+    caption = [say("Each point is a method: the mean of its cells.")]
     if points["low"].notna().any():
         caption.append(say("Bars are the intervals of what people say."))
     if sum(map(len, ranked.values())) <= MOST_SCATTERS:
@@ -96,7 +96,7 @@ def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFr
 def _scatters(
     key: str,
     title: str,
-    caption: Sequence[str | bool],
+    caption: Sequence[str],
     points: pd.DataFrame,
     shown: list[tuple[str, str]],
 ) -> list[Figure]:

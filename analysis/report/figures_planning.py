@@ -31,7 +31,7 @@ STRATA = texts(
 )
 # Of which a stratum has one for each method, and what stands for no difference.
 OF_METHODS = ("mean", "win_rate")
-NULLS = {"mean": [], "ppa_half": [0.5], "win_rate": [0.5]}
+NULLS: dict[str, list[float]] = {"mean": [], "ppa_half": [0.5], "win_rate": [0.5]}
 MOST_METRICS = 8
 # Numbers on an axis of small and large ones.
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
@@ -78,14 +78,22 @@ def _strata(statistic: str, rows: pd.DataFrame) -> list[Figure]:
     lines, has_names = NULLS.get(statistic, [0]), False
     for (question, tag), own in rows.groupby(["question", "tag"], sort=True):
         heading = say("{question}, by {tag}", question=question, tag=tag)
-        names, groups, order = "stratum", "", []
+        order: list[str] = []
         if own[column].fillna("").ne("").any():
-            has_names = True
-            names, groups, order = column, "stratum", by_value(own, column)[:most]
+            has_names, order = True, by_value(own, column)[:most]
             own = own[own[column].isin(order)]
-        told = headed(heading, said(own, "stratum"))
-        look = {"groups": groups, "order": order, "lines": lines, "words": told}
-        drawn.append(dots(heading, own, names, title, span=(), **look))
+        panel = dots(
+            heading,
+            own,
+            column if order else "stratum",
+            title,
+            groups="stratum" if order else "",
+            order=order,
+            lines=lines,
+            span=(),
+            words=headed(heading, said(own, "stratum")),
+        )
+        drawn.append(panel)
     return figure_of(
         f"strata-{statistic.replace('_', '-')}",
         say("By group of stories: {statistic}", statistic=title),
@@ -114,11 +122,14 @@ def power_curves(
         target = float(needed["target"].iloc[0])
     drawn, several = [], False
     keys = ["question", "statistic", "level"]
-    for names, rows in known.groupby(keys, sort=True, dropna=False):
+    for (question, statistic, level), rows in known.groupby(
+        keys, sort=True, dropna=False
+    ):
         metric = rows["metric"].iloc[0]
         own = rows[rows["metric"].isin([metric])]
         several = several or len(own) < len(rows)
-        drawn.append(_curves(_power_title(*names, metric), own, target))
+        title = _power_title(question, str(statistic), level, metric)
+        drawn.append(_curves(title, own, target))
     return figure_of(
         "power",
         "What more stories, annotators or methods buy",

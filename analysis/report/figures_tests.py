@@ -57,9 +57,17 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
             panels.table_of(rows, "metric", "question", column, order)
             for column in ("best", "text")
         )
-        colours = [(0, "#d9dedc"), (1, panels.PALETTE[0])]
-        look = {"height": 110 + 22 * len(order), "gap": 2, "hoverinfo": "text"}
-        drawn.append(panels.heat(title, z, text.fillna(""), (0, 1), colours, **look))
+        panel = panels.heat(
+            title,
+            z,
+            text.fillna(""),
+            (0, 1),
+            [(0, "#d9dedc"), (1, panels.PALETTE[0])],
+            height=110 + 22 * len(order),
+            gap=2,
+            hoverinfo="text",
+        )
+        drawn.append(panel)
     return figure_of(
         "clusters",
         "Which metrics the tests can tell apart",
@@ -94,17 +102,18 @@ def p_matrices(
     rows = leading(verdicts)
     keys = ["question", "statistic", "level", "source"]
     several = rows["source"].nunique() > 1
-    for (question, *way), own in rows.groupby(keys, sort=True):
-        is_coefficient = way[0] in KNOWN_COEFFICIENTS
+    for (question, statistic, level, source), own in rows.groupby(keys, sort=True):
+        way = str(statistic), str(level), str(source)
+        is_coefficient = statistic in KNOWN_COEFFICIENTS
         table = "metric_comparisons" if is_coefficient else "accuracy_comparisons"
-        tests = _tests(question, tuple(way), tables[table])
+        tests = _tests(str(question), way, tables[table])
         own = own.sort_values(["value", "metric"], ascending=[False, True])
         if len(own) < 3 or not tests:
             continue
         used.add(table)
         cut |= len(own) > MOST_METRICS
         lettered |= own["cluster"].nunique() > 1
-        title = headed(question, way_title(tuple(way), several=several))
+        title = headed(question, way_title(way, several=several))
         drawn.append(_p_matrix(title, own, tests))
     return figure_of(
         "tests",

@@ -153,7 +153,7 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
     )
 
 
-def _bar_caption(rates: pd.DataFrame) -> list[str | bool]:
+def _bar_caption(rates: pd.DataFrame) -> list[object]:
     """Say what bars and lines are."""
     return [
         say(

@@ -95,20 +95,10 @@ def nearest_metrics(
 def metric_ranks(
     correlations: pd.DataFrame, pairwise: pd.DataFrame | None, question: str
 ) -> pd.DataFrame:
-    """Rank the metrics of one question in every column, 1 being best.
+    """Rank the metrics of one question by every way of asking, 1 being best.
 
-    Parameters
-    ----------
-    correlations
-        Rows of that question.
-    pairwise
-        The table of pairwise accuracy, or None: its rows of ratings count.
-
-    Returns
-    -------
-    DataFrame
-        Metrics in rows, ways of asking in columns; metrics that are undefined in one
-        of them are left out, equal ones share the best rank.
+    Of pairwise accuracy the rows of ratings count. Metrics that are undefined in a way
+    are left out, equal ones share the best rank.
     """
     columns: dict[str, pd.Series[float]] = {}
     for level, title in LEVEL_NAMES.items():

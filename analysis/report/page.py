@@ -21,10 +21,8 @@ from analysis.report.table_list import TABLE_TITLES, listed_tables
 from analysis.report.uncertainty import (
     by_answers,
     by_error,
-    levels_of,
     resampled_units,
     units_drawn,
-    values_of,
 )
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
@@ -146,8 +144,11 @@ def _computed(analysis: Analysis) -> dict[str, Any]:
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
-        found[key] = values_of(tables, table, column)
-    found["levels"] = levels_of(tables)
+        found[key] = set(tables[table][column]) if found[table] else set()
+    found["levels"] = set()
+    if found["correlations"]:
+        known = tables["correlations"].dropna(subset="value")
+        found["levels"] = set(known["level"])
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
     found["by_error"] = by_error(analysis)
     found["by_answers"] = by_answers(analysis)

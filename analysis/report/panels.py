@@ -13,7 +13,7 @@ import pandas as pd
 from analysis.report.figure import Panel, Trace, as_text, said, short, values
 from analysis.report.language import headed
 
-PALETTE = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00"]
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
 GREY = "#808080"
 Colours = Sequence[tuple[float, str]]
@@ -138,15 +138,12 @@ def dots(
         With the columns `names`, `value`, low, high and, if given, `groups`.
     lines, dashed, dotted
         Numbers at which lines of a kind stand.
-    order
-        Names from top to bottom; those of the rows in their order if empty.
+    order, bold
+        Names from top to bottom, and which of them stand out.
     span
         Numbers that the axis shows in any case; by default those of the lines.
-    bold
-        Which names of `order` stand out.
     marks
-        All groups that figures of this kind know, so that each has its own mark in all
-        of them; those of the rows in their order if empty.
+        All groups that figures of this kind know: each has one mark in all of them.
     words
         What it shows; by default the values below its title.
     """
@@ -262,8 +259,8 @@ def heat(
         "colorscale": colours,
     }
     layout = {
-        "yaxis": row_axis(z.index) | {"showgrid": False},
-        "xaxis": column_axis(z.columns),
+        "yaxis": row_axis(list(z.index)) | {"showgrid": False},
+        "xaxis": column_axis(list(z.columns)),
     }
     if angle is not None:
         layout["xaxis"]["tickangle"] = angle
@@ -274,7 +271,7 @@ def table_of(
     rows: pd.DataFrame, index: str, columns: str, value: str, order: Sequence[str]
 ) -> pd.DataFrame:
     """Return values by two columns, the first in some order."""
-    return rows.pivot(index=index, columns=columns, values=value).reindex(order)
+    return rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
 
 
 def curve(

@@ -17,18 +17,7 @@ BETWEEN = 110
 
 
 def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
-    """Return one figure of some panels, each as high as on the page.
-
-    Parameters
-    ----------
-    panels
-        Of `analysis.report.figure.Figure`; at least one.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Its text and background are those of plotly's white template.
-    """
+    """Return one figure of some panels, each as high as on the page."""
     heights = [panel.height for panel in panels]
     total = sum(heights) + BETWEEN * (len(panels) - 1)
     found = make_subplots(

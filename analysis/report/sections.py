@@ -145,19 +145,9 @@ MOST_VERDICTS = 6
 
 @dataclass(frozen=True)
 class Said:
-    """What the data show, and what they do not.
+    """What the data show, and what they do not: of metrics question by question.
 
-    Attributes
-    ----------
-    verdicts
-        What is said of metrics, question by question: whether they are shown to agree,
-        and how it reads.
-    warnings
-        What metrics are shown not to see of outputs made worse on purpose.
-    methods
-        What is said of methods: which one people prefer, question by question.
-    sections
-        What else the data show or do not, by the keys of `SECTIONS`.
+    Warnings say what metrics do not see of outputs made worse on purpose.
     """
 
     verdicts: tuple[tuple[ClaimText, ...], ...]
@@ -207,22 +197,10 @@ def both(tables: Mapping[str, pd.DataFrame], confidence: float) -> Said:
 def all_figures(
     tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, *, more: bool = False
 ) -> list[Figure]:
-    """Return the figures that the tables allow, in reading order.
+    """Return the figures that the tables allow, in the order of `SECTIONS`.
 
-    Parameters
-    ----------
-    tables
-        File name without suffix to frame; absent and empty ones give no figure.
-    cells
-        Columns question, metric, story, method, human, score, higher_is_better.
-    more
-        Whether accuracies by level, weighted metrics, each annotator, composites and
-        profiles are drawn too.
-
-    Returns
-    -------
-    list of Figure
-        With fixed keys, sections in the order of `SECTIONS`.
+    `cells` has the columns question, metric, story, method, human, score and
+    higher_is_better; with `more` the further figures are drawn, too.
     """
     known = {**tables, "cells": cells}
     found: list[Figure] = []

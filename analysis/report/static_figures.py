@@ -45,20 +45,8 @@ def browser() -> str | None:
 def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
     """Write every figure as a file and say where they lie, or why there are none.
 
-    Parameters
-    ----------
-    drawn
-        The figures.
-    folder
-        Where ``KEY.svg`` or ``KEY.png`` go; it is made if there is anything to write.
-    kind
-        ``"svg"``, ``"png"``, or empty for none.
-
-    Returns
-    -------
-    str
-        A sentence for the page; empty if no files were asked for. Two runs on one
-        machine write the same bytes.
+    The sentence, for the page, is empty if `kind`, ``"svg"`` or ``"png"``, is empty.
+    Two runs on one machine write the same bytes.
 
     Raises
     ------

@@ -3,7 +3,7 @@
 The rules are in `analysis.verdicts`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -18,6 +18,7 @@ from analysis.report.wording import (
     p_text,
     per_cent,
     records,
+    share,
     with_interval,
 )
 from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
@@ -55,8 +56,6 @@ COMPOSITE = texts(
         OPEN: "{metric}, a composite, is not shown to agree with people",
     }
 )
-# Roles of metrics that are told one by one.
-NAMED = {"declared": DECLARED, "composite": COMPOSITE}
 ONLY = texts(
     {
         AGREES: "{metric}, the only metric explored, agrees with people",
@@ -64,6 +63,8 @@ ONLY = texts(
         OPEN: "{metric}, the only metric explored, is not shown to agree with people",
     }
 )
+# Roles of metrics that are told one by one.
+NAMED = {"declared": DECLARED, "composite": COMPOSITE}
 # What a test speaks of, where it is not new stories and new methods.
 POPULATIONS = texts(
     {
@@ -121,11 +122,18 @@ def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
         )
         return
     for _source, rows in leading.groupby("source", sort=True):
-        yield from _of_answers(question, rows)
+        named, explored = _roles(rows)
+        for row in named:
+            template = NAMED[row["role"]][_verdict(row)]
+            head = say(template, metric=row["metric"])
+            clauses = [_evidence(row, head), *_why(row), *_demand(row)]
+            yield _sentence(row["verdict"] == AGREES, question, clauses)
+        if explored:
+            yield _sentence(*_explored(question, explored, named))
     meant = asked[asked["role"] == "declared"]
     for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
         head = say(DECLARED[OPEN], metric=metric)
-        yield False, _sentence(question, head, say(REASONS["undefined"]))
+        yield _sentence(False, question, [head, say(REASONS["undefined"])])
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
@@ -143,34 +151,6 @@ def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> s
     return next((str(row["metric"]) for row in (*named, *agreeing, *explored)), "")
 
 
-def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
-    """Return rows that are told one by one, and of explored metrics, highest first."""
-    family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
-    named = [row for role in NAMED for row in family if row["role"] == role]
-    return named, [row for row in family if row["role"] == "exploratory"]
-
-
-def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
-    named, explored = _roles(rows)
-    for row in named:
-        template = NAMED[row["role"]][_verdict(row)]
-        head = say(template, metric=row["metric"])
-        clauses = [_evidence(row, head), *_why(row), *_demand(row)]
-        yield row["verdict"] == AGREES, _sentence(question, *clauses)
-    if explored:
-        shown, clauses = _explored(explored, named)
-        yield shown, _sentence(question, *clauses)
-
-
-def _sentence(question: str, *clauses: str) -> str:
-    text = listed(clauses, "; ")
-    return say("{question}: {text}.", question=question, text=text)
-
-
-def _verdict(row: VerdictRow) -> str:
-    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
-
-
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
     """Say which metrics do worse than chance where ties of people count."""
     below = verdicts[
@@ -181,9 +161,9 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
             say(
                 "{metric} {share} of {pairs} ({chance})",
                 metric=row["metric"],
-                share=_share(row),
+                share=share(row),
                 pairs=counted(row["n"], "pair"),
-                chance=_with_p(row, _chance(row)),
+                chance=_chance(row),
             )
             for row in records(rows)
         ]
@@ -196,17 +176,29 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _has(row: Mapping[str, Any], name: str) -> bool:
+def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
+    """Return rows that are told one by one, and of explored metrics, highest first."""
+    family = records(rows.sort_values(["value", "metric"], ascending=[False, True]))
+    named = [row for role in NAMED for row in family if row["role"] == role]
+    return named, [row for row in family if row["role"] == "exploratory"]
+
+
+def _sentence(shown: bool, question: str, clauses: Sequence[str]) -> ClaimText:
+    text = listed(clauses, "; ")
+    return claim(shown, "{question}: {text}.", question=question, text=text)
+
+
+def _verdict(row: VerdictRow) -> str:
+    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
+
+
+def _has(row: VerdictRow, name: str) -> bool:
     return not pd.isna(row[name])
 
 
-def _value(row: Mapping[str, Any]) -> float:
-    return float(row["value"]) if _has(row, "value") else -2.0
-
-
 def _explored(
-    rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
-) -> tuple[bool, list[str]]:
+    question: str, rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
+) -> tuple[bool, str, list[str]]:
     """Say how many of the explored metrics agree, and what the highest does.
 
     It is held against `named` ones too.
@@ -235,7 +227,7 @@ def _explored(
             metric=metric,
         )
     after = _apart(first, [*named, *rows]) if agreeing and total > 1 else _why(first)
-    return bool(agreeing), [_evidence(first, head), *after, *_demand(first)]
+    return bool(agreeing), question, [_evidence(first, head), *after, *_demand(first)]
 
 
 def _why(row: VerdictRow) -> list[str]:
@@ -290,8 +282,8 @@ def _evidence(row: VerdictRow, head: str) -> str:
     if not _has(row, "value"):
         return head
     told = _preferred(row) if row["statistic"] == "ppa_half" else _coefficient(row)
-    for part in _population(row):
-        told = say("{first}, {second}", first=told, second=part)
+    if population := _population(str(row["decided_by"])):
+        told = say("{first}, {second}", first=told, second=population)
     return say("{head}: {evidence}", head=head, evidence=told)
 
 
@@ -303,35 +295,30 @@ def _coefficient(row: VerdictRow) -> str:
 
 
 def _preferred(row: VerdictRow) -> str:
-    source = row["source"]
+    source = str(row["source"])
     return say(
         "it prefers {what} in {share} of {pairs} that people do not tie, counting its "
         "own ties as half ({chance})",
-        what=say(SOURCES[source]) if source in SOURCES else source,
-        share=_share(row),
+        what=say(SOURCES.get(source, source)),
+        share=share(row),
         pairs=counted(row["n"], "pair"),
-        chance=_with_p(row, _chance(row)),
+        chance=_chance(row),
     )
 
 
 def _chance(row: VerdictRow) -> str:
-    return say("chance is {share}", share=per_cent(row["chance"]))
+    return _with_p(row, say("chance is {share}", share=per_cent(row["chance"])))
 
 
-def _population(row: VerdictRow) -> list[str]:
+def _population(drawn: str) -> str:
     """Say of what the test speaks, where that is not new stories and methods."""
-    drawn = str(row["decided_by"])
-    if not drawn or drawn == CROSSED:
-        return []
+    if drawn in ("", CROSSED):
+        return ""
     if drawn == EXACT:
-        return [say("by the exact test of all orders of the methods")]
+        return say("by the exact test of all orders of the methods")
     if drawn in POPULATIONS:
-        return [say(POPULATIONS[drawn])]
-    return [say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))]
-
-
-def _share(row: VerdictRow) -> str:
-    return per_cent(row["value"], row["low"], row["high"])
+        return say(POPULATIONS[drawn])
+    return say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))
 
 
 def _with_p(row: VerdictRow, text: str) -> str:
@@ -346,19 +333,18 @@ def _with_p(row: VerdictRow, text: str) -> str:
 
 def _demand(row: VerdictRow) -> list[str]:
     """Hold a metric that agrees, in new stories and methods, against what is asked."""
-    if not _has(row, "demanded"):
-        return []
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return []
+    if not _has(row, "demanded"):
+        return []
     demanded = float(row["demanded"])
-    share = per_cent(demanded)
-    if row["low"] > demanded:
-        return [say("it lies above the threshold of {share}", share=share)]
-    if row["high"] < demanded:
-        return [say("it lies below the threshold of {share}", share=share)]
     return [
         say(
-            "the data do not settle whether it reaches the threshold of {share}",
-            share=share,
+            "it lies above the threshold of {share}"
+            if row["low"] > demanded
+            else "it lies below the threshold of {share}"
+            if row["high"] < demanded
+            else "the data do not settle whether it reaches the threshold of {share}",
+            share=per_cent(demanded),
         )
     ]

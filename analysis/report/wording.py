@@ -39,8 +39,10 @@ UNITS = texts(
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
 # Who stands in a table of judges without being one.
 PEOPLE = texts({"people": "people"})
-PLACES = texts(("first", "second", "third", "fourth", "fifth", "sixth", "seventh"))
-PLACES += texts(("eighth", "ninth", "tenth"))
+PLACES = (
+    *texts(("first", "second", "third", "fourth", "fifth", "sixth", "seventh")),
+    *texts(("eighth", "ninth", "tenth")),
+)
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
@@ -106,6 +108,11 @@ def p_text(value: float) -> str:
     return f"p = {number(value)}"
 
 
+def share(row: Mapping[str, Any]) -> str:
+    """Return the value of a row in per cent with its interval."""
+    return per_cent(row["value"], row["low"], row["high"])
+
+
 def of_answers(question: object, source: object) -> str:
     """Name a question with the kind of its answers."""
     answers = say(ANSWERS.get(str(source), str(source)))
@@ -165,30 +172,12 @@ def nth(rank: int, last: int = 0) -> str:
 
 
 def is_clear(
-    row: Mapping[str, Any],
-    null: float,
-    *,
-    choices: int,
-    confidence: float,
-    name: str = "",
+    row: Mapping[str, Any], null: float, *, choices: int, confidence: float
 ) -> bool:
     """Say whether a value stands above `null` though it was chosen among several.
 
-    Parameters
-    ----------
-    row
-        With `low`, `high` and the value; its columns begin with `name` if given.
-    null
-        What chance gives.
-    choices
-        Among how many it is the highest, or how many were looked at.
-    confidence
-        Coverage of the interval.
-
-    Notes
-    -----
     Bonferroni: the lower arm of the interval is stretched as that of a normal
-    distribution, from the given coverage to 1 - 0.05 / choices.
+    distribution, from its coverage, `confidence`, to 1 - 0.05 / choices.
 
     Examples
     --------
@@ -198,7 +187,7 @@ def is_clear(
     >>> is_clear(row, 0.5, choices=5, confidence=0.95)
     False
     """
-    value, low = row[name or "value"], row[f"{name}_low" if name else "low"]
+    value, low = row["value"], row["low"]
     if not (low > null and value > null):
         return False
     stretch = norm.isf(SIGNIFICANT / choices / 2) / norm.isf((1 - confidence) / 2)

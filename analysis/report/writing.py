@@ -122,28 +122,17 @@ def write_report(
 
     Parameters
     ----------
-    analysis
-        Tables, cells and notes.
-    out
-        The folder; it is created.
-    title
-        Heading of the page.
     run
         From `run_table`.
     images
         ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
-        is found; the page says so where it is not. Empty: no files.
+        is found; the page says so where it is not.
     titles
         What sentences, figures and the table of metrics call questions and metrics.
         Files in tables/, and their rows on the page, have the keys.
     story_link
         Address of a page about an output, with ``{story}`` and perhaps ``{method}`` in
-        it: a click on an output opens it. Empty: none.
-
-    Returns
-    -------
-    pathlib.Path
-        The page.
+        it: a click on an output opens it.
 
     Raises
     ------
