@@ -150,53 +150,43 @@ def _uncertainty(
     by_answers: Sequence[str],
     run: Mapping[str, str],
 ) -> Iterator[ChecklistAnswer]:
-    parts = []
-    if drawn:
-        parts.append(
-            say(
-                "Whole clusters, {resamples} times at {confidence}: {units}.",
-                resamples=run["resamples"],
-                confidence=run["confidence"],
-                units=listed(drawn, "; "),
-            )
-        )
-    if by_error:
-        parts.append(
-            say(
-                "By a standard error for what the columns drawn and test name: "
-                "{tables}.",
-                tables=listed(by_error),
-            )
-        )
-    if by_answers:
-        parts.append(
-            say(
-                "By what each answer adds, summed over whole {units}.",
-                units=listed(by_answers, "; "),
-            )
-        )
-    if _has_intervals(tables, "best_subset"):
-        parts.append(
-            say(
-                "Of best_subset: the middle {confidence} of {n} halvings of the "
-                "methods.",
-                confidence=run["confidence"],
-                n=SPLITS,
-            )
-        )
-    if _has_intervals(tables, "stability"):
-        parts.append(
-            say(
-                "Of stability, what trials do to means: trials of the same outputs, by "
-                "chi-square."
-            )
-        )
+    parts = [
+        drawn
+        and say(
+            "Whole clusters, {resamples} times at {confidence}: {units}.",
+            resamples=run["resamples"],
+            confidence=run["confidence"],
+            units=listed(drawn, "; "),
+        ),
+        by_error
+        and say(
+            "By a standard error for what the columns drawn and test name: {tables}.",
+            tables=listed(by_error),
+        ),
+        by_answers
+        and say(
+            "By what each answer adds, summed over whole {units}.",
+            units=listed(by_answers, "; "),
+        ),
+        _has_intervals(tables, "best_subset")
+        and say(
+            "Of best_subset: the middle {confidence} of {n} halvings of the methods.",
+            confidence=run["confidence"],
+            n=SPLITS,
+        ),
+        _has_intervals(tables, "stability")
+        and say(
+            "Of stability, what trials do to means: trials of the same outputs, by "
+            "chi-square."
+        ),
+    ]
     none = say(
         "There are none: --resamples 0."
         if run["resamples"] == "0"
         else "There are none: the tables give the reasons."
     )
-    yield answer("What do the intervals draw?", listed(parts, " ") or none)
+    told = listed([str(part) for part in parts if part], " ")
+    yield answer("What do the intervals draw?", told or none)
 
 
 def _has_intervals(tables: ResultTables, name: str) -> bool:
