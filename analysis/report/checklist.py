@@ -23,11 +23,9 @@ from analysis.report.wording import per_cent
 
 # Who says which of a pair is better.
 DECIDING = texts(
-    {
-        "ratings": "mean ratings",
-        "choices": "the majority of annotators",
-        "rankings": "the majority of annotators over the pairs in their rankings",
-    }
+    ratings="mean ratings",
+    choices="the majority of annotators",
+    rankings="the majority of annotators over the pairs in their rankings",
 )
 
 

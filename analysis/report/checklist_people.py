@@ -15,21 +15,17 @@ ChecklistAnswer = tuple[str, str]
 # A list of questions longer than this is told as a range.
 MOST_LISTED = 6
 ASKED_OF_PEOPLE = texts(
-    {
-        "alpha_ordinal": "How well do people agree (ordinal alpha)?",
-        "alpha_nominal": "How well do people agree (nominal alpha)?",
-        "ac2_quadratic": "And where answers are skewed (AC2)?",
-        "icc_2_1": "ICC(2,1) of one annotator?",
-        "kendall_between_annotators": "How alike do two annotators rank (tau)?",
-        "majority_share": "How large is the majority of a unit?",
-    }
+    alpha_ordinal="How well do people agree (ordinal alpha)?",
+    alpha_nominal="How well do people agree (nominal alpha)?",
+    ac2_quadratic="And where answers are skewed (AC2)?",
+    icc_2_1="ICC(2,1) of one annotator?",
+    kendall_between_annotators="How alike do two annotators rank (tau)?",
+    majority_share="How large is the majority of a unit?",
 )
 NONE_KNOWN = texts(
-    {
-        "annotator": "no annotator known",
-        "unit": "no unit known",
-        "answer": "no answer known",
-    }
+    annotator="no annotator known",
+    unit="no unit known",
+    answer="no answer known",
 )
 
 

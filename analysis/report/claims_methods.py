@@ -26,25 +26,19 @@ from analysis.report.wording import (
 # More methods, or pairs, than this are counted instead of named.
 MOST_NAMED = 3
 AHEAD = texts(
-    {
-        "choices": "{method} is preferred to all {n} others",
-        "rankings": "{method} is ranked above all {n} others",
-        "ratings": "{method} is rated above all {n} others",
-    }
+    choices="{method} is preferred to all {n} others",
+    rankings="{method} is ranked above all {n} others",
+    ratings="{method} is rated above all {n} others",
 )
 AHEAD_OF_ONE = texts(
-    {
-        "choices": "{method} is preferred to the other one",
-        "rankings": "{method} is ranked above the other one",
-        "ratings": "{method} is rated above the other one",
-    }
+    choices="{method} is preferred to the other one",
+    rankings="{method} is ranked above the other one",
+    ratings="{method} is rated above the other one",
 )
 VALUES = texts(
-    {
-        "win_rate": "it wins {value} against the others on average, ties being half",
-        "mean": "its mean is {value}",
-        "rating": "its rating is {value}",
-    }
+    win_rate="it wins {value} against the others on average, ties being half",
+    mean="its mean is {value}",
+    rating="its rating is {value}",
 )
 NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 

@@ -44,22 +44,17 @@ WAYS = texts(
 )
 # What twins show, by the names of `evalcore.twins`.
 SHOWN = texts(
-    {
-        "shuffled": "shuffled shots",
-        "foreign_shot": "shots of another story",
-        "repeated_shot": "repeated shots",
-        "blurred": "blurred pictures",
-        "swapped_characters": "swapped characters",
-    }
+    shuffled="shuffled shots",
+    foreign_shot="shots of another story",
+    repeated_shot="repeated shots",
+    blurred="blurred pictures",
+    swapped_characters="swapped characters",
 )
 # By whether all, some or none of those that it misses score alike.
 MISSED = texts(
-    {
-        "alike": "gives {twins} the same score in {n} of {outputs} ({share})",
-        "some": "prefers {twins}, or scores them the same, in {n} of {outputs} "
-        "({share})",
-        "none": "prefers {twins} in {n} of {outputs} ({share})",
-    }
+    alike="gives {twins} the same score in {n} of {outputs} ({share})",
+    some="prefers {twins}, or scores them the same, in {n} of {outputs} ({share})",
+    none="prefers {twins} in {n} of {outputs} ({share})",
 )
 
 

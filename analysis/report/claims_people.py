@@ -28,11 +28,9 @@ ANSWERS = texts(
 QUESTIONS = texts({ALL_QUESTIONS: "All questions together"})
 # The statistic that tells how well people agree, the first one there is.
 AGREEMENT = texts(
-    {
-        "alpha_ordinal": "ordinal alpha",
-        "alpha_nominal": "nominal alpha",
-        "kendall_between_annotators": "Kendall's tau of two annotators",
-    }
+    alpha_ordinal="ordinal alpha",
+    alpha_nominal="nominal alpha",
+    kendall_between_annotators="Kendall's tau of two annotators",
 )
 # Of many annotators, those whose answers agree least are named.
 NAMED = 3

@@ -32,10 +32,8 @@ MOST_PEOPLE, MOST_NUMBERS = 30, 12
 MOST_LETTERS = 48
 MOST_QUESTIONS = 6
 RELIABILITIES = texts(
-    {
-        "generalizability_output": "mean of an output",
-        "generalizability_method": "mean of a method",
-    }
+    generalizability_output="mean of an output",
+    generalizability_method="mean of a method",
 )
 # With more questions than this each is a bar.
 FEW_QUESTIONS = 3

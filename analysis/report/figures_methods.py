@@ -23,11 +23,9 @@ from analysis.report.panels import dots
 
 KEPT = texts({"recall": "recall", "precision": "precision"})
 MEASURES = texts(
-    {
-        "mean": "mean of cells",
-        "standardised": "standardised by annotator",
-        "mixed": "mixed model",
-    }
+    mean="mean of cells",
+    standardised="standardised by annotator",
+    mixed="mixed model",
 )
 # A profile has at most as many metrics, and as many methods have one.
 MOST_SPOKES, MOST_PROFILES, FEWEST_SPOKES = 16, 12, 3

@@ -44,13 +44,11 @@ NO_METRICS = texts(
     }
 )
 TRIALS = texts(
-    {
-        "sd": "standard deviation of the trials' means",
-        "sd_output": "standard deviation of one output",
-        "same_share": "share of outputs with one score",
-        "icc_2_1": "ICC(2,1) of one trial",
-        "noise_to_methods": "noise by differences of methods",
-    }
+    sd="standard deviation of the trials' means",
+    sd_output="standard deviation of one output",
+    same_share="share of outputs with one score",
+    icc_2_1="ICC(2,1) of one trial",
+    noise_to_methods="noise by differences of methods",
 )
 KINDS = texts({"ppa_half": "a tie is half", "ppa_strict": "a tie is a miss"})
 

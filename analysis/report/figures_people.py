@@ -24,19 +24,17 @@ from analysis.report.panels import dots
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
 STATISTICS = texts(
-    {
-        "alpha_ordinal": "alpha (ordinal)",
-        "alpha_nominal": "alpha (nominal)",
-        "ac2_quadratic": "Gwet's AC2",
-        "ac1": "Gwet's AC1",
-        "icc_2_1": "ICC(2,1)",
-        "icc_2_k": "ICC(2,k)",
-        "fleiss_kappa": "Fleiss' kappa",
-        "majority_share": "share of the majority",
-        "kendall_between_annotators": "tau of two annotators",
-        "rater_vs_rest_kendall": "one against the rest (tau-b)",
-        "rater_vs_rest_spearman": "one against the rest (Spearman)",
-    }
+    alpha_ordinal="alpha (ordinal)",
+    alpha_nominal="alpha (nominal)",
+    ac2_quadratic="Gwet's AC2",
+    ac1="Gwet's AC1",
+    icc_2_1="ICC(2,1)",
+    icc_2_k="ICC(2,k)",
+    fleiss_kappa="Fleiss' kappa",
+    majority_share="share of the majority",
+    kendall_between_annotators="tau of two annotators",
+    rater_vs_rest_kendall="one against the rest (tau-b)",
+    rater_vs_rest_spearman="one against the rest (Spearman)",
 )
 # Statistics that draw: with ordered answers, with choices, and with rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
@@ -44,15 +42,13 @@ OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
 OF_RANKINGS = ("kendall_between_annotators",)
 # Statistics of annotators that draw, and what their panels are called.
 OF_ANNOTATORS = texts(
-    {
-        "kendall_others": "agreement with the others (tau-b)",
-        "mean_kendall_others": "agreement with the orders of the others (tau)",
-        "majority_agreement": "agreement with the others' majority",
-        "severity": "severity (own less the others' rating)",
-        "left_share": "share of the left side",
-        "exact_agreement": "share of identical answers",
-        "most_frequent_share": "share of the commonest answer",
-    }
+    kendall_others="agreement with the others (tau-b)",
+    mean_kendall_others="agreement with the orders of the others (tau)",
+    majority_agreement="agreement with the others' majority",
+    severity="severity (own less the others' rating)",
+    left_share="share of the left side",
+    exact_agreement="share of identical answers",
+    most_frequent_share="share of the commonest answer",
 )
 # Who is marked as answering so, beside the name.
 LABELS = texts(

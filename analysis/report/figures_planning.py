@@ -37,11 +37,9 @@ MOST_METRICS = 8
 TICKS = tuple(step * 10**power for power in range(5) for step in (1, 3))
 # Statistics of subsets that draw, and what they are called.
 KEPT = texts(
-    {
-        "kendall": "with the whole",
-        "kendall_others": "with the other stories",
-        "kendall_random": "random subsets, with the whole",
-    }
+    kendall="with the whole",
+    kendall_others="with the other stories",
+    kendall_random="random subsets, with the whole",
 )
 CHOSEN = texts({"heldout": "chosen, other methods", "random": "at random"})
 # What grows, and its column.

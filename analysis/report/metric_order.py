@@ -8,20 +8,16 @@ from analysis.report.figure import by_value
 from analysis.report.language import say, texts
 
 COEFFICIENT_NAMES = texts(
-    {
-        "kendall": "Kendall's tau-b",
-        "spearman": "Spearman",
-        "pearson": "Pearson",
-        "kendall_c": "Kendall's tau-c",
-    }
+    kendall="Kendall's tau-b",
+    spearman="Spearman",
+    pearson="Pearson",
+    kendall_c="Kendall's tau-c",
 )
 LEVEL_NAMES = texts(
-    {
-        "method": "method level",
-        "story": "story level",
-        "pooled": "pooled",
-        "within_method": "within methods",
-    }
+    method="method level",
+    story="story level",
+    pooled="pooled",
+    within_method="within methods",
 )
 # Ways of ranking metrics, whose letters are those of coefficients.
 WAYS = texts(

@@ -24,23 +24,19 @@ from analysis.report.wording import (
 from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
 
 SOURCES = texts(
-    {
-        "ratings": "what mean ratings prefer",
-        "choices": "what the majority of annotators prefers",
-        "rankings": "what the majority of annotators ranks higher",
-    }
+    ratings="what mean ratings prefer",
+    choices="what the majority of annotators prefers",
+    rankings="what the majority of annotators ranks higher",
 )
 REASONS = texts(
-    {
-        "undefined": "it has no value for what was judged",
-        "in_sample": "its threshold of ties was tuned on the same pairs",
-        "untested": "it has no test",
-        "few_methods": "of fewer than {few} methods not even a perfect order can be "
-        "told from chance",
-        "below_chance": "it is below chance",
-        "not_apart": "it cannot be distinguished from chance",
-        "not_adjusted": "it cannot be distinguished from chance after Holm adjustment",
-    }
+    undefined="it has no value for what was judged",
+    in_sample="its threshold of ties was tuned on the same pairs",
+    untested="it has no test",
+    few_methods="of fewer than {few} methods not even a perfect order can be "
+    "told from chance",
+    below_chance="it is below chance",
+    not_apart="it cannot be distinguished from chance",
+    not_adjusted="it cannot be distinguished from chance after Holm adjustment",
 )
 DECLARED = texts(
     {
@@ -67,23 +63,19 @@ ONLY = texts(
 NAMED = {"declared": DECLARED, "composite": COMPOSITE}
 # What a test speaks of, where it is not new stories and new methods.
 POPULATIONS = texts(
-    {
-        "stories": "for these methods, in other stories",
-        "methods": "for these stories, by other methods",
-        "units": "for these stories and methods",
-        "annotators": "for these stories and methods, as rated by other annotators",
-    }
+    stories="for these methods, in other stories",
+    methods="for these stories, by other methods",
+    units="for these stories and methods",
+    annotators="for these stories and methods, as rated by other annotators",
 )
 CROSSED = "stories+methods"
 # The statistics that may lead a question.
 LEADING = {**NAMES, **texts({"ppa_half": "half accuracy in pairs"})}
 OVER = texts(
-    {
-        "method": "{value} over the means of {n}",
-        "story": "{value} inside {n}",
-        "within_method": "{value} inside {n}",
-        "pooled": "{value} over {n}",
-    }
+    method="{value} over the means of {n}",
+    story="{value} inside {n}",
+    within_method="{value} inside {n}",
+    pooled="{value} over {n}",
 )
 COUNTED = {
     "method": "method",
@@ -92,11 +84,9 @@ COUNTED = {
     "pooled": "output",
 }
 FAMILIES = texts(
-    {
-        "declared": "{p} adjusted over the {n} hypotheses of all questions",
-        "composite": "{p} adjusted over {n} composites of this question",
-        "exploratory": "{p} adjusted over {n} metrics of this question",
-    }
+    declared="{p} adjusted over the {n} hypotheses of all questions",
+    composite="{p} adjusted over {n} composites of this question",
+    exploratory="{p} adjusted over {n} metrics of this question",
 )
 VerdictRow = dict[str, Any]
 

@@ -28,12 +28,10 @@ TITLES = {
     "kendall_c": "τ-c",
 }
 OF_LEVELS = texts(
-    {
-        "story": "story {letter}",
-        "pooled": "pooled {letter}",
-        "within_method": "within methods {letter}",
-        "method": "method {letter}",
-    }
+    story="story {letter}",
+    pooled="pooled {letter}",
+    within_method="within methods {letter}",
+    method="method {letter}",
 )
 # What is counted, where all metrics of a column have the same number.
 COUNTED = {

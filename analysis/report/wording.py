@@ -11,30 +11,24 @@ from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.report.language import listed, say, texts
 
 NAMES = texts(
-    {
-        "kendall": "Kendall's tau-b",
-        "spearman": "Spearman's rho",
-        "pearson": "Pearson's r",
-        "kendall_c": "Kendall's tau-c",
-    }
+    kendall="Kendall's tau-b",
+    spearman="Spearman's rho",
+    pearson="Pearson's r",
+    kendall_c="Kendall's tau-c",
 )
 LEVELS = texts(
-    {
-        "story": "inside stories",
-        "pooled": "over all cells together",
-        "method": "over method means",
-        "within_method": "within methods",
-    }
+    story="inside stories",
+    pooled="over all cells together",
+    method="over method means",
+    within_method="within methods",
 )
 # Kinds of answers, and what is drawn for intervals.
 ANSWERS = texts({"ratings": "ratings", "choices": "choices", "rankings": "rankings"})
 UNITS = texts(
-    {
-        "stories": "stories",
-        "methods": "methods",
-        "annotators": "annotators",
-        "units": "units",
-    }
+    stories="stories",
+    methods="methods",
+    annotators="annotators",
+    units="units",
 )
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
 # Who stands in a table of judges without being one.

@@ -33,7 +33,8 @@ def said_in_code() -> set[str]:
             for argument in [call.args[i] for i in places if i < len(call.args)]:
                 found |= _strings(argument)
             if _name(call) == "texts":
-                found |= _of_table(call.args[0])
+                entries = [*call.args, *(entry.value for entry in call.keywords)]
+                found |= {text for entry in entries for text in _of_table(entry)}
     return found
 
 
