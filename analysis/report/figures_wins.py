@@ -86,10 +86,8 @@ def rated_wins(story_wins: pd.DataFrame) -> list[Figure]:
     """Draw in how many stories one method is rated above another, for three or more."""
     drawn = []
     for question, rows in grouped(story_wins):
-        panel = _win_matrix(question, rows)
-        order = list(panel.layout["yaxis"]["ticktext"])
-        if len(order) >= 3:
-            drawn.append(panel)
+        if len({*rows["method_a"], *rows["method_b"]}) >= 3:
+            drawn.append(_win_matrix(question, rows))
     return figure_of(
         "story-wins",
         "How often people rate one method above another",
@@ -178,9 +176,6 @@ def _bar_caption(rates: pd.DataFrame) -> list[object]:
     ]
 
 
-# Matrices -----------------------------------------------------------------------------
-
-
 def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
     """Draw methods in the order of their wins; by default the first one is told."""
     methods = sorted({*rows["method_a"], *rows["method_b"]})
@@ -218,9 +213,6 @@ def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
             counts="%{text}",
         ),
     )
-
-
-# Bars ---------------------------------------------------------------------------------
 
 
 def _pairs(criterion: str, rows: pd.DataFrame) -> Panel:
