@@ -15,6 +15,7 @@ from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     ClaimText,
     claim,
+    claim_of,
     drawn_units,
     p_text,
     per_cent,
@@ -69,17 +70,13 @@ def preferred_claims(
             untold: list[tuple[str, str]] = []
             if method_comparisons is not None:
                 untold = [*not_told_apart(method_comparisons, row, confidence)]
-            yield _said(preferred, question, _text(row, untold))
+            yield claim_of(preferred, question, _text(row, untold))
         if asked is not None:
-            yield _said(apart, question, _set_text(asked))
+            yield claim_of(apart, question, _set_text(asked))
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
-
-
-def _said(shown: bool, question: str, text: str) -> ClaimText:
-    return claim(shown, "{question}: {text}.", question=question, text=text)
 
 
 def _set_text(row: Mapping[str, Any]) -> str:

@@ -19,6 +19,7 @@ from analysis.report.wording import (
     PEOPLE,
     ClaimText,
     claim,
+    claim_of,
     nth,
     records,
     share,
@@ -212,8 +213,7 @@ def stability_claims(stability: pd.DataFrame) -> Iterator[ClaimText]:
                 share=share(known["noise_to_methods"]),
             )
             clauses.append(noise)
-        text = listed(clauses, "; ")
-        yield claim(True, "{question}: {text}.", question=question, text=text)
+        yield claim_of(True, question, *clauses)
 
 
 def judge_claims(judges: pd.DataFrame) -> Iterator[ClaimText]:

@@ -14,6 +14,7 @@ from analysis.report.wording import (
     NAMES,
     ClaimText,
     claim,
+    claim_of,
     drawn_units,
     p_text,
     per_cent,
@@ -116,14 +117,15 @@ def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
         for row in named:
             template = NAMED[row["role"]][_verdict(row)]
             head = say(template, metric=row["metric"])
-            clauses = [_evidence(row, head), *_why(row), *_demand(row)]
-            yield _sentence(row["verdict"] == AGREES, question, clauses)
+            clauses = _evidence(row, head), *_why(row), *_demand(row)
+            yield claim_of(row["verdict"] == AGREES, question, *clauses)
         if explored:
-            yield _sentence(*_explored(question, explored, named))
+            shown, clauses = _explored(explored, named)
+            yield claim_of(shown, question, *clauses)
     meant = asked[asked["role"] == "declared"]
     for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
         head = say(DECLARED[OPEN], metric=metric)
-        yield _sentence(False, question, [head, say(REASONS["undefined"])])
+        yield claim_of(False, question, head, say(REASONS["undefined"]))
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
@@ -173,11 +175,6 @@ def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
     return named, [row for row in family if row["role"] == "exploratory"]
 
 
-def _sentence(shown: bool, question: str, clauses: Sequence[str]) -> ClaimText:
-    text = listed(clauses, "; ")
-    return claim(shown, "{question}: {text}.", question=question, text=text)
-
-
 def _verdict(row: VerdictRow) -> str:
     return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
 
@@ -187,8 +184,8 @@ def _has(row: VerdictRow, name: str) -> bool:
 
 
 def _explored(
-    question: str, rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
-) -> tuple[bool, str, list[str]]:
+    rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
+) -> tuple[bool, tuple[str, ...]]:
     """Say how many of the explored metrics agree, and what the highest does.
 
     It is held against `named` ones too.
@@ -217,7 +214,7 @@ def _explored(
             metric=metric,
         )
     after = _apart(first, [*named, *rows]) if agreeing and total > 1 else _why(first)
-    return bool(agreeing), question, [_evidence(first, head), *after, *_demand(first)]
+    return bool(agreeing), (_evidence(first, head), *after, *_demand(first))
 
 
 def _why(row: VerdictRow) -> list[str]:

@@ -52,6 +52,12 @@ def claim(shown: object, template: str, /, **values: object) -> ClaimText:
     return bool(shown), say(template, **values)
 
 
+def claim_of(shown: object, question: object, *clauses: str) -> ClaimText:
+    """Return clauses on a question as one sentence."""
+    text = listed(clauses, "; ")
+    return claim(shown, "{question}: {text}.", question=question, text=text)
+
+
 def number(value: float) -> str:
     """Return a coefficient as text: two decimals, a true minus sign.
 
