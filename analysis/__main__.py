@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
     from analysis.reading.files import file_and_sheet
-    from analysis.report.story_links import check_story_link
+    from analysis.report.page import check_story_link
     from analysis.report.writing import (
         check_folder,
         file_hashes,

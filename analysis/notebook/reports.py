@@ -13,11 +13,12 @@ from analysis.commands import defaults
 from analysis.notebook.calls import Call, keywords
 from analysis.options import check_known
 from analysis.problems import one_of
-from analysis.report import claims, figures, plots_forest, static_figures
-from analysis.report.claims import Said
-from analysis.report.figure_parts import Panel
+from analysis.report.figure import Panel
+from analysis.report.figures_metrics import verdict_forest
 from analysis.report.language import language, say
+from analysis.report.page import templates
 from analysis.report.plotly_figures import plotly_figure
+from analysis.report.sections import Said, all_figures, both
 from analysis.report.verdict_grid import verdict_grids
 from analysis.report.writing import check_folder, write_report
 from analysis.result_tables.contract import Analysis
@@ -169,7 +170,7 @@ class Report:
 
     def _repr_html_(self) -> str:
         verdicts = self._found.tables.get("verdicts")
-        template = static_figures.templates().get_template("notebook.html")
+        template = templates().get_template("notebook.html")
         with language(self._options["language"]):
             return template.render(
                 title=say(self._title),
@@ -187,7 +188,7 @@ class Report:
     @cached_property
     def _said(self) -> Said:
         with language(self._options["language"]):
-            return claims.both(self._found.tables, float(self._options["confidence"]))
+            return both(self._found.tables, float(self._options["confidence"]))
 
     @cached_property
     def _options(self) -> dict[str, str]:
@@ -198,6 +199,7 @@ class Report:
         verdicts = self._found.tables.get("verdicts")
         tables, cells = self._found.tables, self._found.cells
         with language(self._options["language"]):
-            found = [] if verdicts is None else plots_forest.forests(verdicts)
-            found += figures.all_figures(tables, cells, more=True)
-        return {figure.key: figure.panels for figure in found}
+            forest = () if verdicts is None else verdict_forest(verdicts)
+            found = {"forest": forest} if forest else {}
+            drawn = all_figures(tables, cells, more=True)
+        return found | {figure.key: figure.panels for figure in drawn}

@@ -11,27 +11,21 @@ from analysis.report.checklist_people import (
     ChecklistAnswer,
     ResultTables,
     agreement_of_people,
+    answer,
     exclusions,
     people,
     spread,
     values,
 )
-from analysis.report.figure_layout import (
-    COEFFICIENT_NAMES,
-    LEVEL_NAMES,
-)
 from analysis.report.language import listed, say, texts
-from analysis.report.wording import (
-    per_cent,
-)
+from analysis.report.metric_order import COEFFICIENT_NAMES, LEVEL_NAMES, levels_in
+from analysis.report.wording import per_cent
 
 # Who says which of a pair is better.
 DECIDING = texts(
-    {
-        "ratings": "mean ratings",
-        "choices": "the majority of annotators",
-        "rankings": "the majority of annotators over the pairs in their rankings",
-    }
+    ratings="mean ratings",
+    choices="the majority of annotators",
+    rankings="the majority of annotators over the pairs in their rankings",
 )
 
 
@@ -45,64 +39,42 @@ def answers(
 ) -> list[ChecklistAnswer]:
     """Return what a reviewer asks and what this report answers, in a fixed order.
 
-    Parameters
-    ----------
-    tables
-        The tables of the report; what a table would answer is left out without it.
-    notes
-        Its remarks: exclusions stand there.
-    run
-        The run table as key to value.
-    drawn
-        What was resampled, in words.
-    by_error
-        Tables whose intervals are by a standard error instead.
-    by_answers
-        Units over which others sum what answers add, with their tables.
-
-    Returns
-    -------
-    list of (str, str)
-        Question and answer.
+    What a table would answer is left out without it; exclusions stand in the `notes`.
+    Of intervals `drawn` says what was resampled, `by_error` names the tables with a
+    standard error instead, `by_answers` the units over which others sum answers.
     """
+    known = {name: table for name, table in tables.items() if len(table)}
     return [
         *people(tables),
         *exclusions(notes, run),
         *agreement_of_people(tables),
         *_coefficients(tables),
-        *_pairs(tables),
-        *_uncertainty(tables, drawn, by_error, by_answers, run),
-        *_tests(tables),
-        *_board(tables),
-        *_other(tables, run),
+        *_pairs(known),
+        *_uncertainty(known, drawn, by_error, by_answers, run),
+        *_tests(known),
+        *_boards(known),
+        *_other(known, run),
     ]
 
 
 def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    correlations = tables.get("correlations")
-    if correlations is None:
+    if "correlations" not in tables:
         return
+    correlations = tables["correlations"]
     known = correlations[correlations["value"].notna()]
-    names = [
-        say(COEFFICIENT_NAMES[c])
-        for c in COEFFICIENT_NAMES
-        if (known["coefficient"] == c).any()
-    ]
-    levels = [say(LEVEL_NAMES[x]) for x in LEVEL_NAMES if (known["level"] == x).any()]
-    yield (
-        say("Which tau, and at which level?"),
-        say(
-            "{coefficients} at {levels}; every row of the table names both.",
-            coefficients=listed(names) or say("no coefficient"),
-            levels=listed(levels) or say("no level"),
-        ),
+    present = set(known["coefficient"])
+    names = [say(name) for key, name in COEFFICIENT_NAMES.items() if key in present]
+    levels = [say(LEVEL_NAMES[level]) for level in levels_in(known)]
+    yield answer(
+        "Which tau, and at which level?",
+        "{coefficients} at {levels}; every row of the table names both.",
+        coefficients=listed(names) or say("no coefficient"),
+        levels=listed(levels) or say("no level"),
     )
-    yield say("The same items for all metrics?"), _same_items(known)
-    yield (
-        say("Which sign is good?"),
-        say(
-            "Positive always means agreement: lower-is-better metrics are turned first."
-        ),
+    yield answer("The same items for all metrics?", _same_items(known))
+    yield answer(
+        "Which sign is good?",
+        "Positive always means agreement: lower-is-better metrics are turned first.",
     )
 
 
@@ -132,45 +104,40 @@ def _same_items(known: pd.DataFrame) -> str:
 
 
 def _pairs(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    pairwise = tables.get("pairwise_accuracy")
-    if pairwise is None or pairwise.empty:
+    if "pairwise_accuracy" not in tables:
         return
-    real = pairwise[~pairwise["metric"].isin(BASELINES)]
-    if real["metric_tie_rate"].notna().any():
-        low, high = real["metric_tie_rate"].min(), real["metric_tie_rate"].max()
-        yield (
-            say("How often does a metric tie?"),
-            say(
-                "{low} to {high} of the pairs; accuracy is given strict and half.",
-                low=per_cent(low),
-                high=per_cent(high),
-            ),
+    pairwise = tables["pairwise_accuracy"]
+    ties = pairwise.loc[~pairwise["metric"].isin(BASELINES), "metric_tie_rate"].dropna()
+    if len(ties):
+        yield answer(
+            "How often does a metric tie?",
+            "{low} to {high} of the pairs; accuracy is given strict and half.",
+            low=per_cent(ties.min()),
+            high=per_cent(ties.max()),
         )
     base = pairwise[(pairwise["metric"] == BASELINE) & pairwise["ppa_half"].notna()]
-    guess = pairwise[pairwise["metric"] == RANDOM]
     if len(base):
-        yield (
-            say("What is chance?"),
-            say(
-                "The constant baseline: {half} half, {strict} strict, acc_eq up to "
-                "{equal}. Guessing: 50 % half and strict, acc_eq up to {guess}. Each "
-                "metric's acc_eq is tested against the chance of its own ties.",
-                half=per_cent(base["ppa_half"].mean()),
-                strict=per_cent(base["ppa_strict"].mean()),
-                equal=per_cent(base["acc_eq"].max()),
-                guess=per_cent(guess["acc_eq"].max()),
-            ),
+        yield answer(
+            "What is chance?",
+            "The constant baseline: {half} half, {strict} strict, acc_eq up to "
+            "{equal}. Guessing: 50 % half and strict, acc_eq up to {guess}. Each "
+            "metric's acc_eq is tested against the chance of its own ties.",
+            half=per_cent(base["ppa_half"].mean()),
+            strict=per_cent(base["ppa_strict"].mean()),
+            equal=per_cent(base["acc_eq"].max()),
+            guess=per_cent(pairwise.loc[pairwise["metric"] == RANDOM, "acc_eq"].max()),
         )
     sources = sorted(set(pairwise["source"]))
     deciding = listed((say(DECIDING.get(x, x)) for x in sources), " and ")
-    yield (
-        say("Who says which of a pair is better?"),
+    yield answer(
+        "Who says which of a pair is better?",
         say("{text}.", text=deciding[:1].upper() + deciding[1:]),
     )
-    tuned = pairwise["epsilon_in_sample"].astype(bool).any()
-    yield (
-        say("Is the tie threshold tuned on the same data?"),
-        say("Yes, and flagged.") if tuned else say("No."),
+    yield answer(
+        "Is the tie threshold tuned on the same data?",
+        "Yes, and flagged."
+        if pairwise["epsilon_in_sample"].astype(bool).any()
+        else "No.",
     )
 
 
@@ -181,51 +148,43 @@ def _uncertainty(
     by_answers: Sequence[str],
     run: Mapping[str, str],
 ) -> Iterator[ChecklistAnswer]:
-    parts = []
-    if drawn:
-        parts.append(
-            say(
-                "Whole clusters, {resamples} times at {confidence}: {units}.",
-                resamples=run["resamples"],
-                confidence=run["confidence"],
-                units=listed(drawn, "; "),
-            )
-        )
-    if by_error:
-        parts.append(
-            say(
-                "By a standard error for what the columns drawn and test name: "
-                "{tables}.",
-                tables=listed(by_error),
-            )
-        )
-    if by_answers:
-        parts.append(
-            say(
-                "By what each answer adds, summed over whole {units}.",
-                units=listed(by_answers, "; "),
-            )
-        )
-    if _has_intervals(tables, "best_subset"):
-        parts.append(
-            say(
-                "Of best_subset: the middle {confidence} of {n} halvings of the "
-                "methods.",
-                confidence=run["confidence"],
-                n=SPLITS,
-            )
-        )
-    if _has_intervals(tables, "stability"):
-        parts.append(
-            say(
-                "Of stability, what trials do to means: trials of the same outputs, by "
-                "chi-square."
-            )
-        )
-    none = say("There are none: the tables give the reasons.")
-    if run["resamples"] == "0":
-        none = say("There are none: --resamples 0.")
-    yield say("What do the intervals draw?"), listed(parts, " ") or none
+    parts = [
+        drawn
+        and say(
+            "Whole clusters, {resamples} times at {confidence}: {units}.",
+            resamples=run["resamples"],
+            confidence=run["confidence"],
+            units=listed(drawn, "; "),
+        ),
+        by_error
+        and say(
+            "By a standard error for what the columns drawn and test name: {tables}.",
+            tables=listed(by_error),
+        ),
+        by_answers
+        and say(
+            "By what each answer adds, summed over whole {units}.",
+            units=listed(by_answers, "; "),
+        ),
+        _has_intervals(tables, "best_subset")
+        and say(
+            "Of best_subset: the middle {confidence} of {n} halvings of the methods.",
+            confidence=run["confidence"],
+            n=SPLITS,
+        ),
+        _has_intervals(tables, "stability")
+        and say(
+            "Of stability, what trials do to means: trials of the same outputs, by "
+            "chi-square."
+        ),
+    ]
+    none = say(
+        "There are none: --resamples 0."
+        if run["resamples"] == "0"
+        else "There are none: the tables give the reasons."
+    )
+    told = listed([str(part) for part in parts if part], " ")
+    yield answer("What do the intervals draw?", told or none)
 
 
 def _has_intervals(tables: ResultTables, name: str) -> bool:
@@ -233,21 +192,19 @@ def _has_intervals(tables: ResultTables, name: str) -> bool:
 
 
 def _tests(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    comparisons = tables.get("metric_comparisons")
-    if comparisons is not None and comparisons["p_adjusted"].notna().any():
-        known = comparisons["p_adjusted"].dropna()
-        yield (
-            say("Are metrics compared by paired tests, and adjusted?"),
-            say(
+    if "metric_comparisons" in tables:
+        known = tables["metric_comparisons"]["p_adjusted"].dropna()
+        if len(known):
+            yield answer(
+                "Are metrics compared by paired tests, and adjusted?",
                 "Yes, Holm: {n} of {total} differences have an adjusted p of .05 or "
                 "less.",
                 n=int((known <= SIGNIFICANT).sum()),
                 total=len(known),
-            ),
-        )
-    verdicts = tables.get("verdicts")
-    if verdicts is not None and len(verdicts):
-        yield say("Which metrics does no other beat?"), _unbeaten(verdicts)
+            )
+    if "verdicts" in tables:
+        told = _unbeaten(tables["verdicts"])
+        yield answer("Which metrics does no other beat?", told)
 
 
 def _unbeaten(verdicts: pd.DataFrame) -> str:
@@ -263,40 +220,26 @@ def _unbeaten(verdicts: pd.DataFrame) -> str:
     ]
     if not counts:
         return say("Not known: no test was made.")
-    text = spread(counts)
-    return say("{text}; the table of verdicts names them.", text=text)
+    return say("{text}; the table of verdicts names them.", text=spread(counts))
 
 
-def _board(tables: ResultTables) -> Iterator[ChecklistAnswer]:
-    board = tables.get("leaderboard")
-    if board is not None and len(board):
-        yield (
-            say("Which model of ties has the leaderboard?"),
-            say(
-                "The remarks and the command say; the default counts a tie as half a "
-                "win for each."
-            ),
+def _boards(tables: ResultTables) -> Iterator[ChecklistAnswer]:
+    if "leaderboard" in tables:
+        yield answer(
+            "Which model of ties has the leaderboard?",
+            "The remarks and the command say; the default counts a tie as half a "
+            "win for each.",
         )
-        yield from _connected(board)
-    ranked = tables.get("ranking_leaderboard")
-    if ranked is not None and len(ranked):
-        yield (
-            say("May rankings hold ties?"),
-            say("No: every ranking is a strict order."),
-        )
-        yield from _connected(ranked, of_rankings=True)
-    bias = tables.get("position_bias")
-    if bias is not None and len(bias):
-        text = values(bias, say(", no interval that draws clusters"))
-        yield (
-            say("Does the side decide?"),
-            text or say("Not known: see the reasons in the table."),
-        )
-    elif board is not None and len(board):
-        yield (
-            say("Does the side decide?"),
-            say("Not known: left_method is not in the table."),
-        )
+        yield from _connected(tables["leaderboard"])
+    if "ranking_leaderboard" in tables:
+        yield answer("May rankings hold ties?", "No: every ranking is a strict order.")
+        yield from _connected(tables["ranking_leaderboard"], of_rankings=True)
+    side = say("Does the side decide?")
+    if "position_bias" in tables:
+        text = values(tables["position_bias"], say(", no interval that draws clusters"))
+        yield side, text or say("Not known: see the reasons in the table.")
+    elif "leaderboard" in tables:
+        yield side, say("Not known: left_method is not in the table.")
 
 
 def _connected(
@@ -304,13 +247,11 @@ def _connected(
 ) -> Iterator[ChecklistAnswer]:
     """Say of a leaderboard what its ratings and ranks rest on."""
     rated = board.groupby("criterion")["rating"].apply(lambda x: x.notna().all())
-    yield (
-        say(
-            "Are all methods connected by rankings?"
-            if of_rankings
-            else "Are all methods connected by comparisons?"
-        ),
-        say("Yes, in every question.")
+    yield answer(
+        "Are all methods connected by rankings?"
+        if of_rankings
+        else "Are all methods connected by comparisons?",
+        "Yes, in every question."
         if rated.all()
         else say(
             "Not in {questions}: see the remarks.",
@@ -319,32 +260,28 @@ def _connected(
     )
     known = board.dropna(subset=["rank_low", "rank_high"])
     settled = int((known["rank_low"] == known["rank_high"]).sum())
-    yield (
-        say(
-            "Do ranks of the leaderboard of rankings have intervals?"
-            if of_rankings
-            else "Do ranks have intervals?"
-        ),
+    yield answer(
+        "Do ranks of the leaderboard of rankings have intervals?"
+        if of_rankings
+        else "Do ranks have intervals?",
         say(
             "Yes: {n} of {total} ranks are settled, their interval being one rank.",
             n=settled,
             total=len(known),
         )
         if len(known)
-        else say("No."),
+        else "No.",
     )
 
 
 def _other(tables: ResultTables, run: Mapping[str, str]) -> Iterator[ChecklistAnswer]:
-    if not any(len(tables.get(name, ())) for name in ("agreement", "method_means")):
-        yield say("Raw data by annotator?"), say("Not in this report.")
-    yield (
-        say("Can it be made again?"),
-        say(
-            "Seed {seed}, versions and hashes of the inputs in run.csv; the command "
-            "stands at the end of this page."
-            if run.get("command")
-            else "Seed {seed}, versions and hashes of the inputs in run.csv.",
-            seed=run["seed"],
-        ),
+    if not {"agreement", "method_means"} & set(tables):
+        yield answer("Raw data by annotator?", "Not in this report.")
+    yield answer(
+        "Can it be made again?",
+        "Seed {seed}, versions and hashes of the inputs in run.csv; the command "
+        "stands at the end of this page."
+        if run.get("command")
+        else "Seed {seed}, versions and hashes of the inputs in run.csv.",
+        seed=run["seed"],
     )

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
-from analysis.report.figure_layout import human_ceiling
 from analysis.report.language import counted, listed, remark, say, texts
+from analysis.report.metric_order import human_ceiling
 from analysis.report.wording import interval, number, records
 
 ResultTables = Mapping[str, pd.DataFrame]
@@ -14,22 +15,23 @@ ChecklistAnswer = tuple[str, str]
 # A list of questions longer than this is told as a range.
 MOST_LISTED = 6
 ASKED_OF_PEOPLE = texts(
-    {
-        "alpha_ordinal": "How well do people agree (ordinal alpha)?",
-        "alpha_nominal": "How well do people agree (nominal alpha)?",
-        "ac2_quadratic": "And where answers are skewed (AC2)?",
-        "icc_2_1": "ICC(2,1) of one annotator?",
-        "kendall_between_annotators": "How alike do two annotators rank (tau)?",
-        "majority_share": "How large is the majority of a unit?",
-    }
+    alpha_ordinal="How well do people agree (ordinal alpha)?",
+    alpha_nominal="How well do people agree (nominal alpha)?",
+    ac2_quadratic="And where answers are skewed (AC2)?",
+    icc_2_1="ICC(2,1) of one annotator?",
+    kendall_between_annotators="How alike do two annotators rank (tau)?",
+    majority_share="How large is the majority of a unit?",
 )
 NONE_KNOWN = texts(
-    {
-        "annotator": "no annotator known",
-        "unit": "no unit known",
-        "answer": "no answer known",
-    }
+    annotator="no annotator known",
+    unit="no unit known",
+    answer="no answer known",
 )
+
+
+def answer(question: str, template: str, /, **values: object) -> ChecklistAnswer:
+    """Return a question with its answer, of templates or of what is said already."""
+    return say(question), say(template, **values)
 
 
 def spread(pairs: Sequence[tuple[object, str, float]]) -> str:
@@ -73,33 +75,26 @@ def values(rows: pd.DataFrame, without: str = "") -> str:
 def people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     """Say how many annotators, units and answers there are, and how they overlap."""
     agreement = tables.get("agreement")
-    if agreement is not None and len(agreement):
-        first = agreement.drop_duplicates("question")
-        if not (first["n_units"].astype(float) > 0).any():
-            yield (
-                say("How many annotators, units, answers?"),
-                say("Not known: no unit has two answers that can be told apart."),
-            )
-            return
-        yield (
-            say("How many annotators, units, answers?"),
-            spread(
-                [
-                    (row["question"], _counts(row), float(row["n_units"]))
-                    for row in records(first)
-                ]
-            ),
+    if agreement is None or agreement.empty:
+        return
+    how_many = say("How many annotators, units, answers?")
+    first = agreement.drop_duplicates("question")
+    if not (first["n_units"].astype(float) > 0).any():
+        unknown = say("Not known: no unit has two answers that can be told apart.")
+        yield how_many, unknown
+        return
+    rows = records(first)
+    counts = [(row["question"], _counts(row), float(row["n_units"])) for row in rows]
+    yield how_many, spread(counts)
+    share = first["n_answers"].astype(float) / first["n_units"].astype(float)
+    if share.notna().any() and share.max() < math.inf:
+        low, high = share.min(), share.max()
+        text = f"{low:.1f}"
+        if high - low >= 0.05:
+            text = say("{low} to {high}", low=text, high=f"{high:.1f}")
+        yield answer(
+            "How much overlap?", "{n} answers for each unit with two or more", n=text
         )
-        share = first["n_answers"].astype(float) / first["n_units"].astype(float)
-        if share.notna().any() and share.max() < math.inf:
-            low, high = share.min(), share.max()
-            text = f"{low:.1f}"
-            if high - low >= 0.05:
-                text = say("{low} to {high}", low=text, high=f"{high:.1f}")
-            yield (
-                say("How much overlap?"),
-                say("{n} answers for each unit with two or more", n=text),
-            )
 
 
 def _counts(row: Mapping[str, object]) -> str:
@@ -111,10 +106,8 @@ def _counts(row: Mapping[str, object]) -> str:
     )
 
 
-def _count(n: object, noun: str) -> str:
-    if str(n) in ("None", "nan", "<NA>"):
-        return say(NONE_KNOWN[noun])
-    return counted(float(str(n)), noun)
+def _count(n: Any, noun: str) -> str:
+    return say(NONE_KNOWN[noun]) if pd.isna(n) else counted(float(n), noun)
 
 
 def exclusions(
@@ -123,12 +116,9 @@ def exclusions(
     """Say what was left out, as the remarks have it."""
     found = [remark(note) for note in notes if "left out" in note.lower()]
     methods = run.get("excluded methods", "")
-    if not found:
-        found = [
-            say("Methods left out: {methods}.", methods=methods)
-            if methods
-            else say("Nothing was left out.")
-        ]
+    if not found and methods:
+        found = [say("Methods left out: {methods}.", methods=methods)]
+    found = found or [say("Nothing was left out.")]
     if "view" in run:
         seen = say(
             "Seen through the view {view} as of {moment}.",
@@ -142,25 +132,19 @@ def exclusions(
 
 def agreement_of_people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     """Say how well people agree, and what the human ceiling is."""
-    agreement = tables.get("agreement")
-    if agreement is None:
+    if "agreement" not in tables:
         return
+    agreement = tables["agreement"]
+    known = set(agreement.loc[agreement["value"].notna(), "statistic"])
     for statistic, asks in ASKED_OF_PEOPLE.items():
-        if statistic == "alpha_nominal" and _has(agreement, "alpha_ordinal"):
+        if statistic == "alpha_nominal" and "alpha_ordinal" in known:
             continue
         if text := values(agreement[agreement["statistic"] == statistic]):
             yield say(asks), text
-    names = sorted(agreement["question"].unique())
     ceilings = [
         (name, f"{value:.2f}", value)
-        for name in names
+        for name in sorted(agreement["question"].unique())
         if (value := human_ceiling(agreement, str(name), "kendall")) is not None
     ]
     if ceilings:
         yield say("The human ceiling (one against the rest, tau-b)?"), spread(ceilings)
-
-
-def _has(agreement: pd.DataFrame, statistic: str) -> bool:
-    return bool(
-        agreement.loc[agreement["statistic"] == statistic, "value"].notna().any()
-    )

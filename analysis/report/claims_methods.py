@@ -14,44 +14,40 @@ from analysis.reliability.checklist_labels import ALL
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     ClaimText,
+    claim,
+    claim_of,
     drawn_units,
-    interval,
-    number,
     p_text,
     per_cent,
     records,
+    share,
+    with_interval,
 )
 
 # More methods, or pairs, than this are counted instead of named.
 MOST_NAMED = 3
 AHEAD = texts(
-    {
-        "choices": "{method} is preferred to all {n} others",
-        "rankings": "{method} is ranked above all {n} others",
-        "ratings": "{method} is rated above all {n} others",
-    }
+    choices="{method} is preferred to all {n} others",
+    rankings="{method} is ranked above all {n} others",
+    ratings="{method} is rated above all {n} others",
 )
 AHEAD_OF_ONE = texts(
-    {
-        "choices": "{method} is preferred to the other one",
-        "rankings": "{method} is ranked above the other one",
-        "ratings": "{method} is rated above the other one",
-    }
+    choices="{method} is preferred to the other one",
+    rankings="{method} is ranked above the other one",
+    ratings="{method} is rated above the other one",
 )
 VALUES = texts(
-    {
-        "win_rate": "it wins {value} against the others on average, ties being half",
-        "mean": "its mean is {value}",
-        "rating": "its rating is {value}",
-    }
+    win_rate="it wins {value} against the others on average, ties being half",
+    mean="its mean is {value}",
+    rating="its rating is {value}",
 )
 NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
 
 
 def preferred_claims(
-    verdicts: pd.DataFrame,
-    comparisons: pd.DataFrame | None,
-    best: pd.DataFrame | None,
+    method_verdicts: pd.DataFrame,
+    method_comparisons: pd.DataFrame | None,
+    top_methods: pd.DataFrame | None,
     confidence: float,
 ) -> Iterator[ClaimText]:
     """Say of each question which method people prefer, and what is not told apart.
@@ -60,9 +56,10 @@ def preferred_claims(
     and a first method is not, it is the answer: the one is asked of a set, the other,
     adjusted, of all pairs.
     """
-    parts = verdicts.groupby(["question", "source"])["part"].nunique()
-    sets = {} if best is None else {_place(row): row for row in records(best)}
-    for row in records(verdicts):
+    parts = method_verdicts.groupby(["question", "source"])["part"].nunique()
+    best = [] if top_methods is None else records(top_methods)
+    sets = {_place(row): row for row in best}
+    for row in records(method_verdicts):
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = say("{question} (part {n})", question=question, n=row["part"])
@@ -71,25 +68,21 @@ def preferred_claims(
         apart = asked is not None and asked["verdict"] == APART
         if preferred or not apart:
             untold: list[tuple[str, str]] = []
-            if comparisons is not None:
-                untold = [*not_told_apart(comparisons, row, confidence)]
-            yield preferred, _said(question, _text(row, untold))
+            if method_comparisons is not None:
+                untold = [*not_told_apart(method_comparisons, row, confidence)]
+            yield claim_of(preferred, question, _text(row, untold))
         if asked is not None:
-            yield apart, _said(question, _set_text(asked))
+            yield claim_of(apart, question, _set_text(asked))
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
 
 
-def _said(question: str, text: str) -> str:
-    return say("{question}: {text}.", question=question, text=text)
-
-
 def _set_text(row: Mapping[str, Any]) -> str:
     """Say whether the best few methods are told from all others."""
-    n, others = row["size"], row["n_methods"] - row["size"]
-    if not row["methods"]:
+    n, methods = row["size"], row["methods"]
+    if not methods:
         return say(
             "no {n} methods stand before all others, since some share a place", n=n
         )
@@ -97,7 +90,7 @@ def _set_text(row: Mapping[str, Any]) -> str:
         return say(
             "whether the best {n}, {methods}, are the best has no test",
             n=n,
-            methods=row["methods"],
+            methods=methods,
         )
     shown = row["verdict"] == APART
     evidence = say(
@@ -105,12 +98,8 @@ def _set_text(row: Mapping[str, Any]) -> str:
         p=p_text(float(row["p_value"])),
         units=drawn_units(str(row["drawn"]).split("+")),
     )
-    values = {
-        "n": n,
-        "methods": row["methods"],
-        "others": counted(others, "other method"),
-        "evidence": evidence,
-    }
+    others = counted(row["n_methods"] - n, "other method")
+    values = {"methods": methods, "others": others, "evidence": evidence}
     if n == 1:
         return say(
             "{methods} is ahead of the {others} ({evidence})"
@@ -124,22 +113,22 @@ def _set_text(row: Mapping[str, Any]) -> str:
         if shown
         else "the best {n}, {methods}, are not all shown to be ahead of the {others} "
         "({evidence})",
+        n=n,
         **values,
     )
     if not shown:
         return text
+    apart = row["n_inside_apart"]
     if row["n_inside"] == 1:
-        two = (
-            say("the two are told apart, too")
-            if row["n_inside_apart"]
-            else say("the two are not told apart")
+        inside = say(
+            "the two are told apart, too" if apart else "the two are not told apart"
         )
-        return listed([text, two], "; ")
-    inside = say(
-        "among them {told} of {pairs} are told apart",
-        told=row["n_inside_apart"],
-        pairs=counted(row["n_inside"], "pair"),
-    )
+    else:
+        inside = say(
+            "among them {told} of {pairs} are told apart",
+            told=apart,
+            pairs=counted(row["n_inside"], "pair"),
+        )
     return listed([text, inside], "; ")
 
 
@@ -150,16 +139,15 @@ def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
         return
     rows = records(known.sort_values(["recall", "method"], ascending=[False, True]))
     told = rows if len(rows) <= MOST_NAMED else [rows[0], rows[-1]]
-    shares = listed(_shown_of(row) for row in told)
-    text = say(
+    yield claim(
+        not pd.isna(rows[0]["recall_low"]),
         "Of what the text asks for is shown: {shares}."
         if len(told) == len(rows)
         else "Of what the text asks for is shown, from most to least of {n} methods: "
         "{shares}.",
-        shares=shares,
+        shares=listed(_shown_of(row) for row in told),
         n=len(rows),
     )
-    yield not pd.isna(rows[0]["recall_low"]), text
 
 
 def _shown_of(row: Mapping[str, Any]) -> str:
@@ -169,20 +157,15 @@ def _shown_of(row: Mapping[str, Any]) -> str:
 
 def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     if row["reason"] == "shared":
-        head = say("no method stands first alone")
-        clauses = [head, *_told_apart(row)]
+        clauses = [say("no method stands first alone"), *_told_apart(row)]
     elif row["verdict"] == PREFERRED:
-        clauses = [_evidence(row, _ahead(row)), *_others(row, untold)]
+        n = row["n_methods"] - 1
+        template = (AHEAD_OF_ONE if n == 1 else AHEAD)[row["source"]]
+        head = say(template, method=row["method"], n=n)
+        clauses = [_evidence(row, head), *_others(row, untold)]
     else:
         clauses = [_evidence(row, _open(row, untold)), *_told_apart(row)]
     return listed(clauses, "; ")
-
-
-def _ahead(row: Mapping[str, Any]) -> str:
-    """Say that a method is shown to be ahead of all others."""
-    n = row["n_methods"] - 1
-    template = AHEAD_OF_ONE if n == 1 else AHEAD
-    return say(template[row["source"]], method=row["method"], n=n)
 
 
 def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
@@ -191,45 +174,38 @@ def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     if row["reason"] == "untested":
         return say("{method} ranks first, without a test", method=first)
     others = [b if a == first else a for a, b in untold if first in (a, b)]
-    if len(others) <= MOST_NAMED:
-        names = listed(others)
-    else:
-        names = say(
-            "{n} of the {total} others", n=len(others), total=row["n_methods"] - 1
-        )
+    n, total = len(others), row["n_methods"] - 1
     return say(
         "{method} ranks first, but not distinguishably from {others}",
         method=first,
-        others=names,
+        others=listed(others)
+        if n <= MOST_NAMED
+        else say("{n} of the {total} others", n=n, total=total),
     )
 
 
 def _evidence(row: Mapping[str, Any], head: str) -> str:
     """Add the value of the first method, the test, and of what it speaks."""
     if row["statistic"] == "win_rate":
-        value = per_cent(row["value"], row["low"], row["high"])
+        value = share(row)
     elif row["statistic"] == "rating":
         value = _points(row)
     else:
-        value = f"{number(row['value'])}{interval(row)}"
+        value = with_interval(row)
     told = say(VALUES[row["statistic"]], value=value)
     if not pd.isna(row["n"]):
         answers = counted(row["n"], NOUNS[row["source"]])
         told = say("{first} ({second})", first=told, second=answers)
     if row["verdict"] == PREFERRED:
-        told = say("{first}, {second}", first=told, second=_tested(row))
+        # The largest p-value, and of which other answers the tests speak.
+        tested = say(
+            "{p} adjusted over {pairs}, for other {units}",
+            p=p_text(float(row["p_adjusted"])),
+            pairs=counted(row["n_pairs"], "pair of methods"),
+            units=drawn_units(str(row["drawn"]).split("+")),
+        )
+        told = say("{first}, {second}", first=told, second=tested)
     return say("{head}: {evidence}", head=head, evidence=told)
-
-
-def _tested(row: Mapping[str, Any]) -> str:
-    """Return the largest p-value, and of which other answers the tests speak."""
-    p_value = p_text(float(row["p_adjusted"]))
-    return say(
-        "{p} adjusted over {pairs}, for other {units}",
-        p=p_value,
-        pairs=counted(row["n_pairs"], "pair of methods"),
-        units=drawn_units(str(row["drawn"]).split("+")),
-    )
 
 
 def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
@@ -240,10 +216,9 @@ def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
     if not untold:
         return [say("the others are told apart, too")]
     if len(untold) <= MOST_NAMED:
-        pairs = listed(
-            [say("{first} and {second}", first=a, second=b) for a, b in untold], ", "
-        )
-        return [say("not distinguishable among the others: {pairs}", pairs=pairs)]
+        pairs = [say("{first} and {second}", first=a, second=b) for a, b in untold]
+        names = listed(pairs)
+        return [say("not distinguishable among the others: {pairs}", pairs=names)]
     return [
         say(
             "of the {total} pairs of the others {n} are not told apart",
@@ -257,13 +232,8 @@ def _told_apart(row: Mapping[str, Any]) -> list[str]:
     """Say of how many pairs the order is shown."""
     if row["n_pairs"] < 2:
         return []
-    return [
-        say(
-            "of {pairs} {n} are told apart",
-            pairs=counted(row["n_pairs"], "pair of methods"),
-            n=row["n_apart"],
-        )
-    ]
+    pairs = counted(row["n_pairs"], "pair of methods")
+    return [say("of {pairs} {n} are told apart", pairs=pairs, n=row["n_apart"])]
 
 
 def _points(row: Mapping[str, Any]) -> str:

@@ -13,11 +13,11 @@ from analysis.report.wording import (
     MOST_SENTENCES,
     NAMES,
     ClaimText,
+    claim,
     first_row,
-    interval,
-    number,
     p_text,
     records,
+    with_interval,
 )
 
 STATISTICS = {
@@ -42,11 +42,9 @@ STATISTICS = {
 }
 
 
-def stratum_claims(differences: pd.DataFrame) -> Iterator[ClaimText]:
+def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
     """Say which groups of stories differ: by the adjusted test and by the interval."""
-    known = differences[differences["p_adjusted"].notna()]
-    if known.empty:
-        return
+    known = strata_differences[strata_differences["p_adjusted"].notna()]
     clear = (known["low"] > 0) | (known["high"] < 0)
     apart = known[(known["p_adjusted"] <= SIGNIFICANT) & clear]
     apart = apart.sort_values("p_adjusted", kind="stable")
@@ -54,13 +52,11 @@ def stratum_claims(differences: pd.DataFrame) -> Iterator[ClaimText]:
         yield True, _stratum(row)
     rest = len(known) - len(apart)
     if len(apart) > MOST_SENTENCES:
-        yield (
+        yield claim(
             True,
-            say(
-                "{n} further differences between groups of stories are shown; the "
-                "table strata_differences has them.",
-                n=len(apart) - MOST_SENTENCES,
-            ),
+            "{n} further differences between groups of stories are shown; the "
+            "table strata_differences has them.",
+            n=len(apart) - MOST_SENTENCES,
         )
     if rest:
         text = say(
@@ -82,13 +78,15 @@ def _families(known: pd.DataFrame) -> list[str]:
     by_chance = round(SIGNIFICANT * n)
     if not by_chance:
         return []
-    text = say(
-        "p-values are adjusted inside each of {n} families (question, tag, statistic "
-        "and level); in about {by_chance} of these one would pass by chance.",
-        n=n,
-        by_chance=by_chance,
-    )
-    return [text]
+    return [
+        say(
+            "p-values are adjusted inside each of {n} families (question, tag, "
+            "statistic and level); in about {by_chance} of these one would pass by "
+            "chance.",
+            n=n,
+            by_chance=by_chance,
+        )
+    ]
 
 
 def _stratum(row: Mapping[str, Any]) -> str:
@@ -99,7 +97,7 @@ def _stratum(row: Mapping[str, Any]) -> str:
         # Scores themselves: there is nobody's question, and the method is what differs.
         about, named, what = row["metric"], ("method",), STATISTICS["score"]
     who = next((str(row[key]) for key in named if _is_named(row.get(key))), "")
-    by = f"{number(row['value'])}{interval(row)}"
+    by = with_interval(row)
     if row["statistic"] == "drop_percent":
         by = say("{n} % of {stratum}", n=by, stratum=row["stratum_a"])
     return say(

@@ -42,14 +42,9 @@ class VerdictChange:
 class ReportComparison:
     """Two reports side by side.
 
-    Attributes
-    ----------
-    run
-        What they were made of and how, where it differs: key, before, after.
-    verdicts
-        Every verdict of either; changed ones first, then those of one report only.
-    notes
-        Remarks that only the one has, or only the other.
+    `run` is what they were made of and how, where it differs: key, before, after.
+    Changed verdicts stand first, then those of one report only; `notes` are remarks
+    that only the one has, and only the other.
     """
 
     run: tuple[tuple[str, str, str], ...]
@@ -63,29 +58,22 @@ class ReportComparison:
 
 
 def compared(before: Mapping[str, Any], after: Mapping[str, Any]) -> ReportComparison:
-    """Return what differs between two reports.
-
-    Parameters
-    ----------
-    before, after
-        Their ``report.json``.
-    """
+    """Return what differs between two reports, of the content of ``report.json``."""
     runs = [
-        {str(row["key"]): str(row["value"]) for row in _rows(one, "run")}
-        for one in (before, after)
+        {row["key"]: row["value"] for row in _rows(x, "run")} for x in (before, after)
     ]
-    changed = tuple(
-        (key, runs[0].get(key, ""), runs[1].get(key, ""))
-        for key in dict.fromkeys((*runs[0], *runs[1]))
-        if key not in WITHOUT_MEANING and runs[0].get(key) != runs[1].get(key)
-    )
-    notes = [list(one.get("notes", ())) for one in (before, after)]
+    rows = [
+        (key, *(str(run.get(key, "")) for run in runs)) for key in runs[0] | runs[1]
+    ]
+    old, new = (list(one.get("notes", ())) for one in (before, after))
     return ReportComparison(
-        changed,
+        tuple(
+            row for row in rows if row[0] not in WITHOUT_MEANING and row[1] != row[2]
+        ),
         tuple(_verdicts(_rows(before, "verdicts"), _rows(after, "verdicts"))),
         (
-            tuple(note for note in notes[0] if note not in notes[1]),
-            tuple(note for note in notes[1] if note not in notes[0]),
+            tuple(note for note in old if note not in new),
+            tuple(note for note in new if note not in old),
         ),
     )
 
@@ -97,15 +85,11 @@ def _rows(report: Mapping[str, Any], table: str) -> Sequence[Row]:
 
 def _verdicts(before: Sequence[Row], after: Sequence[Row]) -> list[VerdictChange]:
     one, other = (
-        {
-            tuple(row[key] for key in KEY): row
-            for row in rows
-            if row["role"] != "baseline"
-        }
+        {tuple(row[x] for x in KEY): row for row in rows if row["role"] != "baseline"}
         for rows in (before, after)
     )
     found = []
-    for key in dict.fromkeys((*one, *other)):
+    for key in one | other:
         question, source, level, statistic, metric = key
         old, new = one.get(key), other.get(key)
         leads = any(bool(row and row["leads"]) for row in (old, new))

@@ -22,16 +22,9 @@ class Bar:
 
 @dataclass(frozen=True)
 class Axis:
-    """What the bars stand on: numbers, and where chance and people are.
+    """What the bars stand on: the values at both ends, and numbers with their places.
 
-    Attributes
-    ----------
-    low, high
-        The values at both ends.
-    ticks
-        Place and text of each number.
-    marks
-        Places of what metrics are held against, by the name of its row.
+    `marks` are places of what metrics are held against, by the name of its row.
     """
 
     low: float
@@ -51,20 +44,11 @@ class Axis:
 
 
 def axis_of(
-    values: Iterable[float],
-    marks: Mapping[str, float],
-    text: Callable[[float], str],
+    values: Iterable[float], marks: Mapping[str, float], text: Callable[[float], str]
 ) -> Axis | None:
-    """Return an axis that holds all values and marks; None where there is nothing.
+    """Return an axis that holds all values and marks; None where all are NaN.
 
-    Parameters
-    ----------
-    values
-        Values and bounds of intervals; NaN is nothing.
-    marks
-        What the values are held against.
-    text
-        Writes a number of the axis.
+    `text` writes a number of the axis.
     """
     known = [x for x in (*values, *marks.values()) if not math.isnan(x)]
     if not known:

@@ -34,14 +34,8 @@ def placed_labels(
 ) -> list[tuple[str, str]]:
     """Return for each point its name and where it stands; no name where none fits.
 
-    Parameters
-    ----------
-    points
-        Shape (n, 2): from the left and from below, in shares of the plot.
-    names
-        One a point.
-    order
-        The points by what their names tell, those first that should have one.
+    Points are shares of the plot from the left and from below, shape (n, 2); those that
+    should have a name come first in `order`.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 from markupsafe import Markup
 
@@ -159,9 +159,13 @@ def remark(text: str) -> str:
     return told if is_chinese else english(told)
 
 
-def texts(table: Texts) -> Texts:
+@overload
+def texts(table: Texts, /) -> Texts: ...
+@overload
+def texts(**entries: str) -> dict[str, str]: ...
+def texts(table: Any = None, /, **entries: str) -> Any:
     """Return a table whose texts are templates, to be said where they are used."""
-    return table
+    return entries if table is None else table
 
 
 def counted(n: float, noun: str) -> str:

@@ -1,37 +1,134 @@
-"""Panels of a kind: rows of dots with intervals, stacked bars, fields of colour."""
+"""Kinds of panels: rows of dots with intervals, stacked bars, fields of colour, curves.
+
+Colours are those of Okabe and Ito, which people with any colour vision can tell apart;
+shape or position repeats what they say. Text and background follow the reader's light
+or dark page.
+"""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import pandas as pd
 
-from analysis.report.figure_parts import (
-    LEGEND,
-    PALETTE,
-    SYMBOLS,
-    Panel,
-    Trace,
-    as_text,
-    column_axis,
-    error_bars,
-    row_axis,
-    row_height,
-    values,
-)
+from analysis.report.figure import Panel, Trace, as_text, said, short, values
+from analysis.report.language import headed
+
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00")
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
+GREY = "#808080"
+Colours = Sequence[tuple[float, str]]
+LEGEND = {"orientation": "h", "y": 1.0, "yanchor": "bottom", "x": 0}
 
 
-def dot_panel(
+def red_to_blue(middle: str) -> Colours:
+    """Return Brewer's RdBu, red low and blue high: plotly's of that name is another."""
+    shades = ("#b2182b", "#f4a582", middle, "#92c5de", "#2166ac")
+    return [(i / 4, shade) for i, shade in enumerate(shades)]
+
+
+def error_bars(rows: pd.DataFrame, value: str = "value") -> Trace:
+    """Return the bars from `low` to `high`; none where there is no interval."""
+    return {
+        "type": "data",
+        "symmetric": False,
+        "thickness": 1.5,
+        "width": 0,
+        "array": values((rows["high"] - rows[value]).astype(float).fillna(0)),
+        "arrayminus": values((rows[value] - rows["low"]).astype(float).fillna(0)),
+    }
+
+
+def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:
+    """Return a vertical axis with one named row each, the first on top."""
+    texts = [short(name) for name in names]
+    marked = list(bold) or [False] * len(texts)
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(texts))),
+        "ticktext": [
+            f"<b>{text}</b>" if is_bold else text
+            for text, is_bold in zip(texts, marked, strict=True)
+        ],
+        "range": [len(texts) - 0.4, -0.6],
+        "automargin": True,
+        "zeroline": False,
+        "showgrid": True,
+        "fixedrange": True,
+    }
+
+
+def column_axis(names: Sequence[object]) -> Trace:
+    """Return a horizontal axis with one named column each."""
+    return {
+        "tickmode": "array",
+        "tickvals": list(range(len(names))),
+        "ticktext": [short(name, 22) for name in names],
+        "automargin": True,
+        "showgrid": False,
+        "zeroline": False,
+        "fixedrange": True,
+        # Names that do not fit would be left out on a narrow screen.
+        "tickangle": -35 if sum(map(len, map(str, names))) > 24 else 0,
+    }
+
+
+def row_height(n_rows: int, *, lines: int = 1, extra: int = 90) -> int:
+    """Return the height of a panel with rows of so many marks above one another."""
+    each = 12 + 12 * lines if n_rows <= 15 else 9 + 8 * lines
+    return extra + max(each, 17) * n_rows
+
+
+def name_on_the_right(
+    panel: Panel, places: Sequence[float | None], names: Sequence[str]
+) -> Panel:
+    """Give a panel names at some places of its right side."""
+    panel.layout["yaxis2"] = {
+        "overlaying": "y",
+        "side": "right",
+        "range": panel.layout["yaxis"]["range"],
+        "tickmode": "array",
+        "tickvals": list(places),
+        "ticktext": list(names),
+        "showgrid": False,
+        "automargin": True,
+        "zeroline": False,
+        "fixedrange": True,
+    }
+    # An axis without a trace is not drawn.
+    mark = {"type": "scatter", "x": panel.layout["xaxis"]["range"][:1], "y": [None]}
+    panel.data.append(mark | {"yaxis": "y2", "hoverinfo": "skip", "showlegend": False})
+    return panel
+
+
+def vertical(x: float, *, dash: str = "solid") -> Trace:
+    """Return a line from bottom to top."""
+    ends = {"x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"}
+    return {"type": "line", "layer": "below"} | ends | _line(dash)
+
+
+def _line(dash: str) -> Trace:
+    return {"line": {"color": GREY, "width": 1, "dash": dash}}
+
+
+# Kinds of panels ----------------------------------------------------------------------
+
+
+def dots(
     title: str,
     rows: pd.DataFrame,
-    *,
     names: str,
     axis: str,
+    *,
     groups: str = "",
     value: str = "value",
-    shapes: Sequence[Trace] = (),
+    lines: Sequence[float] = (),
+    dashed: Sequence[float] = (),
+    dotted: Sequence[float] = (),
     order: Sequence[object] = (),
-    span: Sequence[float] = (),
+    span: Sequence[float] | None = None,
     bold: Sequence[bool] = (),
     marks: Sequence[object] = (),
+    words: str | None = None,
 ) -> Panel:
     """Draw one row for each name; groups stand below one another inside it.
 
@@ -39,15 +136,16 @@ def dot_panel(
     ----------
     rows
         With the columns `names`, `value`, low, high and, if given, `groups`.
-    order
-        Names from top to bottom; those of the rows in their order if empty.
+    lines, dashed, dotted
+        Numbers at which lines of a kind stand.
+    order, bold
+        Names from top to bottom, and which of them stand out.
     span
-        Numbers that the axis shows in any case.
-    bold
-        Which names of `order` stand out.
+        Numbers that the axis shows in any case; by default those of the lines.
     marks
-        All groups that figures of this kind know, so that each has its own mark in all
-        of them; those of the rows in their order if empty.
+        All groups that figures of this kind know: each has one mark in all of them.
+    words
+        What it shows; by default the values below its title.
     """
     order = list(order) or list(dict.fromkeys(rows[names]))
     place = {name: i for i, name in enumerate(order)}
@@ -78,19 +176,36 @@ def dot_panel(
         "xaxis": {
             "title": {"text": as_text(axis)},
             "zeroline": False,
-            "range": _axis_range(rows, value, span),
+            "range": _ends(rows, value, [*lines, *dashed] if span is None else span),
         },
         "yaxis": row_axis(order, bold=bold),
-        "shapes": list(shapes),
+        "shapes": [
+            vertical(x, dash=dash)
+            for dash, places in (("solid", lines), ("dash", dashed), ("dot", dotted))
+            for x in places
+        ],
         "showlegend": bool(groups),
         "legend": LEGEND,
     }
-    lines = max(1, round(len(parts) * 0.7))
     extra = 70 + (30 if groups else 0)
-    return Panel(title, row_height(len(order), lines=lines, extra=extra), data, layout)
+    height = row_height(len(order), lines=max(1, round(len(parts) * 0.7)), extra=extra)
+    if words is None:
+        words = headed(title, said(rows, names, value))
+    return Panel(title, height, data, layout, words)
 
 
-def stacked_panel(
+def _ends(rows: pd.DataFrame, value: str, span: Sequence[float]) -> list[float]:
+    """Return the ends of an axis that holds values, intervals and `span`."""
+    known = [rows[name] for name in (value, "low", "high") if name in rows]
+    ends = pd.concat([*known, pd.Series(list(span), dtype=float)]).astype(float)
+    ends = ends.dropna()
+    if ends.empty:
+        return [0.0, 1.0]
+    room = 0.06 * (ends.max() - ends.min()) or 0.5
+    return [float(f"{x:.4g}") for x in (ends.min() - room, ends.max() + room)]
+
+
+def stacked(
     title: str,
     names: Sequence[object],
     parts: Iterable[Trace],
@@ -98,6 +213,7 @@ def stacked_panel(
     *,
     gap: float = 0.25,
     extra: int = 110,
+    words: str = "",
 ) -> Panel:
     """Draw a bar of 100 per cent for each name; `parts` are what bars are made of."""
     bar = {"type": "bar", "orientation": "h", "y": list(range(len(names)))}
@@ -110,33 +226,104 @@ def stacked_panel(
         "legend": LEGEND | {"traceorder": "normal"},
     }
     height = row_height(len(names), extra=extra)
-    return Panel(title, height, [bar | part for part in parts], layout)
+    return Panel(title, height, [bar | part for part in parts], layout, words)
 
 
-def heat_panel(
+def heat(
     title: str,
-    height: int,
-    names: Sequence[object],
-    columns: Sequence[object],
-    cells: Trace,
+    z: pd.DataFrame,
+    text: pd.DataFrame,
+    ends: tuple[float, float],
+    colours: Colours,
     *,
+    height: int,
     gap: int = 1,
+    angle: int | None = None,
+    words: str = "",
+    **look: object,
 ) -> Panel:
-    """Draw a field of colour for each name and column."""
-    look = {"type": "heatmap", "showscale": False, "xgap": gap, "ygap": gap}
-    layout = {
-        "yaxis": row_axis(names) | {"showgrid": False},
-        "xaxis": column_axis(columns),
+    """Draw a field of colour for each row and column of two tables.
+
+    `look` is what else plotly is told of the cells, as what stands in them.
+    """
+    cells: Trace = {
+        "type": "heatmap",
+        "showscale": False,
+        "xgap": gap,
+        "ygap": gap,
+        "z": [values(row) for row in z.to_numpy()],
+        "text": text.to_numpy().tolist(),
+        "texttemplate": "%{text}",
+        "zmin": ends[0],
+        "zmax": ends[1],
+        "colorscale": colours,
     }
-    return Panel(title, height, [look | cells], layout)
+    layout = {
+        "yaxis": row_axis(list(z.index)) | {"showgrid": False},
+        "xaxis": column_axis(list(z.columns)),
+    }
+    if angle is not None:
+        layout["xaxis"]["tickangle"] = angle
+    return Panel(title, height, [cells | look], layout, words)
 
 
-def _axis_range(rows: pd.DataFrame, value: str, span: Sequence[float]) -> list[float]:
-    """Return the ends of an axis that holds values, intervals and `span`."""
-    known = [rows[name] for name in (value, "low", "high") if name in rows]
-    ends = pd.concat([*known, pd.Series(list(span), dtype=float)]).astype(float)
-    ends = ends.dropna()
-    if ends.empty:
-        return [0.0, 1.0]
-    room = 0.06 * (ends.max() - ends.min()) or 0.5
-    return [float(f"{x:.4g}") for x in (ends.min() - room, ends.max() + room)]
+def table_of(
+    rows: pd.DataFrame, index: str, columns: str, value: str, order: Sequence[str]
+) -> pd.DataFrame:
+    """Return values by two columns, the first in some order."""
+    return rows.pivot(index=index, columns=columns, values=value).reindex(list(order))
+
+
+def curve(
+    i: int,
+    name: str,
+    x: Iterable[Any],
+    y: Iterable[Any],
+    unit: str = "",
+    hover: str = "",
+) -> Trace:
+    """Return a curve through points, told from others by the number `i`."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers",
+        "name": as_text(name),
+        "x": values(x),
+        "y": values(y),
+        "line": {"color": PALETTE[i % len(PALETTE)]},
+        "marker": {"symbol": SYMBOLS[i % len(SYMBOLS)], "size": 7},
+        "hovertemplate": hover or f"%{{x}} {as_text(unit)}: %{{y:.3f}}<extra></extra>",
+    }
+
+
+def curves(
+    title: str,
+    traces: list[Trace],
+    axes: tuple[str, str],
+    ticks: Sequence[float],
+    *,
+    top: float = 1.02,
+    height: int = 280,
+    target: float | None = None,
+    words: str = "",
+) -> Panel:
+    """Draw curves over what grows; a dotted line stands at the target."""
+    layout = {
+        "xaxis": {
+            "title": {"text": axes[0]},
+            "type": "log",
+            "tickvals": list(ticks),
+            "ticktext": [f"{tick:g}" for tick in ticks],
+        },
+        "yaxis": {
+            "title": {"text": axes[1]},
+            "range": [0, top],
+            "zeroline": False,
+            "automargin": True,
+        },
+        "showlegend": True,
+        "legend": LEGEND,
+    }
+    if target is not None:
+        ends = {"x0": 0, "x1": 1, "xref": "paper", "y0": target, "y1": target}
+        layout["shapes"] = [{"type": "line"} | ends | _line("dot")]
+    return Panel(title, height, traces, layout, words)

@@ -6,7 +6,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from analysis.report.figure_parts import Panel, as_text
+from analysis.report.figure import Panel, as_text
 
 # What a panel says of its own axes, and of the figure as a whole.
 AXES = ("xaxis", "yaxis", "yaxis2")
@@ -17,18 +17,7 @@ BETWEEN = 110
 
 
 def plotly_figure(panels: Sequence[Panel]) -> go.Figure:
-    """Return one figure of some panels, each as high as on the page.
-
-    Parameters
-    ----------
-    panels
-        Of `analysis.report.figure_parts.Figure`; at least one.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Its text and background are those of plotly's white template.
-    """
+    """Return one figure of some panels, each as high as on the page."""
     heights = [panel.height for panel in panels]
     total = sum(heights) + BETWEEN * (len(panels) - 1)
     found = make_subplots(

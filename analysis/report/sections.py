@@ -1,23 +1,140 @@
-"""What stands below the first screen: questions that people ask, folded, in order."""
+"""What stands in a report: questions that people ask, each with sentences and figures.
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+A function of `SECTIONS` is given the tables that its parameters name, beside ``cells``,
+``tables`` (all of them) and ``confidence``. Nothing is said or drawn where the first of
+them is missing or empty.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from inspect import signature
 from itertools import chain
+from typing import Any
 
-from analysis.report.figure_parts import Figure
+import pandas as pd
+
+from analysis.report import (
+    claims_metrics,
+    claims_pairs,
+    claims_people,
+    claims_planning,
+    claims_strata,
+    figures_agreement,
+    figures_methods,
+    figures_metrics,
+    figures_outputs,
+    figures_pairs,
+    figures_people,
+    figures_planning,
+    figures_tests,
+    figures_wins,
+)
+from analysis.report.claims_methods import label_claims, preferred_claims
+from analysis.report.figure import Figure
 from analysis.report.language import counted, listed, say, texts
+from analysis.report.verdict_claims import question_claims, tie_claims
 from analysis.report.wording import ClaimText
 
-# Key and heading; figures and sentences name the key.
-SECTIONS = texts(
-    {
-        "people": "Do people agree among themselves?",
-        "metrics": "How do the metrics compare?",
-        "disagreement": "Where do metrics and people disagree?",
-        "methods": "Which method is best?",
-        "planning": "Is it enough data?",
-    }
-)
+
+@dataclass(frozen=True)
+class Section:
+    """A question with what answers it; `further` figures are drawn if all are asked."""
+
+    heading: str
+    claims: tuple[Callable[..., Iterable[ClaimText | str]], ...] = ()
+    figures: tuple[Callable[..., list[Figure]], ...] = ()
+    further: tuple[Callable[..., list[Figure]], ...] = ()
+
+
+SECTIONS = {
+    "people": Section(
+        "Do people agree among themselves?",
+        claims=(
+            claims_people.agreement_claims,
+            claims_people.chance_claims,
+            claims_people.side_claims,
+        ),
+        figures=(
+            figures_people.distribution_bars,
+            figures_people.agreement_dots,
+            figures_agreement.pair_matrices,
+            figures_people.position_dots,
+        ),
+        further=(figures_people.annotator_dots,),
+    ),
+    "metrics": Section(
+        "How do the metrics compare?",
+        claims=(
+            claims_pairs.human_pair_claims,
+            claims_pairs.calibration_claims,
+            claims_metrics.stability_claims,
+            claims_metrics.judge_claims,
+            claims_metrics.coverage_limits,
+            claims_metrics.flip_limits,
+            claims_metrics.interval_limits,
+            tie_claims,
+            claims_metrics.selection_limits,
+            claims_metrics.tie_limits,
+        ),
+        figures=(
+            figures_metrics.forests,
+            figures_metrics.metric_matrix,
+            figures_metrics.rank_flips,
+            figures_pairs.pair_dots,
+            figures_pairs.human_pair_dots,
+            figures_pairs.spa_dots,
+            figures_tests.p_matrices,
+            figures_tests.cluster_strips,
+            figures_pairs.stability_dots,
+            figures_pairs.judge_dots,
+        ),
+        further=(figures_pairs.accuracy_dots, figures_pairs.calibration_dots),
+    ),
+    "disagreement": Section(
+        "Where do metrics and people disagree?",
+        claims=(claims_pairs.disagreement_claims, claims_strata.stratum_claims),
+        figures=(
+            figures_outputs.outputs,
+            figures_outputs.scatters,
+            figures_planning.strata_dots,
+            figures_wins.strata_wins,
+        ),
+    ),
+    "methods": Section(
+        "Which method is best?",
+        figures=(
+            figures_methods.label_dots,
+            figures_methods.mean_dots,
+            figures_methods.rank_dots,
+            figures_methods.standing_dots,
+            figures_methods.ladders,
+            figures_wins.wins,
+            figures_wins.rated_wins,
+            figures_methods.ranking_ladders,
+        ),
+        further=(figures_methods.composite_dots, figures_methods.profiles),
+    ),
+    "planning": Section(
+        "Is it enough data?",
+        claims=(
+            claims_planning.few_methods,
+            claims_planning.few_stories,
+            claims_planning.few_annotators,
+            claims_planning.variance_claims,
+            claims_planning.subset_claims,
+            claims_planning.choice_claims,
+            claims_strata.needed_limits,
+            claims_planning.interval_limits,
+        ),
+        figures=(
+            figures_agreement.variance_bars,
+            figures_agreement.reliability_curves,
+            figures_planning.subset_dots,
+            figures_planning.best_subset_curves,
+            figures_planning.power_curves,
+        ),
+    ),
+}
 # What a section asks where there is no metric.
 OF_PEOPLE = texts({"disagreement": "Do groups of stories differ?"})
 # Figures of methods, those first that say most at a glance.
@@ -27,8 +144,93 @@ MOST_VERDICTS = 6
 
 
 @dataclass(frozen=True)
-class Section:
-    """A question, what is said of it, and what is drawn."""
+class Said:
+    """What the data show, and what they do not: of metrics question by question.
+
+    Warnings say what metrics do not see of outputs made worse on purpose.
+    """
+
+    verdicts: tuple[tuple[ClaimText, ...], ...]
+    methods: tuple[ClaimText, ...]
+    warnings: tuple[str, ...]
+    sections: Mapping[str, tuple[ClaimText, ...]]
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """Every sentence that the data show."""
+        return tuple(text for is_shown, text in self._every if is_shown)
+
+    @property
+    def not_shown(self) -> tuple[str, ...]:
+        """Every sentence that the data do not show."""
+        return tuple(text for is_shown, text in self._every if not is_shown)
+
+    @property
+    def _every(self) -> Iterable[ClaimText]:
+        warnings = [(True, text) for text in self.warnings]
+        others = (self.methods, *self.sections.values())
+        return chain(*self.verdicts, warnings, *others)
+
+
+def both(tables: Mapping[str, pd.DataFrame], confidence: float) -> Said:
+    """Return what the data support, and what they do not.
+
+    `confidence` is the coverage of the intervals.
+    """
+    known = {**tables, "tables": tables, "confidence": confidence}
+
+    def said(
+        *claims: Callable[..., Iterable[ClaimText | str]],
+    ) -> tuple[ClaimText, ...]:
+        found = chain.from_iterable(_called(claim, known) for claim in claims)
+        # What is a text alone is not shown by the data.
+        return tuple((False, one) if isinstance(one, str) else one for one in found)
+
+    return Said(
+        tuple(map(tuple, _called(question_claims, known))),
+        said(preferred_claims, label_claims),
+        tuple(_called(claims_metrics.twin_claims, known)),
+        {key: said(*section.claims) for key, section in SECTIONS.items()},
+    )
+
+
+def all_figures(
+    tables: Mapping[str, pd.DataFrame], cells: pd.DataFrame, *, more: bool = False
+) -> list[Figure]:
+    """Return the figures that the tables allow, in the order of `SECTIONS`.
+
+    `cells` has the columns question, metric, story, method, human, score and
+    higher_is_better; with `more` the further figures are drawn, too.
+    """
+    known = {**tables, "cells": cells}
+    found: list[Figure] = []
+    for key, section in SECTIONS.items():
+        for draw in (*section.figures, *(section.further if more else ())):
+            (first, *_others) = signature(draw).parameters
+            drawn_from = () if first == "cells" else (first,)
+            found += [
+                replace(figure, section=key, tables=figure.tables or drawn_from)
+                for figure in _called(draw, known)
+            ]
+    return found
+
+
+def _called(
+    function: Callable[..., Iterable[Any]], known: Mapping[str, Any]
+) -> Iterable[Any]:
+    """Call a function with what its parameters name, if there is the first of it."""
+    first, *others = (known.get(name) for name in signature(function).parameters)
+    if first is None or getattr(first, "empty", False):
+        return ()
+    return function(first, *others)
+
+
+# The page -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ShownSection:
+    """A section of the page: what is said, and what is drawn."""
 
     key: str
     heading: str
@@ -56,18 +258,18 @@ def sections_of(
     drawn: Iterable[Figure],
     *,
     has_metrics: bool = True,
-) -> list[Section]:
+) -> list[ShownSection]:
     """Return the sections of which anything is said or drawn."""
     figures = tuple(drawn)
-    headings = SECTIONS if has_metrics else SECTIONS | OF_PEOPLE
+    other = {} if has_metrics else OF_PEOPLE
     found = [
-        Section(
+        ShownSection(
             key,
-            say(heading),
+            say(other.get(key, section.heading)),
             tuple(sentences.get(key, ())),
             tuple(figure for figure in figures if figure.section == key),
         )
-        for key, heading in headings.items()
+        for key, section in SECTIONS.items()
     ]
     return [one for one in found if one.sentences or one.figures]
 
@@ -91,7 +293,5 @@ def first_of_each(
     told = list(chain.from_iterable(questions))
     if len(told) <= MOST_VERDICTS:
         return told, []
-    return (
-        [own[0] for own in questions],
-        [one for own in questions for one in own[1:]],
-    )
+    folded = [one for own in questions for one in own[1:]]
+    return [own[0] for own in questions], folded

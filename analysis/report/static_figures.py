@@ -12,49 +12,29 @@ import re
 import shutil
 import subprocess
 import tempfile
-from functools import cache
 from pathlib import Path
 from xml.etree.ElementTree import canonicalize
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
 from analysis.options import check_known
-from analysis.report import formulas, language, story_links
-from analysis.report.figure_parts import Figure
+from analysis.report import language
+from analysis.report.figure import Figure
+from analysis.report.page import plotly_source, templates
 
 KINDS = ("svg", "png")
-# What templates say: see `analysis.report.language`.
-SPOKEN = ("say", "counted", "listed", "remark", "current")
 # The names under which Chromium is installed; the first that is found is taken.
-BROWSERS = (
+BROWSERS = [
     "chromium-headless-shell",
     "chromium",
     "chromium-browser",
     "google-chrome",
     "google-chrome-stable",
     "chrome",
-)
+]
 # Figures of one report take seconds; a browser that hangs is ended after this many.
 PATIENCE = 180
 FOUND = re.compile(r'<pre id="images">(.*?)</pre>', re.S)
 # Where a page names its figures, which are the names of their files.
 NAMED = re.compile(r'<figure id="figure-([a-z0-9-]+)"')
-
-
-@cache
-def templates() -> Environment:
-    """Return the templates of the page, each compiled once a process."""
-    found = Environment(
-        loader=PackageLoader("analysis.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    found.globals |= {"math": formulas.math, "display": formulas.display}
-    found.globals["address_of_output"] = story_links.address
-    found.globals |= {name: getattr(language, name) for name in SPOKEN}
-    return found
 
 
 def browser() -> str | None:
@@ -65,20 +45,8 @@ def browser() -> str | None:
 def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
     """Write every figure as a file and say where they lie, or why there are none.
 
-    Parameters
-    ----------
-    drawn
-        The figures.
-    folder
-        Where ``KEY.svg`` or ``KEY.png`` go; it is made if there is anything to write.
-    kind
-        ``"svg"``, ``"png"``, or empty for none.
-
-    Returns
-    -------
-    str
-        A sentence for the page; empty if no files were asked for. Two runs on one
-        machine write the same bytes.
+    The sentence, for the page, is empty if `kind`, ``"svg"`` or ``"png"``, is empty.
+    Two runs on one machine write the same bytes.
 
     Raises
     ------
@@ -108,8 +76,6 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
 
 def draw(drawn: list[Figure], kind: str, path: str) -> dict[str, bytes] | None:
     """Return the figures as files by key; None if the browser fails."""
-    from analysis.report.figures import plotly_source
-
     page = (
         templates()
         .get_template("images.html")

@@ -57,13 +57,8 @@ def _is_by_error(table: str, parts: tuple[str, ...]) -> bool:
 
 def by_answers(analysis: Analysis) -> list[str]:
     """Return what answers are summed over, with the tables it stands behind."""
-    return _with_units(
-        {
-            table: parts
-            for table, parts in sorted(analysis.resampled.items())
-            if table in BY_ANSWERS
-        }
-    )
+    drawn = sorted(analysis.resampled.items())
+    return _with_units({table: parts for table, parts in drawn if table in BY_ANSWERS})
 
 
 def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:
@@ -102,14 +97,3 @@ def units_drawn(analysis: Analysis) -> dict[str, str]:
         units = [tuple(drawn.split("+")) for drawn in told] or [parts]
         found[table] = listed((drawn_units(one) for one in units), "; ")
     return found
-
-
-def levels_of(tables: Mapping[str, pd.DataFrame]) -> set[str]:
-    """Return the levels at which any coefficient has a value."""
-    rows = tables.get("correlations", pd.DataFrame({"level": [], "value": []}))
-    return set(rows.loc[rows["value"].notna(), "level"])
-
-
-def values_of(tables: Mapping[str, pd.DataFrame], table: str, column: str) -> set[str]:
-    """Return what a column holds; nothing where there is no such table."""
-    return set(tables[table][column]) if len(tables.get(table, ())) else set()

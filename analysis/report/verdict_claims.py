@@ -3,7 +3,7 @@
 The rules are in `analysis.verdicts`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,33 +13,31 @@ from analysis.report.wording import (
     ANSWERS,
     NAMES,
     ClaimText,
+    claim,
+    claim_of,
     drawn_units,
-    interval,
-    number,
     p_text,
     per_cent,
     records,
+    share,
+    with_interval,
 )
 from analysis.verdicts import AGREES, DOES_NOT, EXACT, FEW_METHODS, OPEN
 
 SOURCES = texts(
-    {
-        "ratings": "what mean ratings prefer",
-        "choices": "what the majority of annotators prefers",
-        "rankings": "what the majority of annotators ranks higher",
-    }
+    ratings="what mean ratings prefer",
+    choices="what the majority of annotators prefers",
+    rankings="what the majority of annotators ranks higher",
 )
 REASONS = texts(
-    {
-        "undefined": "it has no value for what was judged",
-        "in_sample": "its threshold of ties was tuned on the same pairs",
-        "untested": "it has no test",
-        "few_methods": "of fewer than {few} methods not even a perfect order can be "
-        "told from chance",
-        "below_chance": "it is below chance",
-        "not_apart": "it cannot be distinguished from chance",
-        "not_adjusted": "it cannot be distinguished from chance after Holm adjustment",
-    }
+    undefined="it has no value for what was judged",
+    in_sample="its threshold of ties was tuned on the same pairs",
+    untested="it has no test",
+    few_methods="of fewer than {few} methods not even a perfect order can be "
+    "told from chance",
+    below_chance="it is below chance",
+    not_apart="it cannot be distinguished from chance",
+    not_adjusted="it cannot be distinguished from chance after Holm adjustment",
 )
 DECLARED = texts(
     {
@@ -55,8 +53,6 @@ COMPOSITE = texts(
         OPEN: "{metric}, a composite, is not shown to agree with people",
     }
 )
-# Roles of metrics that are told one by one.
-NAMED = {"declared": DECLARED, "composite": COMPOSITE}
 ONLY = texts(
     {
         AGREES: "{metric}, the only metric explored, agrees with people",
@@ -64,25 +60,23 @@ ONLY = texts(
         OPEN: "{metric}, the only metric explored, is not shown to agree with people",
     }
 )
+# Roles of metrics that are told one by one.
+NAMED = {"declared": DECLARED, "composite": COMPOSITE}
 # What a test speaks of, where it is not new stories and new methods.
 POPULATIONS = texts(
-    {
-        "stories": "for these methods, in other stories",
-        "methods": "for these stories, by other methods",
-        "units": "for these stories and methods",
-        "annotators": "for these stories and methods, as rated by other annotators",
-    }
+    stories="for these methods, in other stories",
+    methods="for these stories, by other methods",
+    units="for these stories and methods",
+    annotators="for these stories and methods, as rated by other annotators",
 )
 CROSSED = "stories+methods"
 # The statistics that may lead a question.
 LEADING = {**NAMES, **texts({"ppa_half": "half accuracy in pairs"})}
 OVER = texts(
-    {
-        "method": "{value} over the means of {n}",
-        "story": "{value} inside {n}",
-        "within_method": "{value} inside {n}",
-        "pooled": "{value} over {n}",
-    }
+    method="{value} over the means of {n}",
+    story="{value} inside {n}",
+    within_method="{value} inside {n}",
+    pooled="{value} over {n}",
 )
 COUNTED = {
     "method": "method",
@@ -91,11 +85,9 @@ COUNTED = {
     "pooled": "output",
 }
 FAMILIES = texts(
-    {
-        "declared": "{p} adjusted over the {n} hypotheses of all questions",
-        "composite": "{p} adjusted over {n} composites of this question",
-        "exploratory": "{p} adjusted over {n} metrics of this question",
-    }
+    declared="{p} adjusted over the {n} hypotheses of all questions",
+    composite="{p} adjusted over {n} composites of this question",
+    exploratory="{p} adjusted over {n} metrics of this question",
 )
 VerdictRow = dict[str, Any]
 
@@ -114,18 +106,26 @@ def question_claims(verdicts: pd.DataFrame) -> Iterator[list[ClaimText]]:
 def _of_question(question: str, asked: pd.DataFrame) -> Iterator[ClaimText]:
     leading = asked[asked["leads"]]
     if leading.empty:
-        text = say(
+        yield claim(
+            False,
             "{question}: no metric has a value of a statistic that could lead it.",
             question=question,
         )
-        yield False, text
         return
     for _source, rows in leading.groupby("source", sort=True):
-        yield from _of_answers(question, rows)
+        named, explored = _roles(rows)
+        for row in named:
+            template = NAMED[row["role"]][_verdict(row)]
+            head = say(template, metric=row["metric"])
+            clauses = _evidence(row, head), *_why(row), *_demand(row)
+            yield claim_of(row["verdict"] == AGREES, question, *clauses)
+        if explored:
+            shown, clauses = _explored(explored, named)
+            yield claim_of(shown, question, *clauses)
     meant = asked[asked["role"] == "declared"]
     for metric in sorted({*meant["metric"]} - {*leading["metric"]}):
         head = say(DECLARED[OPEN], metric=metric)
-        yield False, _sentence(question, head, say(REASONS["undefined"]))
+        yield claim_of(False, question, head, say(REASONS["undefined"]))
 
 
 def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> str:
@@ -143,34 +143,6 @@ def named_metric(verdicts: pd.DataFrame | None, question: str, source: str) -> s
     return next((str(row["metric"]) for row in (*named, *agreeing, *explored)), "")
 
 
-def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
-    """Return rows that are told one by one, and of explored metrics, highest first."""
-    family = sorted(records(rows), key=lambda row: (-_value(row), row["metric"]))
-    named = [row for role in NAMED for row in family if row["role"] == role]
-    return named, [row for row in family if row["role"] == "exploratory"]
-
-
-def _of_answers(question: str, rows: pd.DataFrame) -> Iterator[ClaimText]:
-    named, explored = _roles(rows)
-    for row in named:
-        template = NAMED[row["role"]][_verdict(row)]
-        head = say(template, metric=row["metric"])
-        clauses = [_evidence(row, head), *_why(row), *_demand(row)]
-        yield row["verdict"] == AGREES, _sentence(question, *clauses)
-    if explored:
-        shown, clauses = _explored(explored, named)
-        yield shown, _sentence(question, *clauses)
-
-
-def _sentence(question: str, *clauses: str) -> str:
-    text = listed(clauses, "; ")
-    return say("{question}: {text}.", question=question, text=text)
-
-
-def _verdict(row: VerdictRow) -> str:
-    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
-
-
 def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
     """Say which metrics do worse than chance where ties of people count."""
     below = verdicts[
@@ -181,9 +153,9 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
             say(
                 "{metric} {share} of {pairs} ({chance})",
                 metric=row["metric"],
-                share=_share(row),
+                share=share(row),
                 pairs=counted(row["n"], "pair"),
-                chance=_with_p(row, _chance(row)),
+                chance=_chance(row),
             )
             for row in records(rows)
         ]
@@ -196,17 +168,24 @@ def tie_claims(verdicts: pd.DataFrame) -> Iterator[str]:
         )
 
 
-def _has(row: Mapping[str, Any], name: str) -> bool:
+def _roles(rows: pd.DataFrame) -> tuple[list[VerdictRow], list[VerdictRow]]:
+    """Return rows that are told one by one, and of explored metrics, highest first."""
+    family = records(rows.sort_values(["value", "metric"], ascending=[False, True]))
+    named = [row for role in NAMED for row in family if row["role"] == role]
+    return named, [row for row in family if row["role"] == "exploratory"]
+
+
+def _verdict(row: VerdictRow) -> str:
+    return row["verdict"] if row["verdict"] in (AGREES, DOES_NOT) else OPEN
+
+
+def _has(row: VerdictRow, name: str) -> bool:
     return not pd.isna(row[name])
-
-
-def _value(row: Mapping[str, Any]) -> float:
-    return float(row["value"]) if _has(row, "value") else -2.0
 
 
 def _explored(
     rows: Sequence[VerdictRow], named: Sequence[VerdictRow]
-) -> tuple[bool, list[str]]:
+) -> tuple[bool, tuple[str, ...]]:
     """Say how many of the explored metrics agree, and what the highest does.
 
     It is held against `named` ones too.
@@ -235,7 +214,7 @@ def _explored(
             metric=metric,
         )
     after = _apart(first, [*named, *rows]) if agreeing and total > 1 else _why(first)
-    return bool(agreeing), [_evidence(first, head), *after, *_demand(first)]
+    return bool(agreeing), (_evidence(first, head), *after, *_demand(first))
 
 
 def _why(row: VerdictRow) -> list[str]:
@@ -290,48 +269,43 @@ def _evidence(row: VerdictRow, head: str) -> str:
     if not _has(row, "value"):
         return head
     told = _preferred(row) if row["statistic"] == "ppa_half" else _coefficient(row)
-    for part in _population(row):
-        told = say("{first}, {second}", first=told, second=part)
+    if population := _population(str(row["decided_by"])):
+        told = say("{first}, {second}", first=told, second=population)
     return say("{head}: {evidence}", head=head, evidence=told)
 
 
 def _coefficient(row: VerdictRow) -> str:
     grouped = row["level"] in ("story", "within_method")
-    value = f"{say(NAMES[row['statistic']])} {number(row['value'])}{interval(row)}"
+    value = f"{say(NAMES[row['statistic']])} {with_interval(row)}"
     n = counted(row["n_groups" if grouped else "n"], COUNTED[row["level"]])
     return _with_p(row, say(OVER[row["level"]], value=value, n=n))
 
 
 def _preferred(row: VerdictRow) -> str:
-    source = row["source"]
+    source = str(row["source"])
     return say(
         "it prefers {what} in {share} of {pairs} that people do not tie, counting its "
         "own ties as half ({chance})",
-        what=say(SOURCES[source]) if source in SOURCES else source,
-        share=_share(row),
+        what=say(SOURCES.get(source, source)),
+        share=share(row),
         pairs=counted(row["n"], "pair"),
-        chance=_with_p(row, _chance(row)),
+        chance=_chance(row),
     )
 
 
 def _chance(row: VerdictRow) -> str:
-    return say("chance is {share}", share=per_cent(row["chance"]))
+    return _with_p(row, say("chance is {share}", share=per_cent(row["chance"])))
 
 
-def _population(row: VerdictRow) -> list[str]:
+def _population(drawn: str) -> str:
     """Say of what the test speaks, where that is not new stories and methods."""
-    drawn = str(row["decided_by"])
-    if not drawn or drawn == CROSSED:
-        return []
+    if drawn in ("", CROSSED):
+        return ""
     if drawn == EXACT:
-        return [say("by the exact test of all orders of the methods")]
+        return say("by the exact test of all orders of the methods")
     if drawn in POPULATIONS:
-        return [say(POPULATIONS[drawn])]
-    return [say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))]
-
-
-def _share(row: VerdictRow) -> str:
-    return per_cent(row["value"], row["low"], row["high"])
+        return say(POPULATIONS[drawn])
+    return say("where {units} are drawn", units=drawn_units(drawn.split("+"), "+"))
 
 
 def _with_p(row: VerdictRow, text: str) -> str:
@@ -346,19 +320,18 @@ def _with_p(row: VerdictRow, text: str) -> str:
 
 def _demand(row: VerdictRow) -> list[str]:
     """Hold a metric that agrees, in new stories and methods, against what is asked."""
-    if not _has(row, "demanded"):
-        return []
     if row["verdict"] != AGREES or row["decided_by"] != CROSSED:
         return []
+    if not _has(row, "demanded"):
+        return []
     demanded = float(row["demanded"])
-    share = per_cent(demanded)
-    if row["low"] > demanded:
-        return [say("it lies above the threshold of {share}", share=share)]
-    if row["high"] < demanded:
-        return [say("it lies below the threshold of {share}", share=share)]
     return [
         say(
-            "the data do not settle whether it reaches the threshold of {share}",
-            share=share,
+            "it lies above the threshold of {share}"
+            if row["low"] > demanded
+            else "it lies below the threshold of {share}"
+            if row["high"] < demanded
+            else "the data do not settle whether it reaches the threshold of {share}",
+            share=per_cent(demanded),
         )
     ]

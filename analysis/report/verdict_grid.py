@@ -8,9 +8,9 @@ from typing import Any
 import pandas as pd
 
 from analysis.pairwise.degraded_twins import MISSES
+from analysis.report.claims_metrics import twins_text
 from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.language import counted, say, texts
-from analysis.report.twin_claims import twins_text
 from analysis.report.wording import ANSWERS, number, per_cent, records
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
@@ -28,12 +28,10 @@ TITLES = {
     "kendall_c": "τ-c",
 }
 OF_LEVELS = texts(
-    {
-        "story": "story {letter}",
-        "pooled": "pooled {letter}",
-        "within_method": "within methods {letter}",
-        "method": "method {letter}",
-    }
+    story="story {letter}",
+    pooled="pooled {letter}",
+    within_method="within methods {letter}",
+    method="method {letter}",
 )
 # What is counted, where all metrics of a column have the same number.
 COUNTED = {

@@ -11,55 +11,51 @@ from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.report.language import listed, say, texts
 
 NAMES = texts(
-    {
-        "kendall": "Kendall's tau-b",
-        "spearman": "Spearman's rho",
-        "pearson": "Pearson's r",
-        "kendall_c": "Kendall's tau-c",
-    }
+    kendall="Kendall's tau-b",
+    spearman="Spearman's rho",
+    pearson="Pearson's r",
+    kendall_c="Kendall's tau-c",
 )
 LEVELS = texts(
-    {
-        "story": "inside stories",
-        "pooled": "over all cells together",
-        "method": "over method means",
-        "within_method": "within methods",
-    }
+    story="inside stories",
+    pooled="over all cells together",
+    method="over method means",
+    within_method="within methods",
 )
 # Kinds of answers, and what is drawn for intervals.
 ANSWERS = texts({"ratings": "ratings", "choices": "choices", "rankings": "rankings"})
 UNITS = texts(
-    {
-        "stories": "stories",
-        "methods": "methods",
-        "annotators": "annotators",
-        "units": "units",
-    }
+    stories="stories",
+    methods="methods",
+    annotators="annotators",
+    units="units",
 )
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
 # Who stands in a table of judges without being one.
 PEOPLE = texts({"people": "people"})
-PLACES = texts(
-    (
-        "first",
-        "second",
-        "third",
-        "fourth",
-        "fifth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-    )
+PLACES = (
+    *texts(("first", "second", "third", "fourth", "fifth", "sixth", "seventh")),
+    *texts(("eighth", "ninth", "tenth")),
 )
 # Below, intervals over stories contain the truth too seldom (docs/coverage.md).
 FEW_STORIES = 20
 SMALLEST_P = 0.01
+MINUS = "\N{MINUS SIGN}"
 # More sentences of one kind than this are told in one.
 MOST_SENTENCES = 4
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
+
+
+def claim(shown: object, template: str, /, **values: object) -> ClaimText:
+    """Return a sentence with whether the data show it."""
+    return bool(shown), say(template, **values)
+
+
+def claim_of(shown: object, question: object, *clauses: str) -> ClaimText:
+    """Return clauses on a question as one sentence."""
+    text = listed(clauses, "; ")
+    return claim(shown, "{question}: {text}.", question=question, text=text)
 
 
 def number(value: float) -> str:
@@ -71,7 +67,12 @@ def number(value: float) -> str:
     '−0.46'
     """
     # Adding 0.0 turns -0.0 into 0.0.
-    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+
+
+def with_interval(row: Mapping[str, Any]) -> str:
+    """Return the value of a row with its interval, where there is one."""
+    return f"{number(row['value'])}{interval(row)}"
 
 
 def interval(row: Mapping[str, Any]) -> str:
@@ -107,6 +108,28 @@ def p_text(value: float) -> str:
     return f"p = {number(value)}"
 
 
+def share(row: Mapping[str, Any]) -> str:
+    """Return the value of a row in per cent with its interval."""
+    return per_cent(row["value"], row["low"], row["high"])
+
+
+def of_answers(question: object, source: object) -> str:
+    """Name a question with the kind of its answers."""
+    answers = say(ANSWERS.get(str(source), str(source)))
+    return say("{question} ({answers})", question=question, answers=answers)
+
+
+def board(row: Mapping[str, Any]) -> str:
+    """Name what methods are ordered by: a question, a metric, or both."""
+    named = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
+    return ": ".join(name for name in named if name) or say("all")
+
+
+def signed(value: float, decimals: int = 0) -> str:
+    """Return a number with its sign, also a positive one."""
+    return f"{value + 0.0:+.{decimals}f}".replace("-", MINUS)
+
+
 def drawn_units(units: Iterable[str], separator: str = " and ") -> str:
     """Name what is drawn.
 
@@ -129,7 +152,7 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
     text = f"{100 * value:.0f} %"
     if not (math.isnan(low) or math.isnan(high)):
         text += f" [{100 * low:.0f}, {100 * high:.0f}]"
-    return text.replace("-", "\N{MINUS SIGN}")
+    return text.replace("-", MINUS)
 
 
 def nth(rank: int, last: int = 0) -> str:
@@ -149,30 +172,12 @@ def nth(rank: int, last: int = 0) -> str:
 
 
 def is_clear(
-    row: Mapping[str, Any],
-    null: float,
-    *,
-    choices: int,
-    confidence: float,
-    name: str = "",
+    row: Mapping[str, Any], null: float, *, choices: int, confidence: float
 ) -> bool:
     """Say whether a value stands above `null` though it was chosen among several.
 
-    Parameters
-    ----------
-    row
-        With `low`, `high` and the value; its columns begin with `name` if given.
-    null
-        What chance gives.
-    choices
-        Among how many it is the highest, or how many were looked at.
-    confidence
-        Coverage of the interval.
-
-    Notes
-    -----
     Bonferroni: the lower arm of the interval is stretched as that of a normal
-    distribution, from the given coverage to 1 - 0.05 / choices.
+    distribution, from its coverage, `confidence`, to 1 - 0.05 / choices.
 
     Examples
     --------
@@ -182,7 +187,7 @@ def is_clear(
     >>> is_clear(row, 0.5, choices=5, confidence=0.95)
     False
     """
-    value, low = row[name or "value"], row[f"{name}_low" if name else "low"]
+    value, low = row["value"], row["low"]
     if not (low > null and value > null):
         return False
     stretch = norm.isf(SIGNIFICANT / choices / 2) / norm.isf((1 - confidence) / 2)

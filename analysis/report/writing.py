@@ -5,7 +5,6 @@ import io
 import json
 import math
 import platform
-import re
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -16,36 +15,17 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError
-from analysis.report import (
-    checklist,
-    claims,
-    figures,
-    latex,
-    static_figures,
-)
-from analysis.report.claims import Said
-from analysis.report.figure_parts import Figure
-from analysis.report.language import current, language, retold, say
-from analysis.report.sections import first_of_each, opening_figure, sections_of
-from analysis.report.story_links import check_story_link
-from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.report import latex, static_figures
+from analysis.report.language import language, retold, say
+from analysis.report.page import as_html, check_story_link
+from analysis.report.sections import Said, all_figures, both
+from analysis.report.table_list import TABLE_TITLES
 from analysis.report.titles import Titles, apart, titled
-from analysis.report.uncertainty import (
-    by_answers,
-    by_error,
-    levels_of,
-    resampled_units,
-    units_drawn,
-    values_of,
-)
-from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.tables import Lines, defused
 from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
-# How it was computed, whole, in each language.
-METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
 
 
 def file_hashes(paths: Mapping[str, Path]) -> dict[str, str]:
@@ -142,28 +122,17 @@ def write_report(
 
     Parameters
     ----------
-    analysis
-        Tables, cells and notes.
-    out
-        The folder; it is created.
-    title
-        Heading of the page.
     run
         From `run_table`.
     images
         ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
-        is found; the page says so where it is not. Empty: no files.
+        is found; the page says so where it is not.
     titles
         What sentences, figures and the table of metrics call questions and metrics.
         Files in tables/, and their rows on the page, have the keys.
     story_link
         Address of a page about an output, with ``{story}`` and perhaps ``{method}`` in
-        it: a click on an output opens it. Empty: none.
-
-    Returns
-    -------
-    pathlib.Path
-        The page.
+        it: a click on an output opens it.
 
     Raises
     ------
@@ -184,13 +153,13 @@ def write_report(
         names = apart([*analysis.tables.values(), analysis.cells], titles or Titles())
         shown = {name: titled(frame, names) for name, frame in analysis.tables.items()}
         with language(values["language"], analysis.sentences):
-            said = claims.both(shown, float(values["confidence"]))
+            said = both(shown, float(values["confidence"]))
             _write(staging / "report.json", _as_json(title, analysis, run, said))
             every = values["figures"] == "all"
             cells = titled(analysis.cells, names)
-            drawn = figures.all_figures(shown, cells, more=every)
+            drawn = all_figures(shown, cells, more=every)
             note = static_figures.write_images(drawn, staging / "figures", images)
-            page = _as_html(analysis, title, run, shown, drawn, said, note, story_link)
+            page = as_html(analysis, title, run, shown, drawn, said, note, story_link)
         _write(staging / "report.html", page)
         _move(staging, out)
     finally:
@@ -288,100 +257,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return None if value is pd.NA else value
-
-
-def _as_html(
-    analysis: Analysis,
-    title: str,
-    run: pd.DataFrame,
-    shown: Mapping[str, pd.DataFrame],
-    drawn: list[Figure],
-    said: Said,
-    images_note: str,
-    story_link: str,
-) -> str:
-    """Return the whole page; it needs nothing else to be read.
-
-    `shown` are the tables with titles for keys.
-    """
-    values = dict(zip(run["key"], run["value"], strict=True))
-    units = resampled_units(analysis)
-    grids: list[Grid] = []
-    if "verdicts" in shown:
-        grids = verdict_grids(shown["verdicts"])
-    first, further = first_of_each(said.verdicts)
-    sections = dict(said.sections)
-    opening = opening_figure(drawn) if said.methods and not grids else None
-    if grids or not said.methods:
-        sections["methods"] = (*said.methods, *sections.get("methods", ()))
-    below = [figure for figure in drawn if figure is not opening]
-    computed = _computed(analysis)
-    page = (
-        static_figures.templates()
-        .get_template("report.html")
-        .render(
-            title=say(title),
-            run=values,
-            verdicts=first,
-            further=further,
-            methods_said=() if grids else said.methods,
-            opening=opening,
-            warnings=said.warnings,
-            grids=grids,
-            notes=analysis.notes,
-            date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
-            drawn=units,
-            clusters=units_drawn(analysis),
-            sections=sections_of(sections, below, has_metrics=computed["metrics"]),
-            figures=drawn,
-            plotly=figures.plotly_source() if drawn else "",
-            asked=checklist.answers(
-                shown,
-                analysis.notes,
-                values,
-                units,
-                by_error(analysis),
-                by_answers(analysis),
-            ),
-            tables=listed_tables(
-                {**analysis.tables, "run": run},
-                sum(one.weight for one in grids) + sum(one.weight for one in drawn),
-            ),
-            computed=computed,
-            computed_how=METHODS[current()],
-            images_note=images_note,
-            story_link=story_link,
-            version=VERSION,
-        )
-    )
-    # Indentation is a fifth of what a page with many metrics shows.
-    head, script, rest = page.partition("<script>")
-    return re.sub(r"\n\s+", "\n", head) + script + rest
-
-
-def _computed(analysis: Analysis) -> dict[str, Any]:
-    """Return what the methods section speaks of: tables, and what is in them."""
-    tables = analysis.tables
-    found: dict[str, Any] = {
-        name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
-    }
-    found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
-    found["cells"] = len(analysis.cells) > 0 or found["method_means"]
-    for key, table, column in (
-        ("coefficients", "correlations", "coefficient"),
-        ("sources", "pairwise_accuracy", "source"),
-        ("statistics", "agreement", "statistic"),
-    ):
-        found[key] = values_of(tables, table, column)
-    found["levels"] = levels_of(tables)
-    found["ordinal"] = "alpha_ordinal" in found["statistics"]
-    found["by_error"] = by_error(analysis)
-    found["by_answers"] = by_answers(analysis)
-    of_people = analysis.resampled.get("agreement", ())
-    found["by_annotators"] = "annotators" in of_people
-    found["many_values"] = bool(of_people) and found["ordinal"]
-    return found
-
-
-def _has_metrics(table: pd.DataFrame) -> bool:
-    return "metric" in table and bool(table["metric"].fillna("").ne("").any())

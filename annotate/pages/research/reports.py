@@ -262,7 +262,7 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
 
     `bar` stands above its heading.
     """
-    from analysis.report.content_security import content_security_policy
+    from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
     policy = content_security_policy(html)

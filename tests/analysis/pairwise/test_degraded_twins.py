@@ -10,7 +10,7 @@ from analysis.pairwise.degraded_twins import sanity_rows, share_interval
 from analysis.problems import InputError
 from analysis.reading.scores import score_table
 from analysis.reading.twins import read_twins
-from analysis.report.twin_claims import twin_claims
+from analysis.report.claims_metrics import twin_claims
 from analysis.result_tables.columns import COLUMNS
 from analysis.verdicts import verdict_rows
 from tests.analysis.test_verdicts import pairwise

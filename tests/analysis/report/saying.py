@@ -1,6 +1,6 @@
 """Sentences of a report as tests read them: all kinds in one."""
 
-from analysis.report.claims import both
+from analysis.report.sections import both
 
 
 def sentences(tables, confidence=0.95):

@@ -11,22 +11,30 @@ from analysis.report.language import NOUNS
 ROOT = Path(__file__).resolve().parents[3]
 ROOM = ROOT / "analysis/report"
 IN_TEMPLATES = re.compile(r'\bsay\("((?:[^"\\]|\\.)*)"')
-# Which argument of these functions is a template.
-SPOKEN = {"say": 0, "listed": 1}
+# Which arguments of these functions are templates.
+SPOKEN = {
+    "say": (0,),
+    "listed": (1,),
+    "claim": (1,),
+    "answer": (0, 1),
+    "figure_of": (1, 2, 3),
+    "Section": (0,),
+}
 # What is made below reports, or for them, and said there.
 MADE = ("sentence", "chained")
 
 
 def said_in_code() -> set[str]:
-    """Return every template that is passed to `say`, `texts` or `listed`."""
+    """Return every template that is passed to one of `SPOKEN`, or to `texts`."""
     found = {", "}
     for path in ROOM.glob("*.py"):
         for call in _calls(path):
-            place = SPOKEN.get(_name(call))
-            if place is not None and len(call.args) > place:
-                found |= _strings(call.args[place])
+            places = SPOKEN.get(_name(call), ())
+            for argument in [call.args[i] for i in places if i < len(call.args)]:
+                found |= _strings(argument)
             if _name(call) == "texts":
-                found |= _of_table(call.args[0])
+                entries = [*call.args, *(entry.value for entry in call.keywords)]
+                found |= {text for entry in entries for text in _of_table(entry)}
     return found
 
 
@@ -96,9 +104,13 @@ def _name(call: ast.Call) -> str:
 
 
 def _strings(node: ast.expr) -> set[str]:
-    """Return a literal, or both of a condition."""
+    """Return a literal, both of a condition, or those of a list."""
     if isinstance(node, ast.IfExp):
         return _strings(node.body) | _strings(node.orelse)
+    if isinstance(node, ast.BoolOp):
+        return _strings(node.values[-1])
+    if isinstance(node, ast.Tuple | ast.List):
+        return {text for part in node.elts for text in _strings(part)}
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return {node.value}
     return set()

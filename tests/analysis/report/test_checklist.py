@@ -156,11 +156,7 @@ def test_coefficients_over_other_stories_are_not_called_the_same():
 
 def test_the_best_are_those_of_the_statistic_that_leads():
     verdicts = pd.DataFrame(
-        {
-            "question": "q",
-            "leads": [True, True, True, False],
-            "n_better": [0, 0, 1, 0],
-        }
+        {"question": "q", "leads": [True, True, True, False], "n_better": [0, 0, 1, 0]}
     )
     told = asked({"verdicts": verdicts})["Which metrics does no other beat?"]
     assert told == "q 2 of 3; the table of verdicts names them."

@@ -66,8 +66,7 @@ def files(tmp_path_factory):
     rows.append(("s00", "Sora", "looks", "Eve", 3, True))
     rows.append(("", "UNO", "looks", "Eve", 3, False))
     ratings = pd.DataFrame(
-        rows,
-        columns=["story", "method", "dimension", "annotator", "rating", "is_gold"],
+        rows, columns=["story", "method", "dimension", "annotator", "rating", "is_gold"]
     )
     few = ratings[
         ratings["story"].isin(STORIES[:2]) & ratings["method"].isin(METHODS[:2])

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.report.claims import both
+from analysis.report.sections import both
 from analysis.verdicts import verdict_rows
 from tests.analysis.report.saying import limits, sentences
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.report.claims import both
-from analysis.report.plots_people import annotator_dots
+from analysis.report.figures_people import annotator_dots
+from analysis.report.sections import both
 
 ROW = {"question": "q", "annotator": "R07", "reason": "", "n": 90, "p_value": 0.4}
 SHUFFLED = ROW | {"statistic": "shuffled_agreement", "value": 0.31, "verdict": None}

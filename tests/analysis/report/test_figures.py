@@ -9,19 +9,16 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure_layout import MOST_SCATTERS, metric_ranks
-from analysis.report.figure_parts import (
-    MOST_ROWS,
-    said,
-    values,
-)
-from analysis.report.figures import all_figures
-from analysis.report.plots_metrics import MOST_LINES
-from analysis.report.plots_pairs import pair_dots
-from analysis.report.plots_people import shades
-from analysis.report.plots_profiles import metric_shares
-from analysis.report.plots_scatter import scatters
-from analysis.report.sections import SECTIONS
+from analysis.report.figure import MOST_ROWS, short, values
+from analysis.report.figures_methods import metric_shares
+from analysis.report.figures_metrics import MOST_LINES
+from analysis.report.figures_outputs import MOST_SCATTERS, scatters
+from analysis.report.figures_pairs import pair_dots
+from analysis.report.figures_people import shades
+from analysis.report.figures_planning import power_curves
+from analysis.report.metric_order import metric_ranks
+from analysis.report.panels import dots
+from analysis.report.sections import SECTIONS, all_figures
 
 NAN = float("nan")
 
@@ -85,6 +82,10 @@ BASE = {
     "reason": "",
 }
 EMPTY = {"value": NAN, "low": NAN, "high": NAN, "reason": "nothing in common"}
+CLUSTER = {"level": "story", "coefficient": "kendall", "not_worse_than_best": True}
+STRATUM = {"tag": "style", "method": "", "statistic": "kendall", "level": "story"}
+LADDER = {"criterion": "q", "low": 900, "high": 1100, "rank_low": 1, "rank_high": 2}
+POWER = {"statistic": "kendall", "level": "story", "grows": "stories"}
 RATED = {
     "question": "q",
     "method": "A",
@@ -98,44 +99,37 @@ RATED = {
     "standardised_low": 0.0,
     "standardised_high": 0.2,
     "standardised_rank": 2,
-    "n_ratings": 3,
-    "reason": "",
 }
+JUDGE = {"metric_a": "people", "coefficient": "kendall", "level": "story"}
+
+
+def row(**changes):
+    return BASE | changes
+
+
+# By table the key of its figure, and rows.
 FURTHER = {
-    "spa": ("spa", [BASE, BASE | {"metric": "l"} | EMPTY]),
+    "spa": ("spa", [BASE, row(**EMPTY | {"metric": "l"})]),
     "clusters": (
         "clusters",
         [
-            BASE
-            | {
-                "level": "story",
-                "coefficient": "kendall",
-                "cluster": 1,
-                "not_worse_than_best": True,
-            },
-            BASE
-            | {
-                "metric": "l",
-                "level": "story",
-                "coefficient": "kendall",
-                "cluster": 2,
-                "not_worse_than_best": False,
-            },
+            row(**CLUSTER, cluster=1),
+            row(**CLUSTER | {"not_worse_than_best": False}, metric="l", cluster=2),
         ],
     ),
     "calibration": (
         "calibration",
         [
-            BASE | {"statistic": "ppa_half"},
-            BASE | {"statistic": "weight"},
-            BASE | {"statistic": "acc_eq"} | EMPTY,
+            row(statistic="ppa_half"),
+            row(statistic="weight"),
+            row(**EMPTY, statistic="acc_eq"),
         ],
     ),
     "annotators": (
         "annotators",
         [
-            BASE | {"annotator": "Ann", "statistic": "severity"},
-            BASE | {"annotator": "Bob", "statistic": "severity"} | EMPTY,
+            row(annotator="Ann", statistic="severity"),
+            row(**EMPTY, annotator="Bob", statistic="severity"),
         ],
     ),
     "variance": (
@@ -157,117 +151,61 @@ FURTHER = {
     "ranking_leaderboard": (
         "ranking-ladder",
         [
-            BASE
-            | {
-                "criterion": "q",
-                "method": m,
-                "rating": 990 + 20 * i,
-                "low": 900,
-                "high": 1100,
-                "rank": 2 - i,
-                "rank_low": 1,
-                "rank_high": 2,
-            }
+            row(**LADDER, method=m, rating=990 + 20 * i, rank=2 - i)
             for i, m in enumerate("BA")
         ],
     ),
     "composites": (
         "composites",
-        [
-            BASE | {"composite": "average rank", "method": "A", "rank": 1},
-        ],
+        [row(composite="average rank", method="A", rank=1)],
     ),
     "strata": (
         "strata-kendall",
-        [
-            BASE
-            | {
-                "tag": "style",
-                "stratum": s,
-                "method": "",
-                "statistic": "kendall",
-                "level": "story",
-            }
-            for s in ("anime", "photo")
-        ],
+        [row(**STRATUM, stratum=stratum) for stratum in ("anime", "photo")],
     ),
     "power": (
         "power",
-        [
-            BASE
-            | {
-                "statistic": "kendall",
-                "level": "story",
-                "grows": "stories",
-                "n_stories": n,
-                "half_width": 1 / n,
-            }
-            for n in (10, 20)
-        ],
+        [row(**POWER, n_stories=n, half_width=1 / n) for n in (10, 20)],
     ),
-    "judges": (
-        "judges",
-        [
-            {
-                "question": "q",
-                "metric_a": "people",
-                "metric_b": judge,
-                "value": 0.5,
-                "coefficient": "kendall",
-                "level": "story",
-                "low": 0.4,
-                "high": 0.6,
-                "n": 9,
-            }
-            for judge in ("gpt", "qwen")
-        ],
-    ),
+    "judges": ("judges", [row(**JUDGE, metric_b=judge) for judge in ("gpt", "qwen")]),
     "stability": (
         "stability",
-        [BASE | {"method": method, "statistic": "sd"} for method in ("", "A")],
+        [row(method=method, statistic="sd") for method in ("", "A")],
     ),
     "subset": (
         "subset",
         [
-            BASE | {"subset": "Lite", "statistic": name}
+            row(subset="Lite", statistic=name)
             for name in ("kendall", "kendall_others", "kendall_random", "mean_full")
         ],
     ),
     "best_subset": (
         "best-subset",
         [
-            BASE | {"size": n, "statistic": "kendall", "source": source}
+            row(size=n, statistic="kendall", source=source)
             for source in ("heldout", "random")
             for n in (5, 10)
         ],
     ),
     "human_pairs": (
         "human-pairs",
-        [
-            BASE | {"source": "ratings"},
-            BASE | {"source": "ratings", "metric": "one annotator"},
-        ],
+        [row(source="ratings"), row(source="ratings", metric="one annotator")],
     ),
     "accuracy_levels": (
         "accuracy-levels",
-        [
-            BASE | {"metric": metric, "level": level}
-            for metric in "kl"
-            for level in ("story", "pooled")
-        ],
+        [row(metric=m, level=level) for m in "kl" for level in ("story", "pooled")],
     ),
     "reliability": (
         "reliability",
-        [
-            BASE | {"statistic": "generalizability_output", "n_annotators": n}
-            for n in (1, 5)
-        ],
+        [row(statistic="generalizability_output", n_annotators=n) for n in (1, 5)],
     ),
     "position_bias": (
         "position",
-        [BASE | {"adjusted": 0.55, "adjusted_low": 0.5, "adjusted_high": 0.6}],
+        [row(adjusted=0.55, adjusted_low=0.5, adjusted_high=0.6)],
     ),
 }
+UNDEFINED = {"value", "low", "high", "share", "half_width", "mean", "rating"}
+UNDEFINED |= {"standardised", "mixed"}
 
 
 @pytest.mark.parametrize("name", FURTHER)
@@ -279,28 +217,12 @@ def test_every_further_table_has_its_figure_and_an_empty_one_has_none(name):
     for i in range(len(found[key].panels)):
         drawn(found[key], i)
     assert found[key].section in SECTIONS
+    assert name in found[key].tables
     assert found[key].caption.endswith(".")
     # Who cannot see the figure hears its main numbers.
     assert re.search(r"\d", found[key].alt) or name in ("clusters", "composites")
     assert figures(**{name: frame.iloc[:0]}) == {}
-    undefined = frame.assign(
-        **{
-            c: NAN
-            for c in frame.columns
-            if c
-            in (
-                "value",
-                "low",
-                "high",
-                "share",
-                "half_width",
-                "mean",
-                "standardised",
-                "mixed",
-                "rating",
-            )
-        }
-    )
+    undefined = frame.assign(**dict.fromkeys(UNDEFINED & set(frame), NAN))
     if name != "distributions":
         assert figures(**{name: undefined}) == {}
 
@@ -369,11 +291,6 @@ def test_levels_of_a_metric_stand_apart_in_one_order():
     assert heights == sorted(heights)
     assert len(set(heights)) == 3
     assert all(-0.5 < y < 0.5 for y in heights)
-
-
-def test_the_level_is_named_even_if_it_is_the_only_one():
-    layout = drawn(figures(correlations=correlations({}))["coefficients"])["layout"]
-    assert layout["showlegend"] is True
 
 
 def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
@@ -455,7 +372,7 @@ def test_ranks_by_every_way_of_asking():
         ],
         {"metric": "d", "level": "story"},
     )
-    ranks = metric_ranks(rows, None)
+    ranks = metric_ranks(rows, None, "beauty")
     assert ranks["story τ"].to_dict() == {"a": 1, "b": 2, "c": 3}
     assert ranks["pooled τ"].to_dict() == {"a": 3, "b": 1, "c": 2}
     plot = drawn(figures(correlations=rows)["ranks"])
@@ -610,11 +527,6 @@ def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
     assert escaped in found["coefficients"].panels[0].plot.replace("\\u003c", "<")
 
 
-def test_numbers_as_names_stay_names():
-    figure = figures(correlations=correlations({"metric": "1"}, {"metric": "10"}))
-    assert drawn(figure["coefficients"])["layout"]["yaxis"]["ticktext"] == ["1", "10"]
-
-
 def test_a_metric_without_a_coefficient_is_not_drawn():
     rows = correlations({}, {"metric": "flat", "value": NAN, "low": NAN, "high": NAN})
     (found,) = scatters(points(("beauty",), ("flat", "k")), rows)
@@ -698,11 +610,6 @@ def test_ranks_have_their_intervals_best_on_top():
     assert figure.alt == "Ranks with intervals. q: 1 of 3 ranks settled."
     for less in (rows[:2], rows.assign(mean_rank_low=NAN)):
         assert "method-ranks" not in figures(rating_leaderboard=less)
-
-
-def test_what_is_said_is_best_first():
-    frame = pd.DataFrame({"m": list("abc"), "value": [0.1, NAN, 0.5]})
-    assert said(frame, "m", most=1) == "c 0.5 and 1 more"
 
 
 def test_a_guess_and_a_constant_are_no_metrics_of_any_figure():
@@ -796,12 +703,36 @@ def test_the_side_has_a_share_counted_both_ways_and_its_worth():
     assert worth.data[0]["error_x"]["array"] == [17.35]
 
 
-def test_every_figure_names_its_table():
-    for name, (key, rows) in FURTHER.items():
-        assert name in figures(**{name: pd.DataFrame(rows)})[key].tables
-
-
 def test_agreement_of_rankings_is_drawn():
     rows = [BASE | {"statistic": "kendall_between_annotators"}]
     figure = figures(agreement=pd.DataFrame(rows))["agreement"]
     assert drawn(figure)["layout"]["yaxis"]["ticktext"] == ["tau of two annotators"]
+
+
+# Panels -----------------------------------------------------------------------------
+
+
+def test_long_names_that_begin_alike_stay_two_rows():
+    names = [f"{'x' * 40}{end}{'y' * 40}" for end in "ab"]
+    rows = pd.DataFrame({"m": names, "value": [1.0, 2.0]})
+    panel = dots("", rows, "m", "")
+    assert panel.data[0]["y"] == [0, 1]
+    assert short(names[0]) == short(names[1])
+
+
+def test_an_axis_holds_values_intervals_and_what_it_is_asked_to_show():
+    rows = pd.DataFrame({"m": ["a"], "value": [0.5], "low": [-0.2], "high": [0.9]})
+    left, right = dots("", rows, "m", "").layout["xaxis"]["range"]
+    assert (left < -0.2, right > 0.9) == (True, True)
+    panel = dots("", rows, "m", "", span=(-1.0, 2.0))
+    left, right = panel.layout["xaxis"]["range"]
+    assert (left < -1, right > 2) == (True, True)
+
+
+def test_a_curve_falls_and_its_text_says_how_far():
+    (figure,) = power_curves(pd.DataFrame(FURTHER["power"][1]))
+    (panel,) = figure.panels
+    (curve,) = panel.data
+    assert curve["y"] == [0.1, 0.05]
+    assert panel.layout["yaxis"]["range"][1] > 0.1
+    assert "down to 0.05" in figure.alt

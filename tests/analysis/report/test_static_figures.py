@@ -7,7 +7,7 @@ import pytest
 
 from analysis.options import OptionError
 from analysis.report import static_figures
-from analysis.report.figures import all_figures
+from analysis.report.sections import all_figures
 
 NAMES = ["<b>x</b>", "A & B", "方法"]
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from analysis.__main__ import main
 from analysis.options import OptionError
-from analysis.report.figure_parts import MOST_PANELS
-from analysis.report.story_links import address, check_story_link
+from analysis.report.figure import MOST_PANELS
+from analysis.report.page import address, check_story_link
 from tests.analysis.report.test_language import WORDS
 
 LINK = "https://host/stories/{story}?as={method}"

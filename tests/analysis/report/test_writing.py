@@ -18,9 +18,9 @@ from analysis.__main__ import main
 from analysis.commands.alignment import align as analysed
 from analysis.options import AlignOptions
 from analysis.reading.cells import CELL_COLUMNS
-from analysis.report.content_security import STYLE_TEXT, content_security_policy
-from analysis.report.figures import plotly_source
 from analysis.report.latex import escaped, table
+from analysis.report.page import STYLE_TEXT, content_security_policy, plotly_source
+from analysis.report.sections import first_of_each, sections_of
 from analysis.report.table_list import (
     LEAST_ROWS,
     MOST_CELLS,
@@ -95,6 +95,18 @@ def align(study, out, *extra):
         *extra,
     ]
     return main(["align", *map(str, given), "--images", "none"])
+
+
+def reported(command, folder, *extra):
+    """Run a command on the files of a folder, which its report goes into."""
+    words = command.split()
+    given = [str(folder / word) if word.endswith(".csv") else word for word in words]
+    return main([*given, *extra, "--images", "none", "--out", str(folder / "out")])
+
+
+def run_of(**options):
+    given = {"date": "2026", "command": "", "resample_default": "stories"}
+    return run_table(AlignOptions(**options), hashes={}, **given)
 
 
 def test_it_works(report):
@@ -185,14 +197,7 @@ def test_a_winner_that_lost_once_is_reported(tmp_path):
     rows = ["story,method_a,method_b,criterion,annotator,choice"]
     rows += [f"s{i},A,B,q,R{i % 8},{'b' if i == 0 else 'a'}" for i in range(32)]
     (tmp_path / "choices.csv").write_text("\n".join(rows) + "\n")
-    given = [
-        "leaderboard",
-        "--choices",
-        tmp_path / "choices.csv",
-        "--out",
-        tmp_path / "out",
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
+    assert reported("leaderboard --choices choices.csv", tmp_path) == 0
     board = pd.read_csv(tmp_path / "out/tables/leaderboard.csv", index_col="method")
     assert list(board.loc[["A", "B"], "rank"]) == [1, 2]
     assert list(board.loc[["A", "B"], "rank_high"]) == [1, 2]
@@ -216,36 +221,20 @@ def test_inputs_that_lie_in_the_folder_of_the_report_stay(study):
 def test_inputs_of_one_name_have_a_hash_each(study):
     (study / "other").mkdir()
     (study / "scores.csv").rename(study / "other" / "ratings.csv")
-    given = [
-        "align",
-        "--ratings",
-        study / "ratings.csv",
-        "--resamples",
-        "0",
-        "--scores",
-        study / "other" / "ratings.csv",
-        "--out",
-        study / "out",
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
+    assert (
+        reported(
+            "align --ratings ratings.csv --resamples 0 --scores other/ratings.csv",
+            study,
+        )
+        == 0
+    )
     rows = dict(csv.reader((study / "out/tables/run.csv").open()))
     hashes = [rows[f"sha256 of {part} (ratings.csv)"] for part in ("ratings", "scores")]
     assert len(set(hashes)) == 2
 
 
 def test_without_resamples_there_are_no_intervals(study):
-    given = [
-        "align",
-        "--ratings",
-        study / "ratings.csv",
-        "--resamples",
-        "0",
-        "--scores",
-        study / "scores.csv",
-        "--out",
-        study / "out",
-    ]
-    main([*map(str, given), "--images", "none"])
+    reported("align --ratings ratings.csv --resamples 0 --scores scores.csv", study)
     frame = pd.read_csv(study / "out/tables/correlations.csv")
     assert frame["low"].isna().all()
     methods = frame[(frame["level"] == "method") & frame["value"].notna()]
@@ -274,13 +263,7 @@ def test_the_run_table_tells_how(report):
     ],
 )
 def test_the_run_table_tells_tags_and_components(chosen, split_by, components):
-    run = run_table(
-        AlignOptions(**chosen),
-        hashes={},
-        date="",
-        command="",
-        resample_default="stories",
-    ).set_index("key")["value"]
+    run = run_of(**chosen).set_index("key")["value"]
     assert (run["split by"], run["components"]) == (split_by, components)
 
 
@@ -399,10 +382,7 @@ def test_units_drawn_follow_rows_of_ratings_of_whole_methods():
         metric="m", score=[*map(float, range(12))]
     )
     found = analysed(
-        ratings=ratings,
-        choices=None,
-        scores=scores,
-        options=AlignOptions(resamples=20),
+        ratings=ratings, choices=None, scores=scores, options=AlignOptions(resamples=20)
     )
     assert set(found.tables["correlations"]["drawn"]) == {"methods", ""}
     assert units_drawn(found)["correlations"] == "methods"
@@ -428,34 +408,19 @@ def test_small_p_values_are_printed_as_bounds(tmp_path):
             scores.append(f"s{s},m{m},k,{m}")
     for name, lines in (("ratings", ratings), ("scores", scores)):
         (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    given = [
-        "align",
-        "--ratings",
-        tmp_path / "ratings.csv",
-        "--scores",
-        tmp_path / "scores.csv",
-        "--resamples",
-        "0",
-        "--out",
-        tmp_path / "out",
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
+    assert (
+        reported(
+            "align --ratings ratings.csv --scores scores.csv --resamples 0", tmp_path
+        )
+        == 0
+    )
     assert "&lt;0.001" in (tmp_path / "out/report.html").read_text()
     assert "$<0.001$" in (tmp_path / "out/tables/correlations.tex").read_text()
     assert "e-06" in (tmp_path / "out/tables/correlations.csv").read_text()
 
 
 def test_missing_ranks_are_empty_everywhere(study):
-    given = [
-        "leaderboard",
-        "--choices",
-        study / "choices.csv",
-        "--resamples",
-        "0",
-        "--out",
-        study / "out",
-    ]
-    main([*map(str, given), "--images", "none"])
+    reported("leaderboard --choices choices.csv --resamples 0", study)
     assert "NA" not in (study / "out/tables/leaderboard.tex").read_text()
     assert "&lt;NA&gt;" not in (study / "out/report.html").read_text()
 
@@ -500,24 +465,7 @@ def test_a_lower_is_better_metric_changes_its_sign(study, capsys):
 def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
     align(study, study / "out")
     (study / "out/notes.txt").write_text("mine")
-    main(
-        [
-            *map(
-                str,
-                [
-                    "agreement",
-                    "--ratings",
-                    study / "ratings.csv",
-                    "--resamples",
-                    "0",
-                    "--images",
-                    "none",
-                    "--out",
-                    study / "out",
-                ],
-            )
-        ]
-    )
+    reported("agreement --ratings ratings.csv --resamples 0", study)
     names = {path.name for path in (study / "out/tables").glob("*.csv")}
     assert {"agreement.csv", "run.csv"} <= names
     assert not {"correlations.csv", "leaderboard.csv"} & names
@@ -526,17 +474,9 @@ def test_a_new_report_replaces_the_tables_and_keeps_other_files(study):
 
 @pytest.mark.parametrize("extra", [[], ["--majority"], ["--ties", "davidson"]])
 def test_leaderboards(study, extra):
-    given = [
-        "leaderboard",
-        "--choices",
-        study / "choices.csv",
-        "--resamples",
-        "10",
-        "--out",
-        study / "out",
-        *extra,
-    ]
-    assert main([*map(str, given), "--images", "none"]) == 0
+    assert (
+        reported("leaderboard --choices choices.csv --resamples 10", study, *extra) == 0
+    )
     board = pd.read_csv(study / "out/tables/leaderboard.csv")
     assert board["rating"].mean() == pytest.approx(1000)
 
@@ -544,29 +484,13 @@ def test_leaderboards(study, extra):
 @pytest.mark.shared
 def test_the_published_user_study_against_its_metrics(shared, tmp_path):
     left_out = ",".join(f"StoryGen (variant {i})" for i in (1, 2, 3))
-    status = main(
-        [
-            *map(
-                str,
-                [
-                    "align",
-                    "--wide",
-                    "--ratings",
-                    shared / "published/vistorybench_user_study.csv",
-                    "--scores",
-                    shared / "published/vistorybench_lite_metrics.csv",
-                    "--exclude-methods",
-                    left_out,
-                    "--resamples",
-                    "0",
-                    "--images",
-                    "none",
-                    "--out",
-                    tmp_path / "out",
-                ],
-            )
-        ]
-    )
+    given = {
+        "--ratings": shared / "published/vistorybench_user_study.csv",
+        "--scores": shared / "published/vistorybench_lite_metrics.csv",
+        "--exclude-methods": left_out,
+    }
+    options = [str(part) for pair in given.items() for part in pair]
+    status = reported("align --wide --resamples 0", tmp_path, *options)
     assert status == 0
     frame = pd.read_csv(tmp_path / "out/tables/correlations.csv")
     frame = frame[frame["level"] == "method"].set_index(
@@ -631,24 +555,10 @@ def test_latex_is_balanced_and_every_row_has_its_columns(n):
     assert plain.count("$") % 2 == 0
     assert not re.search(r"[#%~]|(?<!\\)_", re.sub(r"\\text\w+", "", plain))
     commands = set(re.findall(r"\\([a-z]+)", text))
-    assert commands <= {
-        "begin",
-        "end",
-        "toprule",
-        "midrule",
-        "bottomrule",
-        "endhead",
-        "endfirsthead",
-        "endfoot",
-        "times",
-        "textbackslash",
-        "textasciitilde",
-        "textasciicircum",
-        "textless",
-        "textgreater",
-        "textbar",
-        "textquotedbl",
-    }
+    rules = "begin end toprule midrule bottomrule endhead endfirsthead endfoot times"
+    marks = "backslash asciitilde asciicircum less greater bar quotedbl"
+    known = {*rules.split(), *(f"text{mark}" for mark in marks.split())}
+    assert commands <= known
     rows = [line for line in text.splitlines() if line.endswith(r" \\")]
     assert len(rows) == n + (2 if n > 40 else 1)
     assert {re.sub(r"\\&", "", row).count("&") for row in rows} == {3}
@@ -697,13 +607,7 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
         **{"value": 1.0, "low": 0.66, "high": 1.0},
         **{"n_stories": 9, "n_missed": 9, "n_alike": 0},
     }
-    run = run_table(
-        AlignOptions(resamples=0),
-        hashes={},
-        date="2026",
-        command="",
-        resample_default="stories",
-    )
+    run = run_of(resamples=0)
     sanity = pd.DataFrame([row, row | {"metric": "clip", "verdict": "sees"}])
     accuracies = pairwise({}, {"metric": "clip"})
     tables = {
@@ -731,13 +635,7 @@ def test_what_a_metric_does_not_see_is_marked_as_a_warning(tmp_path):
 
 def test_figures_leave_less_room_for_rows_of_tables(tmp_path):
     """What the page holds beside plotly stays below a megabyte, whatever it draws."""
-    run = run_table(
-        AlignOptions(resamples=0),
-        hashes={},
-        date="2026",
-        command="",
-        resample_default="stories",
-    )
+    run = run_of(resamples=0)
     table = pd.DataFrame({"a": range(MOST_CELLS)})
     cells = [
         (q, "k", f"a story with a long name {s}", m, s / 7 + m, s / 3 - m, True)
@@ -755,3 +653,30 @@ def test_figures_leave_less_room_for_rows_of_tables(tmp_path):
         rows[name] = page.count("<tr>")
     assert rows["with"] < rows["without"] <= MOST_CELLS
     assert sizes["with"] < 1_000_000
+
+
+TWO, FOUR = [(True, "a1"), (False, "a2")], [(False, f"b{k}") for k in range(4)]
+
+
+def test_without_metrics_a_section_asks_of_groups_of_stories():
+    said = {"disagreement": ((True, "core is harder."),), "people": ((True, "alike."),)}
+    headings = [
+        [section.heading for section in sections_of(said, (), has_metrics=has_metrics)]
+        for has_metrics in (True, False)
+    ]
+    first = "Do people agree among themselves?"
+    assert headings == [
+        [first, "Where do metrics and people disagree?"],
+        [first, "Do groups of stories differ?"],
+    ]
+
+
+def test_few_sentences_all_open_the_page():
+    assert first_of_each([TWO, FOUR]) == ([*TWO, *FOUR], [])
+    assert first_of_each([]) == ([], [])
+
+
+def test_of_many_the_first_of_each_question_does():
+    told, folded = first_of_each([TWO, FOUR, [(True, "c")]])
+    assert told == [TWO[0], FOUR[0], (True, "c")]
+    assert folded == [TWO[1], *FOUR[1:]]

@@ -15,7 +15,7 @@ from analysis.questions import kept_scores, rated_questions
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.agreement import RATING_STATISTICS
-from analysis.report.figures import all_figures
+from analysis.report.sections import all_figures
 from analysis.strata import differences as stratum_differences
 from analysis.strata.differences import difference_rows
 from analysis.strata.estimates import OTHERS, splits

@@ -19,7 +19,7 @@ from django.utils import timezone, translation
 
 from analysis.commands import alignment
 from analysis.options import AlignOptions
-from analysis.report.story_links import address
+from analysis.report.page import address
 from annotate.models import Report
 from annotate.reports import building
 from annotate.reports.forms import ReportForm

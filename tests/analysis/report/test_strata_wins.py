@@ -3,9 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.report.plots_strata_wins import MOST_GROUPS, strata_wins
-from analysis.report.plots_wins import wins
-from tests.analysis.report.test_plots_wins import bars, rates
+from analysis.report.figures_wins import MOST_GROUPS, strata_wins, wins
+from tests.analysis.report.test_figures_wins import bars, rates
 
 TASKS = ("continuation", "generation")
 
@@ -24,7 +23,7 @@ def all_pairs(names):
 
 def test_each_pair_has_a_panel_of_questions_with_a_row_a_group():
     (figure,) = strata_wins(split(questions=("look", "plot")))
-    assert (figure.key, figure.section) == ("strata-wins", "disagreement")
+    assert figure.key == "strata-wins"
     assert "task" in figure.title
     titles = [panel.title for panel in figure.panels]
     assert titles == ["A against B", "A against C", "B against C"]

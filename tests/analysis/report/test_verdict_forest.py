@@ -6,9 +6,10 @@ import pytest
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.report import figures, plots_forest
-from analysis.report.figure_parts import Panel
+from analysis.report.figure import Panel
+from analysis.report.figures_metrics import verdict_forest
 from analysis.report.plotly_figures import plotly_figure
+from analysis.report.sections import all_figures
 from tests.analysis.commands.test_alignment import study
 
 RATINGS, CHOICES, SCORES = study(n_stories=12)
@@ -31,6 +32,11 @@ def tables():
     )
 
 
+def forest(verdicts, question):
+    panels = verdict_forest(verdicts)
+    return plotly_figure([panel for panel in panels if panel.title == question])
+
+
 def leading(found, question, metric):
     verdicts = found.tables["verdicts"]
     rows = verdicts[verdicts["leads"] & (verdicts["question"] == question)]
@@ -38,7 +44,7 @@ def leading(found, question, metric):
 
 
 def test_each_metric_is_a_line_with_its_interval_the_highest_on_top(tables):
-    figure = plots_forest.forest(tables.tables["verdicts"], "aesthetics")
+    figure = forest(tables.tables["verdicts"], "aesthetics")
     assert isinstance(figure, go.Figure)
     (trace,) = figure.data
     assert list(figure.layout.yaxis.ticktext) == ["<b>echo</b>", "blur"]
@@ -52,7 +58,7 @@ def test_each_metric_is_a_line_with_its_interval_the_highest_on_top(tables):
 
 
 def test_chance_and_one_annotator_are_lines_with_names(tables):
-    layout = plots_forest.forest(tables.tables["verdicts"], "aesthetics").layout
+    layout = forest(tables.tables["verdicts"], "aesthetics").layout
     row = leading(tables, "aesthetics", "blur")
     chance, ceiling = layout.shapes
     assert (chance.x0, chance.line.dash) == (0.5, "solid")
@@ -63,22 +69,20 @@ def test_chance_and_one_annotator_are_lines_with_names(tables):
 
 def test_chance_is_shown_also_where_every_metric_is_far_above_it(tables):
     verdicts = tables.tables["verdicts"]
-    layout = plots_forest.forest(
-        verdicts[verdicts["metric"] == "echo"], "aesthetics"
-    ).layout
+    layout = forest(verdicts[verdicts["metric"] == "echo"], "aesthetics").layout
     assert leading(tables, "aesthetics", "echo")["low"] > 0.6
     low, high = layout.xaxis.range
     assert all(low < line.x0 < high for line in layout.shapes)
 
 
 def test_what_agrees_is_filled_and_the_rest_is_open(tables):
-    (trace,) = plots_forest.forest(tables.tables["verdicts"], "aesthetics").data
+    (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     assert leading(tables, "aesthetics", "echo")["verdict"] == "agrees"
     assert trace.marker.symbol == ("circle", "circle-open")
 
 
 def test_the_pointer_shows_metric_value_interval_and_n(tables):
-    (trace,) = plots_forest.forest(tables.tables["verdicts"], "aesthetics").data
+    (trace,) = forest(tables.tables["verdicts"], "aesthetics").data
     row = leading(tables, "aesthetics", "blur")
     value, low, high = (f"{100 * row[key]:.0f} %" for key in ("value", "low", "high"))
     assert trace.text[1].split("<br>") == [
@@ -90,7 +94,7 @@ def test_the_pointer_shows_metric_value_interval_and_n(tables):
 
 
 def test_two_kinds_of_answers_to_one_question_stand_beside_each_other(tables):
-    figure = plots_forest.forest(tables.tables["verdicts"], "identity")
+    figure = forest(tables.tables["verdicts"], "identity")
     assert [trace.name for trace in figure.data] == ["ratings", "choices"]
     assert figure.layout.showlegend
     assert {trace.marker.symbol[0].split("-")[0] for trace in figure.data} == {
@@ -105,30 +109,27 @@ def test_means_of_methods_are_led_by_their_coefficient():
     )
     scores = SCORES.groupby(["method", "metric"])["score"].mean().reset_index()
     found = align(
-        ratings=whole,
-        scores=scores.assign(story=""),
-        options=AlignOptions(resamples=9),
+        ratings=whole, scores=scores.assign(story=""), options=AlignOptions(resamples=9)
     )
-    layout = plots_forest.forest(found.tables["verdicts"], "identity").layout
+    layout = forest(found.tables["verdicts"], "identity").layout
     assert layout.xaxis.title.text == "Kendall's tau-b over method means"
     assert [line.x0 for line in layout.shapes] == [0.0]
 
 
 def test_a_question_that_nothing_leads_has_no_metric(tables):
     verdicts = tables.tables["verdicts"].assign(leads=False)
-    assert plots_forest.forests(verdicts) == []
-    assert not plots_forest.forest(verdicts, "aesthetics").data[0].x
+    assert verdict_forest(verdicts) == ()
 
 
 def test_names_are_no_markup():
     scores = SCORES.replace({"metric": {"cids": "<b>c</b>"}})
     found = align(ratings=RATINGS, scores=scores, options=AlignOptions(resamples=0))
-    (trace,) = plots_forest.forest(found.tables["verdicts"], "identity").data
+    (trace,) = forest(found.tables["verdicts"], "identity").data
     assert sum("&lt;b&gt;c&lt;/b&gt;: " in text for text in trace.text) == 1
 
 
 def test_every_panel_of_the_page_is_a_row_with_its_own_marks_and_lines(tables):
-    for figure in figures.all_figures(tables.tables, tables.cells):
+    for figure in all_figures(tables.tables, tables.cells):
         found = plotly_figure(figure.panels)
         assert len(found.data) == sum(len(panel.data) for panel in figure.panels)
         shapes = [s for panel in figure.panels for s in panel.layout.get("shapes", ())]

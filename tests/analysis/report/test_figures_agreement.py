@@ -9,13 +9,13 @@ import plotly.graph_objects as go
 import pytest
 
 from analysis.__main__ import main
-from analysis.report.language import language
-from analysis.report.plots_annotators import (
+from analysis.report.figures_agreement import (
     MOST_NUMBERS,
     MOST_PEOPLE,
     MOST_QUESTIONS,
     pair_matrices,
 )
+from analysis.report.language import language
 
 NONE = float("nan")
 

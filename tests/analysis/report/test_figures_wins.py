@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.report.plots_wins import MOST_BARS, wins
+from analysis.report.figures_wins import MOST_BARS, wins
 
 PAIRS = (("A", "B"), ("A", "C"), ("B", "C"))
 

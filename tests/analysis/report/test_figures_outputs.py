@@ -8,8 +8,9 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure_parts import MOST_PANELS, SYMBOLS
-from analysis.report.plots_cells import FEW, MOST_BINS, MOST_POINTS, OUTPUT, outputs
+from analysis.report.figure import MOST_PANELS
+from analysis.report.figures_outputs import FEW, MOST_BINS, MOST_POINTS, OUTPUT, outputs
+from analysis.report.panels import SYMBOLS
 
 
 def cells(n_stories, methods="AB", questions=("q",), metrics=("k",)):

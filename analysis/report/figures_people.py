@@ -1,41 +1,40 @@
-"""Figures of people: what they answered, and how well they agree."""
+"""Figures of people: what they answered, how well they agree, and each of them."""
 
 from collections.abc import Sequence
 
 import pandas as pd
 
 from analysis.reliability.like_chance import ALL_QUESTIONS
-from analysis.report.figure_parts import (
+from analysis.report import panels
+from analysis.report.figure import (
     MOST_PANELS,
     MOST_ROWS,
     Figure,
     Panel,
     as_text,
+    by_value,
     figure_of,
+    grouped,
     said,
     values,
-    vertical,
 )
-from analysis.report.language import headed, listed, say, texts
-from analysis.report.panels import dot_panel, stacked_panel
+from analysis.report.language import headed, say, texts
+from analysis.report.panels import dots
 
-SECTION = "people"
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
 STATISTICS = texts(
-    {
-        "alpha_ordinal": "alpha (ordinal)",
-        "alpha_nominal": "alpha (nominal)",
-        "ac2_quadratic": "Gwet's AC2",
-        "ac1": "Gwet's AC1",
-        "icc_2_1": "ICC(2,1)",
-        "icc_2_k": "ICC(2,k)",
-        "fleiss_kappa": "Fleiss' kappa",
-        "majority_share": "share of the majority",
-        "kendall_between_annotators": "tau of two annotators",
-        "rater_vs_rest_kendall": "one against the rest (tau-b)",
-        "rater_vs_rest_spearman": "one against the rest (Spearman)",
-    }
+    alpha_ordinal="alpha (ordinal)",
+    alpha_nominal="alpha (nominal)",
+    ac2_quadratic="Gwet's AC2",
+    ac1="Gwet's AC1",
+    icc_2_1="ICC(2,1)",
+    icc_2_k="ICC(2,k)",
+    fleiss_kappa="Fleiss' kappa",
+    majority_share="share of the majority",
+    kendall_between_annotators="tau of two annotators",
+    rater_vs_rest_kendall="one against the rest (tau-b)",
+    rater_vs_rest_spearman="one against the rest (Spearman)",
 )
 # Statistics that draw: with ordered answers, with choices, and with rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
@@ -43,15 +42,13 @@ OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
 OF_RANKINGS = ("kendall_between_annotators",)
 # Statistics of annotators that draw, and what their panels are called.
 OF_ANNOTATORS = texts(
-    {
-        "kendall_others": "agreement with the others (tau-b)",
-        "mean_kendall_others": "agreement with the orders of the others (tau)",
-        "majority_agreement": "agreement with the others' majority",
-        "severity": "severity (own less the others' rating)",
-        "left_share": "share of the left side",
-        "exact_agreement": "share of identical answers",
-        "most_frequent_share": "share of the commonest answer",
-    }
+    kendall_others="agreement with the others (tau-b)",
+    mean_kendall_others="agreement with the orders of the others (tau)",
+    majority_agreement="agreement with the others' majority",
+    severity="severity (own less the others' rating)",
+    left_share="share of the left side",
+    exact_agreement="share of identical answers",
+    most_frequent_share="share of the commonest answer",
 )
 # Who is marked as answering so, beside the name.
 LABELS = texts(
@@ -68,7 +65,7 @@ FEW_QUESTIONS = 3
 def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
     """Draw how often each method got each rating, best mean on top."""
     drawn = []
-    for question, rows in distributions.groupby("question", sort=True):
+    for question, rows in grouped(distributions):
         table = rows.pivot_table(index="method", columns="rating", values="share")
         table = table.fillna(0)
         means = (table * table.columns.to_numpy(float)).sum(axis=1)
@@ -81,23 +78,20 @@ def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
             method=table[top].idxmax(),
             share=f"{table[top].max():.0%}",
         )
-        drawn.append((_stack(str(question), table.loc[order[:MOST_ROWS]]), told))
+        drawn.append(_stack(question, table.loc[order[:MOST_ROWS]], told))
     return figure_of(
         "distributions",
-        SECTION,
-        say("What people answered"),
-        say(
-            "Share of each rating, highest mean on top. A mean hides whether a method "
-            "is middling, or splits people or stories into two camps; a scale whose "
-            "ends nobody uses tells less than its number of steps."
-        ),
-        say("Stacked bars of ratings."),
+        "What people answered",
+        "Share of each rating, highest mean on top. A mean hides whether a method "
+        "is middling, or splits people or stories into two camps; a scale whose "
+        "ends nobody uses tells less than its number of steps.",
+        "Stacked bars of ratings.",
         drawn,
         22,
     )
 
 
-def _stack(question: str, table: pd.DataFrame) -> Panel:
+def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
     methods = list(table.index)
     bars = [
         {
@@ -115,7 +109,8 @@ def _stack(question: str, table: pd.DataFrame) -> Panel:
         }
         for rating, color in zip(table.columns, shades(table.shape[1]), strict=True)
     ]
-    return stacked_panel(question, methods, bars, say("per cent of ratings"))
+    axis = say("per cent of ratings")
+    return panels.stacked(question, methods, bars, axis, words=words)
 
 
 def shades(n: int) -> list[str]:
@@ -133,62 +128,49 @@ def shades(n: int) -> list[str]:
     for i in range(n):
         at = i * (len(stops) - 1) / (n - 1)
         k = min(int(at), len(stops) - 2)
-        mixed = [
-            round(a + (at - k) * (b - a))
-            for a, b in zip(stops[k], stops[k + 1], strict=True)
-        ]
-        found.append("#" + "".join(f"{x:02x}" for x in mixed))
+        pairs = zip(stops[k], stops[k + 1], strict=True)
+        found.append(
+            "#" + "".join(f"{round(a + (at - k) * (b - a)):02x}" for a, b in pairs)
+        )
     return found
 
 
 def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     """Draw the agreement of people, one panel for each statistic."""
-    ordered = agreement["statistic"].eq("alpha_ordinal").any()
-    chosen = list(OF_RATINGS) if ordered else []
-    if agreement["statistic"].isin(("fleiss_kappa", "majority_share")).any():
-        chosen += [name for name in OF_CHOICES if name not in chosen]
-    chosen += [s for s in OF_RANKINGS if agreement["statistic"].eq(s).any()]
+    present = set(agreement["statistic"])
+    chosen = [*OF_RATINGS] if "alpha_ordinal" in present else []
+    if present & {"fleiss_kappa", "majority_share"}:
+        chosen += OF_CHOICES
+    chosen += [name for name in OF_RANKINGS if name in present]
     known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
     if known["question"].nunique() == 1:
         # One question: its statistics are the rows.
         rows = known.assign(name=[say(STATISTICS[s]) for s in known["statistic"]])
         order = [say(STATISTICS[c]) for c in chosen if c in set(known["statistic"])]
-        drawn = [_agreement_panel(str(rows["question"].iloc[0]), rows, "name", order)]
+        drawn = [_agreement(str(rows["question"].iloc[0]), rows, "name", order)]
     else:
         known = known.sort_values("question", kind="stable")
         drawn = [
-            _agreement_panel(say(STATISTICS[name]), rows.head(MOST_ROWS), "question")
+            _agreement(say(STATISTICS[name]), rows.head(MOST_ROWS), "question")
             for name in chosen
             if len(rows := known[known["statistic"] == name])
         ]
     return figure_of(
         "agreement",
-        SECTION,
-        say("How well people agree with one another"),
-        say(
-            "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
-            "falls while AC1 and AC2 stay high: then there is little to agree about, "
-            "not little agreement."
-        ),
-        say("Agreement of people."),
+        "How well people agree with one another",
+        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
+        "falls while AC1 and AC2 stay high: then there is little to agree about, "
+        "not little agreement.",
+        "Agreement of people.",
         drawn,
         18,
     )
 
 
-def _agreement_panel(
+def _agreement(
     title: str, rows: pd.DataFrame, names: str, order: Sequence[str] = ()
-) -> tuple[Panel, str]:
-    panel = dot_panel(
-        title,
-        rows,
-        names=names,
-        axis="",
-        order=order,
-        shapes=[vertical(0)],
-        span=(0.0, 1.0),
-    )
-    return panel, headed(title, said(rows, names))
+) -> Panel:
+    return dots(title, rows, names, "", order=order, lines=[0], span=(0.0, 1.0))
 
 
 def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
@@ -199,11 +181,13 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
         & (annotators["question"] != ALL_QUESTIONS)
     ]
     known = known.assign(annotator=known["annotator"].replace(_labels(annotators)))
-    drawn: list[tuple[Panel, str]] = []
+    drawn: list[Panel] = []
     few = known["question"].nunique() <= FEW_QUESTIONS
-    everybody = _annotators(known)
     # Of many questions only the first two statistics are drawn.
     present = [name for name in OF_ANNOTATORS if name in set(known["statistic"])]
+    # The same order in all panels of a figure: an annotator is one row.
+    everybody = by_value(known[known["statistic"].isin(present[:1])], "annotator")
+    everybody += sorted({*known["annotator"]} - {*everybody})
     for statistic in present if few else present[:2]:
         title = say(OF_ANNOTATORS[statistic])
         rows = known[known["statistic"] == statistic]
@@ -215,46 +199,41 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
         )
         parts = [(title, rows)]
         if not few:
-            by_question = rows.groupby("question", sort=True)
-            parts = [(headed(title, str(name)), own) for name, own in by_question]
+            parts = [(headed(title, name), own) for name, own in grouped(rows)]
         for heading, own in parts:
-            # The same order in all panels of a figure: an annotator is one row.
             here = set(own["annotator"])
             kept = _ends([name for name in everybody if name in here])
             middle = CENTRES.get(statistic, float(own["value"].mean()))
-            panel = dot_panel(
+            panel = dots(
                 heading,
                 own[own["annotator"].isin(kept)],
-                names="annotator",
-                axis="",
+                "annotator",
+                "",
                 order=kept,
+                dotted=[middle],
                 span=(middle,),
                 groups="question" if own["question"].nunique() > 1 else "",
-                shapes=[vertical(middle, dash="dot")],
+                words=told,
             )
-            drawn.append((panel, told))
+            drawn.append(panel)
             told = ""
-    caption = [
-        say(
+    return figure_of(
+        "annotators",
+        "Annotators one by one",
+        (
             "One row an annotator, in the same order everywhere: who agrees most with "
             "the others on top. The dotted line is the mean of all; of severity, and "
             "of the left side, what nobody's habit would give. Who stands far from the "
             "rest, with an interval that does not reach the line, answers differently: "
-            "look before excluding anybody, and by rules set beforehand."
-        )
-    ]
-    if known["annotator"].nunique() > MOST_ROWS:
-        caption.append(say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS))
-    if len(drawn) > MOST_PANELS:
-        caption.append(
-            say("The first {n} panels are drawn; the table has all.", n=MOST_PANELS)
-        )
-    return figure_of(
-        "annotators",
-        SECTION,
-        say("Annotators one by one"),
-        listed(caption, " "),
-        say("Annotators:"),
+            "look before excluding anybody, and by rules set beforehand.",
+            len(everybody) > MOST_ROWS
+            and say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS),
+            len(drawn) > MOST_PANELS
+            and say(
+                "The first {n} panels are drawn; the table has all.", n=MOST_PANELS
+            ),
+        ),
+        "Annotators:",
         drawn,
         18,
         most_panels=MOST_PANELS,
@@ -272,21 +251,6 @@ def _labels(annotators: pd.DataFrame) -> dict[str, str]:
     }
 
 
-def _annotators(known: pd.DataFrame) -> list[str]:
-    """Return the annotators, who agrees most with the others first."""
-    if known.empty:
-        return []
-    first = next(name for name in OF_ANNOTATORS if (known["statistic"] == name).any())
-    rows = known[known["statistic"] == first]
-    order = (
-        rows.groupby("annotator")["value"]
-        .mean()
-        .sort_values(ascending=False, kind="stable")
-    )
-    rest = sorted(set(known["annotator"]) - set(order.index))
-    return [*map(str, order.index), *map(str, rest)]
-
-
 def _ends(order: list[str]) -> list[str]:
     if len(order) <= MOST_ROWS:
         return order
@@ -294,10 +258,10 @@ def _ends(order: list[str]) -> list[str]:
 
 
 def position_dots(
-    bias: pd.DataFrame, side_effect: pd.DataFrame | None = None
+    position_bias: pd.DataFrame, side_effect: pd.DataFrame | None = None
 ) -> list[Figure]:
     """Draw how often the left side wins, and what that is worth in a leaderboard."""
-    rows = bias[bias["value"].notna()].head(MOST_ROWS)
+    rows = position_bias[position_bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return []
     parts = [rows.assign(kind=say("as counted"))]
@@ -306,50 +270,46 @@ def position_dots(
             value=rows["adjusted"], low=rows["adjusted_low"], high=rows["adjusted_high"]
         )
         parts.append(balanced.assign(kind=say("each pair both ways alike")))
-    both = pd.concat(parts)
-    panel = dot_panel(
+    share = dots(
         say("Share of wins on the left"),
-        both,
-        names="question",
+        pd.concat(parts),
+        "question",
+        say("share of answers"),
         groups="kind",
-        axis=say("share of answers"),
-        shapes=[vertical(0.5)],
+        lines=[0.5],
         span=(0.4, 0.6),
+        words=said(rows, "question"),
     )
-    drawn = [(panel, said(rows, "question"))]
-    tables = ["position_bias"]
+    drawn, tables = [share], ["position_bias"]
     effects = None if side_effect is None else side_effect.dropna(subset=["elo"])
     if effects is not None and len(effects):
         per_point = effects["elo"] / effects["value"].where(effects["value"] != 0)
-        points = effects.assign(
-            value=effects["elo"],
-            low=effects["low"] * per_point,
-            high=effects["high"] * per_point,
-        )
-        panel = dot_panel(
+        worth = dots(
             say("What standing on the left is worth"),
-            points,
-            names="question",
-            axis=say("points of a rating"),
+            effects.assign(
+                value=effects["elo"],
+                low=effects["low"] * per_point,
+                high=effects["high"] * per_point,
+            ),
+            "question",
+            say("points of a rating"),
             order=list(rows["question"]),
-            shapes=[vertical(0)],
+            lines=[0],
             span=(-10, 10),
+            words="",
         )
-        drawn.append((panel, ""))
+        drawn.append(worth)
         tables.append("side_effect")
     return figure_of(
         "position",
-        SECTION,
-        say("Does the side decide?"),
-        say(
-            "An interval away from the line means that people prefer a side, whatever "
-            "stands there: it draws whole clusters of answers, where the table's "
-            "p-value takes answers as independent. Sides that are drawn at random turn "
-            "it into noise rather than a bias of the ranking. Counting each pair of "
-            "methods both ways alike takes away that strong methods may have stood on "
-            "one side."
-        ),
-        say("Share of wins on the left."),
+        "Does the side decide?",
+        "An interval away from the line means that people prefer a side, whatever "
+        "stands there: it draws whole clusters of answers, where the table's "
+        "p-value takes answers as independent. Sides that are drawn at random turn "
+        "it into noise rather than a bias of the ranking. Counting each pair of "
+        "methods both ways alike takes away that strong methods may have stood on "
+        "one side.",
+        "Share of wins on the left.",
         drawn,
         24,
         tables=tuple(tables),

@@ -1,0 +1,208 @@
+"""Figures of the report: panels with their words, and how names and numbers stand.
+
+A panel is data and layout for plotly.js, as plain values: the page, the file of a
+figure and a notebook draw the same. `panels` has the kinds of them.
+"""
+
+import html
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.report.language import listed, say
+
+# Names longer than this are shortened on an axis; the tables have them whole.
+LONGEST_NAME = 28
+# Numbers of a figure need no more digits than a screen can show.
+DIGITS = 5
+# Rows that one panel shows at most; a caption says when there are more.
+MOST_ROWS = 60
+# With more panels than this a figure that would go on for long draws the first ones.
+MOST_PANELS = 12
+# And so many of its panels are told in words.
+MOST_WORDS = 6
+# What a cell of a table takes on the page.
+CELL_BYTES = 22
+# What fits on a sheet of A4 between its margins, in CSS pixels.
+PAGE = (690, 1000)
+Trace = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One plot: its heading, its height in pixels, and what plotly.js draws.
+
+    `words` say what it shows, for readers who cannot see it; `outputs` are story and
+    method of the outputs that a page links to.
+    """
+
+    title: str
+    height: int
+    data: list[Trace]
+    layout: Trace
+    words: str = ""
+    outputs: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def plot(self) -> str:
+        """Return data and layout as JSON that no script element ends in."""
+        text = json.dumps(
+            {"data": self.data, "layout": self.layout},
+            sort_keys=True,
+            ensure_ascii=False,
+            separators=(",", ":"),
+            allow_nan=False,
+        )
+        return text.replace("<", "\\u003c")
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure: `key` is its id in the page and the name of its file.
+
+    `alt` says in words what it shows, `width` is the least width of a panel in rem,
+    `tables` are those whose rows are drawn.
+    """
+
+    key: str
+    title: str
+    caption: str
+    alt: str
+    panels: tuple[Panel, ...]
+    width: int = 20
+    tables: tuple[str, ...] = ()
+    section: str = ""
+
+    @property
+    def weight(self) -> int:
+        """Cells of a plain table that the page would hold for as many bytes."""
+        return sum(len(panel.plot) for panel in self.panels) // CELL_BYTES
+
+    @property
+    def fits_a_page(self) -> bool:
+        """Say whether all panels stand on one sheet of A4."""
+        columns = max(1, PAGE[0] // (16 * self.width + 20))
+        rows = [
+            max(panel.height for panel in self.panels[i : i + columns]) + 40
+            for i in range(0, len(self.panels), columns)
+        ]
+        return sum(rows) + 120 <= PAGE[1]
+
+
+def figure_of(
+    key: str,
+    title: str,
+    caption: str | Sequence[object],
+    alt: str,
+    panels: Iterable[Panel],
+    width: int = 20,
+    *,
+    tables: tuple[str, ...] = (),
+    most_panels: int | None = None,
+    most_words: int | None = None,
+) -> list[Figure]:
+    """Return the figure of some panels, or nothing of none.
+
+    Texts are templates or said already. `alt` begins what the panels say in words;
+    parts of a caption that are empty or False are left out.
+    """
+    drawn = list(panels)
+    if not drawn:
+        return []
+    parts = [caption] if isinstance(caption, str) else caption
+    words = listed([panel.words for panel in drawn if panel.words][:most_words], "; ")
+    alt = say(alt)
+    return [
+        Figure(
+            key,
+            say(title),
+            listed([say(str(part)) for part in parts if part], " "),
+            say("{text}.", text=listed([alt, words], " ") if words else alt),
+            tuple(drawn[:most_panels]),
+            width,
+            tables,
+        )
+    ]
+
+
+def cut(panels: Sequence[Panel]) -> str:
+    """Say that not all panels are drawn, where they are too many."""
+    n, total = MOST_PANELS, len(panels)
+    if total <= n:
+        return ""
+    return say("The first {n} of {total} panels are drawn.", n=n, total=total)
+
+
+def grouped(
+    rows: pd.DataFrame, column: str = "question"
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Return the rows of each question, or of another column, by name."""
+    for name, own in rows.groupby(column, sort=True):
+        yield str(name), own
+
+
+# Names and numbers --------------------------------------------------------------------
+
+
+def as_text(name: object) -> str:
+    """Return a name that plotly draws as it stands, not as markup.
+
+    Examples
+    --------
+    >>> as_text("<b>")
+    '&lt;b&gt;'
+    """
+    return html.escape(str(name), quote=False)
+
+
+def short(name: object, length: int = LONGEST_NAME) -> str:
+    """Return a name as plotly draws it, its middle left out if it is long.
+
+    Examples
+    --------
+    >>> short("a name that goes on and on and on", 12)
+    'a name…nd on'
+    """
+    text = str(name)
+    if len(text) > length:
+        half = length // 2
+        text = f"{text[:half]}…{text[half + 1 - length :]}"
+    return as_text(text)
+
+
+def values(column: Iterable[Any]) -> list[float | None]:
+    """Return numbers as a figure needs them; None where there is none."""
+    found = pd.to_numeric(pd.Series(list(column)), errors="coerce").to_numpy(float)
+    return [None if x != x else float(f"{x:.{DIGITS}g}") + 0.0 for x in found]
+
+
+def best_first(
+    rows: pd.DataFrame, value: str = "value", name: str = "metric"
+) -> pd.DataFrame:
+    """Return the rows that one panel shows, the highest on top, equal ones by name."""
+    return rows.sort_values([value, name], ascending=[False, True]).head(MOST_ROWS)
+
+
+def by_value(rows: pd.DataFrame, name: str = "metric") -> list[str]:
+    """Return the metrics, best first, by their mean over levels."""
+    means = rows.groupby(name)["value"].mean()
+    return [str(x) for x in means.sort_values(ascending=False, kind="stable").index]
+
+
+def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) -> str:
+    """Return names with their values, best first: for who cannot see the figure.
+
+    Examples
+    --------
+    >>> said(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
+    'b 0.5, a 0.1'
+    """
+    known = rows.dropna(subset=[value])
+    known = known.sort_values(value, ascending=False, kind="stable")
+    first = zip(known[names][:most], known[value][:most], strict=True)
+    told = listed(f"{name} {float(x):.3g}" for name, x in first)
+    rest = len(known) - most
+    return say("{names} and {n} more", names=told, n=rest) if rest > 0 else told

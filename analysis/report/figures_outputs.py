@@ -1,0 +1,333 @@
+"""Figures of people against metrics: means of methods, and every output."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from analysis.report.figure import (
+    MOST_PANELS,
+    Figure,
+    Panel,
+    Trace,
+    as_text,
+    figure_of,
+    grouped,
+    short,
+    values,
+)
+from analysis.report.label_places import in_shares, placed_labels, telling_order
+from analysis.report.language import counted, headed, listed, say
+from analysis.report.metric_order import nearest_metrics
+from analysis.report.panels import GREY, LEGEND, PALETTE, SYMBOLS, error_bars
+from analysis.results import Array, Counts, Mask
+
+LONGEST_LABEL = 18
+# Plots of the means of a question; with more in all its best metric alone is drawn.
+SCATTER_METRICS, MOST_SCATTERS = 6, 24
+# Plots of the outputs of a question, and of all where there are several questions.
+METRICS_EACH, SEVERAL = 3, 6
+# Of more outputs those that lie closely together are counted, not drawn one by one.
+MOST_POINTS = 600
+# How many bins a side has, and how many outputs of a bin are still drawn by themselves.
+MOST_BINS, BINS, FEW = 24, 20, 2
+# Diameters of the marks of bins, in pixels, of few outputs and of most.
+SMALL, LARGE = 6, 15
+# What a page knows an output by: it may link to it.
+OUTPUT = "output"
+# Of each plot as many outputs are linked by their names too, for who has no pointer.
+FARTHEST = 3
+
+
+def scatters(
+    cells: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    method_means: pd.DataFrame | None = None,
+    hypotheses: pd.DataFrame | None = None,
+) -> list[Figure]:
+    """Draw method means: people against the metrics that agree best."""
+    points = _method_points(cells, method_means)
+    ranked = {
+        name: metrics
+        for name, rows in grouped(points)
+        if (
+            metrics := nearest_metrics(
+                name, rows, correlations, hypotheses, SCATTER_METRICS
+            )
+        )
+    }
+    caption = [say("Each point is a method: the mean of its cells.")]
+    if points["low"].notna().any():
+        caption.append(say("Bars are the intervals of what people say."))
+    if sum(map(len, ranked.values())) <= MOST_SCATTERS:
+        found: list[Figure] = []
+        for i, (question, metrics) in enumerate(ranked.items()):
+            shown = [(question, metric) for metric in metrics]
+            title = say("{question}: people and the nearest metrics", question=question)
+            found += _scatters(f"scatter-{i}", title, caption, points, shown)
+        return found
+    best = [(question, metrics[0]) for question, metrics in ranked.items()]
+    caption.append(say("Of each question only the best metric is drawn."))
+    title = say("People and the best metric of each question")
+    return _scatters("scatter", title, caption, points, best)
+
+
+def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
+    """Return the mean of people and metrics for every method, with people's interval.
+
+    The interval is that of the method's mean rating; it is left out where that mean is
+    over other cells than those the metrics cover.
+    """
+    numbers = ["human", "score", "higher_is_better"]
+    grouping = cells.groupby(["question", "metric", "method"], sort=True)
+    points = grouping[numbers].mean().reset_index()
+    if means is None:
+        return points.assign(low=np.nan, high=np.nan)
+    known = means.rename(columns={"dimension": "question"})
+    keys = ["question", "method"]
+    points = points.merge(known[[*keys, "mean", "low", "high"]], on=keys, how="left")
+    same = np.isclose(points["mean"].astype(float), points["human"], atol=1e-6)
+    ends = points[["low", "high"]].astype(float)
+    points[["low", "high"]] = ends.where(pd.Series(same), axis=0)
+    return points.drop(columns="mean")
+
+
+def _scatters(
+    key: str,
+    title: str,
+    caption: Sequence[str],
+    points: pd.DataFrame,
+    shown: list[tuple[str, str]],
+) -> list[Figure]:
+    several = len({question for question, _metric in shown}) > 1
+    drawn = []
+    for question, metric in shown:
+        here = (points["question"] == question) & (points["metric"] == metric)
+        part = points[here]
+        ends = part[["human", "low", "high"]].agg(["min", "max"]).to_numpy(float)
+        people = [np.nanmin(ends), np.nanmax(ends)]
+        around = np.column_stack([part["score"].agg(["min", "max"]), people])
+        heading = headed(question, metric) if several else metric
+        trace, layout = _method_trace(part, around), _layout(metric, part)
+        drawn.append(Panel(heading, 300, [trace], layout))
+    alt = say(
+        "Scatter of {n} methods, people by metric: {metrics}",
+        n=int(points["method"].nunique()),
+        metrics=listed(panel.title for panel in drawn),
+    )
+    return figure_of(key, title, caption, alt, drawn, 17)
+
+
+def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
+    """Return the methods as points, with as many names as stand clear of one another.
+
+    `around` has what the plot holds, by score and people's values: shape (n, 2).
+    """
+    points = in_shares(part[["score", "human"]].to_numpy(float), around)
+    names = [short(name, LONGEST_LABEL) for name in part["method"]]
+    labels = placed_labels(points, names, telling_order(part))
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "markers+text",
+        "x": values(part["score"]),
+        "y": values(part["human"]),
+        "text": [text for text, _place in labels],
+        "textposition": [place for _text, place in labels],
+        "textfont": {"size": 10},
+        "cliponaxis": False,
+        "marker": {"size": 8, "color": PALETTE[0]},
+        "customdata": [as_text(name) for name in part["method"]],
+        "hovertemplate": say(
+            "{method}<br>metric {x}<br>people {y}<extra></extra>",
+            method="%{customdata}",
+            x="%{x:.3g}",
+            y="%{y:.3g}",
+        ),
+    }
+    if part["low"].notna().any():
+        bars = error_bars(part, "human")
+        trace["error_y"] = bars | {"color": PALETTE[0], "thickness": 1}
+    return trace
+
+
+def _layout(metric: str, part: pd.DataFrame) -> Trace:
+    """Return the axes of people's values by a metric's scores."""
+    axis = metric
+    if not part["higher_is_better"].all():
+        axis = say("{metric} (lower is better)", metric=metric)
+    return {
+        "xaxis": {"title": {"text": short(axis, 44)}, "zeroline": False, "nticks": 5},
+        "yaxis": {
+            "title": {"text": say("people")},
+            "zeroline": False,
+            "automargin": True,
+        },
+        "showlegend": False,
+    }
+
+
+# Every output -------------------------------------------------------------------------
+
+
+def outputs(
+    cells: pd.DataFrame,
+    correlations: pd.DataFrame | None,
+    method_means: pd.DataFrame | None = None,
+    hypotheses: pd.DataFrame | None = None,
+    disagreement: pd.DataFrame | None = None,
+) -> list[Figure]:
+    """Draw every output, people against the metrics that agree best.
+
+    Nothing is drawn of questions whose values hold for methods as a whole. Of each
+    plot the outputs are named where people and the metric differ most in rank.
+    """
+    points = _method_points(cells, method_means)
+    n_questions = cells["question"].nunique()
+    each = max(1, min(METRICS_EACH, SEVERAL // n_questions))
+    drawn = []
+    for name, rows in grouped(cells):
+        if rows["story"].nunique() < 2:
+            continue
+        for metric in nearest_metrics(name, rows, correlations, hypotheses, each):
+            own = rows[rows["metric"] == metric]
+            mean = points[(points["question"] == name) & (points["metric"] == metric)]
+            title = headed(name, metric) if n_questions > 1 else metric
+            told = headed(title, counted(len(own), "output"))
+            apart = _farthest(disagreement, name, metric)
+            panel = _outputs(title, own, mean, metric)
+            drawn.append(replace(panel, words=told, outputs=apart))
+    sizes = cells.groupby(["question", "metric"]).size()
+    return figure_of(
+        "outputs",
+        "Every output: people and the nearest metrics",
+        (
+            "Each point is an output: what people say of it on average, and its score. "
+            "Large marks are the means of methods.",
+            cells["method"].nunique() > len(SYMBOLS)
+            and "As many methods are named as have room.",
+            (sizes > MOST_POINTS).any()
+            and "A hexagon stands for several outputs, a larger one for more of them.",
+            n_questions > MOST_PANELS
+            and say("The first {n} questions are drawn.", n=MOST_PANELS),
+        ),
+        "Scatter of outputs, people by metric.",
+        drawn,
+        22,
+        most_panels=MOST_PANELS,
+    )
+
+
+def _farthest(
+    disagreement: pd.DataFrame | None, question: str, metric: str
+) -> tuple[tuple[str, str], ...]:
+    """Return story and method where people and a metric differ most in rank."""
+    if disagreement is None:
+        return ()
+    own = disagreement[
+        (disagreement["question"] == question)
+        & (disagreement["metric"] == metric)
+        & (disagreement["kind"] == "cell")
+    ]
+    rows = own.sort_values("value", key=abs, ascending=False, kind="stable")
+    rows = rows.head(FARTHEST)
+    return tuple(zip(rows["story"], rows["method"], strict=True))
+
+
+def _outputs(
+    title: str, cells: pd.DataFrame, means: pd.DataFrame, metric: str
+) -> Panel:
+    around = cells[["score", "human"]].to_numpy(float)
+    methods = list(means["method"])
+    few = len(methods) <= len(SYMBOLS)
+    traces: list[Trace] = []
+    single = np.ones(len(cells), bool)
+    if len(cells) > MOST_POINTS:
+        bins, single = _bins(around)
+        traces.append(bins)
+    looks: list[Trace] = [{"color": PALETTE[0]}] * len(methods)
+    marks: Trace = {"color": PALETTE[1], "symbol": "diamond"}
+    named = _method_trace(means.assign(low=np.nan), around)
+    if few:
+        pairs = zip(PALETTE, SYMBOLS, strict=True)
+        looks = [{"color": color, "symbol": symbol} for color, symbol in pairs]
+        looks = looks[: len(methods)]
+        marks = {key: [look[key] for look in looks] for key in ("color", "symbol")}
+        named["text"] = [""] * len(methods)
+    for method, look in zip(methods, looks, strict=True):
+        own = cells[single & (cells["method"] == method)]
+        traces.append(_points(str(method), own, look))
+    white = {"size": 12, "line": {"color": "#fff", "width": 1.5}}
+    traces.append(named | {"showlegend": False, "marker": marks | white})
+    layout = _layout(metric, means) | {"showlegend": few, "legend": LEGEND}
+    return Panel(title, 340, traces, layout)
+
+
+def _points(method: str, cells: pd.DataFrame, look: Trace) -> Trace:
+    """Return the outputs of one method; a page reads from them which they are."""
+    return {
+        "type": "scatter",
+        "mode": "markers",
+        "meta": OUTPUT,
+        "name": as_text(method),
+        "x": values(cells["score"]),
+        "y": values(cells["human"]),
+        "text": [as_text(story) for story in cells["story"]],
+        "marker": look | {"size": 6, "opacity": 0.6},
+        "hovertemplate": say(
+            "{story}<br>{method}<br>metric {x}<br>people {y}<extra></extra>",
+            story="%{text}",
+            method="%{fullData.name}",
+            x="%{x:.3g}",
+            y="%{y:.3g}",
+        ),
+    }
+
+
+def _bins(points: Array) -> tuple[Trace, Mask]:
+    """Return bins of many points, and which points are drawn by themselves."""
+    (x, columns), (y, rows) = _side(points[:, 0]), _side(points[:, 1])
+    bins, place, count = np.unique(
+        columns * len(y) + rows, return_inverse=True, return_counts=True
+    )
+    many = count > FEW
+    share = np.sqrt(count[many] / count.max())
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": values(x[bins[many] // len(y)]),
+        "y": values(y[bins[many] % len(y)]),
+        "text": [int(n) for n in count[many]],
+        "marker": {
+            "symbol": "hexagon2",
+            "size": [round(float(s), 1) for s in SMALL + (LARGE - SMALL) * share],
+            "color": GREY,
+            "opacity": 0.6,
+        },
+        "showlegend": False,
+        "hovertemplate": say(
+            "{n} outputs<br>metric {x}<br>people {y}<extra></extra>",
+            n="%{text}",
+            x="%{x:.3g}",
+            y="%{y:.3g}",
+        ),
+    }
+    return trace, ~many[place]
+
+
+def _side(column: Array) -> tuple[Array, Counts]:
+    """Return the middles of the bins of one side, and in which of them each value is.
+
+    Means of a few ratings lie on a lattice: they get a bin for each of its steps.
+    """
+    low, high = float(column.min()), float(column.max())
+    gaps = np.round(np.diff(np.unique(column)) / max(high - low, 1e-300), 4)
+    sizes, often = np.unique(gaps, return_counts=True)
+    n = BINS
+    if len(sizes) and sizes[often.argmax()] > 0:
+        steps = round(1 / float(sizes[often.argmax()])) + 1
+        n = steps if steps <= MOST_BINS else BINS
+    middles = np.linspace(low, high, n)
+    step = (high - low) / (n - 1) or 1.0
+    places = np.clip(np.rint((column - low) / step), 0, n - 1).astype(np.int64)
+    return middles, places

@@ -1,0 +1,393 @@
+"""Figures of wins: bars of few pairs of methods, a matrix of many, groups apart."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analysis.report import panels
+from analysis.report.figure import (
+    MOST_PANELS,
+    MOST_WORDS,
+    Figure,
+    Panel,
+    Trace,
+    cut,
+    figure_of,
+    grouped,
+    short,
+    values,
+)
+from analysis.report.figures_planning import GROUPS_APART
+from analysis.report.language import say, texts
+from analysis.report.panels import GREY, PALETTE
+from analysis.report.wording import per_cent
+from analysis.results import Array
+
+# With more pairs than this there are no bars.
+MOST_BARS = 21
+# In larger matrices no number has room.
+MOST_NUMBERS = 16
+# Of more groups, or more rows of groups by questions, there are no bars; the table has
+# them all.
+MOST_GROUPS, MOST_LINES = 6, 40
+# How high the heading of a question is, in rows.
+HEADING = 0.6
+# From never to always; in grey it is as plain.
+WINS = ((0, "#f1f3f2"), (0.5, "#a6cbe3"), (1, "#0b4a86"))
+TIE = "#d0d3d2"
+# On these colours numbers are white.
+DARK = frozenset({"#0072B2", "#D55E00", "#009E73", "#8A8A00"})
+# How much of white is in bars of single votes, below those of majorities.
+PALER = 0.4
+INK = "#1d2422"
+# A smaller part of a bar has no room for its number.
+LEAST_TOLD = 7
+# What a bar is made of, by single votes; majorities have the same names with a prefix.
+PARTS = ["wins_a", "ties", "wins_b"]
+OF_MAJORITIES = "majority_"
+ALT = texts("Wins, ties and losses.")
+
+
+def wins(win_rates: pd.DataFrame) -> list[Figure]:
+    """Draw wins, ties and losses: bars of few pairs, else a matrix of each question.
+
+    Where there are several questions each pair has a panel of its own, as StoryBench
+    prints them (its figure 17); else all pairs stand below one another.
+    """
+    rates = _voted(win_rates)
+    if rates.empty:
+        return []
+    sizes = rates.groupby("criterion").size()
+    n_pairs = len(rates[["method_a", "method_b"]].drop_duplicates())
+    caption = _bar_caption(rates)
+    if (sizes > MOST_BARS).any():
+        drawn = [
+            _win_matrix(name, rows, _ties(name, rows))
+            for name, rows in grouped(rates, "criterion")
+        ]
+        caption = [
+            say(
+                "Per cent of votes that the method of the row wins against the method "
+                "of the column, a tie being half a win; darker is more. Methods in the "
+                "order of their wins."
+            )
+        ]
+    elif n_pairs == 1 or (len(sizes) > 1 and n_pairs <= MOST_PANELS):
+        drawn = [
+            _pair(list(rows["criterion"]), rows, rates) for rows in _pairs_of(rates)
+        ]
+    else:
+        drawn = [_pairs(name, rows) for name, rows in grouped(rates, "criterion")]
+    return figure_of("wins", "Side by side", caption, ALT, drawn, 26)
+
+
+def rated_wins(story_wins: pd.DataFrame) -> list[Figure]:
+    """Draw in how many stories one method is rated above another, for three or more."""
+    drawn = []
+    for question, rows in grouped(story_wins):
+        if len({*rows["method_a"], *rows["method_b"]}) >= 3:
+            drawn.append(_win_matrix(question, rows))
+    return figure_of(
+        "story-wins",
+        "How often people rate one method above another",
+        "Per cent of stories in which the method of the row is rated above the "
+        "method of the column, equal means being half a win; darker is more. "
+        "Methods in the order of their wins.",
+        "Matrix of wins.",
+        drawn,
+        26,
+    )
+
+
+def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
+    """Draw for each tag the wins, ties and losses of each pair in each group.
+
+    A pair has a panel, in which the groups stand below one another question by
+    question.
+    """
+    found: list[Figure] = []
+    for tag, rates in _voted(strata_win_rates).groupby("tag", sort=False):
+        pairs = list(_pairs_of(rates))
+        if (
+            rates["stratum"].nunique() > MOST_GROUPS
+            or len(pairs) > MOST_BARS
+            or max(map(len, pairs)) > MOST_LINES
+        ):
+            continue
+        drawn = [_groups_of_pair(rows, rates) for rows in pairs]
+        found += figure_of(
+            f"strata-wins-{len(found) + 1}" if found else "strata-wins",
+            say("Side by side, by {tag}", tag=tag),
+            [*_bar_caption(rates), GROUPS_APART, cut(drawn)],
+            ALT,
+            drawn,
+            26,
+            most_panels=MOST_PANELS,
+            most_words=MOST_WORDS,
+        )
+    return found
+
+
+def _voted(rates: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that anybody voted on: others have no bar."""
+    return rates[rates[PARTS].sum(axis=1) > 0]
+
+
+def _pairs_of(rates: pd.DataFrame) -> Iterator[pd.DataFrame]:
+    """Return the rows of each pair of methods, in the order of the table."""
+    for _pair, rows in rates.groupby(["method_a", "method_b"], sort=False):
+        yield rows
+
+
+def _ties(name: str, rows: pd.DataFrame) -> str:
+    """Say how many votes of a panel are ties."""
+    votes = int(rows[PARTS].to_numpy().sum())
+    return say(
+        "{question}: {share} of {n} votes are ties",
+        question=name,
+        share=per_cent(rows["ties"].sum() / max(1, votes)),
+        n=votes,
+    )
+
+
+def _bar_caption(rates: pd.DataFrame) -> list[object]:
+    """Say what bars and lines are."""
+    return [
+        say(
+            "Per cent of stories in which the majority of annotators prefers a method, "
+            "no majority being a tie; below it, paler, of single votes."
+        )
+        if _has_majorities(rates)
+        else say("Per cent of votes."),
+        rates["low"].notna().any()
+        and say(
+            "The line is the interval of the wins on the left with half of the "
+            "ties: where it crosses the middle, the two are not told apart by "
+            "their own votes alone. It is not adjusted for how many pairs there "
+            "are; p_adjusted in the table is."
+        ),
+        "weighted" in rates
+        and rates["weighted"].any()
+        and say(
+            "Bars count answers; the line of single votes weighs them by the "
+            "inverse of the probability with which they were asked for."
+        ),
+    ]
+
+
+def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:
+    """Draw methods in the order of their wins; by default the first one is told."""
+    methods = sorted({*rows["method_a"], *rows["method_b"]})
+    won, tied = (np.zeros((len(methods), len(methods))) for _ in range(2))
+    a, b = (pd.Index(methods).get_indexer(rows[f"method_{side}"]) for side in "ab")
+    np.add.at(won, (a, b), rows["wins_a"].to_numpy(float))
+    np.add.at(won, (b, a), rows["wins_b"].to_numpy(float))
+    np.add.at(tied, (a, b), rows["ties"].to_numpy(float))
+    tied = tied + tied.T
+    total = won + won.T + tied
+    share = np.full(total.shape, np.nan)
+    np.divide(100 * (won + tied / 2), total, out=share, where=total > 0)
+    order = np.argsort(-np.nan_to_num(np.nanmean(share, axis=1)), kind="stable")
+    names = [methods[i] for i in order]
+    counts = [
+        [f"{won[i, j]:.0f} / {tied[i, j]:.0f} / {won[j, i]:.0f}" for j in order]
+        for i in order
+    ]
+    first = say("{question}: most wins {method}", question=title, method=names[0])
+    return panels.heat(
+        title,
+        pd.DataFrame(share[np.ix_(order, order)], names, names),
+        pd.DataFrame(counts),
+        (0, 100),
+        WINS,
+        height=170 + 19 * len(names),
+        angle=-60,
+        words=words or first,
+        texttemplate="%{z:.0f}" if len(names) <= MOST_NUMBERS else "",
+        hovertemplate=say(
+            "{row} · {column}: {share} %<br>won / tied / lost: {counts}<extra></extra>",
+            row="%{y}",
+            column="%{x}",
+            share="%{z:.0f}",
+            counts="%{text}",
+        ),
+    )
+
+
+def _pairs(criterion: str, rows: pd.DataFrame) -> Panel:
+    """Draw a row for each pair, with the name of a method at either end."""
+    names = say("left one wins"), say("tie"), say("right one wins")
+    words = _ties(criterion, rows)
+    panel = _bars(criterion, list(rows["method_a"]), rows, names, PALETTE[:2], words)
+    first, others = ([short(x, 16) for x in rows[f"method_{side}"]] for side in "ab")
+    panel.layout["yaxis"]["ticktext"] = first
+    return panels.name_on_the_right(panel, [*range(len(rows))], others)
+
+
+def _pair(
+    names: Sequence[str],
+    rows: pd.DataFrame,
+    rates: pd.DataFrame,
+    places: Sequence[float] = (),
+) -> Panel:
+    """Draw the bars of one pair, with its methods in the legend.
+
+    In all panels of `rates` a method has one colour, where there are enough of them.
+    """
+    methods = sorted({*rates["method_a"], *rates["method_b"]})
+    a, b = (str(rows[f"method_{side}"].iloc[0]) for side in "ab")
+    colours = PALETTE[:2]
+    if len(methods) <= len(PALETTE):
+        colours = PALETTE[methods.index(a)], PALETTE[methods.index(b)]
+    parts = short(a, 30), say("tie"), short(b, 30)
+    title = say("{first} against {second}", first=a, second=b)
+    return _bars(title, names, rows, parts, colours, _ties(title, rows), places)
+
+
+def _groups_of_pair(rows: pd.DataFrame, rates: pd.DataFrame) -> Panel:
+    questions = [own for _name, own in rows.groupby("criterion", sort=False)]
+    rows = pd.concat(questions)
+    headings, places = _places([len(own) for own in questions])
+    panel = _pair(list(rows["stratum"]), rows, rates, places)
+    panel.layout["annotations"] = [
+        {
+            "x": 0,
+            "xanchor": "left",
+            "y": place,
+            "yanchor": "middle",
+            "text": f"<b>{short(own['criterion'].iloc[0], 40)}</b>",
+            "showarrow": False,
+        }
+        for own, place in zip(questions, headings, strict=True)
+    ]
+    return panel
+
+
+def _places(sizes: list[int]) -> tuple[list[float], list[float]]:
+    """Return where headings stand, and the rows below each.
+
+    Examples
+    --------
+    >>> _places([2, 1])
+    ([-0.2, 2.4], [0.6, 1.6, 3.2])
+    """
+    headings, places, top = [], [], -0.5
+    for size in sizes:
+        headings.append(round(top + HEADING / 2, 2))
+        places += [round(top + HEADING + 0.5 + i, 2) for i in range(size)]
+        top += HEADING + size
+    return headings, places
+
+
+def _bars(
+    title: str,
+    names: Sequence[str],
+    rows: pd.DataFrame,
+    parts: tuple[str, str, str],
+    colours: tuple[str, ...],
+    words: str,
+    places: Sequence[float] = (),
+) -> Panel:
+    """Draw bars of wins, ties and losses, those of majorities above those of votes.
+
+    Each row stands at its place, else all below one another.
+    """
+    places = list(places) or [*range(len(rows))]
+    bars = _stacked(rows, np.array(places, float))
+    shades = (colours[0], TIE, colours[1])
+    data = [
+        _part(bars, name, label, colour)
+        for name, label, colour in zip(PARTS, parts, shades, strict=True)
+    ]
+    panel = panels.stacked(title, names, data, say("per cent"))
+    panel.layout["yaxis"] |= {
+        "ticktext": [short(name, 24) for name in names],
+        "tickvals": places,
+        "range": [places[-1] + 0.6, -0.6],
+    }
+    panel.layout["shapes"] = [panels.vertical(50) | {"layer": "above"}]
+    panel.data.append(_intervals(bars))
+    lines = 3 if bars["of_majorities"].any() else 1
+    # However many rows there are, each has room for its numbers.
+    row = panels.row_height(1, lines=lines, extra=0)
+    height = 110 + round(row * (places[-1] + 1))
+    return Panel(title, height, panel.data, panel.layout, words)
+
+
+def _has_majorities(rates: pd.DataFrame) -> bool:
+    """Tell whether majorities say anything that single votes do not."""
+    majorities = rates[[OF_MAJORITIES + name for name in PARTS]]
+    return not np.array_equal(rates[PARTS].to_numpy(float), majorities.to_numpy(float))
+
+
+def _stacked(rows: pd.DataFrame, places: Array) -> pd.DataFrame:
+    """Return a row for each bar: its parts, share, interval, place and width."""
+    votes = rows.rename(columns={"rate_a": "value"}).assign(
+        place=places, width=0.8, of_majorities=False
+    )
+    if not _has_majorities(rows):
+        return votes
+    own = [*PARTS, "low", "high"]
+    names = {f"{OF_MAJORITIES}{name}": name for name in own}
+    names[f"{OF_MAJORITIES}rate_a"] = "value"
+    above = rows.drop(columns=own).rename(columns=names)
+    above = above.assign(place=places - 0.21, width=0.42, of_majorities=True)
+    return pd.concat([above, votes.assign(place=places + 0.2, width=0.34)])
+
+
+def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
+    """Draw one part of all bars, with its number where there is room."""
+    share = 100 * bars[name] / bars[PARTS].sum(axis=1)
+    two = bars["of_majorities"].any()
+    below = [two and not above for above in bars["of_majorities"]]
+    ink = "#ffffff" if colour in DARK else INK
+    return {
+        "name": label,
+        "x": values(share),
+        "y": values(bars["place"]),
+        "width": values(bars["width"]),
+        "marker": {"color": [_paler(colour) if p else colour for p in below]},
+        "text": [f"{x:.0f}" if x >= LEAST_TOLD else "" for x in share],
+        "textposition": "inside",
+        "insidetextanchor": "middle",
+        "textangle": 0,
+        "insidetextfont": {"color": [INK if p else ink for p in below]},
+        "customdata": values(bars[name]),
+        "hovertemplate": say(
+            "{part}: {share} %, {n}<extra></extra>",
+            part=label,
+            share="%{x:.1f}",
+            n="%{customdata}",
+        ),
+    }
+
+
+def _paler(colour: str) -> str:
+    """Mix a colour with white.
+
+    Examples
+    --------
+    >>> _paler("#000000")
+    '#666666'
+    """
+    parts = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+    return "#" + "".join(f"{round(x + PALER * (255 - x)):02x}" for x in parts)
+
+
+def _intervals(bars: pd.DataFrame) -> Trace:
+    """Draw the interval of each share of wins with half of the ties."""
+    found = bars[["value", "low", "high"]].astype(float) * 100
+    trace: Trace = {
+        "type": "scatter",
+        "mode": "markers",
+        "x": values(found["value"]),
+        "y": values(bars["place"] + bars["width"] * 0.42),
+        "marker": {"color": GREY, "size": 1},
+        "showlegend": False,
+        "hoverinfo": "skip",
+    }
+    if found["low"].notna().any():
+        look = {"color": "#000000", "thickness": 2}
+        trace["error_x"] = panels.error_bars(found) | look
+    return trace

@@ -1,0 +1,223 @@
+"""The page of a report: what its templates are given, and what a browser may run."""
+
+import base64
+import hashlib
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+from urllib.parse import quote
+
+import pandas as pd
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from plotly.offline import get_plotlyjs
+
+from analysis.options import OptionError
+from analysis.report import checklist, formulas, language
+from analysis.report.figure import Figure
+from analysis.report.language import current, say
+from analysis.report.sections import Said, first_of_each, opening_figure, sections_of
+from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.report.uncertainty import (
+    by_answers,
+    by_error,
+    resampled_units,
+    units_drawn,
+)
+from analysis.report.verdict_grid import Grid, verdict_grids
+from analysis.result_tables.contract import Analysis
+from analysis.version import VERSION
+
+# What templates say: see `analysis.report.language`.
+SPOKEN = ("say", "counted", "listed", "remark", "current")
+# How it was computed, whole, in each language.
+METHODS = {"en": "methods.html", "zh-Hans": "methods.zh-Hans.html"}
+# Addresses of pages, and of those on the host that the report comes from.
+BEGINNINGS = ("https://", "http://", "/")
+NAMED = re.compile(r"\{([^{}]*)\}")
+PLACEHOLDERS = {"story", "method"}
+# How plotly's source sets the text of a style element.
+STYLE_TEXT = re.compile(r"\.textContent='((?:[^'\\]|\\.)*)'")
+
+
+@cache
+def templates() -> Environment:
+    """Return the templates of the page, each compiled once a process."""
+    found = Environment(
+        loader=PackageLoader("analysis.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    found.globals |= {"math": formulas.math, "display": formulas.display}
+    found.globals["address_of_output"] = address
+    found.globals |= {name: getattr(language, name) for name in SPOKEN}
+    return found
+
+
+def plotly_source() -> str:
+    """Return plotly.js, to be placed into a page once."""
+    source: str = get_plotlyjs()
+    return source
+
+
+def as_html(
+    analysis: Analysis,
+    title: str,
+    run: pd.DataFrame,
+    shown: Mapping[str, pd.DataFrame],
+    drawn: list[Figure],
+    said: Said,
+    images_note: str,
+    story_link: str,
+) -> str:
+    """Return the whole page; it needs nothing else to be read.
+
+    `shown` are the tables with titles for keys.
+    """
+    values = dict(zip(run["key"], run["value"], strict=True))
+    units = resampled_units(analysis)
+    grids: list[Grid] = []
+    if "verdicts" in shown:
+        grids = verdict_grids(shown["verdicts"])
+    first, further = first_of_each(said.verdicts)
+    sections = dict(said.sections)
+    opening = opening_figure(drawn) if said.methods and not grids else None
+    if grids or not said.methods:
+        sections["methods"] = (*said.methods, *sections.get("methods", ()))
+    below = [figure for figure in drawn if figure is not opening]
+    computed = _computed(analysis)
+    page = (
+        templates()
+        .get_template("report.html")
+        .render(
+            title=say(title),
+            run=values,
+            verdicts=first,
+            further=further,
+            methods_said=() if grids else said.methods,
+            opening=opening,
+            warnings=said.warnings,
+            grids=grids,
+            notes=analysis.notes,
+            date=values["date"].replace("T", " ").replace("+00:00", " UTC"),
+            drawn=units,
+            clusters=units_drawn(analysis),
+            sections=sections_of(sections, below, has_metrics=computed["metrics"]),
+            figures=drawn,
+            plotly=plotly_source() if drawn else "",
+            asked=checklist.answers(
+                shown,
+                analysis.notes,
+                values,
+                units,
+                by_error(analysis),
+                by_answers(analysis),
+            ),
+            tables=listed_tables(
+                {**analysis.tables, "run": run},
+                sum(one.weight for one in grids) + sum(one.weight for one in drawn),
+            ),
+            computed=computed,
+            computed_how=METHODS[current()],
+            images_note=images_note,
+            story_link=story_link,
+            version=VERSION,
+        )
+    )
+    # Indentation is a fifth of what a page with many metrics shows.
+    head, script, rest = page.partition("<script>")
+    return re.sub(r"\n\s+", "\n", head) + script + rest
+
+
+def _computed(analysis: Analysis) -> dict[str, Any]:
+    """Return what the methods section speaks of: tables, and what is in them."""
+    tables = analysis.tables
+    found: dict[str, Any] = {
+        name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
+    }
+    found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
+    found["cells"] = len(analysis.cells) > 0 or found["method_means"]
+    for key, table, column in (
+        ("coefficients", "correlations", "coefficient"),
+        ("sources", "pairwise_accuracy", "source"),
+        ("statistics", "agreement", "statistic"),
+    ):
+        found[key] = set(tables[table][column]) if found[table] else set()
+    found["levels"] = set()
+    if found["correlations"]:
+        known = tables["correlations"].dropna(subset="value")
+        found["levels"] = set(known["level"])
+    found["ordinal"] = "alpha_ordinal" in found["statistics"]
+    found["by_error"] = by_error(analysis)
+    found["by_answers"] = by_answers(analysis)
+    of_people = analysis.resampled.get("agreement", ())
+    found["by_annotators"] = "annotators" in of_people
+    found["many_values"] = bool(of_people) and found["ordinal"]
+    return found
+
+
+def _has_metrics(table: pd.DataFrame) -> bool:
+    return "metric" in table and bool(table["metric"].fillna("").ne("").any())
+
+
+# What a browser may do ----------------------------------------------------------------
+
+
+def check_story_link(template: str) -> None:
+    """Refuse what is no address of a page, or names no story; an empty one is none."""
+    if not template:
+        return
+    problem = f"--story-link: {template!r}: expected"
+    if not template.startswith(BEGINNINGS):
+        raise OptionError(
+            f"{problem} an address that begins with https://, http:// or /"
+        )
+    named = set(NAMED.findall(template))
+    if "story" not in named:
+        raise OptionError(f"{problem} {{story}} in it, where the story's name goes")
+    for name in sorted(named - PLACEHOLDERS):
+        raise OptionError(f"{problem} {{story}} or {{method}}, not {{{name}}}")
+
+
+def address(template: str, story: str, method: str) -> str:
+    """Return the address of an output; its names stand in it by percent signs.
+
+    Examples
+    --------
+    >>> address("/stories/{story}#{method}", "a/b", "GPT 4&o")
+    '/stories/a%2Fb#GPT%204%26o'
+    """
+    known = {"story": story, "method": method}
+    return NAMED.sub(lambda found: quote(known[found[1]], safe=""), template)
+
+
+def content_security_policy(html: str) -> str:
+    """Return the strictest policy under which this page works.
+
+    Scripts and styles run only if their text is one of the page's own, by hash. plotly
+    adds an empty style element and fills it through the object model, which the hash
+    of the empty text admits, and one whose text stands in its source; it also sets
+    style attributes on what it draws.
+    """
+    scripts = re.findall(r"<script>(.*?)</script>", html, re.S)
+    styles = re.findall(r"<style>(.*?)</style>", html, re.S)
+    styles += [*STYLE_TEXT.findall(html), ""]
+    return "; ".join(
+        [
+            "default-src 'none'",
+            "img-src data: blob:",
+            f"script-src {' '.join(map(_hash, scripts))}",
+            f"style-src-elem {' '.join(map(_hash, styles))}",
+            "style-src-attr 'unsafe-inline'",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "frame-ancestors 'none'",
+        ]
+    )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
