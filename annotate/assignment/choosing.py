@@ -83,7 +83,7 @@ def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
         return NextStep(Next.STOPPED)
     if own is None:
         work = _best_free(person, read)
-    elif _is_check_to_come(own) and places.next_position(person) < own.position:
+    elif _is_check_to_come(own) and _precedes(places.next_position(person), own):
         # Slots that are claimed one by one come before a check laid among them.
         work = _best_free(person, read) or NextStep(Next.WORK, own)
     else:
@@ -98,6 +98,10 @@ def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
 def _is_check_to_come(own: Slot) -> bool:
     is_check = own.purpose not in (Purpose.REAL, Purpose.TRAINING)
     return is_check and own.started_at is None
+
+
+def _precedes(position: int, own: Slot) -> bool:
+    return own.position is not None and position < own.position
 
 
 def next_slot(annotator: Annotator) -> Slot | None:
@@ -160,7 +164,7 @@ def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
     ):
         return None
     last = places.last_place(person)
-    if own is not None and last.position + places.SPACING >= own.position:
+    if own is not None and not _precedes(last.position + places.SPACING, own):
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
     slot = _locked_free(person.study.rounds).first(code=wish, **_ids(person))
@@ -193,7 +197,8 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     assert slot is not None
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
-    return session == places.session_for(slot, person, following.place)
+    at = (following.place or slot).session
+    return session == (places.session_for(slot, person) if at is None else at)
 
 
 def session_room(annotator: Annotator, session: int | None) -> int:
@@ -285,14 +290,13 @@ def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
         free = free_slots(annotator)
         seen, _last = _seen(annotator)
         new = free.exclude(unit__story__in=seen.stories)
-        chosen = adaptive_pairs.choose(
+        drawn = adaptive_pairs.choose(
             annotator.study, new if new.exists() else free, seen.sides
         )
-        if chosen is None:
+        if drawn is None:
             return None
-        slot = read(chosen.pk)
-        slot.probability = chosen.probability
-        slot.alternatives = chosen.alternatives
+        slot = read(drawn.pk)
+        slot.probability, slot.alternatives = drawn.probability, drawn.alternatives
         return NextStep(Next.WORK, slot)
     candidates = _candidates(annotator, WINDOW)
     if not candidates:

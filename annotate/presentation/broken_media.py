@@ -50,8 +50,9 @@ class FaultRow(Row):
             raise BadAnswerError(f"{self.side!r} is no side of this story.")
         if self.shot and self.shot not in set(numbers):
             raise BadAnswerError(f"This story has no shot {self.shot}.")
-        about = {"side": self.side, "shot": self.shot}
-        Fault.objects.get_or_create(slot=slot, annotator=held.person, **about)
+        Fault.objects.get_or_create(
+            slot=slot, annotator=held.person, side=self.side, shot=self.shot
+        )
 
 
 def reported(study: Study) -> list[Reported]:

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from annotate.models import Annotator, Purpose, Slot
 from annotate.responses import timing
-from evalcore.database.prepared import Prepared
 
 # So many of the annotator's own stories tell; before that, those of all others do.
 OWN_ENOUGH, OWN_LATEST = 3, 20
@@ -47,9 +46,6 @@ def rest_begins() -> datetime:
     return timezone.now() - WORK - REST
 
 
-FIRST_SINCE = Prepared[datetime](first_since, annotator=int, since=datetime)
-
-
 def minutes_for(
     annotator: Annotator, stories: int, seconds: Sequence[float]
 ) -> int | None:
@@ -60,7 +56,7 @@ def minutes_for(
     """
     if len(seconds) < OWN_ENOUGH:
         latest = _timed().filter(study=annotator.study_id).order_by("-submitted_at")
-        seconds = latest.values_list("measured", flat=True)[:ALL_LATEST]
+        seconds = list(latest.values_list("measured", flat=True)[:ALL_LATEST])
     if len(seconds) < OWN_ENOUGH or stories < 1:
         return None
     return math.ceil(statistics.median(seconds) * stories / 60)
@@ -68,8 +64,8 @@ def minutes_for(
 
 def needs_rest(annotator: Annotator) -> bool:
     """Say whether somebody has judged for long without a pause between two stories."""
-    first = FIRST_SINCE.first(annotator=annotator.pk, since=rest_begins())
-    return has_worked_since(annotator, first)
+    first = first_since(annotator.pk, rest_begins())
+    return has_worked_since(annotator, next(iter(first), None))
 
 
 def has_worked_since(annotator: Annotator, first: datetime | None) -> bool:

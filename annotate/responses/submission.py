@@ -168,9 +168,9 @@ def receive(
             received.submitted = True
         except AnswerError as error:
             received.problem = error
-    for error in (*received.refused.values(), received.problem):
-        if whole and error is not None:
-            raise error
+    for refused in (*received.refused.values(), received.problem):
+        if whole and refused is not None:
+            raise refused
     if held.is_open:
         renew(held.slot)
     return received

@@ -84,8 +84,8 @@ def note_time(
     if claimed is not None and fits(claimed, held.offered_at, now, last):
         held.seconds = held.claimed_seconds = claimed
         return
-    timed = _timed(person, now).values_list("offered_at", "seconds")
-    before = list(timed.order_by())
+    timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
+    before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
     most = room(held.offered_at, now, before)
     held.claimed_seconds = (
         claimed if claimed is not None and isfinite(claimed) else None

@@ -102,9 +102,9 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         "problem": str(received.problem or ""),
         "submitted": received.submitted,
         "refused": {
-            row.id: {"why": str(error), "final": not isinstance(error, NotNowError)}
+            row.id: {"why": str(why), "final": not isinstance(why, NotNowError)}
             for row in sent.rows
-            if (error := received.refused.get(row.place)) is not None
+            if (why := received.refused.get(row.place)) is not None
         },
     }
     if received.submitted:

@@ -39,13 +39,8 @@ def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
     return places.own_slots(annotator).values_list(*HELD)
 
 
-# A plain number that the column cannot hold, as a mark is, PostgreSQL is never asked.
-IN_SESSION = Prepared[tuple[Any, ...]](
-    lambda annotator, session: _held(annotator).filter(session=Value(session)),
-    annotator=int,
-    session=int,
-)
-# The same, and the annotator's latest stories, each with the time that it took.
+# Somebody's slots in a session and their latest stories, with the time of each. A plain
+# number that the column cannot hold, as a mark is, PostgreSQL is never asked.
 AND_LATEST = Prepared[tuple[Any, ...]](
     lambda annotator, session: (
         _held(annotator)
@@ -175,9 +170,8 @@ def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | N
 
 def number_in_session(annotator: Annotator, row: Slot) -> int:
     """Return which of its session's stories a slot of this annotator is."""
-    rows = IN_SESSION.rows(annotator=annotator.pk, session=row.session)
-    here = [Held(*held) for held in rows]
-    return 1 + sum(held.position < (row.position or 0) for held in here)
+    here = places.own_slots(annotator).filter(session=row.session)
+    return 1 + here.filter(position__lt=row.position or 0).count()
 
 
 def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
