@@ -35,6 +35,7 @@ from django.db.models import F
 from annotate.assignment import choosing
 from annotate.models import Annotator, Slot, Study, Unit
 from annotate.responses import giving_back
+from annotate.responses.writing import AnswerRow
 from evalcore.database.postgresql import analyze
 from tests import answering
 from tests.pressure.grids import add_people, make_grid
@@ -100,9 +101,8 @@ def work(study: Study, people: list[Annotator], watch: Stopwatch) -> None:
         with watch.of("next slot"):
             slot = choosing.next_for(person).slot
         with watch.of("answer"):
-            answering.record_answer(
-                slot=slot, annotator=person, question=question, value=number % 5
-            )
+            row = AnswerRow(question=question.key, value=number % 5)
+            answering.send(slot, person, row)
         with watch.of("submit"):
             answering.submit(slot=slot, annotator=person)
 

@@ -8,6 +8,7 @@ stays with its annotator; `late_answers` knows what becomes of an answer after t
 
 from collections.abc import Collection
 from datetime import timedelta
+from functools import lru_cache
 from typing import Any
 
 from django.db import transaction
@@ -167,23 +168,6 @@ LOCKED_ANNOTATOR = Prepared[Annotator](
 LOCKED_SLOT = Prepared[Slot](
     lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
 )
-LOCKED_OF_CODE = Prepared[Slot](
-    lambda code: (
-        Slot.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("unit")
-        .filter(code=code)
-    ),
-    code=str,
-)
-# The unit is locked first, as everywhere.
-LOCKED_WITH_UNIT = Prepared[Slot](
-    lambda code: (
-        Slot.objects.select_for_update(of=("unit", "self"), no_key=True)
-        .select_related("unit")
-        .filter(code=code)
-    ),
-    code=str,
-)
 # Times play no part in it: a clock may be set back.
 LAST_BEGUN = Prepared[int](
     lambda annotator: (
@@ -226,13 +210,24 @@ def locked_slot(pk: int, study: Study) -> Slot:
     return held
 
 
+@lru_cache
+def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
+    """Return the query that locks the slot of a code; its unit before, if it closes.
+
+    PostgreSQL locks in the order in which the statement names the tables.
+    """
+    slots = Slot.objects.select_related("unit").select_for_update(
+        of=("unit", "self") if closes else ("self",), no_key=True
+    )
+    return Prepared(lambda code: slots.filter(code=code), code=str)
+
+
 def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | None:
     """Return a locked annotator's slot of that code, locked; None: it is not theirs.
 
     Where it is to be closed, its unit is locked before.
     """
-    query = LOCKED_WITH_UNIT if closes else LOCKED_OF_CODE
-    held = query.first(code=code)
+    held = _locked_of_code(closes=closes).first(code=code)
     if held is None or held.annotator_id != person.pk:
         return None
     held.study = person.study
