@@ -28,7 +28,7 @@ from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.quality import follow_up
-from annotate.responses import checklists, submission, writing
+from annotate.responses import checklists, late_answers, submission, writing
 from annotate.responses.leasing import lacking
 from evalcore.importing.scores import import_scores
 
@@ -225,6 +225,10 @@ class SubmitSlot(APIView):
         """Store the answers and submit, all or nothing; twice changes nothing."""
         annotator = request.auth
         _refuse_unprepared(annotator)
+        slot = Slot.objects.filter(annotator=annotator, code=code).first()
+        slot = slot or late_answers.regain(annotator, code, late=True)
+        if slot is None:
+            raise Http404
         given = serializers.AnswersSerializer(data=request.data)
         given.is_valid(raise_exception=True)
         number = sum(len(given.validated_data[part]) for part in ("answers", "ticked"))
@@ -233,7 +237,7 @@ class SubmitSlot(APIView):
                 f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
                 f"not {number}; nothing was stored."
             )
-        asked = [question.key for question in annotator.study.asked]
+        asked = [question.key for question in slot.questions]
         unknown = sorted(set(given.validated_data["answers"]) - set(asked))
         if unknown:
             known = ", ".join(asked)
@@ -250,7 +254,7 @@ class SubmitSlot(APIView):
         ]
         closing = submission.Closing(given.validated_data.get("seconds"))
         try:
-            received = follow_up.submit(annotator, code, rows, closing, whole=True)
+            received = follow_up.submit(annotator, slot.code, rows, closing, whole=True)
         except errors.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except errors.AnswerError as error:
