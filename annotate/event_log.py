@@ -7,7 +7,7 @@ makes it, so that `annotate.history.replaying` can follow the slots from the log
 from collections.abc import Iterable, Sequence
 
 from annotate.models import Annotator, Event, Slot, Study, User
-from evalcore.database.prepared_writes import add
+from evalcore.database.prepared import add
 
 CHUNK = 1000
 

@@ -11,8 +11,8 @@ from annotate.coverage import snapshots
 from annotate.models import Study
 from annotate.personal_data import retention
 from annotate.presentation import same_size
+from annotate.responses import giving_back
 from annotate.server_state import disk
-from annotate.slots import leasing
 from annotate.studies import plan_queue
 from evalcore.serving import log_context
 
@@ -20,7 +20,7 @@ from evalcore.serving import log_context
 @shared_task
 def release_expired() -> None:
     """Put slots back whose lease has run out."""
-    leasing.release_expired()
+    giving_back.release_expired()
 
 
 # So long pictures are drawn every minute, and other work waits.

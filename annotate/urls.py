@@ -31,7 +31,6 @@ from annotate.pages.seat import (
     media_files,
     saving,
     slot,
-    withdrawal,
 )
 from annotate.reports.downloads import TABLES
 from annotate.reports.plan_forms import FORMS
@@ -211,7 +210,7 @@ rate_urls = [
     under_link("pause/", invitation.pause, "rate-pause"),
     under_link("done/", leaving.done, "rate-done"),
     under_link("stop/", leaving.stop, "rate-stop"),
-    under_link("withdraw/", withdrawal.withdraw, "rate-withdraw"),
+    under_link("withdraw/", leaving.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),
     under_link("story/<code>/save/", saving.save, "rate-save"),

@@ -36,7 +36,7 @@ from analysis.rankings.choice_weights import inverse_weights
 from analysis.rankings.leaderboard import leaderboard
 from analysis.rankings.top_methods import TopMethods, top_methods
 from analysis.rankings.win_rates import method_win_rates
-from annotate.next_slot.adaptive import (
+from annotate.assignment.adaptive import (
     ChosenUnit,
     StopRule,
     information,

@@ -5,11 +5,11 @@
 Simulates the ViStoryBench user study (26 methods x 20 stories, ten answers each,
 sessions of seven) with people who come in random order and leave in mid-session one
 time in five, and prints what was reached beside what was possible at best. The rules
-are the real ones: `annotate.next_slot.slot_selection` chooses, levels are handed out as
-by `annotate.next_slot.choosing`. Then a smaller study runs through the real functions
-on a database of its own (SQLite), and 20 people of whom 8 close the tab in the middle
-of a story, by a clock that is moved on: how long anybody waits while there are free
-slots that they may fill, and how far units are apart at the end.
+are the real ones: `annotate.assignment.slot_selection` chooses, levels are handed out
+as by `annotate.assignment.choosing`. Then a smaller study runs through the real
+functions on a database of its own (SQLite), and 20 people of whom 8 close the tab in
+the middle of a story, by a clock that is moved on: how long anybody waits while there
+are free slots that they may fill, and how far units are apart at the end.
 """
 
 import random
@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
-from annotate.next_slot.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from benchmarks.temporary_site import temporary_site
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7
@@ -175,11 +175,10 @@ def spread_of_methods(study: OpenStudy, person: Person) -> int:
 
 def in_the_database(dice: random.Random) -> None:
     """Run a smaller study through the real functions, and measure it."""
-    from annotate.answers import writing
+    from annotate.assignment import choosing
     from annotate.history.verifying import problems
-    from annotate.next_slot import choosing
-    from annotate.slots import leasing
-    from annotate.submission import consequences
+    from annotate.responses import giving_back
+    from tests import answering
     from tests.pressure.grids import add_people, make_grid
 
     study = make_grid("crowd", stories=10, methods=8, redundancy=5, session_size=7)
@@ -187,17 +186,17 @@ def in_the_database(dice: random.Random) -> None:
     widest, waiting = 0, set()
     while len(waiting) < len(people):
         person = dice.choice([one for one in people if one.pk not in waiting])
-        slot = choosing.take_next(person).slot
+        slot = choosing.next_for(person).slot
         if slot is None:
             waiting.add(person.pk)
         elif dice.random() < ABANDON / SESSION:
             study.slots.filter(pk=slot.pk).update(lease_until="2020-01-01T00:00Z")
-            leasing.release_expired()
+            giving_back.release_expired()
         else:
-            writing.record_answer(
+            answering.record_answer(
                 slot=slot, annotator=person, question=question, value=3
             )
-            consequences.submit(slot=slot, annotator=person)
+            answering.submit(slot=slot, annotator=person)
         counts = list(study.units.values_list("submitted", flat=True))
         widest = max(widest, max(counts) - min(counts))
     done = study.slots.filter(state="submitted").select_related("unit__output_a")
@@ -217,10 +216,9 @@ def leaving_in_the_middle(dice: random.Random, shape: tuple[int, ...]) -> None:
     """Let people come minute by minute, of whom some leave at a story; measure it."""
     from django.utils import timezone
 
-    from annotate.answers import writing
+    from annotate.assignment import choosing
     from annotate.models import Slot
-    from annotate.next_slot import choosing
-    from annotate.submission import consequences
+    from tests import answering
     from tests.pressure.grids import add_people, make_grid
 
     stories, methods, redundancy, sessions = shape
@@ -244,17 +242,17 @@ def leaving_in_the_middle(dice: random.Random, shape: tuple[int, ...]) -> None:
                 if slot is not None and done[person.pk] >= most[person.pk]:
                     continue  # the tab is closed
                 if slot is not None:
-                    writing.record_answer(
+                    answering.record_answer(
                         slot=slot, annotator=person, question=question, value=3
                     )
-                    consequences.submit(slot=slot, annotator=person)
+                    answering.submit(slot=slot, annotator=person)
                     done[person.pk] += 1
                     held[person.pk] = None
                     counts = study.units.values_list("submitted", flat=True)
                     widest = max(widest, max(counts) - min(counts))
                 if done[person.pk] >= most[person.pk] and person.pk not in leavers:
                     continue
-                held[person.pk] = choosing.take_next(person).slot
+                held[person.pk] = choosing.next_for(person).slot
                 if held[person.pk] is None:
                     own = Slot.objects.filter(annotator=person).values("unit")
                     free = Slot.objects.filter(study=study, annotator=None)

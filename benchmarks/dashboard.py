@@ -121,8 +121,8 @@ def build(answers: int):
     """Store a study that is all but done, with its answers spread over two weeks."""
     from django.utils import timezone
 
-    from annotate.answers.writing import count_units
     from annotate.models import Annotator, Event, Flag, Rating, Slot, Unit
+    from annotate.responses.bulk import count_units
     from evalcore.database.postgresql import analyze
 
     study, units, questions = outline(answers)

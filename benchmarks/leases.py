@@ -32,12 +32,12 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import F
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.models import Annotator, Slot, Study, Unit
-from annotate.next_slot import choosing
-from annotate.slots import leasing
-from annotate.submission import consequences
+from annotate.responses import giving_back
+from annotate.responses.writing import AnswerRow
 from evalcore.database.postgresql import analyze
+from tests import answering
 from tests.pressure.grids import add_people, make_grid
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -99,13 +99,12 @@ def work(study: Study, people: list[Annotator], watch: Stopwatch) -> None:
     for number in range(OPERATIONS):
         person = people[number % len(people)]
         with watch.of("next slot"):
-            slot = choosing.take_next(person).slot
+            slot = choosing.next_for(person).slot
         with watch.of("answer"):
-            writing.record_answer(
-                slot=slot, annotator=person, question=question, value=number % 5
-            )
+            row = AnswerRow(question=question.key, value=number % 5)
+            answering.send(slot, person, row)
         with watch.of("submit"):
-            consequences.submit(slot=slot, annotator=person)
+            answering.submit(slot=slot, annotator=person)
 
 
 SLOTS = """
@@ -189,7 +188,7 @@ def measure(name: str, study: Study, people: list[Annotator]) -> None:
             Slot.objects.filter(pk=pk).update(lease=F("lease"))
     for _ in range(OPERATIONS):
         with watch.of("release"):
-            leasing.release_expired()
+            giving_back.release_expired()
     work(study, people, watch)
     watch.report(name)
 

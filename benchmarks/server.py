@@ -53,14 +53,14 @@ def compare() -> bool:
     from django.conf import settings
     from django.test import Client
 
+    from annotate.assignment import choosing
     from annotate.models import Invitation
-    from annotate.next_slot import choosing
     from tests.factories import make_benchmark, make_study
 
     study = make_study(benchmark=make_benchmark(stories=4, shots=8), consented=True)
     person = study.annotators.first()
     token = Invitation.objects.get(annotator=person).token
-    address = f"/rate/{token}/story/{choosing.take_next(person).slot.code}/"
+    address = f"/rate/{token}/story/{choosing.next_for(person).slot.code}/"
     counting = settings.MIDDLEWARE
     watching = ("count_middleware", "scrape_middleware")
     plain = [one for one in counting if not one.endswith(watching)]
@@ -85,8 +85,8 @@ def build(n: int) -> None:
     """Store a study of so many slots, an hour of them of the last hour."""
     from django.utils import timezone
 
-    from annotate.answers.writing import count_units
     from annotate.models import Annotator, Slot, Unit
+    from annotate.responses.bulk import count_units
     from evalcore.database.postgresql import analyze
 
     study, units, _questions = dashboard.outline(n * dashboard.QUESTIONS)

@@ -25,9 +25,10 @@ import django
 django.setup()
 
 from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.assignment.training_slots import arrange
 from annotate.kinds.ranking.kind import RankingKind
 from annotate.models import Slot, Unit
-from annotate.quality.training import TrainingResult, arrange
+from annotate.quality.training import TrainingResult
 from annotate.quality_rules.signals import below, is_right
 from annotate.studies.definition import Training
 from annotate.studies.study_file import load_definition

@@ -8,10 +8,10 @@ from django.utils import timezone
 from PIL import Image, ImageDraw
 
 from annotate import event_log
-from annotate.answers.analysis_views import add_views
 from annotate.kinds.registry import KINDS
 from annotate.models import Annotator, Invitation, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
+from annotate.responses.analysis_views import add_views
 from evalcore import media
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
 

@@ -37,7 +37,7 @@ def answer_everything(study: Study, value: int | str = 3) -> None:
     """Submit every open slot with one value (a number, or a, b, tie)."""
     from django.utils import timezone
 
-    from annotate.answers.writing import SlotAnswers, store_judgements
+    from annotate.responses.bulk import SlotAnswers, store_judgements
 
     answers = dict.fromkeys(study.questions.all(), value)
     slots = study.slots.filter(state="open", annotator__isnull=False)

@@ -3,9 +3,9 @@
 import random
 from datetime import datetime, timedelta
 
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import Annotator, Flag, Invitation, Purpose, Slot, Study
 from annotate.people import inviting
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from evalcore.models import Frame

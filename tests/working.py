@@ -8,15 +8,14 @@ from django.db.models import Max
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.models import Annotator, Invitation, Slot, Study
-from annotate.next_slot import choosing
 from annotate.people import inviting
-from annotate.slots import leasing
+from annotate.responses import giving_back
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
-from annotate.submission import consequences
+from tests import answering
 from tests.factories import make_benchmark
 
 LIKERT = """
@@ -71,12 +70,12 @@ def answer(slot: Slot, person: Annotator, given: Answer, seconds: float = 30.0) 
     """Answer all questions of a slot as the page would, and submit it."""
     for question in slot.questions:
         value = given(slot, question.key)
-        writing.record_answer(
+        answering.record_answer(
             slot=slot, annotator=person, question=question, value=value
         )
     # As if it had been fetched yesterday: time passes in tests in no time.
     yesterday = timezone.now() - timedelta(days=1)
-    return consequences.submit(
+    return answering.submit(
         slot=slot, annotator=person, seconds=seconds, offered_at=yesterday
     )
 
@@ -85,14 +84,14 @@ def end_leases() -> int:
     """Let every lease run out, and put the slots back; return how many."""
     leased = Slot.objects.filter(state="leased")
     leased.update(lease_until=timezone.now() - timedelta(seconds=1))
-    return leasing.release_expired()
+    return giving_back.release_expired()
 
 
 def work(person: Annotator, given: Answer, most: int = 1000, **how) -> list[Slot]:
     """Take and answer slots until nothing comes or `most` are done; return them."""
     done: list[Slot] = []
     while len(done) < most:
-        slot = choosing.take_next(person).slot
+        slot = choosing.next_for(person).slot
         if slot is None:
             break
         done.append(answer(slot, person, given, **how))

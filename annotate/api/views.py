@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from django.db import transaction
 from django.db.models import QuerySet
 from django.http import Http404
 from django.urls import reverse
@@ -18,19 +17,19 @@ from rest_framework.views import APIView
 from analysis.problems import InputError, Problem, Problems
 from annotate.access import rate_limits
 from annotate.access.permissions import get_study_for, visible_studies
-from annotate.answers import checklists, writing
 from annotate.api import serializers
 from annotate.api.authentication import InvitationAuthentication, IsAnnotator
 from annotate.api.parsing import TableJSONParser
+from annotate.assignment import choosing
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
+from annotate.kinds import errors
 from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
-from annotate.next_slot import choosing
 from annotate.presentation import checklist_sheets, slot_view
-from annotate.slots import errors, locking
-from annotate.slots.admission import lacking
-from annotate.submission import consequences, late_answers
+from annotate.quality import follow_up
+from annotate.responses import checklists, late_answers, submission, writing
+from annotate.responses.leasing import lacking
 from evalcore.importing.scores import import_scores
 
 
@@ -191,7 +190,7 @@ class NextSlot(APIView):
         if annotator.study.state != Study.State.OPEN:
             raise Conflict("The study does not take answers at the moment.")
         _refuse_unprepared(annotator)
-        following = choosing.take_next(annotator)
+        following = choosing.next_for(annotator)
         if following.kind == choosing.Next.STOPPED:
             raise Conflict("This annotator's work is paused, or not wanted any more.")
         if following.kind == choosing.Next.TAKEN:
@@ -238,42 +237,32 @@ class SubmitSlot(APIView):
                 f"Expected at most {writing.MOST_ROWS} answers and ticked shots, "
                 f"not {number}; nothing was stored."
             )
-        questions = {q.key: q for q in slot.questions}
-        unknown = sorted(set(given.validated_data["answers"]) - set(questions))
+        asked = [question.key for question in slot.questions]
+        unknown = sorted(set(given.validated_data["answers"]) - set(asked))
         if unknown:
-            known = ", ".join(questions)
+            known = ", ".join(asked)
             raise Refused(
                 {"answers": f"{unknown[0]} is no question; there are {known}"}
             )
-
-        @transaction.atomic
-        def store(slot: Slot, annotator: Annotator) -> Slot:
-            locking.lock_to_submit(slot, annotator)
-            for key, value in given.validated_data["answers"].items():
-                writing.record_answer(
-                    slot=slot, annotator=annotator, question=questions[key], value=value
-                )
-            for shot, ticked in given.validated_data["ticked"].items():
-                checklists.record_shot(
-                    slot=slot,
-                    annotator=annotator,
-                    shot=shot,
-                    ticked=ticked,
-                    looked=True,
-                )
-            return consequences.submit(
-                slot=slot,
-                annotator=annotator,
-                seconds=given.validated_data.get("seconds"),
-            )
-
+        rows: list[writing.Row] = [
+            writing.AnswerRow(question=key, value=value)
+            for key, value in given.validated_data["answers"].items()
+        ]
+        rows += [
+            checklists.TicksRow(shot=shot, ticked=frozenset(ticked), looked=True)
+            for shot, ticked in given.validated_data["ticked"].items()
+        ]
+        closing = submission.Closing(given.validated_data.get("seconds"))
         try:
-            submitted = late_answers.despite_loss(store, slot=slot, annotator=annotator)
+            received = follow_up.submit(annotator, slot.code, rows, closing, whole=True)
         except errors.BadAnswerError as error:
             raise Refused({"answers": str(error)}) from error
         except errors.AnswerError as error:
             raise Conflict(str(error)) from error
-        return Response({"code": submitted.code, "state": submitted.state})
+        if received is None:
+            raise Http404
+        slot = received.held.slot
+        return Response({"code": slot.code, "state": slot.state})
 
 
 def _refuse_unprepared(annotator: Annotator) -> None:

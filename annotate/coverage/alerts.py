@@ -22,8 +22,8 @@ from annotate.coverage.forecast import WINDOW
 from annotate.models import Annotator, Flag, Purpose, Skip, Slot, Study, Unit
 from annotate.people.presence import NOT_BEGUN, openings
 from annotate.presentation import broken_media
-from annotate.slots import skip_allowance
-from annotate.slots.leasing import SKIPS_TO_SET_ASIDE
+from annotate.responses import giving_back
+from annotate.responses.giving_back import SKIPS_TO_SET_ASIDE
 
 # A study is stalled after a day, or after three of its usual gaps between answers.
 QUIET, QUIET_GAPS = timedelta(hours=24), 3
@@ -193,7 +193,7 @@ def _skipped(study: Study) -> Iterator[Alert]:
     )
     for unit in _with_skips(study, units):
         unit.study = study
-        if skip_allowance.with_reason(unit) >= SKIPS_TO_SET_ASIDE:
+        if giving_back.with_reason(unit) >= SKIPS_TO_SET_ASIDE:
             continue  # a manager has handed it out again
         yield _of_skips(
             unit,

@@ -4,13 +4,13 @@ import json
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from annotate.answers.story_comments import of_holder
 from annotate.coverage import dashboard, snapshots
 from annotate.coverage.completion import times
 from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.kinds.registry import kind_of
 from annotate.models import Skip, StoryComment, Study
 from annotate.presentation import shot_comments
+from annotate.responses.story_comments import of_holder
 
 Rows = Callable[[Study], Iterator[tuple[object, ...]]]
 # What is told of an annotator as it was counted.

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotate.coverage.counts import SURPLUS
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.people.presence import answers_by_day, patience_days
-from annotate.slots import timing
+from annotate.responses import timing
 
 SlotState = Slot.State
 HOURS_KEPT = timedelta(days=15)

@@ -6,7 +6,6 @@ from itertools import pairwise
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.answers.analysis_views import in_force
 from annotate.history import as_of_event, replaying
 from annotate.kinds.registry import kind_of, kinds_of, tables_of
 from annotate.models import (
@@ -24,6 +23,7 @@ from annotate.models import (
     Unit,
 )
 from annotate.models.units import OUTPUTS
+from annotate.responses.analysis_views import in_force
 from evalcore.models import MetricScore, Shot
 
 SlotState = Slot.State

@@ -13,8 +13,6 @@ from analysis.problems import InputError, Problem, Problems, by_line
 from analysis.reading.number_text import as_number
 from analysis.tables import CHOICE_COLUMNS, FLAGS, RATING_COLUMNS
 from annotate import event_log
-from annotate.answers.analysis_views import add_views
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.imported_judgements.answer_rows import (
     Methods,
     SlotKey,
@@ -37,6 +35,8 @@ from annotate.kinds.checklist.kind import TICKED
 from annotate.kinds.registry import KINDS, kinds_of
 from annotate.models import Annotator, Event, Question, Slot, Study, Unit
 from annotate.models.units import as_fields
+from annotate.responses.analysis_views import add_views
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.importing.names import Names
 from evalcore.importing.score_changes import LINE, ScoreRow
 from evalcore.models import Benchmark, Output

@@ -146,7 +146,7 @@ class Kind(ABC):
 
         Raises
         ------
-        annotate.slots.errors.BadAnswerError
+        annotate.kinds.errors.BadAnswerError
             The question has no such answer.
         """
 

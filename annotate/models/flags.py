@@ -1,7 +1,7 @@
 """What quality rules found about annotators."""
 
 from django.db import models
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import pgettext_lazy
 
@@ -51,6 +51,12 @@ class Flag(models.Model):
                 name="flag_action_known",
             ),
         ]
+
+    @classmethod
+    def unread_warnings(cls, annotator: int) -> QuerySet["Flag"]:
+        """Return the warnings that an annotator has yet to read; none are settled."""
+        unread = cls.objects.filter(shown_at=None, resolved_at=None)
+        return unread.filter(annotator=annotator, action=cls.Action.WARN)
 
     @property
     def sentence(self) -> str:

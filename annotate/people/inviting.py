@@ -19,8 +19,8 @@ from annotate.models import (
     new_token,
 )
 from annotate.people.naming import name_people
-from annotate.slots import leasing
-from annotate.slots.locking import locked_annotator
+from annotate.responses import giving_back
+from annotate.responses.leasing import locked_annotator
 
 MOST_SLOTS = 100_000
 
@@ -173,7 +173,7 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
     )
     person.state = annotator.state = Annotator.State.REVOKED
     person.save(update_fields=["state"])
-    freed = leasing.free_unfinished(person)
+    freed = giving_back.free_unfinished(person)
     _log(Event.Kind.ANNOTATOR_REVOKED, annotator, user, freed_slots=freed)
     return freed
 

@@ -4,13 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate import event_log
+from annotate.assignment import choosing
+from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.models.people import CODE_LETTERS
-from annotate.slots import skip_allowance
+from annotate.responses import giving_back, leasing, places
+from annotate.responses.leasing import locked_annotator
 
 
 class Outcome(StrEnum):
@@ -104,7 +108,7 @@ def _is_complete(person: Annotator, done: _Done, stories: int) -> bool:
 
     Skipped stories are no part of it, beyond what may be skipped without words.
     """
-    allowed = skip_allowance.allowed(person.study, done.sittings)
+    allowed = giving_back.allowed(person.study, done.sittings)
     if done.planned and not person.study.is_open:
         return person.finished_at is not None and done.skipped <= allowed
     return done.real + min(done.skipped, allowed) >= _needed(person, stories)
@@ -155,3 +159,58 @@ def code_of(person: Annotator, outcome: Outcome) -> str:
     found = salted_hmac(kind, person.completion_code, algorithm="sha256").digest()
     letters = (CODE_LETTERS[byte % len(CODE_LETTERS)] for byte in found[:8])
     return f"{PREFIXES[outcome]}-{''.join(letters)}"
+
+
+@transaction.atomic
+def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
+    """Mark an annotator as finished who has submitted the whole plan.
+
+    Somebody without a plan has finished when nothing is left, the cap is reached, or,
+    when they want to (`wanted`), where they `may_stop`.
+    """
+    person = locked_annotator(annotator)
+    wanted = wanted and person.state == Annotator.State.ACTIVE and may_stop(person)
+    if wanted:
+        giving_back.free_unfinished(person)
+    finished = finish(person, wanted=wanted)
+    if person.state == Annotator.State.FINISHED:
+        settle(person)
+        annotator.completed_at = person.completed_at
+    if finished:
+        annotator.state, annotator.finished_at = person.state, person.finished_at
+    return finished
+
+
+def finish(person: Annotator, *, wanted: bool = False) -> bool:
+    """Mark a locked annotator as finished if that is so."""
+    if (
+        person.state != Annotator.State.ACTIVE
+        or leasing.waiting(person).exclude(purpose=Purpose.TRAINING).exists()
+        or not (wanted or _is_through(person))
+    ):
+        return False
+    person.state, person.finished_at = Annotator.State.FINISHED, timezone.now()
+    person.save(update_fields=["state", "finished_at"])
+    settle(person)
+    event_log.note(Event.Kind.ANNOTATOR_FINISHED, person.study_id, annotator=person)
+    return True
+
+
+def _is_through(person: Annotator) -> bool:
+    """Say whether the plan is done, or whether there can be nothing more to do."""
+    real = places.own_slots(person).filter(purpose=Purpose.REAL)
+    if not person.study.is_open and real.filter(claimed=False).exists():
+        return True
+    if places.has_room(person) and choosing.may_get_more(person):
+        return False
+    return real.exists()
+
+
+def may_stop(annotator: Annotator) -> bool:
+    """Say whether an annotator has judged enough to stop, or can get nothing now."""
+    if annotator.study.is_open and has_judged_enough(annotator):
+        return True
+    return choosing.next_step(annotator).kind in (
+        choosing.Next.TAKEN,
+        choosing.Next.DONE,
+    )

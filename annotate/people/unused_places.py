@@ -13,7 +13,7 @@ from django.utils.crypto import salted_hmac
 
 from annotate.models import Annotator, Event, JoinLink, Slot, Study
 from annotate.people import inviting
-from annotate.slots.locking import locked_annotator
+from annotate.responses.leasing import locked_annotator
 
 # A class that begins at once behind one address, and a few who come late.
 MOST_OF_AN_ADDRESS = 40

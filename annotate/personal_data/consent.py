@@ -10,7 +10,7 @@ from annotate import event_log
 from annotate.models import Annotator, Event, Study, User
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.slots.locking import locked_annotator
+from annotate.responses.leasing import locked_annotator
 
 
 class ConsentError(ValueError):

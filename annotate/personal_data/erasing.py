@@ -26,7 +26,7 @@ from annotate.people import inviting
 from annotate.people.naming import is_pseudonym, new_pseudonym
 from annotate.personal_data.named import is_telling, replaced
 from annotate.quality.exclusion import LONGEST_REASON
-from annotate.slots.locking import locked_annotator
+from annotate.responses.leasing import locked_annotator
 
 Kind = Event.Kind
 # What tells of people by their names in the tables.

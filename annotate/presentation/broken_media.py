@@ -7,9 +7,10 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotate.models import Annotator, Fault, Slot, Study
+from annotate.kinds.errors import BadAnswerError
+from annotate.models import Fault, Study
 from annotate.presentation import slot_view
-from annotate.slots.errors import BadAnswerError
+from annotate.responses.writing import Held, Row
 from evalcore.models import Output
 
 
@@ -28,20 +29,30 @@ class Reported:
     faults: tuple[int, ...]
 
 
-def report(slot: Slot, annotator: Annotator, *, side: str, shot: int) -> None:
-    """Note that something is broken; the story can be judged all the same.
+@dataclass(frozen=True, kw_only=True)
+class FaultRow(Row):
+    """An annotator's report of what is broken; the story can be judged all the same."""
 
-    Raises
-    ------
-    BadAnswerError
-        There is no such side, or no shot of that number.
-    """
-    numbers = slot.unit.story.shots.values_list("number", flat=True)
-    if side and side not in slot_view.sides(slot):
-        raise BadAnswerError(f"{side!r} is no side of this story.")
-    if shot and shot not in set(numbers):
-        raise BadAnswerError(f"This story has no shot {shot}.")
-    Fault.objects.get_or_create(slot=slot, annotator=annotator, side=side, shot=shot)
+    is_answer = False
+
+    side: str
+    shot: int
+
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return "fault", self.side, self.shot
+
+    def store(self, held: Held) -> None:
+        """Store the report, or raise if the story has no such side or shot."""
+        slot = held.slot
+        numbers = slot.unit.story.shots.values_list("number", flat=True)
+        if self.side and self.side not in slot_view.sides(slot):
+            raise BadAnswerError(f"{self.side!r} is no side of this story.")
+        if self.shot and self.shot not in set(numbers):
+            raise BadAnswerError(f"This story has no shot {self.shot}.")
+        Fault.objects.get_or_create(
+            slot=slot, annotator=held.person, side=self.side, shot=self.shot
+        )
 
 
 def reported(study: Study) -> list[Reported]:

@@ -8,10 +8,10 @@ from itertools import groupby
 
 from django.utils.translation import gettext as _
 
-from annotate.answers.writing import shots_left
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Look, Question, Rating, Slot
 from annotate.presentation.slot_view import shot_texts
+from annotate.responses.writing import shots_left
 from evalcore.models import Output
 
 

@@ -6,16 +6,16 @@ output.
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotate.answers.story_comments import LONGEST_COMMENT, keep, of_holder
-from annotate.models import Annotator, ShotComment, Slot, Study
+from annotate.kinds.errors import BadAnswerError
+from annotate.models import ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
-from annotate.slots.errors import BadAnswerError
-from annotate.slots.locking import locked_annotator, locked_slot, refuse_unless_held
+from annotate.responses.story_comments import keep, of_holder
+from annotate.responses.writing import Held, Row
 from evalcore.models import Output
 
 # A form without a script posts it as `shot-comment:3:left`.
@@ -32,7 +32,6 @@ HEADER = (
     "at",
     "text",
 )
-Place = tuple[str, int]  # a side, and the number of a shot
 
 
 class ShotFields(NamedTuple):
@@ -42,63 +41,55 @@ class ShotFields(NamedTuple):
     texts: dict[str, str]
 
 
-def record(
-    *,
-    slot: Slot,
-    annotator: Annotator,
-    texts: Mapping[Place, str],
-    client_key: str = "",
-) -> None:
-    """Store what an annotator writes about shots; an empty text takes it back.
+@dataclass(frozen=True, kw_only=True)
+class ShotCommentRow(Row):
+    """What an annotator writes about one shot of an output; empty takes it back."""
 
-    What is longer than `LONGEST_COMMENT` is cut. What its tab has overtaken changes
-    nothing.
+    side: str
+    shot: int
+    text: str
 
-    Raises
-    ------
-    BadAnswerError
-        The study takes none, or there is no such side or shot. Nothing is stored.
-    """
-    if not slot.study.may_comment_on_shots:
-        raise BadAnswerError("This study takes no comments on single shots.")
-    with transaction.atomic():
-        person = locked_annotator(annotator)
-        held = locked_slot(slot.pk, person.study)
-        refuse_unless_held(held, person)
-        outputs = sides(held)
-        _refuse_unknown(held, outputs, texts)
-        for (side, shot), text in texts.items():
-            place = {"slot": held, "output": outputs[side], "shot": shot}
-            kept = text.strip()[:LONGEST_COMMENT]
-            keep(person.shot_comments, place, kept, client_key)
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        return "comment", self.side, self.shot
+
+    def store(self, held: Held) -> None:
+        """Store the comment, or raise if the story has no such side or shot."""
+        if not held.slot.study.may_comment_on_shots:
+            raise BadAnswerError("This study takes no comments on single shots.")
+        slot = held.open()
+        outputs = sides(slot)
+        _refuse_unknown(slot, outputs, self.side, self.shot)
+        of = {"slot": slot, "output": outputs[self.side], "shot": self.shot}
+        keep(held.person.shot_comments, of, self.text, self.client_key)
 
 
 def _refuse_unknown(
-    held: Slot, outputs: Mapping[str, Output], places: Iterable[Place]
+    slot: Slot, outputs: Mapping[str, Output], side: str, shot: int
 ) -> None:
     """Raise for a place that the slot does not show, and say which ones it does."""
-    numbers = list(held.unit.story.shots.values_list("number", flat=True))
-    for side, shot in places:
-        if side not in outputs:
-            text = _("This story has no side %(side)s; expected one of %(sides)s.")
-            known = ", ".join(outputs)
-            raise BadAnswerError(text % {"side": repr(side[:20]), "sides": known})
-        if shot not in numbers:
-            text = _("This story has no shot %(shot)s; expected one of %(shots)s.")
-            known = ", ".join(map(str, numbers))
-            raise BadAnswerError(text % {"shot": shot, "shots": known})
+    if side not in outputs:
+        text = _("This story has no side %(side)s; expected one of %(sides)s.")
+        known = ", ".join(outputs)
+        raise BadAnswerError(text % {"side": repr(side[:20]), "sides": known})
+    numbers = list(slot.unit.story.shots.values_list("number", flat=True))
+    if shot not in numbers:
+        text = _("This story has no shot %(shot)s; expected one of %(shots)s.")
+        known = ", ".join(map(str, numbers))
+        raise BadAnswerError(text % {"shot": shot, "shots": known})
 
 
-def posted(form: Mapping[str, str]) -> dict[Place, str]:
+def form_rows(form: Mapping[str, str]) -> list[ShotCommentRow]:
     """Return what a form without a script holds; a shot that is no number is 0."""
-    found: dict[Place, str] = {}
+    rows = []
     for name, text in form.items():
         field, _colon, place = name.partition(":")
         shot, _colon, side = place.partition(":")
         if field == FIELD:
             is_number = shot.isdecimal() and len(shot) < 10
-            found[side, int(shot) if is_number else 0] = text
-    return found
+            number = int(shot) if is_number else 0
+            rows.append(ShotCommentRow(side=side, shot=number, text=text))
+    return rows
 
 
 def on_page(slot: Slot) -> dict[str, object]:

@@ -8,13 +8,13 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import get_language
 
-from annotate.answers.writing import current_answers
 from annotate.kinds.base import Kind, form_field
 from annotate.kinds.registry import kind_of
 from annotate.models import Question, Slot
 from annotate.models.studies import PLACES
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
+from annotate.responses.writing import current_answers
 from evalcore.database.prepared import Prepared
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot

@@ -1,5 +1,5 @@
-"""Answers watched as they arrive; checks among the slots; leaving answers out.
+"""Answers watched as they arrive; what follows from a submitted slot; exclusions.
 
-Comes in: submitted slots of an annotator.
-Goes out: flags, warnings, pauses, exclusions.
+Comes in: what an annotator sent of a slot.
+Goes out: a submitted slot; flags, warnings, pauses, exclusions.
 """

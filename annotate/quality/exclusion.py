@@ -9,7 +9,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop
 
 from annotate import event_log
-from annotate.answers.analysis_views import hide_from_all, hiding_views, in_force
 from annotate.models import (
     MAIN,
     WITHDRAWN,
@@ -23,8 +22,9 @@ from annotate.models import (
     Unit,
     User,
 )
-from annotate.slots import leasing
-from annotate.slots.locking import count_submitted, locked_annotator
+from annotate.responses import giving_back
+from annotate.responses.analysis_views import hide_from_all, hiding_views, in_force
+from annotate.responses.leasing import count_submitted, locked_annotator
 from annotate.studies.extending import withdrawn_names
 from evalcore.models import most_letters
 
@@ -252,7 +252,7 @@ def _drop(replacement_id: int | None) -> bool:
     if replacement is None or replacement.ordinal is None:
         return False
     if replacement.annotator_id is None:
-        leasing.withdraw(replacement)
+        giving_back.withdraw(replacement)
     else:
         if replacement.state == Slot.State.SUBMITTED:
             count_submitted(replacement, -1)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from django.db import transaction
-from django.db.models import Count, F, QuerySet
+from django.db.models import Count, F
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -36,9 +36,8 @@ from annotate.quality_rules.judged import JudgedUnit, Signal
 from annotate.quality_rules.rules import Breach, Rule, evaluate, parse_rules
 from annotate.quality_rules.signals import below, measure
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.slots import timing
-from annotate.slots.locking import locked_annotator
-from evalcore.database.prepared import Prepared
+from annotate.responses import timing
+from annotate.responses.leasing import locked_annotator
 from evalcore.models import Shot
 
 # What the others say takes the longest to look up; it changes slowly.
@@ -343,26 +342,9 @@ def _stop(person: Annotator, flag: Flag) -> None:
         inviting.revoke(person)
 
 
-def unread_warnings(annotator: Annotator) -> QuerySet[Flag]:
-    """Return the warnings the annotator has yet to read; settled ones are left out."""
-    return _unread(annotator.pk)
-
-
-def _unread(annotator: int) -> QuerySet[Flag]:
-    return Flag.objects.filter(
-        annotator=annotator,
-        action=Flag.Action.WARN,
-        shown_at__isnull=True,
-        resolved_at__isnull=True,
-    ).order_by("pk")
-
-
-FIRST_UNREAD = Prepared[Flag](lambda annotator: _unread(annotator)[:1], annotator=int)
-
-
-def has_unread_warning(annotator: Annotator) -> bool:
-    """Say whether the annotator is to read a warning before anything else."""
-    return FIRST_UNREAD.first(annotator=annotator.pk) is not None
+def unread_warning(annotator: Annotator) -> Flag | None:
+    """Return the warning that the annotator is to read before anything else."""
+    return Flag.unread_warnings(annotator.pk).order_by("pk").first()
 
 
 def warning_text(flag: Flag) -> str:

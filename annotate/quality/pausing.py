@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from annotate import event_log
 from annotate.models import Annotator, Event, Flag, Unit, User
 from annotate.quality import monitoring
-from annotate.slots.locking import locked_annotator
+from annotate.responses.leasing import locked_annotator
 
 AnnotatorState = Annotator.State
 MAY_PAUSE = (AnnotatorState.INVITED, AnnotatorState.ACTIVE, AnnotatorState.FINISHED)

@@ -1,7 +1,5 @@
 """The training round: units with known answers, feedback on each, and a pass mark."""
 
-import random
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import ceil
@@ -12,16 +10,13 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.answers.writing import current_answers
-from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.assignment.sides import sides_of
+from annotate.assignment import training_slots
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
-from annotate.models.studies import LETTERS
 from annotate.quality_rules.signals import below
-from annotate.slots import leasing
-from annotate.slots.admission import is_training_needed
-from annotate.slots.locking import locked_annotator
+from annotate.responses import giving_back
+from annotate.responses.leasing import is_training_needed, locked_annotator
+from annotate.responses.writing import current_answers
 from annotate.studies.definition import Training
 
 
@@ -72,80 +67,6 @@ def _units(annotator: Annotator) -> QuerySet[Unit]:
 
 def _own(annotator: Annotator) -> QuerySet[Slot]:
     return Slot.objects.filter(annotator=annotator, purpose=Purpose.TRAINING)
-
-
-def begin(annotator: Annotator) -> None:
-    """Open a slot of each training unit, unless some of this round wait already.
-
-    A round whose rest was given back goes on with the units that are not done.
-    """
-    if is_training_needed(annotator):
-        _begin(annotator)
-
-
-@transaction.atomic
-def _begin(annotator: Annotator) -> None:
-    person = locked_annotator(annotator)
-    own = _own(person)
-    waiting = own.filter(state__in=leasing.UNFINISHED).exists()
-    if not is_training_needed(person) or person.state in Annotator.STOPPED or waiting:
-        return
-    round_ = person.training_attempts + 1
-    first = own.count() + 1
-    dice = random.Random(f"{person.study.seed} {person.pk} {first}")
-    left = _units(person).exclude(pk__in=own.filter(round=round_).values("unit"))
-    slots = [
-        Slot(
-            study_id=person.study_id,
-            unit=unit,
-            purpose=Purpose.TRAINING,
-            round=round_,
-            annotator=person,
-            session=0,
-            position=position,
-        )
-        for position, unit in enumerate(left.order_by("pk"), start=first)
-    ]
-    arrange(slots, sides_of(person), dice)
-    for slot in slots:
-        slot.save()
-        event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=Purpose.TRAINING)
-
-
-def arrange(slots: Sequence[Slot], sides: ShownSides, dice: random.Random) -> None:
-    """Say how outputs stand, so that neither side is right much oftener than another.
-
-    Units with many right answers come first, since the others can make up for them;
-    what is left to choose makes up for the sides of the plan.
-    """
-    leaning = 0
-    for slot in sorted(slots, key=lambda one: -abs(_leaning(one, True, 0))):
-        unit = slot.unit
-        methods = tuple(output.method_id for output in unit.outputs)
-        ways = [(True, 0), (False, 0)]
-        if len(methods) > 2:
-            ways = [(True, turn) for turn in range(len(methods))]
-        slot.a_is_left, slot.turn = min(
-            dice.sample(ways, len(ways)),
-            key=lambda way: (
-                abs(leaning + _leaning(slot, *way)),
-                sides.cost(methods, way[0]),
-            ),
-        )
-        leaning += _leaning(slot, slot.a_is_left, slot.turn)
-        sides.add(methods, slot.a_is_left)
-
-
-def _leaning(slot: Slot, a_is_left: bool, turn: int) -> int:
-    """Return how many right answers put the left one first, less those that do not."""
-    order = Slot(unit=slot.unit, a_is_left=a_is_left, turn=turn).order
-    leaning = 0
-    for expected in slot.unit.expected.values():
-        if isinstance(expected, str) and expected != "tie":
-            better, *worse = (LETTERS.index(letter) for letter in expected)
-            other = worse[0] if worse else 1 - better
-            leaning += 1 if order.index(better) < order.index(other) else -1
-    return leaning
 
 
 def slot_of_original(slot: Slot) -> Slot | None:
@@ -261,13 +182,13 @@ def conclude(annotator: Annotator) -> bool | None:
         _note(Event.Kind.TRAINING_PASSED, person, found)
     elif failed:
         person.state = annotator.state = Annotator.State.FAILED
-        leasing.free_unfinished(person)
+        giving_back.free_unfinished(person)
         _note(Event.Kind.ANNOTATOR_FAILED, person, found)
     person.save(update_fields=["trained_at", "training_attempts", "state"])
     annotator.trained_at = person.trained_at
     annotator.training_attempts = person.training_attempts
     if not found.passed and not failed:
-        begin(person)
+        training_slots.begin(person)
     return found.passed
 
 

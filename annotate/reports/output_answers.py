@@ -12,7 +12,6 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
 
-from annotate.answers import story_comments
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
@@ -20,6 +19,7 @@ from annotate.presentation import shot_comments
 from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
 from annotate.reports.story_ranks import RankedValue, ranked
 from annotate.reports.study_scores import judged_units
+from annotate.responses import story_comments
 from evalcore.models import Output, Story
 
 # Means of equal sums may differ in the last bit.

@@ -23,7 +23,7 @@ from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Purpose, Rating, Study
 from annotate.reports.answer_marks import check_marks, hidden_slots, is_surplus
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
-from annotate.slots import timing
+from annotate.responses import timing
 from evalcore.models import Story
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 
 from analysis.options import Progress, silent
 from annotate import event_log
-from annotate.answers.analysis_views import add_views
 from annotate.assignment.designs import balanced
 from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.registry import KINDS
@@ -19,7 +18,8 @@ from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, Use
 from annotate.people.naming import name_people
 from annotate.presentation import shape_notes
 from annotate.presentation.shape_notes import ShapeNote
-from annotate.slots.leasing import FIRST_POSITION, SPACING
+from annotate.responses.analysis_views import add_views
+from annotate.responses.places import FIRST_POSITION, SPACING
 from annotate.studies import training_material, training_units
 from annotate.studies.check_units import (
     KnownUnitOutputs,

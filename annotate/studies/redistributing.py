@@ -16,8 +16,8 @@ from annotate.assignment import reassignment
 from annotate.assignment.reassignment import WORKING
 from annotate.models import Annotator, Event, Slot, Study, User
 from annotate.people.presence import Presence, answers_by_day, calendar, patience_days
-from annotate.slots import leasing
-from annotate.slots.leasing import UNFINISHED
+from annotate.responses import giving_back
+from annotate.responses.leasing import UNFINISHED
 
 AnnotatorState = Annotator.State
 
@@ -111,7 +111,7 @@ def redistribute(
         given_up = {
             person.name: freed
             for person in dropped
-            if (freed := leasing.free_unfinished(person))
+            if (freed := giving_back.free_unfinished(person))
         }
         dealt = (
             [] if stored.is_open else reassignment.deal(stored, _takers(stored, named))

@@ -35,7 +35,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 from django.utils import timezone
 from rest_framework.authtoken.models import Token
 
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import (
     Annotator,
     Flag,
@@ -50,6 +49,7 @@ from annotate.models import (
 )
 from annotate.quality import exclusion
 from annotate.reports import building
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition

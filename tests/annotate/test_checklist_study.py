@@ -8,19 +8,19 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.answers import checklists
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.coverage import coverage_tables, snapshots
 from annotate.coverage.dashboard import dashboard
 from annotate.history import verifying
 from annotate.models import Purpose, Rating, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
+from annotate.responses import leasing
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.setup_form.study import StudyForm
-from annotate.slots import locking
 from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
 from annotate.studies.previewing import first_slot
 from annotate.studies.study_file import load_definition
+from tests import answering
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
 from tests.people import alice, answer_everything
 
@@ -215,23 +215,23 @@ def test_agreement_is_told_by_category(study):
 
 def test_the_slot_page_says_what_is_ticked_in_each_shot(study):
     slot = study.slots.select_related("annotator").first()
-    locking.start_lease(slot)
+    leasing.start_lease(slot)
     for shot in (1, 2):
-        checklists.record_shot(
+        answering.record_shot(
             slot=slot,
             annotator=slot.annotator,
             shot=shot,
             ticked=["pan|text", "people|text", "people|video"],
             looked=True,
         )
-    checklists.record_shot(
+    answering.record_shot(
         slot=slot,
         annotator=slot.annotator,
         shot=2,
         ticked=["animals|video"],
         looked=True,
     )
-    checklists.record_shot(
+    answering.record_shot(
         slot=slot, annotator=slot.annotator, shot=3, ticked=["pan|text"], looked=False
     )
     first, second, third = checklist_sheets.told_shots(slot)

@@ -9,15 +9,15 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from annotate.answers import writing
+from annotate.assignment import choosing
+from annotate.assignment.choosing import Next
 from annotate.history.verifying import problems
+from annotate.kinds import errors
 from annotate.models import Annotator, Rating, Slot, Study
-from annotate.next_slot import choosing
-from annotate.next_slot.choosing import Next
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.slots import errors, leasing
-from annotate.submission import consequences
+from annotate.responses import giving_back, leasing, places
+from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.pressure.grids import add_people, make_grid
@@ -78,7 +78,7 @@ def test_a_slot_that_two_choose_at_once_goes_to_one(monkeypatch):
         return chosen
 
     monkeypatch.setattr(choosing, "best", together)
-    got = at_once(lambda person: choosing.take_next(person).kind, add_people(study, 2))
+    got = at_once(lambda person: choosing.next_for(person).kind, add_people(study, 2))
     assert sorted(got) == [Next.TAKEN, Next.WORK]
     assert study.events.filter(kind="slot taken").count() == 1
     assert problems(study) == []
@@ -91,7 +91,7 @@ def test_two_tabs_sending_the_same_answer_store_it_once():
     question = study.questions.first()
 
     def send(value):
-        return writing.record_answer(
+        return answering.record_answer(
             slot=slot, annotator=ann, question=question, value=value
         ).value
 
@@ -107,8 +107,8 @@ def test_submitting_from_two_tabs_submits_once():
     ann = study.annotators.get()
     slot = leasing.take(choosing.next_slot(ann), ann)
     for question in study.questions.all():
-        writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
-    at_once(lambda _i: writing.submit_slot(slot=slot, annotator=ann), range(5))
+        answering.record_answer(slot=slot, annotator=ann, question=question, value=2)
+    at_once(lambda _i: answering.submit(slot=slot, annotator=ann), range(5))
     assert study.events.filter(kind="slot submitted").count() == 1
     assert Study.objects.get().slots.filter(state="submitted").count() == 1
 
@@ -116,10 +116,10 @@ def test_submitting_from_two_tabs_submits_once():
 def test_a_lease_that_two_release_at_once_runs_out_once(monkeypatch):
     study = make_grid("trial", stories=1, methods=2, redundancy=1)
     for person in add_people(study, 2):
-        choosing.take_next(person)
+        choosing.next_for(person)
     Slot.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
-    meet(monkeypatch, leasing, "_store", 2)
-    released = at_once(lambda _: leasing.release_expired(), range(2))
+    meet(monkeypatch, giving_back, "store_freed", 2)
+    released = at_once(lambda _: giving_back.release_expired(), range(2))
     assert sum(released) == 2
     assert study.events.filter(kind="lease expired").count() == 2
     assert problems(study) == []
@@ -128,9 +128,9 @@ def test_a_lease_that_two_release_at_once_runs_out_once(monkeypatch):
 def test_a_unit_that_three_skip_at_once_is_set_aside(monkeypatch):
     study = make_study(annotators=3, consented=True)
     unit = study.units.first()
-    meet(monkeypatch, leasing, "_leave", 3)
+    meet(monkeypatch, giving_back, "_leave", 3)
     at_once(
-        lambda slot: leasing.skip(
+        lambda slot: giving_back.skip(
             slot, slot.annotator, reason="broken", comment="grey"
         ),
         list(unit.slots.select_related("annotator")),
@@ -155,16 +155,18 @@ def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
 def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slots = list(leasing.own_slots(ann))
+    slots = list(places.own_slots(ann))
     for slot in slots:
         leasing.take(slot, ann)
         for question in study.questions.all():
-            writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
+            answering.record_answer(
+                slot=slot, annotator=ann, question=question, value=2
+            )
     for slot in slots[:-2]:
-        consequences.submit(slot=slot, annotator=ann)
+        answering.submit(slot=slot, annotator=ann)
 
     def finish(slot):
-        consequences.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
+        answering.submit(slot=slot, annotator=Annotator.objects.get(pk=ann.pk))
 
     at_once(finish, slots[-2:])
     assert Annotator.objects.get(pk=ann.pk).state == "finished"
@@ -182,11 +184,13 @@ def test_revoking_while_submitting_neither_fails_nor_loses_a_submitted_answer():
         ann = study.annotators.get()
         slot = leasing.take(choosing.next_slot(ann), ann)
         for question in study.questions.all():
-            writing.record_answer(slot=slot, annotator=ann, question=question, value=2)
+            answering.record_answer(
+                slot=slot, annotator=ann, question=question, value=2
+            )
 
         def submit(slot=slot, ann=ann):
             try:
-                consequences.submit(slot=slot, annotator=ann)
+                answering.submit(slot=slot, annotator=ann)
             except errors.AnswerError:
                 return False
             return True
@@ -220,10 +224,10 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
             try:
                 slot = leasing.take(choosing.next_slot(carol), carol)
                 for question in study.questions.all():
-                    writing.record_answer(
+                    answering.record_answer(
                         slot=slot, annotator=carol, question=question, value=1
                     )
-                consequences.submit(slot=slot, annotator=carol)
+                answering.submit(slot=slot, annotator=carol)
             except (errors.SlotTakenError, errors.AnswerError, AttributeError):
                 return False
             return True

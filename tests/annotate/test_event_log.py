@@ -16,9 +16,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.history import replaying
 from annotate.history.verifying import problems
+from annotate.kinds import errors
 from annotate.models import (
     Annotator,
     Choice,
@@ -29,12 +30,11 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.next_slot import choosing
 from annotate.pages.seat.slot import get_slot
-from annotate.people import inviting
+from annotate.people import inviting, outcomes
 from annotate.quality import exclusion
-from annotate.slots import errors, leasing
-from annotate.submission import consequences
+from annotate.responses import giving_back, leasing
+from tests import answering
 from tests.cases import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
 from tests.working import end_leases
@@ -81,7 +81,7 @@ class Crowd(RuleBasedStateMachine):
 
     @rule(who=WHO)
     def take(self, who):
-        taken = choosing.take_next(self.person(who)).slot
+        taken = choosing.next_for(self.person(who)).slot
         if taken is not None:
             assert (who, taken.unit_id) not in self.skipped
             self.pages[who].append(taken.code)
@@ -114,7 +114,7 @@ class Crowd(RuleBasedStateMachine):
         if slot is None:
             return
         try:
-            consequences.submit(slot=slot, annotator=self.person(who))
+            answering.submit(slot=slot, annotator=self.person(who))
         except REFUSALS:
             return
         self.acknowledged[slot.pk] = self.stored(slot)
@@ -128,7 +128,7 @@ class Crowd(RuleBasedStateMachine):
             return None  # the page says so before it looks for the slot
         try:
             slot = get_slot(person, code, late=True)
-            writing.record_answer(
+            answering.record_answer(
                 slot=slot,
                 annotator=person,
                 question=self.study.questions.get(),
@@ -154,7 +154,7 @@ class Crowd(RuleBasedStateMachine):
         if slot is None:
             return
         try:
-            leasing.skip(slot, self.person(who), reason="unclear")
+            giving_back.skip(slot, self.person(who), reason="unclear")
         except REFUSALS:
             return
         self.skipped.add((who, slot.unit_id))
@@ -162,13 +162,13 @@ class Crowd(RuleBasedStateMachine):
     @rule(minutes=st.sampled_from([-90, -10, 5, 20, 31, 31, 90]))
     def time_passes(self, minutes):
         self.clock[0] += timedelta(minutes=minutes)
-        leasing.release_expired()
+        giving_back.release_expired()
         late = Slot.objects.filter(state="leased", lease_until__lt=timezone.now())
         assert not late.exists()
 
     @rule(who=WHO)
     def stop(self, who):
-        consequences.finish_if_done(self.person(who), wanted=True)
+        outcomes.finish_if_done(self.person(who), wanted=True)
 
     @rule(who=WHO, revoked=st.booleans())
     def revoke_or_pause(self, who, revoked):
@@ -299,7 +299,7 @@ def test_events_are_added_and_never_changed():
 def test_a_log_with_a_gap_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     assert list(replaying.problems(study)) == []
     Slot.objects.filter(pk=slot.pk).update(annotator=other)
     assert any("by the log" in text for text in replaying.problems(study))
@@ -312,7 +312,7 @@ def test_a_log_with_a_gap_is_found():
 def test_a_slot_that_changes_hands_unfreed_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     end_leases()
     Event.objects.filter(kind="lease expired").delete()
     leasing.take(slot, other)

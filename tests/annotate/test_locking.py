@@ -8,22 +8,20 @@ from concurrent.futures import ThreadPoolExecutor
 from time import sleep
 
 import pytest
-from django.db import connection, transaction
+from django.db import OperationalError, connection, transaction
 from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
 from analysis.rankings.top_methods import TopMethods
-from annotate.assignment import reassignment
+from annotate.assignment import adaptive, adaptive_pairs, choosing, reassignment
 from annotate.history.verifying import problems
-from annotate.models import Study
-from annotate.next_slot import adaptive, adaptive_pairs, choosing, top_separation
+from annotate.models import Slot, Study, Unit
 from annotate.personal_data import consent
 from annotate.quality import exclusion, monitoring
-from annotate.slots import leasing, locking
+from annotate.responses import giving_back, leasing, submission
 from annotate.studies import lifecycle
 from annotate.studies.extending import extend
-from annotate.submission import consequences
 from tests.factories import make_benchmark
 from tests.studies import flag
 from tests.working import LIKERT, PAIRWISE, always, answer, join, make_planned, work
@@ -66,13 +64,13 @@ def test_a_stop_rule_is_met_while_the_study_is_extended(monkeypatch):
     monkeypatch.setattr(adaptive_pairs, "_stop", stop_late)
     monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_arguments: True)
     told = TopMethods((), 0.0)
-    monkeypatch.setattr(top_separation, "best", lambda *_arguments: told)
+    monkeypatch.setattr(adaptive_pairs, "best_methods", lambda *_arguments: told)
     with ThreadPoolExecutor(2) as pool:
-        asked = pool.submit(run, choosing.take_next, person)
+        asked = pool.submit(run, choosing.next_for, person)
         extended = pool.submit(run, lambda: extend(study, redundancy=4))
         assert extended.result().slots
         assert asked.result().slot is None
-    choosing.take_next(person)
+    choosing.next_for(person)
     assert Study.objects.get().adaptive["stopped"]
     assert study.events.filter(kind="stop rule met").count() == 1
 
@@ -99,9 +97,7 @@ def on_the_page(person, slot):
     return Client().post(url, **sent).status_code
 
 
-either_way = pytest.mark.parametrize(
-    ("send", "last_step"), [(by_the_api, "submit"), (on_the_page, "close")]
-)
+either_way = pytest.mark.parametrize("send", [by_the_api, on_the_page])
 
 
 def until_somebody_waits():
@@ -119,12 +115,12 @@ def until_somebody_waits():
 def test_a_study_closes_while_a_story_waits_to_be_submitted(send, status):
     study = make_planned(LIKERT, annotators=1, redundancy=1)
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     held, closed = threading.Event(), threading.Event()
 
     def hold():
         with transaction.atomic():
-            locking.lock_unit(slot.unit_id)
+            Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
             held.set()
             assert closed.wait(60)
 
@@ -143,28 +139,54 @@ def test_a_study_closes_while_a_story_waits_to_be_submitted(send, status):
     assert not slot.ratings.exists()
 
 
+def test_submission_locks_the_unit_before_the_slot():
+    """One statement locks both; the order is that in which it names them."""
+    study = make_planned(LIKERT, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    slot = choosing.next_for(person).slot
+    held, seen = threading.Event(), threading.Event()
+
+    def hold():
+        with transaction.atomic():
+            Slot.objects.select_for_update(no_key=True).get(pk=slot.pk)
+            held.set()
+            assert seen.wait(60)
+
+    units = Unit.objects.select_for_update(no_key=True, nowait=True)
+    with ThreadPoolExecutor(2) as pool:
+        holding = pool.submit(run, hold)
+        assert held.wait(60)
+        sent = pool.submit(run, on_the_page, person, slot)
+        until_somebody_waits()
+        with pytest.raises(OperationalError), transaction.atomic():
+            units.get(pk=slot.unit_id)
+        seen.set()
+        holding.result()
+        assert sent.result() == 200
+
+
 @either_way
-def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send, last_step):
+def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
     (slot,) = work(person, always("3"), most=1)
     begun, held = threading.Event(), threading.Event()
-    in_time = getattr(consequences, last_step)
+    in_time = submission._close
 
-    def late(**given):
+    def late(*given):
         begun.set()
         held.wait(1)
-        return in_time(**given)
+        return in_time(*given)
 
     def leave_out():
         assert begun.wait(60)
         with transaction.atomic():
-            locking.lock_unit(slot.unit_id)
+            Unit.objects.select_for_update(no_key=True).get(pk=slot.unit_id)
             held.set()
             sleep(0.3)
             exclusion.exclude(slot, reason="x", author=None)
 
-    monkeypatch.setattr(consequences, last_step, late)
+    monkeypatch.setattr(submission, "_close", late)
     with ThreadPoolExecutor(2) as pool:
         sent = pool.submit(run, send, person, slot)
         excluded = pool.submit(run, leave_out)
@@ -177,21 +199,19 @@ def test_answers_are_changed_while_their_slot_is_excluded(monkeypatch, send, las
 
 
 @either_way
-def test_a_replacement_is_submitted_while_the_exclusion_is_undone(
-    monkeypatch, send, last_step
-):
+def test_a_replacement_is_submitted_while_the_exclusion_is_undone(monkeypatch, send):
     study = make_planned(LIKERT, annotators=2, redundancy=1)
     person, other = join(study, "A01"), join(study, "A02")
     (slot,) = work(other, always("3"), most=1)
     excluded = exclusion.exclude(slot, reason="x", author=None)
     leased = leasing.take(excluded.replacement, person)
     begun, held = threading.Event(), threading.Event()
-    in_time, drop = getattr(consequences, last_step), exclusion._drop
+    in_time, drop = submission._close, exclusion._drop
 
-    def late(**given):
+    def late(*given):
         begun.set()
         held.wait(1)
-        return in_time(**given)
+        return in_time(*given)
 
     def drop_late(pk):
         held.set()
@@ -202,7 +222,7 @@ def test_a_replacement_is_submitted_while_the_exclusion_is_undone(
         assert begun.wait(60)
         exclusion.undo(excluded, author=None)
 
-    monkeypatch.setattr(consequences, last_step, late)
+    monkeypatch.setattr(submission, "_close", late)
     monkeypatch.setattr(exclusion, "_drop", drop_late)
     with ThreadPoolExecutor(2) as pool:
         sent = pool.submit(run, send, person, leased)
@@ -218,7 +238,7 @@ def test_a_replacement_is_submitted_while_the_exclusion_is_undone(
 def broke_a_rule(person):
     with transaction.atomic():
         found = flag(person, "exclude", "careless")
-        monitoring._stop(locking.locked_annotator(person), found)
+        monitoring._stop(leasing.locked_annotator(person), found)
 
 
 def withdrew(person):
@@ -238,7 +258,7 @@ def test_somebody_is_left_out_while_an_exclusion_is_undone(monkeypatch, leave_ou
     answer(leasing.take(first.replacement, person), person, always("3"))
     leasing.take(second.replacement, person)
     freed, held = threading.Event(), threading.Event()
-    free, drop = leasing.free_unfinished, exclusion._drop
+    free, drop = giving_back.free_unfinished, exclusion._drop
 
     def free_slowly(row):
         result = free(row)
@@ -256,7 +276,7 @@ def test_somebody_is_left_out_while_an_exclusion_is_undone(monkeypatch, leave_ou
         freed.wait(1)
         exclusion.undo(second, author=None)
 
-    monkeypatch.setattr(leasing, "free_unfinished", free_slowly)
+    monkeypatch.setattr(giving_back, "free_unfinished", free_slowly)
     monkeypatch.setattr(exclusion, "_drop", drop_late)
     with ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(run, leave_out, person), pool.submit(run, undo)]

@@ -5,10 +5,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
+from annotate.assignment import choosing
 from annotate.models import Event, Slot, StoryComment
-from annotate.next_slot import choosing
 from annotate.people import inviting
-from annotate.slots import leasing
+from annotate.responses import leasing
 from evalcore.models import Output
 from tests.factories import make_benchmark
 from tests.working import LIKERT, end_leases, join, make_planned, work
@@ -36,10 +36,10 @@ def test_the_comment_of_a_slot_goes_to_whoever_took_it_last(go_back):
     study = make_planned(OPEN, benchmark=make_benchmark(stories=1))
     ann, bob = join(study), join(study)
     [done] = work(ann, lambda *_given: 3, most=1)
-    lost = choosing.take_next(ann).slot
+    lost = choosing.next_for(ann).slot
     end_leases()
     leasing.take(lost, bob)
-    held = choosing.take_next(ann).slot
+    held = choosing.next_for(ann).slot
     inviting.revoke(bob)
     assert Slot.objects.get(pk=lost.pk).annotator is None
     Event.objects.filter(slot=held).delete()  # as if nothing told whose it was before
@@ -57,7 +57,7 @@ def test_the_comment_of_a_slot_goes_to_whoever_took_it_last(go_back):
 def test_going_back_puts_the_comment_of_the_holder_into_the_slot(go_back):
     study = make_planned(OPEN, benchmark=make_benchmark(stories=1))
     ann, bob = join(study), join(study)
-    slot = choosing.take_next(ann).slot
+    slot = choosing.next_for(ann).slot
     for person, text in [(ann, "Dark."), (bob, "Bright.")]:
         slot.story_comments.create(annotator=person, text=text)
     slots = go_back("0007_shot_comments")

@@ -11,8 +11,8 @@ from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
 from annotate.access import public_password
+from annotate.assignment import choosing
 from annotate.models import Annotator, Invitation, JoinLink
-from annotate.next_slot import choosing
 from fixtures import demo
 from tests.browser.accessibility import violations
 
@@ -182,7 +182,7 @@ def test_every_page_in_both_languages_and_themes(page, live_server, monkeypatch)
     looker.look(NOWHERE)
     for slug in SEATS:
         seat = free_seat(slug)
-        code = choosing.take_next(seat).slot.code
+        code = choosing.next_for(seat).slot.code
         looker.look(address(seat, "slot", code), slug)
     visit(looker, seat, "pause")
     assert not looker.wrong

@@ -13,6 +13,7 @@ from django.conf import settings as project
 from django.urls import reverse
 from playwright.sync_api import Locator, Page, expect
 
+from annotate.assignment import choosing
 from annotate.models import (
     Annotator,
     Fault,
@@ -25,10 +26,9 @@ from annotate.models import (
     StoryComment,
     Study,
 )
-from annotate.next_slot import choosing
 from annotate.people import joining
 from annotate.personal_data import consent as withdrawal
-from annotate.slots import leasing
+from annotate.responses import leasing
 from evalcore.models import Character
 from tests.browser import marking
 from tests.browser.hands import MOUSE_OR_FINGER, Finger, Mouse
@@ -227,7 +227,7 @@ class Seat:
 
     def open_next(self, person: Annotator) -> Slot:
         """Open the story that is next."""
-        slot = choosing.take_next(person).slot
+        slot = choosing.next_for(person).slot
         self.open(person, "slot", slot.code)
         return slot
 

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 from annotate.coverage import snapshots
 from annotate.models import StudyMember, User
 from annotate.quality import exclusion, pausing
-from annotate.slots import leasing
+from annotate.responses import leasing
 from tests.browser.accessibility import violations_of_both_themes
 from tests.cases import slow
 from tests.factories import make_benchmark, make_study

@@ -17,10 +17,10 @@ from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.answers.writing import current_answers
 from annotate.history import verifying
 from annotate.kinds.registry import KINDS, kind_of
 from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
+from annotate.responses.writing import current_answers
 from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
 from tests.browser.hands import HANDS

@@ -4,8 +4,8 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotate.assignment import choosing
 from annotate.models import Annotator, Flag, Rating, Skip, Slot
-from annotate.next_slot import choosing
 from tests.browser.accessibility import violations
 from tests.factories import make_study
 from tests.working import LIKERT, always, join, make_planned, work
@@ -27,7 +27,7 @@ def link(live_server, person, page=""):
 
 def open_story(page, live_server, study):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     page.goto(link(live_server, person, f"story/{slot.code}/"))
     page.wait_for_selector("html.ready")
     return person, slot
@@ -120,7 +120,7 @@ def test_the_reasons_for_skipping_come_into_sight(page, live_server):
 def test_without_scripts_a_story_can_be_skipped(chromium, live_server):
     study = make_study(annotators=2)
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     context = chromium.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(link(live_server, person, f"story/{slot.code}/"))

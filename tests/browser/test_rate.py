@@ -5,10 +5,10 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from annotate.assignment import choosing
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study, User
-from annotate.next_slot import choosing
 from annotate.quality import exclusion
-from annotate.slots import leasing
+from annotate.responses import giving_back
 from tests.browser.accessibility import violations
 from tests.browser.waiting import wait_until
 from tests.cases import slow
@@ -53,7 +53,7 @@ def enter(page):
 def start(page, live_server, study):
     """Open the first story of somebody who has agreed and read the instructions."""
     person = join(study, "A01")
-    words = [person.invitation.token, choosing.take_next(person).slot.code]
+    words = [person.invitation.token, choosing.next_for(person).slot.code]
     page.goto(live_server.url + reverse("rate-slot", args=words))
     page.wait_for_selector("html.ready")
 
@@ -208,7 +208,7 @@ def test_the_time_of_somebody_else_in_the_same_tab_does_not_count(page, live_ser
     page.clock.install()
     for link in links:
         Slot.objects.filter(state="leased").update(lease_until=timezone.now())
-        leasing.release_expired()
+        giving_back.release_expired()
         page.goto(live_server.url + link)
         enter(page)
         page.wait_for_url("**/story/**")
@@ -337,7 +337,7 @@ def test_an_answer_to_a_story_that_is_gone_is_told_once_and_forgotten(
     start(page, live_server, make_study(annotators=2))
     page.wait_for_function("() => Number(document.body.dataset.ahead) >= 1")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
-    leasing.skip(slot, slot.annotator, reason="unclear")  # in another tab
+    giving_back.skip(slot, slot.annotator, reason="unclear")  # in another tab
     page.keyboard.press("2")
     expect(page.locator("#problem")).to_have_text(
         "This story is now with somebody else."
@@ -406,7 +406,7 @@ def test_what_is_lost_is_told_once_between_stories(page, live_server):
         page.keyboard.press(key)
     page.wait_for_selector("#save-state.warn")
     slot = Slot.objects.select_related("annotator__study").get(state="leased")
-    leasing.skip(slot, slot.annotator, reason="unclear")
+    giving_back.skip(slot, slot.annotator, reason="unclear")
     page.once("dialog", lambda dialog: dialog.accept())
     page.goto(page.url.split("/story/")[0] + "/pause/")
     page.unroute(ANSWERS)

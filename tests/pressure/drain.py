@@ -192,13 +192,13 @@ class Trouble:
     def _end_leases(self) -> None:
         from django.utils import timezone
 
-        from annotate.slots import leasing
+        from annotate.responses import giving_back
 
         leased = self.study.slots.filter(state="leased").values_list("pk", flat=True)
         some = [pk for pk in leased if self.dice.random() < ENDED]
         past = timezone.now() - timedelta(minutes=1)
         self.study.slots.filter(pk__in=some, state="leased").update(lease_until=past)
-        leasing.release_expired()
+        giving_back.release_expired()
 
     def _kill_client(self) -> None:
         if running := self.crowd.running():

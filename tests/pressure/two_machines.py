@@ -174,9 +174,9 @@ def fill() -> str:
     from django.core.management import call_command
     from django.utils import timezone
 
-    from annotate.answers.writing import store_judgements
     from annotate.models import User
     from annotate.people import inviting
+    from annotate.responses.bulk import store_judgements
     from annotate.studies import lifecycle
     from annotate.studies.planning import plan_study
     from annotate.studies.study_file import load_definition

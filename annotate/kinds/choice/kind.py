@@ -17,8 +17,8 @@ from annotate.kinds.base import (
     Scale,
     Value,
 )
+from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.models import Answer, Choice, Question, Slot, Study
-from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
     import pandas as pd

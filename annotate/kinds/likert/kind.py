@@ -18,8 +18,8 @@ from annotate.kinds.base import (
     Scale,
     Value,
 )
+from annotate.kinds.errors import BadAnswerError
 from annotate.models import Question, Rating, Slot, Study
-from annotate.slots.errors import BadAnswerError
 
 if TYPE_CHECKING:
     import pandas as pd

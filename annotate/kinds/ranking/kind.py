@@ -18,9 +18,9 @@ from annotate.kinds.base import (
     form_field,
 )
 from annotate.kinds.choice.kind import ChoiceKind
+from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.models.studies import LETTERS, PLACES
-from annotate.slots.errors import AnswerError, BadAnswerError
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -17,11 +17,11 @@ from django.utils import translation
 from django.views.decorators.http import require_POST, require_safe
 
 from annotate.access.permissions import can_create, visible_outputs
-from annotate.answers import story_comments
 from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
+from annotate.responses import story_comments
 from annotate.studies.planning import Setup
 from annotate.studies.previewing import first_slot, read_code
 from evalcore.models import Output

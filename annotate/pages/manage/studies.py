@@ -20,7 +20,6 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
-from annotate.answers.analysis_views import named_views
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import standing
 from annotate.history.log_lines import ROUTINE, lines
@@ -44,7 +43,8 @@ from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
 from annotate.quality_rules.time_signals import GLANCE
-from annotate.slots import timing
+from annotate.responses import timing
+from annotate.responses.analysis_views import named_views
 from annotate.studies import lifecycle
 from evalcore import media
 from evalcore.models import Frame

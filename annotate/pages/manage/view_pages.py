@@ -6,7 +6,6 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import ngettext
 
-from annotate.answers import analysis_views
 from annotate.models import (
     AnalysisView,
     Annotator,
@@ -19,6 +18,7 @@ from annotate.models import (
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import render_page, study_button, study_page
 from annotate.quality import exclusion, monitoring
+from annotate.responses import analysis_views
 
 EXCLUSIONS_PER_PAGE = 100
 

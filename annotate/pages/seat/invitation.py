@@ -1,7 +1,7 @@
 """The annotator's pages under an invitation link.
 
 The token in the address is the identity; every slot and picture is looked up through
-it. Answers are stored by `annotate.answers.writing` alone.
+it. Answers are stored by `annotate.responses.writing` alone.
 """
 
 from collections.abc import Callable
@@ -27,6 +27,8 @@ from django.views.decorators.http import (
 
 from annotate import event_log
 from annotate.access import rate_limits
+from annotate.assignment import choosing
+from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import kind_of
 from annotate.models import (
     Annotator,
@@ -37,16 +39,15 @@ from annotate.models import (
     Study,
     mark_of,
 )
-from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
 from annotate.people import devices, outcomes
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
 from annotate.quality import monitoring, training
-from annotate.slots import leasing, locking
-from annotate.slots.admission import lacking
-from annotate.submission import consequences
+from annotate.responses import leasing, places
+from annotate.responses.leasing import lacking
+from annotate.responses.submission import Received
 from evalcore.database.prepared import Prepared
 from evalcore.serving import log_context
 
@@ -65,10 +66,6 @@ INVITED = Prepared[Invitation](
     ),
     token=str,
 )
-
-
-class NotYetError(Exception):
-    """Something is to be done before this story; the message says what."""
 
 
 def for_annotator(view: View, held_too: str = "") -> View:
@@ -291,13 +288,13 @@ def pause(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @for_annotator
 def warning(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     """Tell the annotator what a quality rule found; reading it leads on."""
-    flag = monitoring.unread_warnings(annotator).first()
+    flag = monitoring.unread_warning(annotator)
     if flag is None:
         return redirect("rate-entry", request.token)
     if request.method == "POST":
         flag.shown_at = timezone.now()
         flag.save(update_fields=["shown_at"])
-        session = locking.session_at_hand(annotator)
+        session = leasing.session_at_hand(annotator)
         return HttpResponseRedirect(_go_on(request, annotator, session=session))
     text = monitoring.warning_text(flag)
     return annotator_page(request, annotator, "rate/warning.html", text=text)
@@ -308,28 +305,27 @@ def last_answered(annotator: Annotator) -> Slot | None:
     if annotator.study.state != Study.State.OPEN:
         return None
     return (
-        leasing.own_slots(annotator)
-        .filter(state=Slot.State.SUBMITTED, session=locking.session_at_hand(annotator))
+        places.own_slots(annotator)
+        .filter(state=Slot.State.SUBMITTED, session=leasing.session_at_hand(annotator))
         .last()
     )
 
 
 def after_slot(
-    request: SeatRequest,
-    annotator: Annotator,
-    row: Slot,
-    shown: str = "",
-    person: Annotator | None = None,
+    request: SeatRequest, annotator: Annotator, received: Received, shown: str = ""
 ) -> str:
     """Take the next slot, if no page comes first, and return what to show.
 
     That is the address of its page; of the feedback on a training slot, a warning or
     the pause between sessions; or of the last page. `shown` is the code of the slot
-    that the browser shows already, `person` the annotator where that is locked already.
+    that the browser shows already.
     """
+    row = received.held.slot
+    if received.next:
+        return received.next
     if row.purpose == Purpose.TRAINING:
         return reverse("rate-feedback", args=[request.token, row.code])
-    return _go_on(request, annotator, row.session, shown, person)
+    return _go_on(request, annotator, row.session, shown)
 
 
 def to_next(request: SeatRequest, annotator: Annotator) -> str:
@@ -342,17 +338,42 @@ def _go_on(
     annotator: Annotator,
     session: int | None = None,
     wish: str = "",
-    person: Annotator | None = None,
 ) -> str:
     """Take the next slot as `after_slot` does, and return the address to show."""
-    if monitoring.has_unread_warning(annotator):
+    if monitoring.unread_warning(annotator) is not None:
         return reverse("rate-warning", args=[request.token])
-    following = choosing.take_next(annotator, session=session, wish=wish, person=person)
+    following = choosing.next_for(annotator, session=session, wish=wish)
+    return _address(request, annotator, following)
+
+
+def go_on_at_once(
+    request: SeatRequest,
+    annotator: Annotator,
+    received: Received,
+    own: Slot | None,
+    shown: str = "",
+) -> str:
+    """Do as `after_slot` in the transaction in which the slot was submitted.
+
+    The annotator is locked, and so is `own`, the first of their slots that wait.
+    """
+    if received.facts and received.facts.is_warned:
+        return reverse("rate-warning", args=[request.token])
+    session = received.held.slot.session
+    following = choosing.next_while_locked(
+        received.held.person, own, session=session, wish=shown
+    )
+    return _address(request, annotator, following)
+
+
+def _address(
+    request: SeatRequest, annotator: Annotator, following: choosing.NextStep
+) -> str:
     if following.taken:
         assert following.slot is not None
         return reverse("rate-slot", args=[request.token, following.slot.code])
     if following.kind == choosing.Next.DONE:
-        consequences.finish_if_done(annotator)
+        outcomes.finish_if_done(annotator)
     done = _is_done(annotator, following.slot)
     return reverse("rate-done" if done else "rate-pause", args=[request.token])
 

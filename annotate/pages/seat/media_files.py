@@ -8,13 +8,14 @@ from django.http import Http404, HttpRequest, HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_safe
 
+from annotate.kinds.errors import NotYetError
 from annotate.models import Annotator, Slot
-from annotate.pages.seat.invitation import NotYetError, for_annotator
+from annotate.pages.seat.invitation import for_annotator
 from annotate.pages.seat.slot import look_at
 from annotate.pages.seat.stored_files import send_file, send_picture
 from annotate.presentation import same_size, slot_view
 from annotate.presentation.examples import is_shown
-from annotate.slots.admission import lacking
+from annotate.responses.leasing import lacking
 from evalcore import media
 from evalcore.models import Frame, MediaFile, Output
 from evalcore.video.storing import video_rendition_path, video_still_path

@@ -1,15 +1,16 @@
 """How far an annotator is, in all and in the session at hand."""
 
+from datetime import datetime
 from functools import lru_cache
 from math import ceil
 from typing import Any, NamedTuple
 
 from django.db import connection
-from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Value
+from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery, Value
 
-from annotate.models import Annotator, Purpose, Slot, Study
-from annotate.next_slot import choosing
-from annotate.slots import leasing, pace
+from annotate.assignment import choosing
+from annotate.models import Annotator, Purpose, Skip, Slot, Study
+from annotate.responses import pace, places, timing
 from evalcore.database.prepared import Prepared
 from evalcore.models import Story
 
@@ -27,29 +28,37 @@ class Held(NamedTuple):
     story: int
 
 
+# The columns of `Held`.
+HELD = (*Held._fields[:-1], "unit__story")
 # Stories are counted in steps of so many: each number has a query of its own.
 AT_ONCE = 10
 
 
 def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
     """Return somebody's slots, as `Held` has them, in the order of their turns."""
-    own = leasing.own_slots(annotator)
-    return own.values_list(*Held._fields[:-1], "unit__story")
+    return places.own_slots(annotator).values_list(*HELD)
 
 
-# A plain number that the column cannot hold, as a mark is, PostgreSQL is never asked.
-IN_SESSION = Prepared[tuple[Any, ...]](
-    lambda annotator, session: _held(annotator).filter(session=Value(session)),
+# Somebody's slots in a session and their latest stories, with the time of each. A plain
+# number that the column cannot hold, as a mark is, PostgreSQL is never asked.
+AND_LATEST = Prepared[tuple[Any, ...]](
+    lambda annotator, session: (
+        _held(annotator)
+        .filter(
+            Q(session=Value(session))
+            | Q(pk__in=pace.own_latest(annotator).values("pk"))
+        )
+        .values_list(*HELD, timing.measured())
+    ),
     annotator=int,
     session=int,
 )
 LAST = Prepared[tuple[Any, ...]](
     lambda annotator: _held(annotator).reverse()[:1], annotator=int
 )
-# The last session, how many slots are submitted, and how many are no checks.
-TOTALS = Prepared[tuple[int | None, int, int]](
-    lambda annotator: (
-        leasing.own_slots(annotator)
+TOTALS = Prepared[tuple[Any, ...]](
+    lambda annotator, since: (
+        places.own_slots(annotator)
         .order_by()
         .values("annotator")
         .annotate(
@@ -59,15 +68,49 @@ TOTALS = Prepared[tuple[int | None, int, int]](
                 filter=Q(state=Slot.State.SUBMITTED) & ~Q(purpose=Purpose.TRAINING),
             ),
             real=Count("pk", filter=Q(purpose=Purpose.REAL)),
+            skipped=Subquery(
+                Skip.objects.filter(annotator=annotator)
+                .order_by()
+                .values("annotator")
+                .annotate(n=Count("pk"))
+                .values("n")
+            ),
+            first=Subquery(pace.first_since(annotator, since)),
         )
-        .values_list("sessions", "submitted", "real")
+        .values_list("sessions", "submitted", "real", "skipped", "first")
     ),
     annotator=int,
+    since=datetime,
 )
 
 
+class Totals(NamedTuple):
+    """The last session of somebody, and how many slots are submitted, and no checks.
+
+    `skipped` counts their skips; `first` is their `pace.first_since`.
+    """
+
+    sessions: int | None
+    submitted: int
+    real: int
+    skipped: int
+    first: datetime | None
+
+
+def totals_of(annotator: Annotator) -> Totals:
+    """Return how far somebody is in all."""
+    row = TOTALS.first(annotator=annotator.pk, since=pace.rest_begins())
+    if row is None:  # no slot is theirs
+        return Totals(None, 0, 0, annotator.skips.count(), None)
+    sessions, submitted, real, skipped, first = row
+    return Totals(sessions, submitted, real, skipped or 0, first)
+
+
 def progress(
-    annotator: Annotator, row: Slot | None = None, ahead: int = 0
+    annotator: Annotator,
+    row: Slot | None = None,
+    ahead: int = 0,
+    totals: Totals | None = None,
 ) -> dict[str, Any]:
     """Return how far the annotator is at a slot, or at the next one.
 
@@ -77,13 +120,16 @@ def progress(
     `before` the slot before, if there is one.
     """
     at = row or choosing.next_slot(annotator)
-    session = leasing.session_for(at, annotator) if at else 1
-    sessions, submitted, real = TOTALS.first(annotator=annotator.pk) or (None, 0, 0)
+    session = places.session_for(at, annotator) if at else 1
+    totals = totals or totals_of(annotator)
     is_training = at is not None and at.purpose == Purpose.TRAINING
+    rows = AND_LATEST.rows(annotator=annotator.pk, session=session)
+    seconds = [row[-1] for row in rows if row[-1] is not None][-pace.OWN_LATEST :]
     here = [
         slot
-        for slot in _in_session(annotator, session)
-        if at is None or not is_training or slot.round == at.round
+        for slot in (Held(*row[:-1]) for row in rows)
+        if slot.session == session
+        and (at is None or not is_training or slot.round == at.round)
     ]
     is_joined = not is_training and (
         annotator.study.is_open
@@ -94,7 +140,7 @@ def progress(
         number = 1 + sum(slot.position < at.position for slot in here)
     else:
         number = ahead or len(here) + 1
-    to_come = _to_come(annotator, real, here) if is_joined else 0
+    to_come = _to_come(annotator, totals.real, here) if is_joined else 0
     size = len(here) + to_come
     left = to_come + sum(slot.state != Slot.State.SUBMITTED for slot in here)
     if ahead:  # by then the stories before it are done
@@ -102,11 +148,13 @@ def progress(
     return {
         "is_training": is_training,
         "session": session,
-        "sessions": 0 if is_joined else max(session, sessions or 1),
+        "sessions": 0 if is_joined else max(session, totals.sessions or 1),
         "number": number,
         "size": max(size, number),
-        "submitted": submitted,
-        "minutes": None if is_training else pace.minutes_for(annotator, left),
+        "submitted": totals.submitted,
+        "minutes": (
+            None if is_training else pace.minutes_for(annotator, left, seconds)
+        ),
         "before": _before(annotator, at, here),
     }
 
@@ -122,13 +170,8 @@ def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | N
 
 def number_in_session(annotator: Annotator, row: Slot) -> int:
     """Return which of its session's stories a slot of this annotator is."""
-    here = _in_session(annotator, row.session)
-    return 1 + sum(held.position < (row.position or 0) for held in here)
-
-
-def _in_session(annotator: Annotator, session: int | None) -> list[Held]:
-    rows = IN_SESSION.rows(annotator=annotator.pk, session=session)
-    return [Held(*row) for row in rows]
+    here = places.own_slots(annotator).filter(session=row.session)
+    return 1 + here.filter(position__lt=row.position or 0).count()
 
 
 def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
@@ -136,7 +179,7 @@ def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
 
     `held` is how many the annotator has that are no checks.
     """
-    if not choosing.has_room(annotator):
+    if not places.has_room(annotator):
         return 0
     study, cap = annotator.study, annotator.most_slots
     room = study.session_size - sum(slot.purpose == Purpose.REAL for slot in here)

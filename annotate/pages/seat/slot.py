@@ -1,7 +1,7 @@
 """The annotator at work on one slot: the page, answers, submitting, skipping."""
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import lru_cache, partial
 from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -9,27 +9,38 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.answers import checklists, story_comments, writing
+from annotate.assignment import choosing
+from annotate.kinds import errors
+from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
-from annotate.next_slot import choosing
 from annotate.pages.requests import SeatRequest
 from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import (
-    NotYetError,
     after_slot,
     annotator_page,
     for_annotator,
     for_trainee,
+    go_on_at_once,
     to_next,
 )
-from annotate.pages.seat.session_progress import progress
+from annotate.pages.seat.session_progress import progress, totals_of
 from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
-from annotate.quality import training
-from annotate.slots import errors, leasing, locking, pace, skip_allowance
-from annotate.slots.admission import lacking
-from annotate.submission import consequences, late_answers
+from annotate.quality import follow_up, training
+from annotate.responses import (
+    checklists,
+    giving_back,
+    late_answers,
+    leasing,
+    pace,
+    places,
+    story_comments,
+)
+from annotate.responses.leasing import lacking
+from annotate.responses.story_comments import CommentRow
+from annotate.responses.submission import Closing
+from annotate.responses.writing import AnswerRow, Row
 from evalcore.database.prepared import Prepared
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
@@ -60,22 +71,19 @@ def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpRespons
     This is the only request of a page without JavaScript; with it, `saving` is used.
     """
     row = get_slot(annotator, code, late=True)
-    problems = _record_all(request, annotator, row)
-    if not problems:
-        try:
-            row = late_answers.despite_loss(
-                consequences.submit,
-                slot=row,
-                annotator=annotator,
-                seconds=_seconds(request),
-                goes_on=True,
-            )
-        except errors.AnswerError as error:
-            problems = [str(error)]
-    if problems:
-        said = " ".join(dict.fromkeys(problems))
+    rows, closing = _rows(request, row), Closing(_seconds(request))
+    go_on = partial(go_on_at_once, request, annotator)
+    try:
+        received = follow_up.submit(annotator, row.code, rows, closing, go_on=go_on)
+    except errors.NotNowError as error:
+        return _slot_page(request, annotator, row, error=str(error), status=422)
+    if received is None:
+        raise missing(annotator)
+    if not received.submitted:
+        problems = [*received.refused.values(), received.problem]
+        said = " ".join(dict.fromkeys(str(one) for one in problems if one))
         return _slot_page(request, annotator, row, error=said, status=422)
-    return HttpResponseRedirect(after_slot(request, annotator, row))
+    return HttpResponseRedirect(after_slot(request, annotator, received))
 
 
 @never_cache
@@ -102,7 +110,7 @@ def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         error = _("The stories of the training round cannot be skipped.")
     if not error:
         try:
-            consequences.skip(
+            follow_up.skip(
                 slot=row, annotator=annotator, reason=reason, comment=comment
             )
         except errors.BadAnswerError as refused:
@@ -165,27 +173,19 @@ def _worse(row: Slot) -> str:
     return _("The right one was made worse on purpose.")
 
 
-def _record_all(request: SeatRequest, annotator: Annotator, row: Slot) -> list[str]:
-    """Store what a form without a script holds; return what could not be stored."""
+def _rows(request: SeatRequest, row: Slot) -> list[Row]:
+    """Return what a form without a script holds of a slot."""
     posted = request.POST
-    todo: list[tuple[Callable[..., object], dict[str, object]]] = [
-        (writing.record_answer, {"question": question, "value": value})
+    rows: list[Row] = [
+        AnswerRow(question=question.key, value=value)
         for question in row.questions
         if (value := kind_of(question).posted(question, posted))
     ]
     if asks_of_shots(row.study):
-        todo.append((checklists.record_checklist_form, {"posted": posted}))
+        rows += checklists.form_rows(row, posted)
     if row.study.presentation.get("comments") and "comment" in posted:
-        todo.append((story_comments.record, {"text": posted["comment"]}))
-    if texts := shot_comments.posted(posted):
-        todo.append((shot_comments.record, {"texts": texts}))
-    problems = []
-    for work, given in todo:
-        try:
-            late_answers.despite_loss(work, slot=row, annotator=annotator, **given)
-        except errors.AnswerError as error:
-            problems.append(str(error))
-    return problems
+        rows.append(CommentRow(text=posted["comment"]))
+    return rows + shot_comments.form_rows(posted)
 
 
 def _seconds(request: SeatRequest) -> float | None:
@@ -231,18 +231,24 @@ def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
 
 def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
     """Return what was found, unless something else comes before it."""
-    if first := lacking(annotator, row.purpose if row else Purpose.TRAINING):
-        raise NotYetError(first)
     if row is None:
-        raise Http404
+        raise missing(annotator)
+    if first := lacking(annotator, row.purpose):
+        raise NotYetError(first)
     return row
+
+
+def missing(annotator: Annotator) -> Exception:
+    """Return why there is no such slot: something comes before it, or there is none."""
+    first = lacking(annotator)
+    return NotYetError(first) if first else Http404()
 
 
 def _own(
     annotator: Annotator, code: str, related: Sequence[str] = late_answers.SHOWN
 ) -> Slot | None:
     row = _slot_of_code(tuple(related)).first(code=code)
-    if row is None or row.annotator_id != annotator.pk or row.state in leasing.CLOSED:
+    if row is None or row.annotator_id != annotator.pk or row.state in places.CLOSED:
         return None
     return row
 
@@ -268,7 +274,8 @@ def _slot_page(
     skipping: dict[str, str] | None = None,
 ) -> HttpResponse:
     row.study = annotator.study
-    shown = progress(annotator, row, ahead)
+    totals = totals_of(annotator)
+    shown = progress(annotator, row, ahead, totals)
     can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
     return annotator_page(
         request,
@@ -281,12 +288,13 @@ def _slot_page(
         skip_reasons=Skip.Reason.choices,
         can_skip=can_skip,
         skipping=skipping or {},
-        words_needed=can_skip and skip_allowance.needs_words(row, annotator),
+        words_needed=can_skip
+        and giving_back.needs_words(row, annotator, totals.skipped),
         questions=slot_view.shown_questions(row),
         proof="" if row.started_at else late_answers.offer(annotator, row.code),
         progress=shown,
         locked=_is_locked(annotator, row),
-        rest=not ahead and pace.needs_rest(annotator),
+        rest=not ahead and pace.has_worked_since(annotator, totals.first),
         previous=shown["before"],
         error=error,
         **checklist_sheets.on_page(row),
@@ -301,5 +309,5 @@ def _is_locked(annotator: Annotator, row: Slot) -> bool:
     return row.state == Slot.State.SUBMITTED and (
         row.purpose == Purpose.TRAINING
         or row.study.state != Study.State.OPEN
-        or row.session != locking.session_at_hand(annotator)
+        or row.session != leasing.session_at_hand(annotator)
     )

@@ -6,15 +6,15 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
+from annotate.assignment import choosing
 from annotate.coverage import alerts, snapshots
 from annotate.coverage.counts import totals
 from annotate.coverage.dashboard import standing
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Invitation, Slot, Study, Unit
-from annotate.next_slot import choosing
 from annotate.people import inviting
 from annotate.quality import exclusion, pausing
-from annotate.slots import leasing
+from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
 from tests.factories import make_study
 from tests.people import answer_everything
@@ -141,7 +141,7 @@ def test_alert_names_skips_that_set_nothing_aside(study, comment, told):
 def free_one(study, *, skipped_by):
     """One slot of the first unit is free, and somebody has skipped the unit."""
     slot = study.slots.filter(annotator__name=skipped_by).first()
-    leasing.skip(slot, slot.annotator, reason="unclear")
+    giving_back.skip(slot, slot.annotator, reason="unclear")
     return slot
 
 
@@ -274,7 +274,7 @@ def test_whoever_has_not_begun_some_days_after_the_invitation_is_told():
     assert len(alert.notes) == 1
     assert alert.notes[0].startswith("A02: 6 (invited ")
     # Who holds nothing is reminded; there is nothing to give to others.
-    leasing.free_unfinished(study.annotators.get(name="A02"))
+    giving_back.free_unfinished(study.annotators.get(name="A02"))
     (alert,) = attention(study)
     assert alert.kind == "not begun"
     assert "A02" in alert.text

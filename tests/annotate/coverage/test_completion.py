@@ -9,13 +9,13 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from annotate.assignment import choosing
 from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study, User
-from annotate.next_slot import choosing
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
 from annotate.quality import pausing
-from annotate.slots import leasing
+from annotate.responses import leasing
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
 from tests.people import alice, rob

@@ -5,16 +5,16 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotate.answers.writing import record_answer, submit_slot
+from annotate.assignment import choosing
 from annotate.coverage.counts import leases, of_question, totals, units
 from annotate.coverage.heat_map import grid
 from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
-from annotate.next_slot import choosing
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.slots import leasing
+from annotate.responses import giving_back, leasing
 from evalcore.models import Method, Output
+from tests.answering import record_answer, submit
 from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
@@ -163,7 +163,7 @@ def test_a_replacement_in_work_becomes_surplus_and_can_be_finished():
     assert choosing.next_slot(carol).pk == taken.pk
     for question in study.questions.all():
         record_answer(slot=taken, annotator=carol, question=question, value=3)
-    submit_slot(slot=taken, annotator=carol)
+    submit(slot=taken, annotator=carol)
     assert Slot.objects.get(pk=taken.pk).ordinal is None
     result = totals(study)
     assert (result.submitted, result.wanted, result.surplus) == (12, 12, 1)
@@ -199,7 +199,7 @@ def test_a_replacement_of_a_replacement_gives_its_place_up_once():
     first, carol, taken = taken_by_carol(study)
     for question in study.questions.all():
         record_answer(slot=taken, annotator=carol, question=question, value=3)
-    submit_slot(slot=taken, annotator=carol)
+    submit(slot=taken, annotator=carol)
     second = exclusion.exclude(taken, reason="too", author=None)
     assert totals(study).open == 1
     exclusion.undo(first, author=None)
@@ -235,7 +235,7 @@ def test_a_submitted_slot_is_never_withdrawn():
     study = make_study()
     answer_everything(study)
     with pytest.raises(ValueError, match="kept"):
-        leasing.withdraw(study.slots.first())
+        giving_back.withdraw(study.slots.first())
     assert Rating.objects.count() == 24
 
 

@@ -3,11 +3,11 @@
 import pytest
 from django.urls import reverse
 
+from annotate.assignment import choosing
 from annotate.history.log_lines import details, lines
 from annotate.models import Event
-from annotate.next_slot import choosing
 from annotate.quality import exclusion
-from annotate.slots import leasing
+from annotate.responses import leasing
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 

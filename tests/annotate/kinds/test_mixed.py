@@ -3,18 +3,17 @@
 import pytest
 
 import analysis
-from annotate.answers import checklists, writing
+from annotate.assignment import choosing
 from annotate.coverage import snapshots
 from annotate.history.verifying import problems
+from annotate.kinds.errors import AnswerError
 from annotate.kinds.registry import KINDS
 from annotate.models import Rating
-from annotate.next_slot import choosing
 from annotate.quality import monitoring
 from annotate.reports import study_tables
-from annotate.slots.errors import AnswerError
 from annotate.studies.study_file import read_definition
 from annotate.studies.study_writing import write_definition
-from annotate.submission import consequences
+from tests import answering
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned
 
@@ -43,18 +42,18 @@ def test_a_file_of_two_kinds_survives_writing():
 
 def test_both_kinds_are_answered_and_exported(study):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     beauty = study.questions.get(key="beauty")
     with pytest.raises(AnswerError, match="shots 1, 2"):
-        consequences.submit(slot=slot, annotator=person)
+        answering.submit(slot=slot, annotator=person)
     for shot in (1, 2):
-        checklists.record_shot(
+        answering.record_shot(
             slot=slot, annotator=person, shot=shot, ticked={"pan|text"}, looked=True
         )
     with pytest.raises(AnswerError, match="Not answered yet: Beauty"):
-        consequences.submit(slot=slot, annotator=person)
-    writing.record_answer(slot=slot, annotator=person, question=beauty, value="3")
-    consequences.submit(slot=slot, annotator=person)
+        answering.submit(slot=slot, annotator=person)
+    answering.record_answer(slot=slot, annotator=person, question=beauty, value="3")
+    answering.submit(slot=slot, annotator=person)
     frame = study_tables.answers_frame(study, "ratings")
     told = {(row.dimension, str(row.shot)): row.rating for row in frame.itertuples()}
     assert told == {
@@ -101,9 +100,9 @@ def test_keys_may_be_called_like_the_forms_own_fields(client):
 
 def test_verify_asks_every_kind_about_its_own_answers(study, monkeypatch):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     beauty = study.questions.get(key="beauty")
-    row = writing.record_answer(slot=slot, annotator=person, question=beauty, value=3)
+    row = answering.record_answer(slot=slot, annotator=person, question=beauty, value=3)
     Rating.objects.filter(pk=row.pk).update(scale_max=9, value=9)
     told = f"rating {row.pk}: 9 is outside its question's scale"
     assert [one for one in problems(study) if "outside" in one] == [told]

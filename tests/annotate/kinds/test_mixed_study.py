@@ -5,13 +5,13 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from rest_framework.test import APIClient
 
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.coverage import coverage_tables, snapshots
 from annotate.history.verifying import problems
 from annotate.kinds.registry import kind_of
 from annotate.models import Flag, Invitation, Purpose, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from tests.factories import make_benchmark
 from tests.people import alice
 from tests.working import Browser, join, make_planned

@@ -12,21 +12,21 @@ from django.utils import timezone
 
 import analysis
 from analysis.options import AlignOptions
-from annotate.answers import writing
-from annotate.assignment import reassignment
+from annotate.assignment import choosing, reassignment
 from annotate.coverage import counts, snapshots
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
+from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
-from annotate.next_slot import choosing
 from annotate.presentation import slot_view
 from annotate.quality import exclusion, monitoring
 from annotate.reports import building, study_tables
-from annotate.slots.errors import AnswerError, BadAnswerError
+from annotate.responses import bulk
 from annotate.studies.study_file import DefinitionError, read_definition
 from annotate.studies.study_writing import write_definition
 from evalcore.models import MetricRun, MetricScore, Output
+from tests import answering
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned, save, work
 
@@ -193,9 +193,9 @@ def test_two_outputs_of_one_method_in_a_unit_are_found(study):
 @pytest.mark.postgresql
 def test_an_order_is_stored_by_the_units_letters(study):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     question = study.questions.get(key="quality")
-    row = writing.record_answer(
+    row = answering.record_answer(
         slot=slot, annotator=person, question=question, value="3>1>2"
     )
     seen = list(slot_view.sides(slot).values())
@@ -204,7 +204,7 @@ def test_an_order_is_stored_by_the_units_letters(study):
     assert [letters[letter] for letter in row.shown] == seen
     (shown, _other) = slot_view.shown_questions(slot)
     assert shown.answer == "3>1>2"
-    again = writing.record_answer(
+    again = answering.record_answer(
         slot=slot, annotator=person, question=question, value="1>2>3"
     )
     assert (again.revision, again.value) == (2, again.shown)
@@ -215,18 +215,18 @@ def test_an_order_is_stored_by_the_units_letters(study):
 )
 def test_only_whole_orders_are_answers(study, value):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     with pytest.raises(BadAnswerError, match="such as 1>2>3"):
-        writing.record_answer(
+        answering.record_answer(
             slot=slot,
             annotator=person,
             question=study.questions.first(),
             value=value,
         )
     with pytest.raises(AnswerError, match="no order of a, b, c"):
-        writing.store_judgements(
+        bulk.store_judgements(
             [
-                writing.SlotAnswers(
+                bulk.SlotAnswers(
                     Slot.objects.filter(state="open").first(),
                     {study.questions.first(): "aab"},
                     slot.started_at,

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import tasks
+from annotate.assignment import choosing
 from annotate.coverage import counts, dashboard, heat_map, snapshots
 from annotate.models import (
     Annotator,
@@ -25,9 +26,8 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.next_slot import choosing
 from annotate.quality import exclusion
-from annotate.slots import leasing
+from annotate.responses import leasing
 from annotate.studies.withdrawing import withdraw_units
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -480,7 +480,7 @@ def test_nobody_is_measured_again_for_nothing(running, monkeypatch):
 
 
 def answer_everything_of(slot):
-    from annotate.answers.writing import SlotAnswers, store_judgements
+    from annotate.responses.bulk import SlotAnswers, store_judgements
 
     answers = dict.fromkeys(slot.study.questions.all(), 3)
     store_judgements([SlotAnswers(slot, answers, timezone.now(), 20.0)])

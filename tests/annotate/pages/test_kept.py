@@ -93,7 +93,9 @@ def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
     study = make_study(benchmark=make_benchmark(stories=1))
     first, second = study.slots.order_by("annotator", "pk")[::3][:2]
     assert re.search('id="rest"[^>]* hidden', page(first))
-    monkeypatch.setattr("annotate.slots.pace.needs_rest", lambda _annotator: True)
+    monkeypatch.setattr(
+        "annotate.responses.pace.has_worked_since", lambda *_known: True
+    )
     assert not re.search('id="rest"[^>]* hidden', page(second))
 
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.models import (
     Annotator,
     Event,
@@ -22,12 +22,11 @@ from annotate.models import (
     StudyMember,
     User,
 )
-from annotate.next_slot import choosing
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.slots import leasing
-from annotate.submission import consequences
+from annotate.responses import leasing
 from evalcore.models import Method
+from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, log_in, rob
 from tests.working import join
@@ -429,8 +428,8 @@ def test_the_table_counts_a_surplus_slot_when_it_is_submitted():
 
     assert counted() == ["6", "0"]
     for question in study.questions.all():
-        writing.record_answer(slot=slot, annotator=carol, question=question, value=1)
-    consequences.submit(slot=slot, annotator=carol)
+        answering.record_answer(slot=slot, annotator=carol, question=question, value=1)
+    answering.submit(slot=slot, annotator=carol)
     assert counted() == ["6", "1"]
 
 

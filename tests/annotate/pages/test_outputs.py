@@ -13,11 +13,11 @@ from django.utils import timezone
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
 from annotate.reports import output_answers, study_tables
 from annotate.reports.story_ranks import ranked
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import (
     Method,
     MetricAbsence,

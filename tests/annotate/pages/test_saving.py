@@ -2,10 +2,10 @@
 
 import pytest
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.models import Invitation, Rating
-from annotate.next_slot import choosing
-from annotate.slots import leasing
+from annotate.responses import leasing, writing
+from tests import answering
 from tests.working import LIKERT, join, make_planned
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
@@ -103,7 +103,7 @@ def test_submitted_answer_is_refused_after_the_most_revisions(client, slot, pers
     send(client, slot, [row(1000, "1", "beauty")])
     for one in rows:
         send(client, slot, [one])
-    writing.submit_slot(slot=slot, annotator=person, seconds=12)
+    answering.submit(slot=slot, annotator=person, seconds=12)
     before = stored(slot)
     refused = send(client, slot, [row(500, "0")]).json()["refused"]
     assert list(refused) == ["row 500"]

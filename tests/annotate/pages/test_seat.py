@@ -8,13 +8,14 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from annotate.assignment import choosing
+from annotate.kinds import errors
 from annotate.models import Annotator, Choice, Invitation, Rating, Slot, Study
-from annotate.next_slot import choosing
 from annotate.pages.seat import leaving
 from annotate.people import inviting
 from annotate.presentation import slot_view
 from annotate.quality import exclusion
-from annotate.slots import errors, leasing
+from annotate.responses import giving_back
 from annotate.studies import lifecycle
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
@@ -88,14 +89,14 @@ def test_answers_stay_though_what_comes_next_fails(client, monkeypatch):
     person = study.annotators.get(name="A01")
     address = begin(client, study)
     client.raise_request_exception = False
-    take_next, failing = choosing.take_next, [True, True]
+    take, failing = choosing.next_while_locked, [True, True]
 
     def fail(*given, **how):
         if failing.pop():
             raise RuntimeError("no next slot")
-        return take_next(*given, **how)
+        return take(*given, **how)
 
-    monkeypatch.setattr(choosing, "take_next", fail)
+    monkeypatch.setattr(choosing, "next_while_locked", fail)
     given = {"character": "3", "aesthetics": "2", "submit": True}
     assert save(client, address, **given).status_code == 500
     slot = person.slots.get(position=1)
@@ -125,27 +126,23 @@ def end_transaction():
 
 
 @pytest.mark.django_db(transaction=True)
-def test_nothing_is_called_saved_that_the_database_took_back(client, monkeypatch):
+def test_answers_are_stored_again_when_the_database_took_them_back(client, monkeypatch):
     """It ends the transaction after they were written; a moment later all is well."""
     study = make_study(consented=True)
     person = study.annotators.get(name="A01")
     address = begin(client, study)
-    client.raise_request_exception = False
-    take_next, ending = choosing.take_next, [True]
+    take, ending = choosing.next_while_locked, [True]
 
     def end_once(*given, **how):
         if ending:
             ending.pop()
             end_transaction()
-        return take_next(*given, **how)
+        return take(*given, **how)
 
-    monkeypatch.setattr(choosing, "take_next", end_once)
-    given = {"character": "3", "aesthetics": "2", "submit": True}
-    assert save(client, address, **given).status_code == 500
+    monkeypatch.setattr(choosing, "next_while_locked", end_once)
+    reply = save(client, address, character="3", aesthetics="2", submit=True)
+    assert reply.json()["submitted"]
     slot = person.slots.get(position=1)
-    assert (slot.state, slot.ratings.count()) == ("leased", 0)
-    assert save(client, address, **given).json()["submitted"]
-    slot.refresh_from_db()
     assert (slot.state, slot.ratings.count()) == ("submitted", 2)
 
 
@@ -535,7 +532,7 @@ def test_a_claimed_slot_whose_lease_ran_out_is_taken_again(client, study):
     address = begin(client, study, carol.name)
     save(client, address, character="1")
     Slot.objects.filter(state="leased").update(lease_until="2025-01-01T00:00Z")
-    leasing.release_expired()
+    giving_back.release_expired()
     page = client.get(address)
     assert page.status_code == 200
     assert page.context["questions"][0].answer == "1"
@@ -636,7 +633,7 @@ def test_a_slot_that_was_excluded_is_gone(client):
 def test_nothing_is_skipped_in_a_closed_study(client):
     study = make_planned(LIKERT, annotators=2, redundancy=2)
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     lifecycle.close(study)
     with pytest.raises(errors.SlotTakenError):
-        leasing.skip(slot, person, reason="other")
+        giving_back.skip(slot, person, reason="other")

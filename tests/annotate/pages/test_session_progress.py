@@ -2,8 +2,8 @@
 
 import pytest
 
+from annotate.assignment import choosing
 from annotate.models import Purpose, Slot
-from annotate.next_slot import choosing
 from annotate.pages.seat.session_progress import progress
 from tests.factories import make_benchmark, make_study
 from tests.working import LIKERT, join, make_planned
@@ -63,7 +63,7 @@ def test_before_a_free_slot_comes_the_last_of_all(person):
 def test_checks_take_nothing_of_a_cap():
     study = make_planned(LIKERT + "assignment: open\nredundancy: 2\nsession_size: 9\n")
     person = join(study, cap=3)
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     assert progress(person, slot)["size"] == 3
     other = study.units.exclude(story=slot.unit.story).first()
     Slot.objects.create(

@@ -9,11 +9,11 @@ import re
 import pytest
 from django.urls import reverse
 
+from annotate.assignment import choosing
 from annotate.models import Slot
-from annotate.next_slot import choosing
 from annotate.people import inviting, joining, outcomes
 from annotate.quality import exclusion, pausing
-from annotate.slots import leasing
+from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
 from evalcore.models import Method, Output, Story
 from tests.working import LIKERT, Browser, always, join, make_planned, work
@@ -206,7 +206,7 @@ def skipped_nearly_all(client):
     study.units.exclude(pk__in=kept.values()).delete()
     work(person, always("3"), most=1)
     for _ in range(3):
-        leasing.skip(choosing.take_next(person).slot, person, reason="unclear")
+        giving_back.skip(choosing.next_for(person).slot, person, reason="unclear")
     return person, out(client, person)
 
 
@@ -345,7 +345,7 @@ def test_three_people_who_skip_everything_set_nothing_aside():
     for person in [join(study) for _ in range(3)]:
         work(person, always("3"), most=1)
         for _ in range(11):
-            leasing.skip(choosing.take_next(person).slot, person, reason="broken")
+            giving_back.skip(choosing.next_for(person).slot, person, reason="broken")
     assert not study.units.filter(set_aside_at__isnull=False).exists()
     last = join(study)
     assert choosing.next_slot(last) is not None
@@ -366,6 +366,6 @@ def test_three_people_set_a_unit_aside_when_they_say_why(reason, comment, is_set
     unit = study.units.first()
     for person in people:
         slot = leasing.take(person.slots.get(unit=unit), person)
-        leasing.skip(slot, person, reason=reason, comment=comment)
+        giving_back.skip(slot, person, reason=reason, comment=comment)
     unit.refresh_from_db()
     assert (unit.set_aside_at is not None) == is_set_aside

@@ -12,9 +12,9 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
+from annotate.assignment import choosing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
-from annotate.next_slot import choosing
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
 from annotate.people.joining import JoiningError

@@ -12,7 +12,7 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Slot
 from annotate.people import joining, unused_places
 from annotate.personal_data import erasing
-from annotate.slots.locking import locked_annotator
+from annotate.responses.leasing import locked_annotator
 from tests.annotate.studies.test_extending import planned_study
 from tests.people import alice
 

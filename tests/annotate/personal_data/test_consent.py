@@ -4,7 +4,6 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.answers import analysis_views
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Exclusion, Study
@@ -12,6 +11,7 @@ from annotate.people import inviting
 from annotate.personal_data import consent, erasing
 from annotate.quality import exclusion
 from annotate.reports import downloads
+from annotate.responses import analysis_views
 from tests.annotate.personal_data.people_of_studies import known_person
 from tests.people import alice, eve, rob
 from tests.working import LIKERT, make_planned

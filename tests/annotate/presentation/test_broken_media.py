@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
+from annotate.assignment import choosing
 from annotate.models import Fault
-from annotate.next_slot import choosing
 from annotate.presentation import broken_media
 from tests.factories import make_benchmark
 from tests.working import LIKERT, Browser, join, make_planned
@@ -19,7 +19,7 @@ def study():
 
 
 def report(client, person, side="", shot="0"):
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     address = Browser(client, person).address("save", slot.code)
     row = {"kind": "fault", "id": "here", "side": side, "shot": shot}
     return client.post(address, {"rows": [row]}, content_type="application/json")

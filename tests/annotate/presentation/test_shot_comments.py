@@ -8,14 +8,15 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from annotate.assignment import choosing
 from annotate.history.verifying import problems
+from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
-from annotate.next_slot import choosing
 from annotate.presentation import shot_comments, slot_view
 from annotate.reports.study_export import write_export
-from annotate.slots.errors import BadAnswerError
 from annotate.studies.study_file import read_definition
 from evalcore.models import Output
+from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.one_line import one_line
 from tests.people import alice
@@ -38,7 +39,7 @@ def begin(kind="likert", shots=3, **kw):
     kw = {"presentation": TAKES, "annotators": 1} | kw
     study = make_study(kind=kind, benchmark=benchmark, **kw)
     person = join(study, "A01")
-    return study, person, choosing.take_next(person).slot
+    return study, person, choosing.next_for(person).slot
 
 
 def send(client, person, slot, *written, key="", **answers):
@@ -201,7 +202,7 @@ def test_a_closed_slot_shows_them_and_takes_no_more(client):
     Slot.objects.filter(pk=slot.pk).update(
         state="submitted", submitted_at=slot.started_at
     )
-    assert choosing.take_next(person).slot.session == 2
+    assert choosing.next_for(person).slot.session == 2
     page = client.get(reverse("rate-slot", args=[person.invitation.token, slot.code]))
     text = one_line(page.content.decode())
     assert fields(text)["2:only"] == "Dark."
@@ -220,10 +221,10 @@ def test_who_loses_a_slot_keeps_the_comments_and_nobody_else_sees_them(client):
     benchmark = make_benchmark(stories=1, methods=["Alder"])
     study = make_planned(f"{SWITCHED_ON}assignment: open\n", benchmark=benchmark)
     ann, bob = join(study), join(study)
-    slot = choosing.take_next(ann).slot
+    slot = choosing.next_for(ann).slot
     send(client, ann, slot, ("only", 2, "Dark."))
     end_leases()
-    assert choosing.take_next(bob).slot == slot
+    assert choosing.next_for(bob).slot == slot
     page = client.get(reverse("rate-slot", args=[bob.invitation.token, slot.code]))
     assert set(fields(page.content.decode()).values()) == {""}
     assert list(shot_comments.rows(study)) == []
@@ -336,7 +337,7 @@ def test_one_wrong_place_stores_nothing_of_a_form():
     _study, person, slot = begin()
     texts = {("only", 1): "Dark.", ("only", 9): "Bright."}
     with pytest.raises(BadAnswerError):
-        shot_comments.record(slot=slot, annotator=person, texts=texts)
+        answering.record_shot_comments(slot=slot, annotator=person, texts=texts)
     assert not ShotComment.objects.exists()
 
 

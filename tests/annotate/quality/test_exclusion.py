@@ -2,12 +2,12 @@
 
 import pytest
 
-from annotate.answers import analysis_views
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.history.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion
+from annotate.responses import analysis_views
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.studies.extending import extend
 from annotate.studies.withdrawing import withdraw_units
 from tests.annotate.studies.test_extending import planned_study

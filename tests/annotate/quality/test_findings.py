@@ -4,10 +4,10 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
-from annotate.answers.analysis_views import in_force
 from annotate.models import Event, Flag
 from annotate.quality import monitoring
 from annotate.quality_rules import findings
+from annotate.responses.analysis_views import in_force
 from tests.factories import make_study
 from tests.people import alice, answer_everything
 from tests.working import LIKERT, always, join, make_planned, work

@@ -8,13 +8,13 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from annotate.assignment import choosing, control_slots
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
-from annotate.next_slot import choosing
-from annotate.quality import control_slots, monitoring, pausing
+from annotate.quality import monitoring, pausing
 from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
-from annotate.slots import leasing
+from annotate.responses import giving_back
 from tests.annotate.test_concurrency import at_once
 from tests.counting import calls
 from tests.factories import make_benchmark, make_study
@@ -194,7 +194,7 @@ def test_skips_are_counted():
         )
     )
     person = join(study, "A01")
-    leasing.skip(choosing.take_next(person).slot, person, reason="unclear")
+    giving_back.skip(choosing.next_for(person).slot, person, reason="unclear")
     quickly(person, 1)
     assert monitoring.signals_of(person)["skips"].value == 0.5
 

@@ -4,17 +4,17 @@ import re
 
 import pytest
 
-from annotate.answers import writing
+from annotate.assignment import choosing, training_slots
 from annotate.coverage.counts import totals
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
-from annotate.next_slot import choosing
 from annotate.people import inviting
 from annotate.quality import training
 from annotate.reports import study_tables
-from annotate.slots.admission import is_training_needed
+from annotate.responses.leasing import is_training_needed
 from annotate.studies.planning import PlanningError
 from annotate.studies.redistributing import redistribute
+from tests import answering
 from tests.working import (
     LIKERT,
     PAIRWISE,
@@ -134,7 +134,7 @@ def test_choices_are_told_as_they_were_seen(client, a_is_left):
 def test_sides_of_training_pairs_are_drawn():
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
     for person in study.annotators.all():
-        training.begin(person)
+        training_slots.begin(person)
     sides = study.slots.filter(purpose="training").values_list("a_is_left", flat=True)
     assert set(sides) == {True, False}
 
@@ -144,7 +144,7 @@ def test_sides_of_training_count_with_those_of_the_plan():
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
     for person in study.annotators.all():
         person.slots.update(a_is_left=person.pk % 2 == 0)
-        training.begin(person)
+        training_slots.begin(person)
         sides = person.slots.filter(purpose="training")
         shown = list(sides.order_by("position").values_list("a_is_left", flat=True))
         assert shown[0] == (person.pk % 2 == 1)
@@ -293,13 +293,13 @@ def test_nobody_needs_training_without_units():
     study = make_planned(LIKERT, annotators=1, redundancy=1)
     person = join(study, "A01")
     assert not is_training_needed(person)
-    assert choosing.take_next(person).slot.purpose == Purpose.REAL
+    assert choosing.next_for(person).slot.purpose == Purpose.REAL
 
 
 def test_an_open_study_trains_too_and_revoking_withdraws_the_rest():
     study = make_planned(LIKERT + LIKERT_TRAINING + "assignment: open\n", redundancy=2)
     person = join(study)
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     assert slot.purpose == Purpose.TRAINING
     answer(slot, person, always("4"))
     inviting.revoke(person)
@@ -316,10 +316,10 @@ def test_too_many_training_units_are_refused():
 
 def test_a_draft_in_training_may_still_change(study):
     person = join(study, "A01")
-    slot = choosing.take_next(person).slot
+    slot = choosing.next_for(person).slot
     question = slot.questions[0]
     for value in (1, 2):
-        writing.record_answer(
+        answering.record_answer(
             slot=slot, annotator=person, question=question, value=value
         )
     assert slot.ratings.get(is_current=True).value == 2

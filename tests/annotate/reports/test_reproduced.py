@@ -12,15 +12,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.tables import restored
-from annotate.answers import analysis_views, writing
+from annotate.assignment import choosing
 from annotate.history import as_of_event
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Choice, Event, Rating, Report
-from annotate.next_slot import choosing
 from annotate.quality import exclusion
 from annotate.reports import building, downloads, study_tables
-from annotate.slots import leasing
+from annotate.responses import analysis_views, leasing
 from evalcore.scoring import metric_runs
+from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
 
@@ -52,8 +52,10 @@ def answer(study, name, count):
         slot = leasing.take(choosing.next_slot(person), person)
         for q in study.questions.all():
             value = Random(f"{name} {i} {q.ordinal}").choice(VALUES[q.kind])
-            writing.record_answer(slot=slot, annotator=person, question=q, value=value)
-        writing.submit_slot(slot=slot, annotator=person)
+            answering.record_answer(
+                slot=slot, annotator=person, question=q, value=value
+            )
+        answering.submit(slot=slot, annotator=person)
 
 
 def change_answers(study, name):
@@ -63,9 +65,13 @@ def change_answers(study, name):
     for q in study.questions.all():
         values = VALUES[q.kind]
         for value in values:
-            writing.record_answer(slot=slot, annotator=person, question=q, value=value)
+            answering.record_answer(
+                slot=slot, annotator=person, question=q, value=value
+            )
         for value in reversed(values):
-            writing.record_answer(slot=slot, annotator=person, question=q, value=value)
+            answering.record_answer(
+                slot=slot, annotator=person, question=q, value=value
+            )
 
 
 def much_happens(study, undone):

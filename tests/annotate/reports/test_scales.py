@@ -8,8 +8,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from analysis.__main__ import main
-from annotate.answers.writing import SlotAnswers, store_judgements
 from annotate.kinds.registry import kind_of
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark
 from tests.working import make_planned

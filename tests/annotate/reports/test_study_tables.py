@@ -11,14 +11,15 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.__main__ import main
-from annotate.answers.writing import SlotAnswers, store_judgements
+from annotate.assignment import choosing
 from annotate.models import Annotator, Rating, Study
-from annotate.next_slot import choosing
 from annotate.quality import exclusion
 from annotate.reports import study_tables
-from annotate.slots import leasing
+from annotate.responses import leasing
+from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import MetricScore
 from evalcore.scoring import metric_runs
+from tests import answering
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import alice, answer_everything
 
@@ -37,17 +38,15 @@ def test_it_works():
 
 
 def test_drafts_and_old_revisions_stay_out():
-    from annotate.answers import writing
-
     study = make_study(consented=True)
     ann = study.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
     question = study.questions.first()
-    writing.record_answer(slot=slot, annotator=ann, question=question, value=1)
+    answering.record_answer(slot=slot, annotator=ann, question=question, value=1)
     assert list(study_tables.answer_rows(study, "ratings")) == []
     for q in study.questions.all():
-        writing.record_answer(slot=slot, annotator=ann, question=q, value=4)
-    writing.submit_slot(slot=slot, annotator=ann)
+        answering.record_answer(slot=slot, annotator=ann, question=q, value=4)
+    answering.submit(slot=slot, annotator=ann)
     assert [row["rating"] for row in study_tables.answer_rows(study, "ratings")] == [
         4,
         4,
@@ -272,7 +271,8 @@ def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
 
 
 def test_ratings_of_a_checklist_name_their_shot():
-    from annotate.answers import checklists, writing
+    from annotate.responses import writing
+    from tests import answering
 
     study = make_study(kind="checklist", consented=True)
     answer_everything(study, 1)
@@ -290,7 +290,7 @@ def test_ratings_of_a_checklist_name_their_shot():
     slot.started_at = timezone.now()
     slot.save()
     ticked = set(study.questions.values_list("key", flat=True)) - {"pan|text"}
-    changed = checklists.record_shot(
+    changed = answering.record_shot(
         slot=slot, annotator=slot.annotator, shot=2, ticked=ticked, looked=True
     )
     assert changed == 1

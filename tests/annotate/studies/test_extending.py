@@ -10,19 +10,18 @@ from django.utils import timezone
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from annotate.answers import writing
+from annotate.assignment import choosing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.next_slot import choosing
 from annotate.people.inviting import invite, revoke, set_cap
-from annotate.slots import leasing
+from annotate.responses import giving_back
 from annotate.studies import lifecycle
 from annotate.studies.definition import QuestionDefinition, StudyDefinition
 from annotate.studies.extending import ExtendingError, extend
 from annotate.studies.planning import plan_study
 from annotate.studies.redistributing import RedistributingError, idle, redistribute
 from annotate.studies.withdrawing import withdraw_units
-from annotate.submission import consequences
+from tests import answering
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -76,16 +75,16 @@ def work(annotator, slots=1):
     )
     annotator.refresh_from_db()
     for _i in range(slots):
-        slot = choosing.take_next(annotator).slot
+        slot = choosing.next_for(annotator).slot
         assert slot is not None
         for question in slot.questions:
-            writing.record_answer(
+            answering.record_answer(
                 slot=slot,
                 annotator=annotator,
                 question=question,
                 value="left" if slot.study.is_side_by_side else 2,
             )
-        consequences.submit(slot=slot, annotator=annotator)
+        answering.submit(slot=slot, annotator=annotator)
 
 
 def standing(study, **kw):
@@ -278,7 +277,7 @@ def test_who_has_begun_a_withdrawn_story_may_finish_it():
     study = planned_study(rounds=2)
     person = study.annotators.first()
     work(person)
-    begun = choosing.take_next(person).slot
+    begun = choosing.next_for(person).slot
     withdraw_units(study, stories=[begun.unit.story.key])
     assert problems(study) == []
     work(person)
@@ -366,7 +365,7 @@ def test_slots_of_an_open_study_become_free():
     study = planned_study(assignment="open")
     person = Annotator.objects.create(study=study, name="A01")
     work(person)
-    choosing.take_next(person)
+    choosing.next_for(person)
     result = redistribute(study, annotators=[person])
     assert (result.given_up, result.shares) == ({"A01": 1}, {})
     assert problems(study) == []
@@ -376,8 +375,8 @@ def test_nobody_gets_a_unit_again_that_they_skipped():
     study = planned_study(annotators=3, redundancy=1)
     first, second, third = study.annotators.all()
     work(first, 0)
-    slot = choosing.take_next(first).slot
-    leasing.skip(slot, first, reason="unclear")
+    slot = choosing.next_for(first).slot
+    giving_back.skip(slot, first, reason="unclear")
     revoke(third)
     redistribute(study, annotators=[second])
     assert not Slot.objects.filter(unit=slot.unit, annotator=first).exists()

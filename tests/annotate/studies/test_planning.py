@@ -4,11 +4,11 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from annotate.assignment import choosing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study, Unit, User
-from annotate.next_slot import choosing
 from annotate.people import inviting
-from annotate.slots import leasing
+from annotate.responses import leasing
 from annotate.studies import lifecycle
 from annotate.studies.planning import PlanningError, plan_study
 from annotate.studies.study_file import load_definition

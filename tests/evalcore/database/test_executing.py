@@ -12,7 +12,7 @@ from django.db import (
 from django.db.transaction import TransactionManagementError, atomic
 from django.test.utils import CaptureQueriesContext
 
-from evalcore.database.executing import change, rows_of
+from evalcore.database.prepared import change, rows_of
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.postgresql

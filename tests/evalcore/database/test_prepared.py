@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotate.models import Event, Slot, Study, Unit
-from evalcore.database.prepared import Prepared
-from evalcore.database.prepared_writes import add, count, store
+from evalcore.database.prepared import Prepared, add, count, store
 from evalcore.models import Benchmark, Character, Story
 from tests.factories import make_benchmark, make_study
 

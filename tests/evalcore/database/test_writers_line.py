@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from django.db import IntegrityError, connection, connections, transaction
 
-from evalcore.database.writers_line import WritersLine
+from evalcore.database.base import WritersLine
 from evalcore.models import Method
 
 ROOT = Path(__file__).resolve().parents[3]
 HOLD = """
 import sys, time
-from evalcore.database.writers_line import WritersLine
+from evalcore.database.base import WritersLine
 line = WritersLine(sys.argv[1], 5)
 line.enter()
 print("in", flush=True)

@@ -1,0 +1,238 @@
+"""Which pair an annotator compares next in an adaptive study.
+
+`adaptive` knows how; here it gets the counts from the tables. What it needs to
+undo the choice, the probability and the number of free slots, stays with the slot.
+"""
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from django.db import transaction
+from django.db.models import Count, F, Q, QuerySet
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.assignment import adaptive
+from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.models import Choice, Event, Purpose, Slot, Study
+from evalcore.models import Method
+
+if TYPE_CHECKING:
+    from analysis.rankings.top_methods import TopMethods
+
+PairNumbers = np.ndarray
+
+
+# Its key, its unit, and whether `a` stands left.
+FreeSlot = tuple[int, int, bool | None]
+
+
+@dataclass(frozen=True)
+class MethodBoard:
+    """A study's methods in alphabetical order, as in units, and where each unit stands.
+
+    `places` has the numbers of both methods and of the story by unit.
+    """
+
+    methods: list[int]
+    places: dict[int, tuple[int, int, int]]
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        stories = 1 + max((place[2] for place in self.places.values()), default=-1)
+        return len(self.methods), len(self.methods), stories
+
+    def counts(
+        self, rows: Iterable[tuple[int, bool, int]]
+    ) -> tuple[PairNumbers, PairNumbers]:
+        """Return how many slots (unit, a_is_left, n) stand left, and how many right."""
+        left, right = np.zeros((2, *self.shape), dtype=np.int64)
+        for unit, a_is_left, n in rows:
+            (left if a_is_left else right)[self.places[unit]] += n
+        return left, right
+
+
+def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None:
+    """Draw one of the free slots by what its pair would tell about the ranking.
+
+    Of slots that are free of a unit, one is taken whose side evens out `sides`. None
+    when nothing is free, or when the stop rule holds; then the study takes no more than
+    what is leased.
+    """
+    board = _board(study)
+    known = _posterior(study, board)
+    asked = study.adaptive
+    rule = adaptive.StopRule(asked["top"], asked["confidence"], asked["least"])
+    if rule.holds(known):
+        best = best_methods(study, answers(study), rule.top)
+        if best.p_value <= rule.largest_p:
+            _stop(study, best)
+            return None
+    # Read once: others take slots meanwhile.
+    own = list(free.order_by().values_list("pk", "unit", "a_is_left"))
+    left, right = _allowed(study, board, own)
+    chosen = adaptive.pick(
+        adaptive.information(known, top=asked["top"]),
+        left + right,
+        np.random.default_rng(),
+        explore=asked["explore"],
+    )
+    if chosen is None:
+        return None
+    return _slot_of(board, own, chosen, left, right, sides)
+
+
+def _board(study: Study) -> MethodBoard:
+    units = list(
+        study.units.filter(purpose=Purpose.REAL).values_list(
+            "pk", "output_a__method", "output_b__method", "story"
+        )
+    )
+    shown = {method for _pk, a, b, _story in units for method in (a, b)}
+    named = Method.objects.filter(pk__in=shown).values_list("name", "pk")
+    methods = [pk for _name, pk in sorted(named)]
+    number = {pk: place for place, pk in enumerate(methods)}
+    stories = {pk: i for i, pk in enumerate(sorted({unit[3] for unit in units}))}
+    return MethodBoard(
+        methods, {pk: (number[a], number[b], stories[s]) for pk, a, b, s in units}
+    )
+
+
+def _allowed(
+    study: Study, board: MethodBoard, own: Sequence[FreeSlot]
+) -> tuple[PairNumbers, PairNumbers]:
+    """Return the annotator's free slots, left and right, that keep sides even.
+
+    What keeps them even is decided over all open slots of the study. Only where that
+    leaves this annotator nothing, it is decided over the own ones.
+    """
+    inside = study.slots.filter(ordinal__isnull=False).exclude(
+        state=Slot.State.EXCLUDED
+    )
+    is_open = Q(annotator__isnull=True, unit__set_aside_at__isnull=True)
+    rows = list(
+        inside.values_list("unit", "a_is_left")
+        .annotate(
+            free=Count("pk", filter=is_open),
+            begun=Count("pk", filter=Q(annotator__isnull=False)),
+        )
+        .order_by()
+    )
+    begun_left, begun_right = board.counts((u, side, n) for u, side, _, n in rows)
+    excess = begun_left - begun_right
+    left, right = adaptive.counterbalanced(
+        *board.counts((u, side, n) for u, side, n, _ in rows), excess
+    )
+    own_left, own_right = board.counts((unit, bool(side), 1) for _pk, unit, side in own)
+    kept = np.where(left, own_left, 0), np.where(right, own_right, 0)
+    if kept[0].any() or kept[1].any():
+        return kept
+    return adaptive.counterbalanced(own_left, own_right, excess)
+
+
+def _posterior(study: Study, board: MethodBoard) -> adaptive.MethodEstimates:
+    size = len(board.methods)
+    wins, ties = np.zeros((2, size, size))
+    counted = answers(study).values_list("slot__unit", "value")
+    given = counted.annotate(n=Count("pk")).order_by()
+    for unit, value, n in given:
+        i, j, _story = board.places[unit]
+        if value == Choice.Value.A:
+            wins[i, j] += n
+        elif value == Choice.Value.B:
+            wins[j, i] += n
+        else:
+            ties[i, j] += n
+    return adaptive.posterior(wins, ties)
+
+
+def answers(study: Study) -> QuerySet[Choice]:
+    """Return what was submitted to the question by which pairs are chosen."""
+    return Choice.objects.filter(
+        slot__study=study,
+        slot__ordinal__isnull=False,
+        slot__state=Slot.State.SUBMITTED,
+        question__study=study,
+        question__key=study.adaptive["question"],
+        is_current=True,
+        annotator=F("slot__annotator"),
+    )
+
+
+@transaction.atomic
+def _stop(study: Study, best: "TopMethods") -> None:
+    """Write down once that the top is separated; nothing more is handed out.
+
+    Whoever changes a study locks it before its annotators, and here the annotator is
+    locked already: while somebody changes it, this is left to the next request.
+    """
+    studies = Study.objects.select_for_update(no_key=True, skip_locked=True)
+    stored = studies.filter(pk=study.pk).first()
+    if stored is None:
+        return
+    if not stored.adaptive.get("stopped"):
+        stored.adaptive["stopped"] = timezone.now().isoformat()
+        stored.adaptive["p_value"] = best.p_value
+        stored.save(update_fields=["adaptive"])
+        methods = [int(name) for name in best.methods]
+        event_log.note(Event.Kind.STOPPED_EARLY, study.pk, methods=methods)
+    study.adaptive = stored.adaptive
+
+
+def _slot_of(
+    board: MethodBoard,
+    own: Sequence[FreeSlot],
+    chosen: adaptive.ChosenUnit,
+    left: PairNumbers,
+    right: PairNumbers,
+    sides: ShownSides,
+) -> Slot:
+    """Draw one of the unit's free slots among those whose side keeps it balanced.
+
+    Of two sides that do, the one is taken that the annotator has seen less often.
+    """
+    place = (*chosen.pair, chosen.story)
+    kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
+    shown = tuple(board.methods[number] for number in chosen.pair)
+    least = min(sides.cost(shown, side) for side in kept)
+    kept = [side for side in kept if sides.cost(shown, side) == least]
+    slots = [
+        pk
+        for pk, unit, side in own
+        if board.places[unit] == place and bool(side) in kept
+    ]
+    slot = Slot.objects.select_related("unit", "study").get(pk=random.choice(slots))
+    slot.probability, slot.alternatives = chosen.per_slot, chosen.available
+    return slot
+
+
+def best_methods(study: Study, answers: QuerySet[Choice], size: int) -> "TopMethods":
+    """Return the best methods, by the texts of their keys, and the test of the set.
+
+    The test is that of the study's report: of other stories and other annotators. It
+    loads the statistics, which a worker of the web does without before it is near the
+    end of a study.
+    """
+    import pandas as pd
+
+    from analysis.rankings.leaderboard import leaderboard
+    from analysis.rankings.top_methods import TopMethods, top_methods
+
+    unit = "slot__unit__"
+    fields = {
+        "story": f"{unit}story",
+        "method_a": f"{unit}output_a__method",
+        "method_b": f"{unit}output_b__method",
+        "annotator": "annotator",
+        "choice": "value",
+    }
+    rows = list(answers.order_by().values_list(*fields.values()))
+    if not rows:
+        return TopMethods((), float("nan"))
+    choices = pd.DataFrame(rows, columns=[*fields]).astype(str)
+    found = leaderboard(choices, criterion=study.adaptive["question"])
+    ranks = {row.method: row.rank for row in found.rows}
+    return top_methods(ranks, found.comparisons, size)

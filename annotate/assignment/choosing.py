@@ -1,0 +1,385 @@
+"""What an annotator should do next.
+
+First comes the own plan in its order. Then come free slots: those of an open study, and
+in a planned one those that somebody left behind. Answers of an open study stay within
+two of each other while nobody keeps one back, because slots near the lowest free level
+are handed out first. That is a preference: nobody is refused a free slot.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache, partial
+from typing import Any
+from zlib import crc32
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from annotate.assignment import adaptive_pairs, control_slots, training_slots
+from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.kinds import errors
+from annotate.models import Annotator, Purpose, Skip, Slot
+from annotate.responses import giving_back, leasing, places
+from annotate.responses.leasing import UNFINISHED
+from annotate.responses.places import LastPlace, Place
+from evalcore.database.prepared import Prepared, store
+
+ReadSlot = Callable[[int], Slot]
+
+# What leads to the slots that an annotator may take.
+IDS: dict[str, type] = {"study": int, "annotator": int, "language": str}
+# Enough free slots to find one that suits; more are read where none of them does.
+WINDOW, WIDE_WINDOW = 40, 1000
+# An annotator's share is kept even over so many of the latest slots, or a session's.
+MEMORY = 100
+# When to ask again if nobody's lease tells.
+MINUTES = 5
+
+
+class Next(StrEnum):
+    """What comes next for an annotator."""
+
+    WORK = "work"
+    TAKEN = "taken"
+    DONE = "done"
+    STOPPED = "stopped"
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The next slot, or why there is none.
+
+    `minutes` tells when to try again while everything that is left is with others.
+    `place` is where a free slot is to stand, if that was found out on the way. `taken`
+    says whether the annotator has the lease now.
+    """
+
+    kind: Next
+    slot: Slot | None = None
+    minutes: int = 0
+    place: Place | None = None
+    taken: bool = False
+
+
+def next_step(annotator: Annotator) -> NextStep:
+    """Return what the annotator should do next.
+
+    Reads only, but writes down when the stop rule of an adaptive study holds.
+    """
+    person = Annotator.objects.select_related("study").get(pk=annotator.pk)
+    own = leasing.first_waiting(person)
+    return _next_step(person, own, lambda pk: Slot.objects.get(pk=pk))
+
+
+def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
+    """Return what comes next; a free slot that is chosen is read by `read`.
+
+    `own` is the first of the annotator's slots that wait.
+    """
+    if not leasing.may_work(person):
+        return NextStep(Next.STOPPED)
+    if own is None:
+        work = _best_free(person, read)
+    elif _is_check_to_come(own) and _precedes(places.next_position(person), own):
+        # Slots that are claimed one by one come before a check laid among them.
+        work = _best_free(person, read) or NextStep(Next.WORK, own)
+    else:
+        work = NextStep(Next.WORK, own)
+    if work is not None:
+        return work
+    if places.has_room(person) and may_get_more(person):
+        return NextStep(Next.TAKEN, minutes=_minutes(person))
+    return NextStep(Next.DONE)
+
+
+def _is_check_to_come(own: Slot) -> bool:
+    is_check = own.purpose not in (Purpose.REAL, Purpose.TRAINING)
+    return is_check and own.started_at is None
+
+
+def _precedes(position: int, own: Slot) -> bool:
+    return own.position is not None and position < own.position
+
+
+def next_slot(annotator: Annotator) -> Slot | None:
+    """Return the next slot, or None; `next_step` says why there is none."""
+    return next_step(annotator).slot
+
+
+def next_for(
+    annotator: Annotator, *, session: int | None = None, wish: str = ""
+) -> NextStep:
+    """Take the next slot; try again while someone else is faster.
+
+    With a `session`, what does not go on with it is returned without being taken: the
+    first slot of another one, and what is only offered to somebody who has finished.
+    A `wish` is the code of the free slot that the browser shows already; the annotator
+    gets it while it may be handed out.
+    """
+    giving_back.release_expired()
+    training_slots.begin(annotator)
+    with transaction.atomic():
+        person = leasing.locked_annotator(annotator)
+        own = leasing.first_waiting(person, locks=True)
+        return next_while_locked(person, own, session=session, wish=wish)
+
+
+def next_while_locked(
+    person: Annotator, own: Slot | None, *, session: int | None, wish: str
+) -> NextStep:
+    """Take the next slot as `next_for` does, one browser of an annotator at a time.
+
+    The annotator is locked, and so is `own`, the first of their slots that wait.
+    """
+    read = partial(leasing.locked_slot, study=person.study)
+    while True:
+        following = _wished(person, own, wish) or _next_step(person, own, read)
+        slot, place = following.slot, following.place
+        if slot is None or not _goes_on(person, following, session):
+            return following
+        has_checks = bool(person.study.checks.get("per_session"))
+        if has_checks and control_slots.begin_session(person, slot, place):
+            place = None
+        try:
+            taken = leasing.take_locked(slot, person, place)
+        except errors.SlotTakenError:
+            own = leasing.first_waiting(person, locks=True)
+            continue
+        person.last_seen_at = taken.started_at
+        store(person, "last_seen_at")
+        return NextStep(Next.WORK, taken, taken=True)
+
+
+def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
+    """Return the free slot of that code, if nothing of the own plan comes first."""
+    if (
+        not wish
+        or person.study.adaptive
+        or not leasing.may_work(person)
+        or not places.has_room(person)
+        or (own is not None and own.started_at is not None)
+    ):
+        return None
+    last = places.last_place(person)
+    if own is not None and not _precedes(last.position + places.SPACING, own):
+        return None
+    # Only the slot that is taken is locked: two people may wish for each other's.
+    slot = _locked_free(person.study.rounds).first(code=wish, **_ids(person))
+    if slot is None:
+        return None
+    slot.study = person.study
+    return NextStep(Next.WORK, slot, place=last.place_for(slot.unit.story_id))
+
+
+@lru_cache
+def _locked_free(rounds: int) -> Prepared[Slot]:
+    """Return the query that locks a free slot of a code."""
+    return Prepared(
+        lambda code, **ids: (
+            _free(rounds, **ids)
+            .filter(code=code)
+            .select_related("unit")
+            .select_for_update(of=("self",), no_key=True)
+        ),
+        code=str,
+        **IDS,
+    )
+
+
+def _goes_on(person: Annotator, following: NextStep, session: int | None) -> bool:
+    """Say whether a slot goes on with a session, or whether no session matters."""
+    slot = following.slot
+    if session is None:
+        return True
+    assert slot is not None
+    if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
+        return False
+    at = (following.place or slot).session
+    return session == (places.session_for(slot, person) if at is None else at)
+
+
+def session_room(annotator: Annotator, session: int | None) -> int:
+    """Return how many free slots may still join a session."""
+    real = places.own_slots(annotator).filter(purpose=Purpose.REAL)
+    room = annotator.study.session_size - real.filter(session=session).count()
+    cap = annotator.most_slots
+    if cap is not None:
+        room = min(room, cap - real.count())
+    return max(0, room)
+
+
+def _ids(annotator: Annotator) -> dict[str, Any]:
+    return {
+        "study": annotator.study_id,
+        "annotator": annotator.pk,
+        "language": annotator.language,
+    }
+
+
+def left_for(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that this annotator may get now, or when others let go of them.
+
+    A unit is judged once in each round, and never after it was skipped. Slots planned
+    for others stay with them.
+    """
+    return left(annotator.study.rounds, **_ids(annotator))
+
+
+def left(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slot]:
+    """Return the slots `left_for` an annotator, by ids."""
+    found = _wanted(study, language).filter(Q(annotator__isnull=True) | Q(claimed=True))
+    skipped = Skip.objects.filter(annotator=annotator)
+    found = found.exclude(unit__in=skipped.values("unit"))
+    held = Slot.objects.filter(annotator=annotator)
+    if rounds == 1:
+        return found.exclude(unit__in=held.values("unit"))
+    for number in range(1, rounds + 1):
+        here = held.filter(round=number)
+        found = found.exclude(Q(round=number) & Q(unit__in=here.values("unit")))
+    return found
+
+
+def may_get_more(annotator: Annotator) -> bool:
+    """Say whether anything is left for this annotator, free now or later."""
+    # The order leads to the index of unfinished slots.
+    return left_for(annotator).order_by("level").values("pk").first() is not None
+
+
+def free_slots(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the slots that nobody holds and this annotator may take now, in order."""
+    return _free(annotator.study.rounds, **_ids(annotator))
+
+
+def _free(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slot]:
+    free = left(rounds, study, annotator, language).filter(
+        annotator__isnull=True, state=Slot.State.OPEN
+    )
+    return free.order_by("level", "draw")
+
+
+def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
+    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken.
+
+    `related` rows are read with it.
+    """
+    return free_slots(annotator).select_related(*related).filter(code=code).first()
+
+
+def _wanted(study: int, language: str) -> QuerySet[Slot]:
+    """Return the unfinished slots in an annotator's language, but for surplus ones.
+
+    Units that are set aside are passed over.
+    """
+    return Slot.objects.filter(
+        study=study,
+        ordinal__isnull=False,
+        state__in=UNFINISHED,
+        language__in=("", language),
+        unit__set_aside_at__isnull=True,
+    )
+
+
+def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
+    """Return the free slot that keeps the annotator's share most even."""
+    if not places.has_room(annotator):
+        return None
+    if annotator.study.adaptive:
+        free = free_slots(annotator)
+        seen, _last = _seen(annotator)
+        new = free.exclude(unit__story__in=seen.stories)
+        drawn = adaptive_pairs.choose(
+            annotator.study, new if new.exists() else free, seen.sides
+        )
+        if drawn is None:
+            return None
+        slot = read(drawn.pk)
+        slot.probability, slot.alternatives = drawn.probability, drawn.alternatives
+        return NextStep(Next.WORK, slot)
+    candidates = _candidates(annotator, WINDOW)
+    if not candidates:
+        return None
+    seen, last = _seen(annotator)
+    chosen = best(candidates, seen)
+    assert chosen is not None
+    if len(candidates) == WINDOW and not keeps_even(chosen, seen):
+        chosen = best(_candidates(annotator, WIDE_WINDOW), seen) or chosen
+    return NextStep(Next.WORK, read(chosen.slot), place=last.place_for(chosen.story))
+
+
+def suitable(annotator: Annotator) -> tuple[list[Candidate], SeenSoFar, LastPlace]:
+    """Return free slots to choose from, what was seen so far, and where that ends."""
+    return _candidates(annotator, WINDOW), *_seen(annotator)
+
+
+@lru_cache
+def _first_free(
+    number: int, rounds: int, methods: tuple[str, ...]
+) -> Prepared[tuple[Any, ...]]:
+    fields = ("pk", "unit__story", "level", "a_is_left", "round", *methods)
+    return Prepared(
+        lambda **ids: _free(rounds, **ids).values_list(*fields)[:number], **IDS
+    )
+
+
+def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
+    """Return at most so many free slots to choose from.
+
+    In an open study whose pairs are not chosen adaptively, they are at most one level
+    above the lowest that is free.
+    """
+    study = annotator.study
+    methods = study.output_paths("unit__", "__method")
+    rows = _first_free(number, study.rounds, methods).rows(**_ids(annotator))
+    found = [
+        Candidate(pk, story, tuple(methods), level, left, round_)
+        for pk, story, level, left, round_, *methods in rows
+    ]
+    if study.is_open and not study.adaptive:
+        found = [one for one in found if one.level <= found[0].level + 1]
+    # Ties fall differently for everybody, so that few want the same slot at once, and
+    # for each of them in the same order from one story to the next.
+    return sorted(found, key=lambda c: crc32(f"{annotator.pk} {c.slot}".encode()))
+
+
+def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
+    """Return what the annotator was given so far, and where that ends.
+
+    Checks count for sides alone.
+    """
+    number = max(MEMORY, places.shown_in_session(annotator.study))
+    methods = annotator.study.output_paths("unit__", "__method")
+    rows = _latest(number, methods).rows(annotator=annotator.pk)
+    seen = SeenSoFar()
+    for _session, _position, purpose, state, story, left, *shown in rows:
+        if state in places.CLOSED:
+            continue
+        if purpose == Purpose.REAL:
+            seen.add(Candidate(0, story, tuple(shown), 0, left))
+        else:
+            seen.sides.add(tuple(shown), left)
+    place = places.place_after([row[:5] for row in rows], annotator.study)
+    seen.stories = set(place.stories or ())
+    return seen, place
+
+
+@lru_cache
+def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
+    def build(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
+        latest = places.latest_slots(annotator).values("pk")[:number]
+        # Finding the slots first keeps the database from joining all of them.
+        slots = Slot.objects.filter(pk__in=latest).order_by("-position")
+        return slots.values_list(*places.PLACED, "a_is_left", *methods)
+
+    return Prepared(build, annotator=int)
+
+
+def _minutes(person: Annotator) -> int:
+    """Return in how many minutes it is worth asking again: when a lease may run out."""
+    leased = left_for(person).filter(state=Slot.State.LEASED)
+    deadlines = leased.order_by("lease_until").values_list("lease_until", flat=True)
+    if (first := deadlines.first()) is None:
+        return MINUTES
+    return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))

@@ -1,0 +1,187 @@
+"""Slots that show how somebody judges: gold units, repeats, degraded twins.
+
+They are laid into a session when it begins, at random places, never the first, and look
+like all others. What is needed for a twin or a repeat comes from earlier sessions.
+"""
+
+import random
+from collections.abc import Callable, Iterable
+from typing import cast
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotate import event_log
+from annotate.assignment.sides import sides_of
+from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
+from annotate.responses import giving_back, places
+
+KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
+
+Candidates = Iterable[tuple[Unit, Slot | None]]
+
+
+def begin_session(
+    annotator: Annotator, following: Slot, place: places.Place | None = None
+) -> bool:
+    """Lay the checks of a session into it, if `following` is its first slot.
+
+    `place` is where a free slot is to stand, if that is known. Return whether checks
+    were laid or dropped: slots to come may stand elsewhere now. Call with the annotator
+    locked.
+    """
+    wanted = annotator.study.checks.get("per_session", 0)
+    if not wanted or following.purpose != Purpose.REAL:
+        return False
+    session = places.session_for(following, annotator, place)
+    begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
+    if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
+        return False
+    _drop_left_over(annotator, session)
+    # Without the story of a check that was dropped, the old session may go on.
+    if places.session_for(following, annotator) == session:
+        _lay_checks(annotator, following, session, wanted)
+    return True
+
+
+def _lay_checks(person: Annotator, following: Slot, session: int, wanted: int) -> None:
+    here = Slot.objects.filter(annotator=person, session=session)
+    dice = random.Random(f"{person.study.seed} {person.pk} {session}")
+    stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
+    places = _places(person, here)
+    for place in sorted(dice.sample(places, min(wanted, len(places)))):
+        _lay(person, session, place, stories, dice)
+
+
+def _drop_left_over(person: Annotator, session: int) -> None:
+    """Withdraw checks of earlier sessions that ended before they came."""
+    left = Slot.objects.filter(
+        annotator=person,
+        purpose__in=KINDS,
+        state=Slot.State.OPEN,
+        started_at__isnull=True,
+        session__lt=session,
+    )
+    for slot in left.select_for_update(no_key=True).order_by("pk"):
+        giving_back.withdraw(slot)
+
+
+def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
+    """Return the positions right after each real slot of the session.
+
+    In an open study the slots are claimed one by one, and their positions known before.
+    """
+    planned = cast("list[int]", list(here.values_list("position", flat=True)))
+    if not planned:
+        first = places.next_position(person)
+        planned = [first + places.SPACING * i for i in range(person.study.session_size)]
+    return [position + 1 for position in planned]
+
+
+def _lay(
+    person: Annotator,
+    session: int,
+    position: int,
+    stories: set[int],
+    dice: random.Random,
+) -> None:
+    """Open one check of a kind that is possible, the kinds in random order."""
+    kinds = [kind for kind in KINDS if kind in person.study.checks.get("kinds", KINDS)]
+    for kind in dice.sample(kinds, len(kinds)):
+        found = list(CANDIDATES[kind](person, session, stories))
+        if found:
+            unit, original, a_is_left = _choose(person, found, dice)
+            slot = Slot.objects.create(
+                study_id=person.study_id,
+                unit=unit,
+                purpose=kind,
+                repeat_of=original,
+                round=original.round if original else 1,
+                annotator=person,
+                session=session,
+                position=position,
+                a_is_left=a_is_left,
+                turn=original.turn + 1 if original else 0,
+            )
+            event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=kind)
+            stories.add(unit.story_id)
+            return
+
+
+def _choose(
+    person: Annotator, found: list[tuple[Unit, Slot | None]], dice: random.Random
+) -> tuple[Unit, Slot | None, bool]:
+    """Choose a check, and sides that even out what this person saw left and right.
+
+    The sides of a repeated pair are turned around.
+    """
+    sides = sides_of(person)
+    paths = person.study.output_paths("", "__method")
+    units = Unit.objects.filter(pk__in=[unit.pk for unit, _original in found])
+    methods = {pk: tuple(shown) for pk, *shown in units.values_list("pk", *paths)}
+    ways = [
+        (unit, original, left)
+        for unit, original in found
+        for left in (True, False)
+        if original is None or original.a_is_left != left
+    ]
+    dice.shuffle(ways)
+    return min(ways, key=lambda way: sides.cost(methods[way[0].pk], way[2]))
+
+
+def _may_meet(person: Annotator, purpose: Purpose, stories: set[int]) -> QuerySet[Unit]:
+    """Return units of a purpose that the annotator neither met nor skipped."""
+    own = Slot.objects.filter(annotator=person, unit=OuterRef("pk"))
+    return Unit.objects.filter(
+        ~Exists(own),
+        ~Exists(Skip.objects.filter(annotator=person, unit=OuterRef("pk"))),
+        study=person.study_id,
+        purpose=purpose,
+        set_aside_at__isnull=True,
+    ).exclude(story__in=stories)
+
+
+def _gold(person: Annotator, _session: int, stories: set[int]) -> Candidates:
+    """Yield gold units whose pictures this annotator does not judge otherwise."""
+    same = Q(unit__output_a=OuterRef("output_a")) & (
+        Q(unit__output_b=OuterRef("output_b")) | Q(unit__output_b__isnull=True)
+    )
+    shown = Slot.objects.filter(same, annotator=person)
+    for unit in _may_meet(person, Purpose.GOLD, stories).filter(~Exists(shown)):
+        yield unit, None
+
+
+def _twins(person: Annotator, session: int, stories: set[int]) -> Candidates:
+    """Yield twins; where one output is shown, of those judged in earlier sessions."""
+    units = _may_meet(person, Purpose.TWIN, stories)
+    if not person.study.is_side_by_side:
+        own = Slot.objects.filter(annotator=person)
+        judged = own.filter(
+            purpose=Purpose.REAL, state=Slot.State.SUBMITTED, session__lt=session
+        )
+        # One twin for each original: the second would be met with suspicion.
+        met = own.filter(purpose=Purpose.TWIN).values("unit__original")
+        units = units.filter(original__in=judged.values("unit"))
+        units = units.exclude(original__in=met)
+    for unit in units:
+        yield unit, None
+
+
+def _repeats(person: Annotator, session: int, stories: set[int]) -> Candidates:
+    """Yield what the annotator judged in earlier sessions, once, and not twice yet."""
+    slots = Slot.objects.filter(
+        annotator=person,
+        purpose=Purpose.REAL,
+        state=Slot.State.SUBMITTED,
+        session__lt=session,
+        repeats__isnull=True,
+        unit__set_aside_at__isnull=True,
+    )
+    for slot in slots.exclude(unit__story__in=stories).select_related("unit"):
+        yield slot.unit, slot
+
+
+CANDIDATES: dict[str, Callable[[Annotator, int, set[int]], Candidates]] = {
+    Purpose.GOLD: _gold,
+    Purpose.REPEAT: _repeats,
+    Purpose.TWIN: _twins,
+}

@@ -1,0 +1,65 @@
+"""What will probably come after a story, so that a browser can fetch it beforehand.
+
+Nothing is taken and nothing written. Slots of the own plan come for certain; free ones
+may go to somebody else until the annotator is there, and what is shown then is decided
+when the story before is submitted (`annotate.assignment.choosing`).
+"""
+
+from annotate.assignment import choosing
+from annotate.assignment.slot_selection import Candidate, best
+from annotate.models import Annotator, Purpose, Slot
+from annotate.responses import leasing, places
+
+# A session is worked through without network if need be; more would load for nothing.
+MOST = 8
+
+
+def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return what comes after a slot in its session, in order.
+
+    In the training each story waits for what is said of the one before. In an adaptive
+    study each pair depends on the answers so far: there, too, nothing is foreseen but
+    the own plan.
+    """
+    if row.purpose == Purpose.TRAINING or not leasing.may_work(annotator):
+        return []
+    here = leasing.waiting(annotator).filter(session=row.session)
+    own = list(here.exclude(pk=row.pk).exclude(purpose=Purpose.TRAINING))
+    free = [] if len(own) >= MOST else _free(annotator, row)
+    return _in_order(own, free, places.next_position(annotator))[:MOST]
+
+
+def _free(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return free slots that may join the session, the most suitable first."""
+    if (
+        annotator.study.adaptive
+        or annotator.state == Annotator.State.FINISHED
+        or not places.has_room(annotator)
+    ):
+        return []
+    room = min(MOST, choosing.session_room(annotator, row.session))
+    candidates, seen, place = choosing.suitable(annotator)
+    chosen: list[Candidate] = []
+    while len(chosen) < room:
+        following = best(candidates, seen)
+        if following is None or following.story in seen.stories:
+            break
+        if place.session_for(following.story) != row.session:
+            break
+        chosen.append(following)
+        seen.add(following)
+    slots = Slot.objects.in_bulk([candidate.slot for candidate in chosen])
+    return [slots[candidate.slot] for candidate in chosen]
+
+
+def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
+    """Lay free slots before the checks that wait further on, as they are handed out."""
+    order = []
+    for slot in own:
+        laid = slot.purpose != Purpose.REAL and slot.started_at is None
+        assert slot.position is not None
+        while laid and free and position < slot.position:
+            order.append(free.pop(0))
+            position += places.SPACING
+        order.append(slot)
+    return order + free

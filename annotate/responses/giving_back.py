@@ -1,0 +1,176 @@
+"""Give slots back: skipped by their annotator, run out, freed or withdrawn."""
+
+from datetime import datetime
+from math import floor
+
+from django.db import transaction
+from django.db.models import Count, Max, QuerySet
+from django.utils import timezone
+
+from annotate import event_log
+from annotate.kinds.errors import SlotTakenError
+from annotate.models import Annotator, Event, Skip, Slot, Study, Unit
+from annotate.responses.leasing import (
+    UNFINISHED,
+    locked_annotator,
+    may_work,
+    own_locked_slot,
+)
+
+
+def allowed(study: Study, sittings: int | None) -> int:
+    """Return how many stories may be skipped without words in so many sittings.
+
+    At least one a sitting, unless the study's share is 0.
+    """
+    share = study.skip_share
+    easy = max(1, floor(share * study.session_size)) if share else 0
+    return easy * max(1, sittings or 1)
+
+
+def needs_words(slot: Slot, annotator: Annotator, skipped: int) -> bool:
+    """Say whether skipping this slot needs a reason in words, after so many others."""
+    return skipped >= allowed(annotator.study, slot.session)
+
+
+def with_reason(unit: Unit) -> int:
+    """Return how many people within their allowance said in words why they skip a unit.
+
+    A reason that is only chosen from the list costs nothing, as the skip itself.
+    """
+    skips = unit.skips.exclude(comment="")
+    people = set(skips.values_list("annotator", flat=True))
+    begun = Slot.objects.filter(annotator__in=people, started_at__isnull=False)
+    sittings = dict(
+        begun.order_by().values_list("annotator").annotate(n=Max("session"))
+    )
+    every = Skip.objects.filter(annotator__in=people).order_by()
+    skipped = every.values_list("annotator").annotate(n=Count("pk"))
+    return sum(n <= allowed(unit.study, sittings.get(pk)) for pk, n in skipped)
+
+
+# So many people who say why they skip a unit mean that something is wrong with it.
+SKIPS_TO_SET_ASIDE = 3
+
+
+@transaction.atomic
+def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
+    """Let somebody else judge a unit; this annotator never gets it again.
+
+    Its other rounds go to somebody else as well. A unit of which several people say in
+    words why they skip it is set aside until a manager has looked at it.
+    """
+    person = locked_annotator(annotator)
+    held = own_locked_slot(slot.code, person, closes=True)
+    if not may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
+    if held is None or held.state not in UNFINISHED:
+        raise SlotTakenError("This story is with somebody else, or closed.")
+    unit = held.unit
+    row = Skip.objects.create(
+        slot=held, unit=unit, annotator=person, reason=reason, comment=comment
+    )
+    same = Slot.objects.filter(annotator=person, unit=unit, state__in=UNFINISHED)
+    others = same.exclude(pk=held.pk).select_for_update(no_key=True)
+    for left in [held, *others.order_by("pk")]:
+        _leave(left, person, reason)
+    if unit.set_aside_at is None and with_reason(unit) >= SKIPS_TO_SET_ASIDE:
+        unit.set_aside_at = timezone.now()
+        unit.save(update_fields=["set_aside_at"])
+    return row
+
+
+def _leave(slot: Slot, person: Annotator, reason: str) -> None:
+    """Give a locked slot to anyone, or withdraw it if it was for this person only."""
+    if slot.ordinal is None:
+        withdraw(slot)
+        return
+    free(slot)
+    store_freed([slot])
+    event_log.note_slot(Event.Kind.SLOT_SKIPPED, slot, by=person.pk, reason=reason)
+
+
+def release_expired() -> int:
+    """Put slots whose lease has run out back; return how many.
+
+    A planned one stays with its annotator, a claimed one becomes free for anyone.
+    """
+    expired = due(timezone.now())
+    # Looking comes first: as a rule nothing has run out, and no lock is wanted.
+    return _release(expired) if expired.exists() else 0
+
+
+def due(now: datetime) -> QuerySet[Slot]:
+    return Slot.objects.filter(state=Slot.State.LEASED, lease_until__lt=now)
+
+
+@transaction.atomic
+def _release(due: QuerySet[Slot]) -> int:
+    # Where locked rows cannot be passed over, SQLite, there is one writer anyway.
+    skips = transaction.get_connection().features.has_select_for_update_skip_locked
+    rows = due.select_for_update(no_key=True, skip_locked=skips)
+    expired = list(rows.order_by("pk"))
+    before = [(slot, slot.annotator_id) for slot in expired]
+    for slot in expired:
+        slot.state, slot.lease_until = Slot.State.OPEN, None
+        if slot.claimed and slot.ordinal is not None:
+            free(slot)
+    store_freed(expired)
+    event_log.note_each(Event.Kind.SLOT_EXPIRED, before)
+    return len(expired)
+
+
+# What is left of a slot that nobody holds any more.
+FREED = {
+    "state": Slot.State.OPEN,
+    "lease_until": None,
+    "started_at": None,
+    "offered_at": None,
+    "annotator": None,
+    "session": None,
+    "position": None,
+    "probability": None,
+    "alternatives": None,
+    "claimed": False,
+}
+
+
+def free(slot: Slot) -> None:
+    for name, value in FREED.items():
+        setattr(slot, name, value)
+
+
+def store_freed(slots: list[Slot]) -> None:
+    Slot.objects.bulk_update(slots, [*FREED, "ordinal"], batch_size=500)
+
+
+def free_unfinished(annotator: Annotator) -> int:
+    """Give all unsubmitted slots of an annotator back to the study; return how many.
+
+    What only concerned this annotator, surplus and checks, is withdrawn. Call with the
+    annotator locked.
+    """
+    held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
+    locked = list(held.select_for_update(no_key=True).order_by("pk"))
+    for own in [slot for slot in locked if slot.ordinal is None]:
+        withdraw(own)
+    freed = [slot for slot in locked if slot.ordinal is not None]
+    for slot in freed:
+        free(slot)
+    store_freed(freed)
+    event_log.note_each(Event.Kind.SLOT_FREED, [(slot, annotator.pk) for slot in freed])
+    return len(freed)
+
+
+def withdraw(slot: Slot) -> None:
+    """Ask nobody for this judgement any more; drafts in it are kept, unused.
+
+    Call with the slot locked. A submitted slot cannot be withdrawn.
+    """
+    if slot.submitted_at is not None:
+        raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
+    before = slot.annotator_id
+    free(slot)
+    slot.state, slot.ordinal = Slot.State.WITHDRAWN, None
+    store_freed([slot])
+    event_log.note_slot(Event.Kind.SLOT_WITHDRAWN, slot, by=before)

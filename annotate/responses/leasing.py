@@ -1,0 +1,315 @@
+"""Slots under lock: who may fill one, until when, and what that allows.
+
+Whoever changes slots of an annotator locks the annotator first, then the unit where its
+count or its set of slots changes, then the slot, and looks again at each: two browsers
+cannot both win. A lease that runs out puts the slot back (`giving_back`), and the draft
+stays with its annotator; `late_answers` knows what becomes of an answer after that.
+"""
+
+from collections.abc import Collection
+from datetime import timedelta
+from functools import lru_cache
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotate import event_log
+from annotate.kinds.errors import (
+    AnswerError,
+    NotNowError,
+    NotYetError,
+    SlotTakenError,
+)
+from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit
+from annotate.responses.places import Place, last_place
+from evalcore.database.prepared import Prepared, count, store
+
+UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
+
+
+def may_work(annotator: Annotator) -> bool:
+    """Say whether this person may do anything now, as the row at hand tells."""
+    return (
+        annotator.study.state == Study.State.OPEN
+        and annotator.state not in Annotator.STOPPED
+        and not lacking(annotator)
+    )
+
+
+def waiting(annotator: Annotator) -> QuerySet[Slot]:
+    """Return the annotator's unfinished slots, in order.
+
+    What is set aside is passed over until somebody has looked at it, unless it was
+    begun.
+    """
+    return _waiting(annotator.pk)
+
+
+def _waiting(annotator: int) -> QuerySet[Slot]:
+    own = Slot.objects.filter(
+        Q(state=Slot.State.LEASED) | Q(unit__set_aside_at__isnull=True),
+        annotator=annotator,
+        position__isnull=False,
+        state__in=UNFINISHED,
+    )
+    return own.order_by("position")
+
+
+FIRST_WAITING = Prepared[Slot](lambda annotator: _waiting(annotator)[:1], annotator=int)
+LOCKED_WAITING = Prepared[Slot](
+    lambda annotator: _waiting(annotator).select_for_update(of=("self",), no_key=True)[
+        :1
+    ],
+    annotator=int,
+)
+
+
+def first_waiting(annotator: Annotator, *, locks: bool = False) -> Slot | None:
+    """Return the first of the slots that are `waiting`; lock it if asked to."""
+    query = LOCKED_WAITING if locks else FIRST_WAITING
+    found = query.first(annotator=annotator.pk)
+    if found is not None:
+        found.study = annotator.study
+    return found
+
+
+@transaction.atomic
+def take(slot: Slot, annotator: Annotator) -> Slot:
+    """Lease a slot to the annotator and return it as it now stands.
+
+    Raises
+    ------
+    SlotTakenError
+        The slot went to somebody else in the meantime, or the annotator may not work.
+    """
+    person = locked_annotator(annotator)
+    held = locked_slot(slot.pk, person.study)
+    if held.annotator_id is None:
+        held.probability, held.alternatives = slot.probability, slot.alternatives
+        held.offered_at = slot.offered_at
+    return take_locked(held, person)
+
+
+def take_locked(held: Slot, person: Annotator, place: Place | None = None) -> Slot:
+    """Lease a slot as `take` does; both it and the annotator are locked.
+
+    `place` is where a free slot is to stand, if that is known.
+    """
+    if not may_work(person):
+        raise SlotTakenError("This study has no work for this annotator now.")
+    is_free = held.annotator_id is None and held.state == Slot.State.OPEN
+    if is_free:
+        place = place or _free_place(held, person)
+        held.annotator, held.claimed = person, True
+        held.session, held.position = place.session, place.position
+    if held.annotator_id != person.pk or held.state not in UNFINISHED:
+        raise SlotTakenError("This story is with somebody else, or closed.")
+    if first := lacking(person, held.purpose):
+        raise SlotTakenError(first)
+    return start_lease(held, also=TAKEN_OVER if is_free else ())
+
+
+# What is stored of a free slot beside its lease.
+TAKEN_OVER = (
+    "annotator",
+    "claimed",
+    "session",
+    "position",
+    "probability",
+    "alternatives",
+)
+
+
+def _free_place(free: Slot, person: Annotator) -> Place:
+    """Return where a free slot becomes the annotator's last one, if it may."""
+    same = Slot.objects.filter(unit=OuterRef("pk"), round=free.round, annotator=person)
+    unit = Unit.objects.filter(pk=free.unit_id)
+    story, judged = unit.values_list("story", Exists(same)).get()
+    if judged:
+        raise SlotTakenError("You have judged this story already.")
+    return last_place(person).place_for(story)
+
+
+def heartbeat(slot: Slot, annotator: Annotator) -> bool:
+    """Let a lease run on because its annotator gives a sign; say whether it does.
+
+    One that ran out begins again while the slot is still the annotator's.
+    """
+    renewed = Slot.objects.filter(
+        pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
+    ).update(lease_until=timezone.now() + lease_length(slot.study))
+    Annotator.objects.filter(pk=annotator.pk).update(last_seen_at=timezone.now())
+    if renewed:
+        return True
+    still_own = Slot.objects.filter(
+        pk=slot.pk, annotator=annotator, state=Slot.State.OPEN, started_at__isnull=False
+    )
+    try:
+        return still_own.exists() and bool(take(slot, annotator))
+    except SlotTakenError:
+        return False
+
+
+# A lease that began so lately is not worth writing anew.
+BARELY_BEGUN = timedelta(seconds=20)
+
+LOCKED_ANNOTATOR = Prepared[Annotator](
+    lambda pk: (
+        Annotator.objects.select_for_update(of=("self",), no_key=True)
+        .select_related("study")
+        .defer(*(f"study__{name}" for name in Study.LONG))
+        .filter(pk=pk)
+    ),
+    pk=int,
+)
+LOCKED_SLOT = Prepared[Slot](
+    lambda pk: Slot.objects.select_for_update(no_key=True).filter(pk=pk), pk=int
+)
+# Times play no part in it: a clock may be set back.
+LAST_BEGUN = Prepared[int](
+    lambda annotator: (
+        Slot.objects.filter(
+            annotator=annotator, started_at__isnull=False, position__isnull=False
+        )
+        .order_by("-position")
+        .values_list("session", flat=True)[:1]
+    ),
+    annotator=int,
+)
+
+
+def renew(held: Slot) -> None:
+    """Let the lease of a locked slot begin anew: somebody is at work.
+
+    One that has just begun is left alone.
+    """
+    if held.state == Slot.State.LEASED:
+        until = timezone.now() + lease_length(held.study)
+        assert held.lease_until is not None
+        if until - held.lease_until >= BARELY_BEGUN:
+            held.lease_until = until
+            store(held, "lease_until")
+
+
+def locked_annotator(annotator: Annotator) -> Annotator:
+    """Return the annotator as stored now, locked.
+
+    Whoever changes slots of an annotator locks the annotator first and the slots then,
+    so that nobody waits for each other.
+    """
+    return LOCKED_ANNOTATOR.one(pk=annotator.pk)
+
+
+def locked_slot(pk: int, study: Study) -> Slot:
+    """Return a slot of a study as stored now, locked."""
+    held = LOCKED_SLOT.one(pk=pk)
+    held.study = study
+    return held
+
+
+@lru_cache
+def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
+    """Return the query that locks the slot of a code; its unit before, if it closes.
+
+    PostgreSQL locks in the order in which the statement names the tables.
+    """
+    slots = Slot.objects.select_related("unit").select_for_update(
+        of=("unit", "self") if closes else ("self",), no_key=True
+    )
+    return Prepared(lambda code: slots.filter(code=code), code=str)
+
+
+def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | None:
+    """Return a locked annotator's slot of that code, locked; None: it is not theirs.
+
+    Where it is to be closed, its unit is locked before.
+    """
+    held = _locked_of_code(closes=closes).first(code=code)
+    if held is None or held.annotator_id != person.pk:
+        return None
+    held.study = person.study
+    return held
+
+
+def refuse_unless_held(held: Slot, person: Annotator) -> None:
+    """Raise unless the person may answer their slot now; renew a lease that ran out.
+
+    Call with both locked.
+    """
+    if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
+        raise NotNowError(_("This invitation is no longer valid."))
+    if person.state == Annotator.State.PAUSED:
+        raise NotNowError(_("Your work is paused; the study's manager knows why."))
+    if first := lacking(person, held.purpose):
+        raise NotYetError(first)
+    if held.study.state != Study.State.OPEN:
+        raise NotNowError(_("The study does not take answers at the moment."))
+    if held.state == Slot.State.EXCLUDED:
+        raise AnswerError(_("This answer is closed and cannot be changed."))
+    if held.state == Slot.State.SUBMITTED and held.session != session_at_hand(person):
+        raise AnswerError(_("This session is over; its answers stay as they are."))
+    if held.state == Slot.State.OPEN:
+        # The lease ran out, but nobody else has taken the slot.
+        start_lease(held)
+
+
+def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
+    """Lease a locked slot to the annotator whose it is; log a new lease only.
+
+    Stores the fields in `also` as well.
+    """
+    now = timezone.now()
+    anew = held.state == Slot.State.OPEN
+    held.state = Slot.State.LEASED
+    held.lease += anew
+    held.lease_until = now + lease_length(held.study)
+    held.started_at = held.started_at or now
+    held.offered_at = held.offered_at or held.started_at
+    store(held, "state", "lease", "lease_until", "started_at", "offered_at", *also)
+    if anew:
+        chosen = {"probability": held.probability, "alternatives": held.alternatives}
+        known: dict[str, Any] = chosen if held.probability is not None else {}
+        event_log.note_slot(Event.Kind.SLOT_TAKEN, held, **known)
+    return held
+
+
+def session_at_hand(annotator: Annotator) -> int | None:
+    """Return the session of the last slot, in their order, that the annotator began."""
+    return LAST_BEGUN.first(annotator=annotator.pk)
+
+
+def lease_length(study: Study) -> timedelta:
+    """Return how long a slot stays with an annotator who gives no sign."""
+    return timedelta(minutes=study.lease_minutes)
+
+
+def count_submitted(slot: Slot, change: int) -> None:
+    """Keep the unit's count of submitted slots, of those within the redundancy."""
+    if slot.ordinal is not None:
+        count(Unit, slot.unit_id, "submitted", change)
+
+
+def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
+    """Say what is still to be done before a slot of this purpose; empty: nothing.
+
+    Agreeing and reading the instructions come before everything, the training round
+    before all that is not part of it.
+    """
+    if person.consented_at is None:
+        return _("Please open your link and agree to take part first.")
+    if person.instructed_at is None:
+        return _("Please open your link and read the instructions first.")
+    if purpose != Purpose.TRAINING and is_training_needed(person):
+        return _("Please finish the training round first.")
+    return ""
+
+
+def is_training_needed(person: Annotator) -> bool:
+    """Say whether this annotator has to pass a training round first."""
+    if not person.study.training or person.trained_at is not None:
+        return False
+    units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)
+    return units.exists()

@@ -1,0 +1,177 @@
+"""How long somebody looked at a story: what the browser says, as far as it can be.
+
+Only the browser knows how long a page was in sight. The server knows since when the
+annotator could see a story, when the answers came, and how much of the time between is
+taken by other stories: nobody looks at two at once. What fits into that is believed as
+it is, also when hours of work without network come in one bundle; of anything else only
+as much as fits. Where it says nothing, that is all the time there was.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from functools import lru_cache
+from math import isfinite
+
+from django.db.models import Case, F, Q, QuerySet, When
+
+from annotate.models import Event, Slot
+from annotate.models.units import OUTPUTS
+from evalcore.database.prepared import Prepared
+from evalcore.models import Frame
+
+LONGEST_SECONDS = 24 * 3600
+# Two clocks do not go alike.
+TOLERANCE = 1.0
+
+# Since when a story could be seen, and its time on the page.
+TimeOnPage = tuple[datetime, float]
+
+
+def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
+    """Return what an annotator has submitted.
+
+    What came "later" than now came before the server's clock was set back.
+    """
+    return Slot.objects.filter(
+        annotator=annotator,
+        submitted_at__lte=now,
+        offered_at__isnull=False,
+        seconds__isnull=False,
+    )
+
+
+def last_submission(annotator: int, now: datetime) -> QuerySet[Slot, datetime | None]:
+    """Return when an annotator submitted the last of these, if there is one."""
+    timed = _timed(annotator, now).order_by("-submitted_at")
+    return timed.values_list("submitted_at", flat=True)[:1]
+
+
+def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
+    r"""Return the longest time for which a story can have been looked at.
+
+    It could be seen `since` then, and its answers come `now`; all stories in `before`
+    have come already. For each moment s up to `since`, what was not seen before s was
+    looked at between s and now: the seconds of all these fit into that stretch. By
+    Hall's theorem there is then an own stretch of time for every second that is
+    believed, however the stories lie in each other.
+    """
+    used, left = 0.0, float("inf")
+    for at, seconds in sorted([(since, 0.0), *before], reverse=True):
+        used += seconds
+        if at <= since:
+            left = min(left, (now - at).total_seconds() - used)
+    return min(max(0.0, left + TOLERANCE), LONGEST_SECONDS)
+
+
+def note_time(
+    held: Slot,
+    claimed: float | None,
+    offered_at: datetime | None,
+    last: datetime | None,
+) -> None:
+    """Set how long a locked slot took, which is submitted now.
+
+    `claimed` is what the browser says; without it, all the time is believed that there
+    was. `offered_at` is when the annotator was given the page beforehand, if that is
+    known, and `last` the `last_submission`.
+    """
+    now = held.submitted_at
+    known = [at for at in (held.offered_at, offered_at) if at is not None]
+    held.offered_at = min(known, default=held.started_at)
+    assert now is not None
+    assert held.offered_at is not None
+    person = held.annotator_id
+    if claimed is not None and fits(claimed, held.offered_at, now, last):
+        held.seconds = held.claimed_seconds = claimed
+        return
+    timed = _timed(person, now).values_list("offered_at", "seconds").order_by()
+    before = [(at, seconds) for at, seconds in timed if at and seconds is not None]
+    most = room(held.offered_at, now, before)
+    held.claimed_seconds = (
+        claimed if claimed is not None and isfinite(claimed) else None
+    )
+    if held.claimed_seconds is None or held.claimed_seconds > most:
+        # A lease may have run out, and the slot been taken again since.
+        events = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+        begun = events.filter(slot=held.pk).values_list("at", flat=True)
+        held.offered_at = min([held.offered_at, *begun])
+        most = room(held.offered_at, now, before)
+    held.seconds = most
+    if held.claimed_seconds is not None and held.claimed_seconds > 0:
+        held.seconds = min(held.claimed_seconds, most)
+
+
+def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
+    """Say whether a time fits into its `room`, at first sight.
+
+    Where all earlier stories were submitted, the `last` of them then, before this one
+    could be seen, what is believed of them was spent by then, and all the time since is
+    left.
+    """
+    left = min((now - since).total_seconds(), LONGEST_SECONDS)
+    return 0 < claimed <= left and (last is None or last <= since)
+
+
+@lru_cache
+def _shots_with_picture(number: int) -> Prepared[int]:
+    """Return the query of the shots of so many outputs that have a picture.
+
+    Each output is looked for by itself: all of them at once led PostgreSQL through all
+    pictures that there are.
+    """
+
+    def build(**outputs: int) -> QuerySet[Frame, int]:
+        found = [
+            Frame.objects.filter(output=output, media__isnull=False)
+            .order_by()
+            .values_list("number", flat=True)
+            for output in outputs.values()
+        ]
+        return found[0].union(*found[1:]) if number > 1 else found[0]
+
+    return Prepared(build, **{f"output_{place}": int for place in range(number)})
+
+
+def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
+    """Set for how long each shot of a locked slot was in sight, whose time is set.
+
+    `told` is what the browser says, by the numbers of shots; None where it says
+    nothing. A shot with a picture of which it says nothing never was in sight, and none
+    was for longer than the whole slot took.
+    """
+    if told is None or held.seconds is None:
+        return
+    stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
+    shown = [output for output in stored if output is not None]
+    pictured = _shots_with_picture(len(shown)).rows(
+        **{f"output_{place}": output for place, output in enumerate(shown)}
+    )
+    held.in_sight = {
+        str(shot): min(max(round(told.get(shot, 0.0), 2), 0.0), held.seconds)
+        for shot in sorted(set(pictured))
+    }
+
+
+def time_problem(
+    offered_at: datetime | None, claimed: float | None, seconds: float | None
+) -> str | None:
+    """Say whether a submitted slot's time is `missing` or `impossible`; empty: neither.
+
+    None: nobody was asked for it, as of answers given elsewhere. What was said beyond
+    the longest time that is ever believed is not weighed.
+    """
+    if offered_at is None or seconds is None:
+        return None
+    if claimed is None:
+        return "missing"
+    return "" if 0 < min(claimed, LONGEST_SECONDS) <= seconds else "impossible"
+
+
+def measured(slot: str = "") -> Case:
+    """Return the expression of how long a slot took; NULL where no browser told it.
+
+    There `seconds` is all the time that there was: a bound for the rules about speed,
+    and no measurement to show. `slot` is the path to the slot, as in `slot__`.
+    """
+    was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
+    return Case(When(was_told, then=F(f"{slot}seconds")))

@@ -1,0 +1,340 @@
+"""The only writer of answers, also of those that `checklists` takes of a shot.
+
+A browser sends what it has once or several times, late or in bundles; each answer has
+a key that names the press of it and its tab. A request that a tab gave up may still be
+on its way, and come after newer ones.
+"""
+
+import re
+from abc import ABC, abstractmethod
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import ClassVar, TypeVar
+
+from django.utils.translation import gettext as _
+
+from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.registry import KINDS, kind_of, tables_of
+from annotate.models import (
+    Annotator,
+    Answer,
+    Look,
+    Purpose,
+    Question,
+    ShotComment,
+    Slot,
+    StoryComment,
+)
+from annotate.responses.leasing import refuse_unless_held
+from evalcore.database.prepared import Prepared, add, store
+from evalcore.models import Shot
+
+# Rows that one request may bring: they are stored in one transaction, for which all
+# others wait. queue.js sends no more.
+MOST_ROWS = 200
+# Revisions of one answer. Whoever changes a draft more often overwrites the last one.
+MOST_REVISIONS = 100
+# A key of the page: milliseconds since 1970, and the tab of the browser.
+PAGE_KEY = re.compile(r"([0-9]{13}) (.+)", re.ASCII)
+
+# What a row is about.
+Place = tuple[str | int, ...]
+
+
+class Held:
+    """A slot and its annotator, both locked while a request works on them."""
+
+    def __init__(self, slot: Slot, person: Annotator) -> None:
+        self.slot, self.person = slot, person
+        self.is_open = False
+
+    def open(self) -> Slot:
+        """Return the slot if its annotator may answer it now, else raise.
+
+        A lease that ran out begins anew.
+        """
+        if not self.is_open:
+            refuse_unless_held(self.slot, self.person)
+            self.is_open = True
+        return self.slot
+
+    @cached_property
+    def revisions(self) -> dict[int, list[Answer]]:
+        """All revisions of the annotator's answers by question, in order.
+
+        Those of boxes of shots are left out.
+        """
+        found: dict[int, list[Answer]] = defaultdict(list)
+        for model in _whole_tables(self.slot):
+            rows = _of_slot(model, is_current=False)
+            for row in rows.rows(slot=self.slot.pk, annotator=self.person.pk):
+                found[row.question_id].append(row)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row(ABC):
+    """What is sent of one question, shot or text.
+
+    `id` is the browser's own name for it, `client_key` names the key press. One that
+    `is_answer` is kept even if it comes after the slot's lease.
+    """
+
+    is_answer: ClassVar[bool] = True
+
+    id: str = ""
+    client_key: str = ""
+
+    @property
+    @abstractmethod
+    def place(self) -> Place:
+        """Return what the row is about; of several, the last one counts."""
+
+    @abstractmethod
+    def store(self, held: Held) -> None:
+        """Store what was sent; raise before anything is written if that cannot be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerRow(Row):
+    """An answer to a question, by its key; taken back where the value is None.
+
+    A rating is a whole number, also in digits as forms send it; a choice is a side, a
+    ranking the places in order, `2>1>3`.
+    """
+
+    question: str
+    value: int | str | None
+
+    @property
+    def place(self) -> Place:
+        return "question", self.question
+
+    def store(self, held: Held) -> None:
+        refused = record_answers(held, [self])
+        if refused:
+            raise refused[self.place]
+
+
+# What is stored under the key of the press that it came of.
+Stored = TypeVar("Stored", bound=Answer | ShotComment | StoryComment | Row)
+
+
+def tab_of(key: str) -> str:
+    """Return which tab of a browser a key is of; empty: the page did not make it."""
+    found = PAGE_KEY.fullmatch(key)
+    return found[2] if found else ""
+
+
+def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
+    """Return the rows of the same key press, or of later ones in the same tab.
+
+    Such a request came twice, or was on its way for so long that the tab had given it
+    up and sent another.
+    """
+    tab = tab_of(key)
+    return [
+        row
+        for row in rows
+        if key
+        and (
+            row.client_key == key
+            or (tab and row.client_key > key and tab_of(row.client_key) == tab)
+        )
+    ]
+
+
+def confirm(key: str, rows: Iterable[Answer]) -> None:
+    """Put down that a later key press of the same tab gave answers again, or took them.
+
+    Else one between the two that is still on its way would seem to be the last.
+    """
+    tab = tab_of(key)
+    for row in rows:
+        if tab and tab_of(row.client_key) == tab:
+            row.client_key = key
+            store(row, "client_key")
+
+
+def record_answers(held: Held, rows: Sequence[AnswerRow]) -> dict[Place, AnswerError]:
+    """Store answers to different questions; return why some of them could not be.
+
+    The same value again, the same key again, or one that its tab has overtaken,
+    changes no answer. Another value becomes the next revision; the earlier one is kept.
+    Before the slot is submitted an answer is a draft.
+    """
+    refused: dict[Place, AnswerError] = {}
+    asked = {question.key: question for question in held.slot.study.asked}
+    new: dict[type[Answer], list[Answer]] = defaultdict(list)
+    for row in rows:
+        try:
+            question = asked.get(row.question)
+            if question is None:
+                raise BadAnswerError(_("This question does not exist."))
+            if row.value is None:
+                _take_back(held, question, row.client_key)
+            elif (answer := _next(held, question, row, row.value)) is not None:
+                new[type(answer)].append(answer)
+        except AnswerError as error:
+            refused[row.place] = error
+    for answers in new.values():
+        add_revisions(answers, chain(*held.revisions.values()))
+        for answer in answers:
+            held.revisions[answer.question_id].append(answer)
+    return refused
+
+
+def _next(
+    held: Held, question: Question, row: AnswerRow, value: int | str
+) -> Answer | None:
+    """Return the next revision of an answer, if the row brings any news."""
+    _refuse_box(question)
+    before = held.revisions[question.pk]
+    if sent_before(row.client_key, before):
+        return None
+    slot, kind = held.open(), kind_of(question)
+    if question.stories and not question.is_asked_of(slot.unit.story):
+        raise BadAnswerError("This question is not asked of this story.")
+    fields = kind.fields(slot, question, value)
+    current = next((old for old in before if old.is_current), None)
+    if current is not None and current.value == fields["value"]:
+        confirm(row.client_key, [current])
+        return None
+    answer = kind.model(
+        slot=slot,
+        annotator=held.person,
+        question=question,
+        client_key=row.client_key,
+        **fields,
+    )
+    number(answer, before)
+    return answer
+
+
+def number(answer: Answer, before: Sequence[Answer]) -> None:
+    """Make an answer to a locked slot the next revision of those given before.
+
+    After `MOST_REVISIONS` of a draft the last one is overwritten; an answer that was
+    submitted is refused then: reports as of an earlier moment read its answers.
+    """
+    is_submitted = answer.slot.state == Slot.State.SUBMITTED
+    if answer.slot.purpose == Purpose.TRAINING and is_submitted:
+        # What was expected has been told.
+        raise AnswerError(_("This answer is closed and cannot be changed."))
+    if not before:
+        return
+    last = max(before, key=lambda old: old.revision)
+    answer.revision = last.revision + 1
+    if last.revision >= MOST_REVISIONS:
+        if is_submitted:
+            text = _("This answer was changed %(most)d times and stays as it is now.")
+            raise AnswerError(text % {"most": MOST_REVISIONS})
+        answer.pk, answer.revision = last.pk, last.revision
+
+
+def add_revisions(answers: Sequence[Answer], before: Iterable[Answer]) -> None:
+    """Store answers of one table, each with its `number`, as the current ones.
+
+    `before` has every revision so far of these answers, and perhaps of others.
+    """
+    changed = {answer.question_id for answer in answers}
+    overtaken = [old for old in before if old.is_current and old.question_id in changed]
+    for old in overtaken:
+        old.is_current = False
+    if overtaken:
+        rows = type(answers[0]).objects.filter(pk__in=[old.pk for old in overtaken])
+        rows.update(is_current=False)
+    overwriting = [answer for answer in answers if answer.pk is not None]
+    if fresh := [answer for answer in answers if answer.pk is None]:
+        add(*fresh)
+    for answer in overwriting:
+        answer.save(force_update=True)
+
+
+def _refuse_box(question: Question) -> None:
+    """Raise for a label's box: boxes are answered shot by shot."""
+    if kind_of(question).of_shots:
+        raise BadAnswerError(
+            f"{question.key} is a label's box: send it shot by shot, under `ticked`."
+        )
+
+
+def _take_back(held: Held, question: Question, key: str) -> None:
+    """Leave a question open again that was answered by mistake; the answer is kept.
+
+    Where the same tab has answered it since, it stays answered. A submitted slot has an
+    answer to each question, which can be changed only.
+    """
+    _refuse_box(question)
+    slot = held.open()
+    if slot.state == Slot.State.SUBMITTED:
+        raise BadAnswerError(_("This answer is closed and cannot be changed."))
+    revisions = held.revisions[question.pk]
+    if sent_before(key, revisions):
+        return
+    current = [answer for answer in revisions if answer.is_current]
+    confirm(key, current)
+    for answer in current:
+        answer.is_current = False
+        store(answer, "is_current")
+
+
+def refuse_unknown_shot(held: Slot, shot: int) -> None:
+    """Raise unless the slot's story has a shot of this number."""
+    if not Shot.objects.filter(story__units=held.unit_id, number=shot).exists():
+        raise BadAnswerError(_("This story has no shot %(shot)s.") % {"shot": shot})
+
+
+@lru_cache
+def _of_slot(model: type[Answer], *, is_current: bool) -> Prepared[Answer]:
+    """Return the query of an annotator's answers to a slot, but for boxes of shots."""
+    whole = {"question__kind__in": [k.name for k in KINDS.values() if not k.of_shots]}
+    only = whole | {"is_current": True} if is_current else whole
+    return Prepared(
+        lambda slot, annotator: model.objects.filter(
+            slot=slot, annotator=annotator, **only
+        ).order_by("revision"),
+        slot=int,
+        annotator=int,
+    )
+
+
+def _whole_tables(slot: Slot) -> list[type[Answer]]:
+    """Return the tables of answers to questions that are not asked of every shot."""
+    tables = tables_of(slot.study).items()
+    return [
+        model for model, kinds in tables if not all(kind.of_shots for kind in kinds)
+    ]
+
+
+def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer]:
+    """Return the annotator's current answers to a slot by question id.
+
+    Those to questions that are asked of every shot are left out.
+    """
+    if annotator is None:
+        return {}
+    found: dict[int, Answer] = {}
+    for model in _whole_tables(slot):
+        ask = _of_slot(model, is_current=True)
+        rows = ask.rows(slot=slot.pk, annotator=annotator.pk)
+        found |= {row.question_id: row for row in rows}
+    return found
+
+
+def shots_left(slot: Slot, annotator: Annotator | None) -> list[int]:
+    """Return the shots, in order, of which the annotator has not said to be done."""
+    looks = Look.objects.filter(slot=slot, annotator=annotator).values("shot")
+    left = slot.unit.story.shots.exclude(number__in=looks)
+    return list(left.values_list("number", flat=True))
+
+
+def move_answers(lost: Slot, to: Slot) -> None:
+    """Let another slot of its annotator have what they answered in one they lost."""
+    tables: list[type[Answer | Look | ShotComment | StoryComment]]
+    tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
+    for model in tables:
+        model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)

@@ -1,0 +1,347 @@
+"""The laws of adaptive choice: what is learnt, what is drawn, when it stops."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from analysis.rankings.bradley_terry import fit_model
+from annotate.assignment.adaptive import (
+    MethodEstimates,
+    StopRule,
+    counterbalanced,
+    information,
+    pick,
+    posterior,
+    probabilities,
+    separated,
+)
+from tests.counting import calls
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def votes(seed: int, m: int, most: int = 9) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    wins = rng.integers(0, most + 1, (m, m)) * (1 - np.eye(m, dtype=int))
+    return wins, np.triu(rng.integers(0, 3, (m, m)), 1)
+
+
+# --- Standing -----------------------------------------------------------------------
+
+
+@given(seed=SEEDS, m=st.integers(2, 7), prior_sd=st.sampled_from([0.3, 1.0, 4.0]))
+def test_the_posterior_is_the_maximum_and_its_curvature(seed, m, prior_sd):
+    wins, ties = votes(seed, m)
+    score = wins + (ties + ties.T) / 2
+
+    def loss(ability):
+        gap = ability[:, None] - ability
+        return (score * np.logaddexp(0, -gap)).sum() + (ability**2).sum() / (
+            2 * prior_sd**2
+        )
+
+    known = posterior(wins, ties, prior_sd=prior_sd)
+    found = minimize(loss, np.zeros(m), method="BFGS", options={"gtol": 1e-8}).x
+    assert known.mean == pytest.approx(found, abs=1e-5)
+    assert known.mean.sum() == pytest.approx(0, abs=1e-9)
+    step = 1e-3 * (np.eye(m)[0] - np.eye(m)[1])
+    bend = loss(known.mean + step) - 2 * loss(known.mean) + loss(known.mean - step)
+    x = step / 1e-3
+    precision = np.linalg.inv(known.covariance)
+    assert bend / 1e-6 == pytest.approx(x @ precision @ x, rel=1e-3)
+
+
+@given(seed=SEEDS, m=st.integers(2, 12))
+def test_without_a_prior_it_is_the_fit_of_the_leaderboard(seed, m):
+    wins, ties = votes(seed, m)
+    wins = wins + 1 - np.eye(m)
+    found = fit_model(np.stack([wins, ties])[None])
+    theta, converged = found.theta, found.converged
+    assert converged.all()
+    known = posterior(wins, ties, prior_sd=math.inf)
+    assert known.mean == pytest.approx(theta[0], abs=1e-7)
+
+
+def test_no_votes_leave_the_prior():
+    known = posterior(np.zeros((4, 4)), prior_sd=2.0)
+    assert known.mean.tolist() == [0, 0, 0, 0]
+    gap = np.array([1, -1, 0, 0])
+    assert gap @ known.covariance @ gap == pytest.approx(8)
+    assert known.comparisons.tolist() == [0, 0, 0, 0]
+
+
+def test_votes_for_one_side_only_stay_finite():
+    wins = np.triu(np.full((5, 5), 1000), 1)
+    known = posterior(wins)
+    assert np.isfinite(known.covariance).all()
+    assert (np.diff(known.mean) < 0).all()
+    with pytest.raises(ValueError, match="finite maximum"):
+        posterior(wins, prior_sd=math.inf)
+
+
+def test_one_method_stands_alone():
+    known = posterior(np.zeros((1, 1)))
+    assert known.mean.tolist() == [0]
+    assert information(known).tolist() == [[0]]
+    assert separated(known, 1) == 1
+    free = np.ones((1, 1, 3), int)
+    assert pick(information(known), free, np.random.default_rng(1)) is None
+
+
+def test_it_is_no_more_work_than_there_are_pairs():
+    """Of 50 methods are 18.6 times as many pairs as of 12."""
+    few, many = votes(1, 12), votes(1, 50)
+    assert calls(lambda: posterior(*many)) == calls(lambda: posterior(*few))
+    fewest = calls(lambda: information(posterior(*few), top=3))
+    assert calls(lambda: information(posterior(*many), top=3)) < 18 * fewest
+
+
+# --- Information --------------------------------------------------------------------
+
+
+@given(seed=SEEDS, m=st.integers(2, 8), top=st.sampled_from([None, 1, 3]))
+def test_it_is_a_gain_and_symmetric(seed, m, top):
+    gain = information(posterior(*votes(seed, m)), top=top)
+    assert (gain >= -1e-15).all()
+    assert gain == pytest.approx(gain.T)
+    assert np.diag(gain) == pytest.approx(np.zeros(m))
+
+
+@given(seed=SEEDS, m=st.integers(2, 8), top=st.sampled_from([None, 1]))
+def test_names_do_not_matter(seed, m, top):
+    wins, ties = votes(seed, m)
+    wins[0] += 20  # The best one is clear, also after renaming.
+    wins[0, 0] = 0
+    order = np.random.default_rng(seed).permutation(m)
+    renamed = np.ix_(order, order)
+    known = posterior(wins, ties)
+    other = posterior(wins[renamed], (ties + ties.T)[renamed] / 2)
+    assert other.mean == pytest.approx(known.mean[order], abs=1e-7)
+    gain = information(known, top=top)
+    assert information(other, top=top) == pytest.approx(gain[renamed], abs=1e-7)
+
+
+@given(m=st.integers(2, 9), wins=st.integers(0, 30))
+def test_equal_wins_tell_all_pairs_alike(m, wins):
+    gain = information(posterior(np.full((m, m), wins) * (1 - np.eye(m))))
+    pairs = gain[np.triu_indices(m, 1)]
+    assert pairs > 0 if m == 2 else (pairs > 0).all()
+    assert pairs == pytest.approx(np.full(len(pairs), pairs[0]))
+
+
+@given(m=st.integers(2, 9), wins=st.integers(0, 30), more=st.integers(1, 30))
+def test_a_pair_that_is_known_better_tells_less(m, wins, more):
+    even = np.full((m, m), wins) * (1 - np.eye(m))
+    before = information(posterior(even))
+    even[0, 1] += more
+    even[1, 0] += more
+    after = information(posterior(even))
+    assert after[0, 1] < before[0, 1]
+    assert after[0, 1] == pytest.approx(after[after > 0].min())
+
+
+def test_the_boundary_of_the_top_tells_most():
+    ability = np.arange(6) * -0.4
+    wins = 50 / (1 + np.exp(ability - ability[:, None])) * (1 - np.eye(6))
+    gain = information(posterior(wins), top=3)
+    assert np.unravel_index(gain.argmax(), gain.shape) == (2, 3)
+
+
+def test_the_expected_fall_of_entropy_is_that_of_a_simulation():
+    """Two methods: the mutual information of the next answer and of the order."""
+    for wins, losses in ((0, 0), (30, 30), (40, 25)):
+        known = posterior(np.array([[0, wins], [losses, 0]]))
+        spread = known.covariance[0, 0] * 2 - 2 * known.covariance[0, 1]
+        gap = known.mean[0] - known.mean[1]
+        d = np.random.default_rng(1).normal(gap, math.sqrt(spread), 300_000)
+        chance, order = 1 / (1 + np.exp(-d)), d > 0
+
+        def entropy(p):
+            return -(p * np.log(p) + (1 - p) * np.log(1 - p))
+
+        inside = [
+            (share, entropy(chance[which].mean()))
+            for which in (order, ~order)
+            if (share := which.mean())
+        ]
+        exact = entropy(chance.mean()) - sum(share * h for share, h in inside)
+        assert information(known)[0, 1] == pytest.approx(exact, rel=0.3)
+
+
+# --- Choice -------------------------------------------------------------------------
+
+
+@given(
+    seed=SEEDS,
+    m=st.integers(2, 7),
+    explore=st.floats(0, 1),
+    focus=st.floats(0, 50),
+    most=st.integers(0, 3),
+)
+def test_probabilities_keep_the_caps_and_the_exploration(seed, m, explore, focus, most):
+    free = np.random.default_rng(seed).integers(0, most + 1, (m, m))
+    gain = information(posterior(*votes(seed, m)))
+    found = probabilities(gain, free, explore=explore, focus=focus)
+    open_ = np.triu(free > 0, 1)
+    assert (found[~open_] == 0).all()
+    if not open_.any():
+        assert found.sum() == 0
+        return
+    assert found.sum() == pytest.approx(1)
+    assert (found[open_] >= explore / open_.sum() - 1e-12).all()
+
+
+def test_no_information_draws_alike():
+    found = probabilities(np.zeros((3, 3)), np.ones((3, 3), int))
+    assert found[np.triu_indices(3, 1)] == pytest.approx(np.full(3, 1 / 3))
+
+
+@pytest.mark.parametrize("wrong", [{"explore": 1.1}, {"focus": -1}])
+def test_senseless_options_are_refused(wrong):
+    with pytest.raises(ValueError, match="must"):
+        probabilities(np.zeros((2, 2)), np.ones((2, 2), int), **wrong)
+
+
+@given(seed=SEEDS, m=st.integers(2, 5), stories=st.integers(1, 4))
+def test_picking_empties_every_slot_and_no_more(seed, m, stories):
+    rng = np.random.default_rng(seed)
+    free = np.triu(rng.integers(0, 3, (stories, m, m)), 1).transpose(1, 2, 0)
+    gain = information(posterior(*votes(seed, m)))
+    for left in range(int(free.sum()), 0, -1):
+        choice = pick(gain, free, rng)
+        assert choice is not None
+        unit = (*choice.pair, choice.story)
+        assert free[unit] > 0
+        assert choice.available == left
+        assert choice.per_slot == pytest.approx(choice.probability / free[unit])
+        free[unit] -= 1
+    assert pick(gain, free, rng) is None
+
+
+def test_the_logged_probability_is_that_of_the_draw():
+    gain = information(posterior(*votes(3, 3)))
+    free = np.random.default_rng(4).integers(0, 3, (3, 3, 2))
+    free[0, 1] = 1, 2
+    rng = np.random.default_rng(5)
+    drawn = [pick(gain, free, rng) for _ in range(6_000)]
+    of_unit = {(c.pair, c.story): c.probability for c in drawn}
+    assert sum(of_unit.values()) == pytest.approx(1)
+    for unit, probability in of_unit.items():
+        share = sum((c.pair, c.story) == unit for c in drawn) / len(drawn)
+        assert share == pytest.approx(probability, abs=0.03)
+
+
+def test_a_seed_fixes_the_choice():
+    gain, free = information(posterior(*votes(3, 5))), np.ones((5, 5, 4), int)
+    one, other = np.random.default_rng(9), np.random.default_rng(9)
+    for _ in range(20):
+        assert pick(gain, free, one) == pick(gain, free, other)
+
+
+# --- Left and right -----------------------------------------------------------------
+
+
+def planned_sides(
+    rng: np.random.Generator, m: int, stories: int, redundancy: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Plan as `designs.counterbalancing` does: within one for every unit and pair."""
+    left = np.zeros((m, m, stories), int)
+    for a, b in zip(*np.triu_indices(m, 1), strict=True):
+        more = rng.permutation(np.arange(stories) % 2) * (redundancy % 2)
+        left[a, b] = redundancy // 2 + more
+    slots = np.triu(np.ones((m, m), int), 1)[:, :, None] * redundancy
+    return left, slots - left
+
+
+@given(
+    seed=SEEDS,
+    m=st.integers(2, 4),
+    stories=st.integers(1, 6),
+    redundancy=st.integers(1, 4),
+)
+def test_sides_stay_balanced_after_every_answer(seed, m, stories, redundancy):
+    rng = np.random.default_rng(seed)
+    left, right = planned_sides(rng, m, stories, redundancy)
+    excess = np.zeros_like(left)
+    even = stories * redundancy % 2 == 0
+    for _ in range(int((left + right).sum())):
+        kept = counterbalanced(left, right, excess)
+        choice = pick(np.ones((m, m)), kept[0] + kept[1], rng)
+        assert choice is not None
+        unit = (*choice.pair, choice.story)
+        on_left = rng.random() < kept[0][unit] / (kept[0][unit] + kept[1][unit])
+        (left if on_left else right)[unit] -= 1
+        excess[unit] += 1 if on_left else -1
+        assert np.abs(excess).max() <= 1
+        assert np.abs(excess.sum(axis=2)).max() <= (1 if even else 2)
+    assert np.abs(excess.sum(axis=2)).max() <= 1
+
+
+# --- Stopping -----------------------------------------------------------------------
+
+
+def known(*means: float, sd: float = 0.2, comparisons: float = 100) -> MethodEstimates:
+    m = len(means)
+    return MethodEstimates(np.array(means), np.eye(m) * sd**2, np.full(m, comparisons))
+
+
+def test_the_probability_of_the_top_is_that_of_the_normal():
+    for gap in (0.0, 0.3, 0.8):
+        exact = math.erfc(-gap / 0.4) / 2
+        found = separated(known(gap, 0.0), 1, draws=40_000)
+        assert found == pytest.approx(exact, abs=0.01)
+
+
+@given(seed=SEEDS, wider=st.floats(0.01, 3))
+def test_wider_gaps_separate_better(seed, wider):
+    means = np.sort(np.random.default_rng(seed).normal(size=6))[::-1]
+    apart = means + wider * (np.arange(6) < 3)
+    assert separated(known(*apart), 3) >= separated(known(*means), 3)
+
+
+@pytest.mark.parametrize("top", [2, 5])
+def test_the_whole_set_is_the_top(top):
+    assert separated(known(1.0, 0.0), top) == 1
+
+
+def test_no_set_is_no_top():
+    with pytest.raises(ValueError, match="at least 1"):
+        separated(known(1.0, 0.0), 0)
+
+
+@pytest.mark.parametrize("confidence", [0.8, 0.95, 0.99])
+def test_the_rule_asks_for_more_than_one_look_would(confidence):
+    rule = StopRule(3, confidence)
+    assert confidence < rule.threshold < 1
+    # A test of two sides may be wrong on each as often as the posterior in all.
+    assert rule.largest_p / 2 == pytest.approx(1 - rule.threshold)
+
+
+@given(seed=SEEDS, top=st.integers(1, 5), more=st.floats(0, 0.5))
+def test_the_rule_is_monotone(seed, top, more):
+    state = known(*np.random.default_rng(seed).normal(size=6), sd=0.1)
+    holds = StopRule(top, 0.9).holds(state)
+    assert holds >= StopRule(top, 0.95).holds(state)
+    assert holds >= StopRule(top, 0.9, least=101).holds(state)
+    assert StopRule(top, 0.9).holds(state) == holds
+    covariance = state.covariance * (1 - more)
+    narrower = MethodEstimates(state.mean, covariance, state.comparisons)
+    assert StopRule(top, 0.9).holds(narrower) >= holds
+
+
+def test_the_rule_waits_for_every_method():
+    state = known(5.0, 4.0, 0.0, -1.0, comparisons=9)
+    assert not StopRule(2, least=10).holds(state)
+    assert StopRule(2, least=9).holds(state)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"top": 0}, {"top": 1, "confidence": 1.0}, {"top": 1, "least": -1}]
+)
+def test_a_senseless_rule_is_refused(wrong):
+    with pytest.raises(ValueError, match="top must be"):
+        StopRule(**wrong)

@@ -1,0 +1,342 @@
+"""Adaptive studies on the tables: what is chosen, logged, and when it stops."""
+
+import json
+import math
+import random
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from analysis.rankings.choice_weights import inverse_weights
+from annotate.assignment import adaptive, adaptive_pairs, choosing
+from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Slot, Study
+from annotate.reports.study_tables import answer_rows
+from annotate.responses import late_answers
+from evalcore.models import Method
+from tests.counting import calls
+from tests.factories import make_benchmark, make_units
+from tests.working import (
+    PAIRWISE,
+    Browser,
+    answer,
+    end_leases,
+    join,
+    make_planned,
+    sessions_of,
+    work,
+)
+
+pytestmark = pytest.mark.django_db
+
+METHODS = ("Alder", "Birch", "Cedar", "Dogwood")
+ABILITY = {"Alder": 3.0, "Birch": 0.5, "Cedar": 0.0, "Dogwood": -0.5}
+ADAPTIVE = """
+assignment: open
+session_size: 4
+adaptive: {top: 1, confidence: 0.9, least: 8, explore: 0.3}
+"""
+
+
+def planned(redundancy):
+    benchmark = make_benchmark(stories=5, shots=1, methods=METHODS)
+    return make_planned(PAIRWISE + ADAPTIVE, benchmark=benchmark, redundancy=redundancy)
+
+
+@pytest.fixture
+def study():
+    return planned(3)
+
+
+@pytest.fixture(autouse=True)
+def seeded(monkeypatch):
+    """Draw the same pairs in each run."""
+    dice = np.random.default_rng(7)
+    monkeypatch.setattr(np.random, "default_rng", lambda *_seed: dice)
+    random.seed(7)
+
+
+def judged(dice, ability=ABILITY):
+    """Choose as somebody who knows the abilities, with their chance."""
+
+    def given(slot, _question):
+        a, b = slot.unit.output_a.method.name, slot.unit.output_b.method.name
+        wins = dice.random() < 1 / (1 + math.exp(ability[b] - ability[a]))
+        return "left" if wins == slot.a_is_left else "right"
+
+    return given
+
+
+def leans(study):
+    """Return left minus right of each unit, and of each pair of methods."""
+    units, pairs = Counter(), Counter()
+    begun = study.slots.filter(annotator__isnull=False, purpose="real")
+    for slot in begun.select_related("unit__output_a", "unit__output_b"):
+        step = 1 if slot.a_is_left else -1
+        units[slot.unit_id] += step
+        pairs[slot.unit.output_a.method_id, slot.unit.output_b.method_id] += step
+    return units, pairs
+
+
+def test_it_works():
+    # With fewer answers a pair an unlucky draw may use up all slots before the end.
+    study, dice = planned(4), random.Random(1)
+    while not Study.objects.get().adaptive.get("stopped"):
+        person = join(study)
+        done = work(person, judged(dice), most=12)
+        assert done, "the study stops before it runs out of slots"
+        units, pairs = leans(study)
+        assert max(map(abs, units.values())) <= 1
+        assert max(map(abs, pairs.values())) <= 1
+        for slots in sessions_of(person).values():
+            assert len({slot.unit.story_id for slot in slots}) == len(slots)
+    stopped = study.events.get(kind="stop rule met")
+    alder = study.units.filter(output_a__method__name="Alder").first()
+    assert stopped.details["methods"] == [alder.output_a.method_id]
+    assert study.slots.filter(state="submitted").count() < study.slots.count()
+    assert problems(study) == []
+
+
+@pytest.mark.slow
+def test_a_report_says_what_the_stop_rested_on(study, tmp_path):
+    """On the same answers both make the same test, and neither knows more."""
+    dice = random.Random(1)
+    while not Study.objects.get().adaptive.get("stopped"):
+        work(join(study), judged(dice), most=12)
+    rule = Study.objects.get().adaptive
+    assert rule["p_value"] <= 0.2 / adaptive.CAUTION
+    call_command("report", study.slug, out=tmp_path / "out", images="none")
+    tables = tmp_path / "out/tables"
+    best = pd.read_csv(tables / "top_methods.csv").set_index("question")
+    row = best.loc[rule["question"]]
+    assert (row["size"], row["methods"], row["verdict"]) == (1, "Alder", "apart")
+    assert row["p_value"] == pytest.approx(rule["p_value"])
+    verdicts = pd.read_csv(tables / "method_verdicts.csv").set_index("question")
+    assert verdicts.loc[rule["question"], "method"] == "Alder"
+    notes = json.loads((tmp_path / "out/report.json").read_text())["notes"]
+    (stop,) = [note for note in notes if note.startswith("Pairs were chosen")]
+    assert "at most 10 % of studies" in stop
+    assert any("win rates weigh answers by the inverse" in note for note in notes)
+
+
+def test_answers_alone_do_not_stop_what_others_may_see_otherwise(study, monkeypatch):
+    """Of few people and stories the rule may hold; others could judge otherwise."""
+    monkeypatch.setattr(adaptive.StopRule, "holds", lambda *_given: True)
+    work(join(study), judged(random.Random(4)), most=6)
+    best = adaptive_pairs.best_methods(study, adaptive_pairs.answers(study), 1)
+    assert not best.p_value <= 0.2 / adaptive.CAUTION
+    assert choosing.next_slot(join(study)) is not None
+    assert not Study.objects.get().adaptive.get("stopped")
+
+
+@pytest.mark.postgresql
+def test_every_choice_is_logged_with_its_probability(study):
+    done = work(join(study), judged(random.Random(2)), most=8)
+    taken = {
+        event.slot_id: event.details for event in study.events.filter(kind="slot taken")
+    }
+    for slot in Slot.objects.filter(pk__in=[slot.pk for slot in done]):
+        assert 0 < slot.probability <= 1
+        assert taken[slot.pk]["probability"] == slot.probability
+        assert taken[slot.pk]["alternatives"] == slot.alternatives
+        # A part of .3 goes to all open pairs alike, so that none is shut out.
+        assert slot.probability >= 0.3 / 6 / 5 / 3
+
+
+def test_weights_can_be_computed_from_what_is_stored(study):
+    for _ in range(2):
+        work(join(study), judged(random.Random(3)), most=6)
+    slots = study.slots.filter(state="submitted").order_by("submitted_at")
+    logged = slots.values_list("probability", "alternatives")
+    found = inverse_weights(*zip(*logged, strict=True), study.slots.count())
+    assert len(found) == 12
+    assert (found > 0).all()
+    exported = {
+        r["slot"]: (r["probability"], r["alternatives"])
+        for r in answer_rows(study, "choices")
+    }
+    assert sorted(exported.values()) == sorted(logged)
+
+
+@pytest.mark.postgresql
+def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
+    """Follow one choice: every slot that it could have been has its probability."""
+    person = join(study)
+    work(person, judged(random.Random(4)), most=3)
+    seen = {}
+    pick = adaptive.pick
+
+    def spy(gain, free, rng, **how):
+        chances = adaptive.probabilities(gain, free.sum(axis=2), **how)
+        stories = (free > 0).sum(axis=2)
+        seen["sum"] = sum(
+            chances[i, j] / stories[i, j] / n * n
+            for (i, j, _s), n in np.ndenumerate(free)
+            if n
+        )
+        seen["open"] = int(np.triu(free.sum(axis=2), 1).sum())
+        return pick(gain, free, rng, **how)
+
+    monkeypatch.setattr(adaptive, "pick", spy)
+    slot = choosing.next_slot(person)
+    assert seen["sum"] == pytest.approx(1)
+    assert slot.alternatives == seen["open"]
+
+
+def test_every_open_pair_keeps_its_part_of_the_exploration(study, monkeypatch):
+    for _ in range(2):
+        work(join(study), judged(random.Random(5)), most=12)
+    chances = []
+    pick = adaptive.pick
+
+    def spy(gain, free, rng, **how):
+        of_pairs = free.sum(axis=2)
+        found = adaptive.probabilities(gain, of_pairs, **how)
+        chances.extend(found[np.triu(of_pairs, 1) > 0])
+        return pick(gain, free, rng, **how)
+
+    monkeypatch.setattr(adaptive, "pick", spy)
+    assert choosing.next_slot(join(study)) is not None
+    least = study.adaptive["explore"] / len(chances)
+    assert min(chances) >= least - 1e-12
+    assert min(chances) < 1.2 * least, "what tells little is asked about only so often"
+
+
+def test_a_stop_sends_everybody_home_with_a_code(client, study):
+    first, second = join(study), join(study)
+    slot = choosing.next_for(second).slot
+    work(first, judged(random.Random(5)), most=12)
+    study.refresh_from_db()
+    study.adaptive |= {"least": 0, "top": len(METHODS)}
+    study.save()
+    assert choosing.next_slot(first) is None
+    study.refresh_from_db()
+    assert study.adaptive["stopped"]
+    browser = Browser(client, first)
+    page = browser.text(browser.address("done"))
+    assert first.completion_code in page
+    own = choosing.next_for(second).slot
+    assert own.pk == slot.pk, "what was begun is finished"
+    answer(own, second, judged(random.Random(6)))
+    assert choosing.next_step(second).kind == choosing.Next.DONE
+    assert set(study.annotators.values_list("state", flat=True)) == {
+        Annotator.State.FINISHED
+    }
+    assert study.events.filter(kind="stop rule met").count() == 1
+    assert problems(study) == []
+
+
+def test_caps_hold(study):
+    Study.objects.update(cap=5)
+    person = join(study)
+    assert len(work(person, judged(random.Random(8)))) == 5
+    assert study.annotators.get().state == Annotator.State.FINISHED
+
+
+@pytest.mark.slow
+def test_a_study_without_a_clear_winner_uses_its_slots_up(study):
+    """Nobody gets stuck, no unit is over-filled, and the sides end up even."""
+    Study.objects.update(adaptive=study.adaptive | {"least": 10_000})
+    for _ in range(3):
+        work(join(study), judged(random.Random(9), dict.fromkeys(METHODS, 0.0)))
+    assert set(study.slots.values_list("state", flat=True)) == {"submitted"}
+    assert set(study.units.values_list("submitted", flat=True)) == {3}
+    units, pairs = leans(study)
+    assert max(map(abs, units.values())) <= 1
+    assert max(map(abs, pairs.values())) <= 1
+    assert problems(study) == []
+
+
+def test_of_two_sides_that_balance_the_unit_the_one_seen_less_is_taken(study):
+    """Nobody began: of each unit a left and a right slot keep it within one."""
+    free = choosing.free_slots(join(study))
+    order = list(Method.objects.order_by("name").values_list("pk", flat=True))
+    for a_is_left in (True, False):
+        sides = ShownSides()
+        for i, first in enumerate(order):
+            for second in order[i + 1 :]:
+                sides.add((first, second), not a_is_left, times=5)
+        for _ in range(8):
+            chosen = adaptive_pairs.choose(study, free, sides)
+            assert chosen.a_is_left == a_is_left
+
+
+@pytest.mark.slow
+def test_the_best_pairs_are_asked_about_more_often(study):
+    """With Alder far ahead, the first place is settled by its own pairs."""
+    Study.objects.update(adaptive=study.adaptive | {"least": 10_000, "explore": 0.0})
+    dice = random.Random(10)
+    for _ in range(2):
+        work(join(study), judged(dice), most=16)
+    met = Counter()
+    begun = study.slots.filter(state="submitted")
+    for slot in begun.select_related("unit__output_a__method"):
+        met[slot.unit.output_a.method.name == "Alder"] += 1
+    assert met[True] > met[False], "half of the pairs have Alder"
+
+
+def free_slots_of_a_wide_study(stories: int):
+    """Return a study of 12 methods and what somebody may take of it."""
+    slug = f"with-{stories}"
+    methods = tuple(f"M{i:02}" for i in range(12))
+    benchmark = make_benchmark(
+        slug=slug, stories=stories, shots=0, methods=methods, pictures=False
+    )
+    study = Study.objects.create(
+        slug=slug,
+        title="Wide",
+        benchmark=benchmark,
+        outputs_at_once=2,
+        state="open",
+        redundancy=3,
+        assignment="open",
+        adaptive={
+            "top": 3,
+            "confidence": 0.95,
+            "least": 30,
+            "explore": 0.2,
+            "question": "quality",
+        },
+    )
+    units = make_units(study)
+    Slot.objects.bulk_create(
+        Slot(study=study, unit=unit, ordinal=n, level=n, a_is_left=n % 2 == 1)
+        for unit in units
+        for n in (1, 2, 3)
+    )
+    assert study.slots.count() == 66 * 3 * stories
+    return study, choosing.free_slots(join(study))
+
+
+@pytest.mark.slow
+def test_a_choice_costs_few_queries_and_no_more_for_each_slot_of_many():
+    def work(stories):
+        study, free = free_slots_of_a_wide_study(stories)
+        with CaptureQueriesContext(connection) as seen:
+            assert adaptive_pairs.choose(study, free, ShownSides()) is not None
+        assert len(seen) <= 6
+        return calls(lambda: adaptive_pairs.choose(study, free, ShownSides()))
+
+    few, more, most = map(work, (4, 12, 20))
+    # Twice as much if each slot looked at all of them.
+    assert most - more < 1.6 * (more - few)
+
+
+def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
+    person = join(study)
+    slot = choosing.next_for(person).slot
+    assert slot.probability is not None
+    end_leases()
+    again = late_answers.regain(person, slot.code, late=True)
+    again.refresh_from_db()
+    assert again.pk == slot.pk
+    assert (again.probability, again.alternatives) == (
+        pytest.approx(slot.probability),
+        slot.alternatives,
+    )

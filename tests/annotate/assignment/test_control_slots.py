@@ -1,0 +1,516 @@
+"""Checks: where they sit, what they show, and that nobody can tell them."""
+
+import re
+from collections import Counter
+
+import pytest
+
+from annotate.assignment import choosing, control_slots
+from annotate.coverage.counts import totals
+from annotate.history.verifying import problems
+from annotate.models import Annotator, Purpose, Slot, Unit
+from annotate.pages.seat import invitation
+from annotate.people import inviting, outcomes
+from annotate.reports import study_tables
+from annotate.responses import giving_back, places
+from tests.factories import make_benchmark
+from tests.working import (
+    LIKERT,
+    PAIRWISE,
+    Browser,
+    always,
+    answer,
+    join,
+    make_planned,
+    sessions_of,
+    work,
+)
+
+pytestmark = pytest.mark.django_db
+
+REPEATS = "session_size: 3\nchecks: {per_session: 1, kinds: [repeat]}\n"
+GOLD = """
+session_size: 4
+checks:
+  per_session: 1
+  kinds: [gold]
+  gold:
+    - {story: "06", method: Alder, expected: {character: [3, 4]}}
+    - {story: "07", method: Birch, expected: {character: [0, 1]}}
+    - {story: "08", method: Cedar, expected: {character: 2}}
+"""
+PAIRWISE_GOLD = """
+session_size: 3
+checks:
+  per_session: 1
+  kinds: [gold]
+  gold:
+    - {story: "07", methods: [Alder, Birch], expected: {quality: Alder}}
+    - {story: "08", methods: [Alder, Cedar], expected: {quality: Cedar}}
+"""
+TWINS = """
+session_size: 3
+checks: {per_session: 1, kinds: [twin], degradations: [blurred, repeated_shot],
+         share: 1}
+"""
+OPEN = "assignment: open\n"
+
+
+@pytest.fixture
+def woods():
+    return make_benchmark(stories=8, shots=2)
+
+
+def purposes(person):
+    return {
+        session: [slot.purpose for slot in slots]
+        for session, slots in sessions_of(person).items()
+    }
+
+
+def has_no_doubles(person):
+    for slots in sessions_of(person).values():
+        stories = [slot.unit.story_id for slot in slots]
+        if len(set(stories)) < len(stories):
+            return False
+    return True
+
+
+# Where they sit -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("assignment", ["", OPEN])
+def test_every_session_after_the_first_has_its_repeat(woods, assignment):
+    plan = {} if assignment else {"annotators": 2}
+    study = make_planned(
+        LIKERT + REPEATS + assignment, benchmark=woods, redundancy=2, **plan
+    )
+    person = join(study, "" if assignment else "A01")
+    work(person, always("3"), most=11)
+    found = purposes(person)
+    assert found.pop(1) == ["real"] * 3
+    for session in (2, 3):
+        kinds = found[session]
+        assert Counter(kinds) == {"real": 3, "repeat": 1}, session
+        assert kinds[0] == "real"
+    assert has_no_doubles(person)
+    assert problems(study) == []
+
+
+@pytest.mark.parametrize("assignment", ["planned", "open"])
+def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
+    text = LIKERT + GOLD + f"assignment: {assignment}\n"
+    plan = {"annotators": 60} if assignment == "planned" else {}
+    study = make_planned(
+        text,
+        benchmark=woods,
+        redundancy=60,
+        stories=["01", "02", "03", "04"],
+        methods=["Alder"],
+        seed=5,
+        **plan,
+    )
+    seen = Counter()
+    for i in range(60):
+        person = join(study, f"A{i + 1:02}" if plan else "")
+        control_slots.begin_session(person, choosing.next_slot(person))
+        check = person.slots.get(purpose="gold")
+        seen[(check.position - places.FIRST_POSITION) // places.SPACING] += 1
+    assert set(seen) == {0, 1, 2, 3}, "after the first, second, third and fourth"
+    chi_square = sum((n - 15) ** 2 / 15 for n in seen.values())
+    assert chi_square < 11.3, "p > .01 with 3 degrees of freedom"
+
+
+@pytest.mark.parametrize("assignment", ["planned", "open"])
+def test_checks_are_met_where_they_were_laid(woods, assignment):
+    text = LIKERT + GOLD + f"assignment: {assignment}\n"
+    plan = {"annotators": 8} if assignment == "planned" else {}
+    study = make_planned(
+        text,
+        benchmark=woods,
+        redundancy=8,
+        stories=["01", "02", "03", "04", "05"],
+        **plan,
+    )
+    met = Counter()
+    for i in range(8):
+        person = join(study, f"A{i + 1:02}" if plan else "")
+        done = [slot for slot in work(person, always("2"), most=5) if slot.session == 1]
+        assert Counter(s.purpose for s in done)["gold"] == 1
+        assert len(done) == len(sessions_of(person)[1])
+        met[[slot.purpose for slot in done].index("gold")] += 1
+    assert 0 not in met
+    assert len(met) > 1
+
+
+def test_somebody_without_a_plan_meets_checks_at_random_places_too(woods):
+    text = LIKERT + GOLD
+    study = make_planned(
+        text,
+        benchmark=woods,
+        annotators=10,
+        redundancy=10,
+        stories=["01", "02", "03", "04", "05"],
+    )
+    for person in study.annotators.all():
+        inviting.revoke(person)
+    places = set()
+    for _ in range(6):
+        person = join(study)
+        done = work(person, always("2"), most=5)
+        places.add([slot.purpose for slot in done].index("gold"))
+    assert len(places) > 1
+
+
+@pytest.mark.slow
+def test_the_number_wanted_is_laid_and_kinds_change(woods):
+    text = (
+        LIKERT
+        + """
+session_size: 4
+checks:
+  per_session: 2
+  kinds: [gold, repeat, twin]
+  degradations: [blurred]
+  share: 1
+  gold:
+    - {story: "07", method: Birch, expected: {character: [0, 1]}}
+    - {story: "08", method: Cedar, expected: {character: 2}}
+"""
+    )
+    study = make_planned(
+        text,
+        benchmark=woods,
+        annotators=3,
+        redundancy=3,
+        stories=["01", "02", "03", "04", "05", "06"],
+    )
+    kinds = Counter()
+    for name in ("A01", "A02", "A03"):
+        person = join(study, name)
+        work(person, always("3"))
+        for session, slots in sessions_of(person).items():
+            laid = [slot.purpose for slot in slots if slot.purpose != "real"]
+            assert len(laid) == 2 or len(slots) < 6 or session == 1
+            assert slots[0].purpose == "real"
+            kinds.update(laid)
+        assert has_no_doubles(person)
+    assert set(kinds) == {"gold", "repeat", "twin"}
+    assert problems(study) == []
+
+
+# What they show -----------------------------------------------------------------------
+
+
+def test_repeats_and_twins_come_from_earlier_sessions_and_once(woods):
+    text = (
+        LIKERT
+        + """
+session_size: 4
+checks: {per_session: 2, kinds: [repeat, twin], degradations: [blurred], share: 1}
+"""
+    )
+    study = make_planned(text, benchmark=woods, annotators=2, redundancy=2)
+    for name in ("A01", "A02"):
+        work(join(study, name), always("3"))
+    repeats = list(study.slots.filter(purpose="repeat").select_related("repeat_of"))
+    twins = list(study.slots.filter(purpose="twin").select_related("unit__original"))
+    assert repeats
+    assert twins
+    assert len(repeats) + len(twins) > 6
+    for slot in repeats:
+        assert slot.repeat_of.session < slot.session
+        assert slot.repeat_of.unit_id == slot.unit_id
+        assert slot.repeat_of.annotator_id == slot.annotator_id
+    assert len({slot.repeat_of_id for slot in repeats}) == len(repeats)
+    for slot in twins:
+        judged = slot.annotator.slots.get(unit=slot.unit.original, purpose="real")
+        assert judged.session < slot.session
+    met = {(slot.annotator_id, slot.unit.original_id) for slot in twins}
+    assert len(met) == len(twins)
+
+
+def test_repeated_pairs_stand_the_other_way_round(woods):
+    study = make_planned(
+        PAIRWISE + REPEATS, benchmark=woods, annotators=2, redundancy=2
+    )
+    person = join(study, "A01")
+    work(person, always("left"), most=16)
+    repeats = person.slots.filter(purpose="repeat").select_related("repeat_of")
+    assert len(repeats) >= 2
+    for slot in repeats:
+        assert slot.a_is_left != slot.repeat_of.a_is_left
+
+
+def test_what_is_repeated_evens_out_what_a_person_saw_left_and_right(woods):
+    """First methods stand left more often: a pair where not is not turned around."""
+    study = make_planned(
+        PAIRWISE + REPEATS, benchmark=woods, annotators=4, redundancy=4
+    )
+    for person in study.annotators.all():
+        own = person.slots.order_by("position")
+        own.update(a_is_left=True)
+        first = list(own.values_list("pk", flat=True)[:9])
+        person.slots.filter(pk__in=first[::2]).update(a_is_left=False)
+        work(join(study, person.name), always("left"), most=16)
+    repeats = study.slots.filter(purpose="repeat", state="submitted")
+    # Before the third session, few stories can be repeated.
+    later = repeats.filter(session__gte=3).values_list("a_is_left", flat=True)
+    assert len(later) >= 6
+    assert Counter(later)[True] <= 1, Counter(later)
+
+
+def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
+    study = make_planned(
+        PAIRWISE + PAIRWISE_GOLD,
+        benchmark=woods,
+        annotators=2,
+        redundancy=2,
+        stories=["01", "02", "03", "04", "05", "06"],
+    )
+    shown = set()
+    for person, left in zip(study.annotators.all(), (True, False), strict=True):
+        person.slots.update(a_is_left=left)
+        joined = join(study, person.name)
+        work(joined, always("left"), most=12)
+        gold = joined.slots.filter(purpose="gold", state="submitted")
+        shown |= {(left, slot.a_is_left) for slot in gold}
+    assert shown == {(True, False), (False, True)}
+
+
+def test_a_pairwise_twin_stands_beside_its_original(woods):
+    study = make_planned(PAIRWISE + TWINS, benchmark=woods, annotators=2, redundancy=2)
+    units = study.units.filter(purpose="twin").select_related("output_a", "output_b")
+    assert {unit.output_b.twin_of_id for unit in units} == {
+        unit.output_a_id for unit in units
+    }
+    assert {unit.output_a.method.name for unit in units} == {"Alder", "Birch", "Cedar"}
+    assert units[0].expected == {"quality": "a", "text": "a"}
+    person = join(study, "A01")
+    work(person, always("left"), most=10)
+    assert Counter(purposes(person)[1]) == {"real": 3, "twin": 1}
+    assert problems(study) == []
+
+
+def test_gold_shows_nothing_that_the_annotator_judges_anyway(woods):
+    """An older study may have gold that it judges: the own plan is left out."""
+    study = make_planned(
+        LIKERT + GOLD,
+        benchmark=woods,
+        annotators=2,
+        redundancy=2,
+        stories=["01", "02", "03", "04"],
+    )
+    real = study.units.filter(purpose="real").values_list("output_a", "story")
+    for unit, (output, story) in zip(
+        study.units.filter(purpose="gold"), real, strict=False
+    ):
+        Unit.objects.filter(pk=unit.pk).update(output_a=output, story=story)
+    for name in ("A01", "A02"):
+        person = join(study, name)
+        work(person, always("3"))
+        assert not person.slots.filter(purpose="gold").exists()
+
+
+# What nobody can see ------------------------------------------------------------------
+
+
+def structure(page: str, slot: Slot) -> str:
+    """Return a page without what differs between any two stories."""
+    page = page.replace(slot.code, "CODE")
+    page = re.sub(r'name="csrfmiddlewaretoken" value="\w+"', "", page)
+    page = re.sub(r"/story/[\w-]{12}/", "/story/BEFORE/", page)
+    return re.sub(r"A wood, part \d|Fox walks \d|Story \d of", "", page)
+
+
+@pytest.mark.parametrize("text", [LIKERT + TWINS, PAIRWISE + TWINS, LIKERT + REPEATS])
+@pytest.mark.parametrize("assignment", ["planned", "open"])
+def test_pages_of_checks_look_like_all_others(client, woods, text, assignment):
+    plan = {"annotators": 2} if assignment == "planned" else {}
+    study = make_planned(
+        f"{text}assignment: {assignment}\n", benchmark=woods, redundancy=2, **plan
+    )
+    value = "left" if study.is_side_by_side else "3"
+    person = join(study, "A01" if plan else "")
+    browser = Browser(client, person)
+    browser.post(browser.address("pause"))
+    answers = {question.key: value for question in study.questions.all()}
+    sizes: dict[int, set] = {}
+    numbers: dict[int, list] = {}
+    pages: dict[str, set] = {}
+    while len(numbers.get(3, ())) < 2:
+        slot = browser.slot
+        page = browser.get()
+        shown = page.context["progress"]
+        sizes.setdefault(slot.session, set()).add(shown["size"])
+        numbers.setdefault(slot.session, []).append(shown["number"])
+        if shown["number"] > 1 and slot.session == 2:
+            text = re.sub(
+                r'value="\d"( aria-label="Progress)',
+                r"\1",
+                structure(page.content.decode(), slot),
+            )
+            pages.setdefault(slot.purpose, set()).add(text)
+        told = {"Content-Length", "Expires", "Last-Modified"}
+        headers = {key: v for key, v in page.headers.items() if key not in told}
+        pages.setdefault("headers", set()).add(str(headers))
+        browser.fill(**answers)
+        if browser.at.endswith("/pause/"):
+            browser.post(browser.at)
+    check = "twin" if "twin" in pages else "repeat"
+    assert pages["real"] == pages[check], "one structure for all"
+    assert len(pages["headers"]) == 1
+    assert {session: len(found) for session, found in sizes.items()} == {
+        1: 1,
+        2: 1,
+        3: 1,
+    }
+    assert sizes[2] == {4}
+    assert numbers[2] == [1, 2, 3, 4]
+
+
+def test_the_interface_for_programs_tells_nothing(client, woods):
+    study = make_planned(
+        LIKERT + GOLD,
+        benchmark=woods,
+        annotators=2,
+        redundancy=2,
+        stories=["01", "02", "03", "04", "05"],
+    )
+    person = join(study, "A01")
+    headers = {"Authorization": f"Invitation {person.invitation.token}"}
+    keys = {}
+    for _ in range(5):
+        shown = client.post("/api/v1/slot/", headers=headers).json()
+        slot = Slot.objects.get(code=shown["code"])
+        plain = {key: type(value).__name__ for key, value in shown.items()}
+        assert len(slot.code) == 12
+        keys[slot.purpose] = (plain, shown["session"])
+        answer(slot, person, always("2"))
+    assert keys["real"] == keys["gold"]
+
+
+def test_counts_on_pages_include_checks(client, woods):
+    study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=6, redundancy=2)
+    person = join(study, "A01")
+    done = work(person, always("3"))
+    assert {"repeat", "real"} == {slot.purpose for slot in done}
+    browser = Browser(client, person)
+    page = browser.text(browser.address("done"))
+    assert f"{len(done)} stories judged" in page
+
+
+def test_the_length_of_a_session_counts_what_is_left(woods):
+    text = LIKERT + REPEATS + OPEN + "cap: 5\n"
+    study = make_planned(text, benchmark=woods, redundancy=2)
+    person = join(study)
+    work(person, always("3"), most=3)
+    slot = choosing.next_for(person).slot
+    assert invitation.progress(person, slot)["size"] == 3, (
+        "two under the cap and a repeat"
+    )
+    assert invitation.progress(person, slot)["sessions"] == 0
+    work(person, always("3"))
+    assert len(sessions_of(person)[2]) == 3
+    assert study.annotators.get(pk=person.pk).state == Annotator.State.FINISHED
+
+
+# What they count for ------------------------------------------------------------------
+
+
+def test_checks_count_for_nothing_but_themselves(woods):
+    study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=2, redundancy=1)
+    wanted = totals(study).wanted
+    for name in ("A01", "A02"):
+        work(join(study, name), always("3"))
+    assert study.slots.filter(purpose="repeat").exists()
+    found = totals(study)
+    assert (found.wanted, found.submitted, found.surplus) == (wanted, wanted, 0)
+    assert set(study.units.values_list("submitted", flat=True)) == {1}
+    rows = list(study_tables.answer_rows(study, "ratings"))
+    marked = sum(row["is_repeat"] for row in rows)
+    assert marked == 2 * study.slots.filter(purpose="repeat").count()
+    assert len(rows) - marked == 2 * wanted
+    assert problems(study) == []
+
+
+def test_revoking_withdraws_what_waits(woods):
+    study = make_planned(
+        LIKERT + GOLD,
+        benchmark=woods,
+        annotators=2,
+        redundancy=2,
+        stories=["01", "02", "03", "04", "05"],
+    )
+    person = join(study, "A01")
+    choosing.next_for(person)
+    check = person.slots.get(purpose="gold")
+    inviting.revoke(person)
+    check.refresh_from_db()
+    assert (check.state, check.annotator) == ("withdrawn", None)
+    assert problems(study) == []
+
+
+def test_a_skipped_check_is_withdrawn_and_never_comes_back(woods):
+    gold = "".join(GOLD.splitlines(keepends=True)[:7])
+    study = make_planned(
+        LIKERT + gold,
+        benchmark=woods,
+        annotators=1,
+        redundancy=1,
+        stories=["01", "02", "03", "04", "05"],
+    )
+    person = join(study, "A01")
+    while (slot := choosing.next_for(person).slot).purpose == Purpose.REAL:
+        answer(slot, person, always("3"))
+    giving_back.skip(slot, person, reason="unclear")
+    rest = work(person, always("3"))
+    assert rest
+    assert {slot.purpose for slot in rest} == {"real"}
+    assert study.annotators.get().state == Annotator.State.FINISHED
+    assert problems(study) == []
+
+
+def test_whoever_finishes_an_open_study_early_leaves_no_check_behind(client, woods):
+    study = make_planned(LIKERT + REPEATS + OPEN, benchmark=woods, redundancy=3)
+    person = join(study)
+    work(person, always("3"), most=5)
+    browser = Browser(client, person)
+    assert "Finish here" in browser.text(browser.address("pause"))
+    browser.post(browser.address("stop"))
+    code = study.annotators.get().completion_code
+    assert code in browser.text(browser.address("done"))
+    assert not person.slots.filter(state__in=("open", "leased")).exists()
+    assert problems(study) == []
+
+
+def test_nobody_may_stop_before_a_whole_session(woods):
+    study = make_planned(LIKERT + REPEATS + OPEN, benchmark=woods, redundancy=3)
+    person = join(study)
+    work(person, always("3"), most=2)
+    choosing.next_for(person)
+    assert not outcomes.finish_if_done(person, wanted=True)
+    assert person.slots.filter(state="leased").count() == 1, "nothing was given back"
+
+
+def test_no_checks_cost_no_queries(woods, django_assert_num_queries):
+    study = make_planned(LIKERT, benchmark=woods, annotators=2, redundancy=2)
+    person = join(study, "A01")
+    slot = choosing.next_slot(person)
+    with django_assert_num_queries(0):
+        control_slots.begin_session(person, slot)
+
+
+def test_units_set_aside_are_no_checks(woods):
+    study = make_planned(
+        LIKERT + GOLD,
+        benchmark=woods,
+        annotators=1,
+        redundancy=1,
+        stories=["01", "02", "03", "04"],
+    )
+    Unit.objects.filter(study=study, purpose="gold").update(
+        set_aside_at="2026-01-01T00:00Z"
+    )
+    done = work(join(study, "A01"), always("3"))
+    assert {slot.purpose for slot in done} == {"real"}

@@ -1,0 +1,137 @@
+"""Which free slot suits best: pure, and against every other choice."""
+
+from collections import Counter
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+
+METHODS = st.integers(0, 4)
+CANDIDATES = st.lists(
+    st.builds(
+        Candidate,
+        slot=st.integers(0, 1000),
+        story=st.integers(0, 5),
+        methods=st.one_of(
+            st.tuples(METHODS),
+            st.tuples(METHODS, METHODS).filter(lambda pair: pair[0] != pair[1]),
+        ),
+        level=st.integers(1, 3),
+        a_is_left=st.booleans(),
+        round=st.just(1),
+    ),
+    max_size=12,
+)
+SEEN = st.builds(
+    SeenSoFar,
+    stories=st.sets(st.integers(0, 5)),
+    methods=st.dictionaries(METHODS, st.integers(0, 5)).map(Counter),
+)
+
+
+def one(slot, story=1, methods=("a",), level=1, left=True):
+    return Candidate(slot, story, methods, level, left)
+
+
+def test_without_candidates_there_is_none():
+    assert best([], SeenSoFar()) is None
+
+
+def test_ties_go_to_the_first():
+    assert best([one(5), one(3)], SeenSoFar()).slot == 5
+
+
+def test_a_fresh_story_comes_before_an_even_share():
+    seen = SeenSoFar(stories={1}, methods=Counter(b=9))
+    assert best([one(1), one(2, story=2, methods=("b",))], seen).slot == 2
+
+
+def test_the_method_met_least_comes_before_the_level():
+    seen = SeenSoFar(methods=Counter(a=2, b=1))
+    assert best([one(1), one(2, methods=("b",), level=2)], seen).slot == 2
+
+
+def test_of_equal_methods_the_unit_judged_least():
+    assert best([one(1, level=3), one(2, level=2)], SeenSoFar()).slot == 2
+
+
+def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
+    """Where "a" stood left of "b", it is to stand right of "c", too."""
+    seen = SeenSoFar()
+    for slot in range(3):
+        seen.add(one(slot, story=slot, methods=("a", "b")))
+    assert seen.sides.of_method == {"a": 3, "b": -3}
+    assert seen.sides.of_pair == {("a", "b"): 3}
+    for pair, slot in ((("a", "b"), 2), (("a", "c"), 2), (("b", "c"), 1)):
+        found = best([one(1, 9, pair), one(2, 9, pair, left=False)], seen)
+        assert found.slot == slot
+
+
+@given(
+    st.lists(st.tuples(METHODS, METHODS, st.booleans()), max_size=20),
+    METHODS,
+    METHODS,
+)
+def test_the_side_of_the_lower_cost_leaves_the_smaller_squares(shown, first, second):
+    assume(first != second)
+
+    def squares(sides):
+        own = sum(lean**2 for lean in sides.of_method.values())
+        return own + sum(lean**2 for lean in sides.of_pair.values()) / 2
+
+    def with_also(*more):
+        sides = ShownSides()
+        for a, b, left in (*shown, *more):
+            sides.add((a, b), left)
+        return sides
+
+    costs = {left: with_also().cost((first, second), left) for left in (True, False)}
+    after = {left: squares(with_also((first, second, left))) for left in (True, False)}
+    assert costs[True] - costs[False] == after[True] - after[False]
+
+
+def test_outputs_alone_and_imported_answers_have_no_sides():
+    sides = ShownSides()
+    sides.add(("a",), True)
+    sides.add(("a", "b"), None)
+    sides.add(("a", "b", "c"), True)
+    assert sides == ShownSides()
+    assert sides.cost(("a",), True) == sides.cost(("a", "b"), None) == 0
+
+
+@given(CANDIDATES, SEEN)
+def test_no_other_choice_has_a_fresher_story_or_a_more_even_share(candidates, seen):
+    chosen = best(candidates, seen)
+    if chosen is None:
+        assert not candidates
+        return
+
+    def highest(candidate):
+        return max(seen.methods[method] for method in candidate.methods)
+
+    fresh = [c for c in candidates if c.story not in seen.stories]
+    assert chosen in (fresh or candidates)
+    assert highest(chosen) == min(map(highest, fresh or candidates))
+
+
+@given(CANDIDATES, SEEN)
+def test_what_keeps_a_share_even_widens_no_gap(candidates, seen):
+    for candidate in candidates:
+        before = max(seen.methods.values(), default=0)
+        after = SeenSoFar(set(seen.stories), Counter(seen.methods))
+        after.add(candidate)
+        if keeps_even(candidate, seen) and before:
+            assert max(after.methods.values()) == before
+            assert candidate.story not in seen.stories
+
+
+@given(st.integers(1, 12), st.integers(1, 60))
+def test_whoever_finds_every_method_free_meets_all_within_one(methods, slots):
+    seen = SeenSoFar()
+    for number in range(slots):
+        free = [one(m, story=(number, m), methods=(m,)) for m in range(methods)]
+        seen.add(best(free, seen))
+    counts = [seen.methods[method] for method in range(methods)]
+    assert max(counts) - min(counts) <= 1

@@ -1,0 +1,178 @@
+"""One gate before every story: consent, the instructions, and the training round."""
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+from rest_framework.test import APIClient
+
+from annotate.assignment import choosing
+from annotate.kinds import errors
+from annotate.models import Annotator, Choice, Invitation, Purpose, Rating, Slot
+from annotate.quality import training
+from annotate.responses import leasing
+from annotate.responses.leasing import lacking
+from tests import answering
+from tests.factories import make_study
+from tests.working import LIKERT, join, make_planned, save
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+
+TRAINING = """
+training:
+  pass_mark: 0.7
+  units:
+    - {story: "01", method: Alder, expected: {character: [3, 4], beauty: 4}}
+"""
+
+
+def agreed(study) -> Annotator:
+    """Somebody who has agreed, but not read the instructions yet."""
+    study.annotators.filter(name="A01").update(
+        consented_at=timezone.now(), consent_version="1", state="active"
+    )
+    return study.annotators.select_related("study").get(name="A01")
+
+
+def link(person: Annotator, page: str, *args) -> str:
+    token = Invitation.objects.get(annotator=person).token
+    return reverse(f"rate-{page}", args=[token, *args])
+
+
+def api(person: Annotator) -> APIClient:
+    client = APIClient()
+    token = Invitation.objects.get(annotator=person).token
+    client.credentials(HTTP_AUTHORIZATION=f"Invitation {token}")
+    return client
+
+
+def untouched(study) -> bool:
+    """Say whether nothing was handed out, and no answer is stored."""
+    begun = study.slots.exclude(state=Slot.State.OPEN, started_at__isnull=True)
+    stored = Rating.objects.exists() or Choice.objects.exists()
+    return not (begun.exists() or stored)
+
+
+def test_the_api_hands_nothing_out_before_the_instructions_were_read():
+    study = make_study()
+    person = agreed(study)
+    response = api(person).post(reverse("api-slot"))
+    assert response.status_code == 409
+    assert "read the instructions" in response.json()["detail"]
+    assert untouched(study)
+
+
+def test_the_api_stores_no_answers_before_the_instructions_were_read():
+    study = make_study()
+    person = agreed(study)
+    for slot in person.slots.all():
+        answers = {"answers": {"character": "3", "aesthetics": "3"}, "seconds": 31}
+        url = reverse("api-submit", args=[slot.code])
+        assert api(person).post(url, answers, format="json").status_code == 409
+    assert untouched(study)
+
+
+def test_nothing_that_scripts_send_is_stored_before_the_instructions_were_read(client):
+    study = make_study()
+    person = agreed(study)
+    code = person.slots.first().code
+    response = save(client, link(person, "slot", code), character="3", submit=True)
+    assert response.status_code == 403
+    assert "read the instructions" in response.json()["error"]
+    assert untouched(study)
+
+
+@pytest.mark.parametrize("consented", [False, True])
+@pytest.mark.parametrize("page", ["slot", "ahead", "picture", "thumb"])
+def test_no_story_is_shown_before(client, consented, page):
+    study = make_study()
+    person = study.annotators.get(name="A01")
+    code = person.slots.first().code
+    shot = {"picture": ["only", 1, "display"], "thumb": ["only", 1, "thumb"]}
+    name = "picture" if page == "thumb" else page
+    address = link(person, name, code, *shot.get(page, ()))
+    if consented:
+        agreed(study)
+    for query in ("", "?ahead=1"):
+        response = client.get(address + query)
+        assert response.status_code == 302
+        first = client.get(response["Location"])
+        assert first["Location"] == link(
+            person, "instructions" if consented else "consent"
+        )
+    assert untouched(study)
+
+
+@pytest.mark.parametrize("page", ["submit", "heartbeat", "skip"])
+def test_no_form_is_taken_before(page):
+    study = make_study()
+    person = agreed(study)
+    code = person.slots.first().code
+    form = {"character": "3", "aesthetics": "3", "reason": "other"}
+    response = Client().post(link(person, page, code), form)
+    assert response["Location"] == link(person, "entry")
+    assert untouched(study)
+    assert not person.skips.exists()
+
+
+def test_who_has_not_agreed_or_read_takes_no_slot_by_any_function():
+    study = make_study()
+    person = study.annotators.select_related("study").get(name="A01")
+    for person in (person, agreed(study)):  # noqa: B020
+        with pytest.raises(errors.SlotTakenError):
+            leasing.take(person.slots.first(), person)
+        assert choosing.next_for(person).kind == choosing.Next.STOPPED
+    assert untouched(study)
+
+
+def test_reading_the_instructions_stands_for_no_consent():
+    person = agreed(make_study())
+    person.consented_at, person.instructed_at = None, timezone.now()
+    assert "agree to take part" in lacking(person)
+
+
+def test_nothing_that_counts_is_answered_before_the_training_round(client):
+    study = make_planned(LIKERT + TRAINING, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    slot = person.slots.filter(purpose=Purpose.REAL).first()
+    response = client.get(link(person, "slot", slot.code))
+    assert response["Location"] == link(person, "entry")
+    response = save(client, link(person, "slot", slot.code), character="3")
+    assert "training round" in response.json()["error"]
+    url = reverse("api-submit", args=[slot.code])
+    given = {"answers": {"character": "3", "beauty": "3"}}
+    response = api(person).post(url, given, format="json")
+    assert response.status_code == 409
+    assert "training round" in response.json()["detail"]
+    with pytest.raises(errors.SlotTakenError, match="training round"):
+        leasing.take(slot, person)
+    with pytest.raises(errors.NotYetError, match="training round"):
+        answering.record_answer(
+            slot=slot, annotator=person, question=slot.questions[0], value=3
+        )
+    assert untouched(study)
+
+
+def test_the_api_leads_through_the_training_round():
+    study = make_planned(LIKERT + TRAINING, annotators=1, redundancy=1)
+    person = join(study, "A01")
+    purposes = []
+    for _slot in range(2):
+        code = api(person).post(reverse("api-slot")).json()["code"]
+        purposes.append(Slot.objects.get(code=code).purpose)
+        given = {"answers": {"character": "4", "beauty": "4"}, "seconds": 0.01}
+        url = reverse("api-submit", args=[code])
+        assert api(person).post(url, given, format="json").status_code == 200
+    assert purposes == [Purpose.TRAINING, Purpose.REAL]
+    assert training.result(person, 1).passed
+
+
+def test_scripts_read_why_somebody_was_not_admitted(client):
+    study = make_study(consented=True)
+    person = study.annotators.get(name="A01")
+    code = person.slots.first().code
+    person.state = "failed"
+    person.save()
+    response = save(client, link(person, "slot", code), character="3")
+    assert response.status_code == 403
+    assert "You did not pass the training round" in response.json()["error"]

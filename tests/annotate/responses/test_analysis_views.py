@@ -1,0 +1,244 @@
+"""Named views: adding them, choosing what they hide, their counts and their page."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.history import as_of_event
+from annotate.history.verifying import problems
+from annotate.models import AnalysisView, Event
+from annotate.quality import exclusion
+from annotate.responses import analysis_views
+from annotate.responses.analysis_views import ViewError
+from tests.factories import make_study
+from tests.people import alice, answer_everything, rob
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    row = make_study()
+    answer_everything(row)
+    return row
+
+
+@pytest.fixture
+def excluded(study):
+    return exclusion.exclude(study.slots.first(), reason="asleep", author=None)
+
+
+def keys(study):
+    return list(study.analysis_views.values_list("key", flat=True))
+
+
+def counts(study):
+    rows = analysis_views.overview(study)
+    return {r.view.key: (r.slots, r.excluded, r.annotators) for r in rows}
+
+
+def test_a_new_view_hides_what_is_excluded(study, excluded):
+    view = analysis_views.add_view(study, key="strict", title=" Strict ", author=None)
+    assert view.title == "Strict"
+    assert list(view.exclusions.all()) == [excluded]
+    assert problems(study) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "title"),
+    [
+        ("", "x"),
+        ("two words", "x"),
+        ("k" * 41, "x"),
+        ("main", "x"),
+        ("MAIN", "x"),
+        ("ok", ""),
+        ("ok", "x" * 201),
+    ],
+)
+def test_what_is_no_view(study, key, title):
+    with pytest.raises(ViewError):
+        analysis_views.add_view(study, key=key, title=title, author=None)
+    assert keys(study) == ["main", "everything"]
+
+
+def test_counts(study, excluded):
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    analysis_views.choose_views(study, {excluded.pk: []}, author=None)
+    exclusion.exclude_annotator(
+        study.annotators.get(name="A02"), reason="a bot", author=None
+    )
+    assert counts(study) == {
+        "main": (5, 7, 1),
+        "everything": (12, 0, 2),
+        "loose": (6, 6, 1),
+    }
+    assert [row.answers for row in analysis_views.overview(study)] == [10, 24, 12]
+
+
+def test_counts_of_choices():
+    study = make_study(kind="choice")
+    answer_everything(study, "a")
+    exclusion.exclude(study.slots.first(), reason="x", author=None)
+    assert counts(study)["main"] == (11, 1, 2)
+
+
+def test_surplus_answers_are_counted_in_no_view(study, excluded):
+    replacement = study.slots.get(state="open")
+    replacement.annotator = study.annotators.create(name="A03")
+    replacement.save()
+    answer_everything(study)
+    assert counts(study)["main"] == (12, 1, 3)
+    exclusion.undo(excluded, author=None)
+    assert counts(study)["main"] == counts(study)["everything"] == (12, 0, 2)
+
+
+def test_choosing_is_logged_and_main_is_always_chosen(study, excluded):
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    before = Event.objects.count()
+    chosen = {excluded.pk: ["everything", "nothing"], 0: ["loose"]}
+    assert analysis_views.choose_views(study, chosen, author=None) == 1
+    assert [view.key for view in excluded.views.all()] == ["main"]
+    assert analysis_views.choose_views(study, chosen, author=None) == 0
+    assert Event.objects.count() == before + 1
+    assert Event.objects.last().details == {"hidden": [[excluded.slot_id, ["main"]]]}
+    assert problems(study) == []
+
+
+def test_an_exclusion_of_another_study_is_not_chosen(study, excluded):
+    other = make_study(slug="other", benchmark=study.benchmark)
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    assert analysis_views.choose_views(other, {excluded.pk: []}, author=None) == 0
+    assert excluded.views.count() == 2
+
+
+@pytest.mark.postgresql
+def test_a_moment_knows_what_was_hidden(study, excluded):
+    then = [as_of_event.now(study)]
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    then.append(as_of_event.now(study))
+    analysis_views.choose_views(study, {excluded.pk: []}, author=None)
+    then.append(as_of_event.now(study))
+    exclusion.undo(excluded, author=None)
+    then.append(as_of_event.now(study))
+    again = [as_of_event.moment(study, row.event) for row in then]
+    assert again == then
+    found = [(row.hidden_from("main"), row.hidden_from("loose")) for row in again]
+    slot = {excluded.slot_id}
+    assert found == [(slot, set()), (slot, slot), (slot, set()), (set(), set())]
+
+
+def test_what_is_no_moment(study):
+    other = make_study(slug="other", benchmark=study.benchmark)
+    event = as_of_event.mark(other).pk
+    with pytest.raises(
+        as_of_event.MomentError, match=f"{event} is not in the log of trial"
+    ):
+        as_of_event.moment(study, event)
+
+
+def test_a_moment_before_the_log_followed_slots(study):
+    Event.objects.filter(study=study).delete()
+    early = as_of_event.mark(study).pk
+    answer_everything(study)
+    from annotate import event_log
+
+    event_log.list_slots(study, list(study.slots.all()))
+    with pytest.raises(as_of_event.MomentError, match="as early as that"):
+        as_of_event.moment(study, early)
+    assert len(as_of_event.now(study).submitted) == 12
+
+
+def page(client, study):
+    return client.get(reverse("view-list", args=[study.slug])).content.decode()
+
+
+def test_the_page_of_a_manager(study, excluded):
+    client = alice(study)
+    client.post(
+        reverse("view-add", args=[study.slug]), {"key": "loose", "title": "Loose"}
+    )
+    text = page(client, study)
+    box = f'name="hide" value="{excluded.pk}:loose" checked'
+    assert box in text
+    assert "ratings.csv?view=loose" in text
+    chosen = {"row": [excluded.pk, "x", "9" * 40], "hide": ["7:loose", "x"]}
+    client.post(reverse("view-choose", args=[study.slug]), chosen)
+    text = page(client, study)
+    assert "1 exclusion changed" in text
+    assert box not in text
+    chosen["hide"] = [f"{excluded.pk}:loose"]
+    client.post(reverse("view-choose", args=[study.slug]), chosen)
+    assert box in page(client, study)
+
+
+def test_the_page_counts_slots_and_says_so(study, excluded):
+    text = page(alice(study), study)
+    row = text.split("<code>main</code>")[1].split("</tr>")[0]
+    assert re.findall(r'class="number">(\d+)<', row) == ["11", "1", "22", "2"]
+    assert "submitted slots within the redundancy" in text
+
+
+def test_a_refused_view_is_told(study):
+    url = reverse("view-add", args=[study.slug])
+    answer = alice(study).post(url, {"key": "main", "title": "x"}, follow=True)
+    assert "There is a view main already" in answer.content.decode()
+
+
+def test_a_researcher_reads_and_changes_nothing(study, excluded):
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    client = rob(study)
+    text = page(client, study)
+    assert "asleep" in text
+    assert "<form" not in text.split("<h2>")[0].split("tabs")[1]
+    for name in ("view-add", "view-choose", "annotator-exclude", "annotator-restore"):
+        assert client.post(reverse(name, args=[study.slug])).status_code == 403
+    assert AnalysisView.objects.filter(study=study).count() == 3
+
+
+def test_everything_of_one_annotator_on_the_page(study):
+    client = alice(study)
+    url = reverse("annotator-exclude", args=[study.slug])
+    asked = {"annotator": "A01", "reason": ""}
+    assert (
+        "Please give a reason" in client.post(url, asked, follow=True).content.decode()
+    )
+    asked["reason"] = "a bot"
+    text = client.post(url, asked, follow=True).content.decode()
+    assert "6 slots of A01 excluded" in text
+    assert "6 slots of A01 excluded at once" in text
+    assert client.post(url, {"annotator": "Z", "reason": "x"}).status_code == 404
+    url = reverse("annotator-restore", args=[study.slug])
+    text = client.post(url, {"annotator": "A01"}, follow=True).content.decode()
+    assert "6 slots of A01 restored" in text
+    assert "excluded at once" not in text
+
+
+def test_the_page_asks_as_often_for_many_exclusions(
+    study, django_assert_max_num_queries
+):
+    client = alice(study)
+    for slot in study.slots.all()[:2]:
+        exclusion.exclude(slot, reason="x", author=None)
+    with django_assert_max_num_queries(25) as few:
+        page(client, study)
+    for slot in study.slots.filter(state="submitted"):
+        exclusion.exclude(slot, reason="x", author=None)
+    with django_assert_max_num_queries(len(few)):
+        page(client, study)
+
+
+def test_a_slot_is_excluded_from_chosen_views(study):
+    analysis_views.add_view(study, key="loose", title="Loose", author=None)
+    analysis_views.add_view(study, key="strict", title="Strict", author=None)
+    slot = study.slots.first()
+    client = alice(study)
+    shown = client.get(reverse("slot-detail", args=[study.slug, slot.code]))
+    assert 'name="view" value="loose" checked' in shown.content.decode()
+    url = reverse("slot-exclude", args=[study.slug, slot.code])
+    client.post(url, {"reason": "asleep", "chosen": "1", "view": ["strict"]})
+    row = slot.exclusions.get()
+    assert [view.key for view in row.views.all()] == ["main", "strict"]
+    shown = client.get(reverse("slot-detail", args=[study.slug, slot.code]))
+    assert "main, strict" in shown.content.decode()

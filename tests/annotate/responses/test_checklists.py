@@ -1,0 +1,379 @@
+"""The boxes of a checklist: stored shot by shot, submitted when all were looked at."""
+
+import json
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.history import verifying
+from annotate.kinds import errors
+from annotate.models import Annotator, Invitation, Rating, Slot
+from annotate.presentation import checklist_sheets
+from annotate.responses import checklists, late_answers, leasing, writing
+from tests import answering
+from tests.factories import make_study
+from tests.working import join
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def study():
+    return make_study(kind="checklist", consented=True, template="own")
+
+
+def slot_of(study, name="A01", position=1) -> tuple[Slot, Annotator]:
+    person = study.annotators.get(name=name)
+    slot = person.slots.get(position=position)
+    leasing.start_lease(slot)
+    return slot, person
+
+
+def record(slot, person, shot, *ticked, looked=True, **kw) -> int:
+    return answering.record_shot(
+        slot=slot, annotator=person, shot=shot, ticked=ticked, looked=looked, **kw
+    )
+
+
+def values(slot, shot) -> dict[str, int]:
+    rows = Rating.objects.filter(slot=slot, shot=shot, is_current=True)
+    return dict(rows.values_list("question__key", "value"))
+
+
+def test_it_works(study):
+    slot, person = slot_of(study)
+    assert record(slot, person, 2, "pan|text", "people|video") == 6
+    assert values(slot, 2) == {
+        "pan|text": 1,
+        "pan|video": 0,
+        "people|text": 0,
+        "people|video": 1,
+        "animals|text": 0,
+        "animals|video": 0,
+    }
+    assert writing.shots_left(slot, person) == [1, 3]
+
+
+def test_silence_is_no_answer(study):
+    slot, person = slot_of(study)
+    record(slot, person, 2, "pan|text")
+    with pytest.raises(errors.AnswerError, match="Not yet looked at: shots 1, 3"):
+        answering.submit(slot=slot, annotator=person)
+    record(slot, person, 1)
+    with pytest.raises(errors.AnswerError, match="Not yet looked at: shot 3"):
+        answering.submit(slot=slot, annotator=person)
+    record(slot, person, 3)
+    submitted = answering.submit(slot=slot, annotator=person)
+    assert submitted.state == Slot.State.SUBMITTED
+    assert Rating.objects.filter(slot=slot, is_current=True).count() == 18
+    assert verifying.problems(study) == []
+
+
+def test_ticks_of_a_shot_that_is_not_done_come_back_and_do_not_count(study):
+    slot, person = slot_of(study)
+    assert record(slot, person, 1, "pan|text", looked=False) == 1
+    assert record(slot, person, 1, "people|text", looked=False) == 2
+    assert values(slot, 1) == {"pan|text": 0, "people|text": 1}
+    assert checklist_sheets.ticked_boxes(slot, person) == {1: {"people|text"}}
+    assert writing.shots_left(slot, person) == [1, 2, 3]
+
+
+def test_boxes_count_only_with_the_word_that_the_shot_was_looked_at(study):
+    """Neither is it to tick every box, nor to tick it and to empty it again."""
+    slot, person = slot_of(study)
+    every = list(study.questions.values_list("key", flat=True))
+    record(slot, person, 1, *every)
+    record(slot, person, 2, *every, looked=False)
+    record(slot, person, 3, *every, looked=False)
+    record(slot, person, 3, looked=False)
+    assert writing.shots_left(slot, person) == [2, 3]
+    with pytest.raises(errors.AnswerError, match="Not yet looked at: shots 2, 3"):
+        answering.submit(slot=slot, annotator=person)
+
+
+def test_the_word_is_taken_back_until_the_slot_is_submitted(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    record(slot, person, 2, looked=False)
+    assert writing.shots_left(slot, person) == [2]
+    record(slot, person, 2)
+    answering.submit(slot=slot, annotator=person)
+    record(slot, person, 2, "pan|text", looked=False)
+    assert writing.shots_left(slot, person) == []
+    assert values(slot, 2)["pan|text"] == 1
+    assert verifying.problems(study) == []
+
+
+def test_the_word_goes_with_the_answers_into_a_surplus_slot(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    Slot.objects.filter(pk=slot.pk).update(annotator=join(study), position=1)
+    surplus = late_answers.regain(person, slot.code, late=True)
+    assert surplus.pk != slot.pk
+    assert writing.shots_left(surplus, person) == [2, 3]
+
+
+def test_a_change_is_a_revision_of_that_box_only(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    assert record(slot, person, 1, "pan|video", "pan|text") == 1
+    rows = Rating.objects.filter(slot=slot, shot=1, question__key="pan|video")
+    assert list(rows.values_list("revision", "value", "is_current")) == [
+        (1, 0, False),
+        (2, 1, True),
+    ]
+    assert Rating.objects.filter(slot=slot).count() == 7
+
+
+def test_the_same_again_changes_nothing(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text", client_key="k1")
+    record(slot, person, 1, client_key="k2")
+    assert record(slot, person, 1, "pan|text", client_key="k1") == 0
+    assert values(slot, 1)["pan|text"] == 0
+    assert record(slot, person, 1) == 0
+    assert record(slot, person, 2, client_key="k1") == 6  # a key is of one shot
+
+
+def test_what_its_own_tab_has_overtaken_changes_nothing(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text", client_key="1760000000002 0.5")
+    assert record(slot, person, 1, client_key="1760000000001 0.5") == 0
+    assert values(slot, 1)["pan|text"] == 1
+    record(slot, person, 1, "pan|text", client_key="1760000000004 0.5")  # and back
+    assert record(slot, person, 1, client_key="1760000000003 0.5") == 0
+    assert values(slot, 1)["pan|text"] == 1
+
+
+@pytest.mark.parametrize("shot", [0, 4, 10**30])
+def test_the_story_must_have_the_shot(study, shot):
+    slot, person = slot_of(study)
+    with pytest.raises(errors.BadAnswerError, match="no shot"):
+        record(slot, person, shot)
+    assert not Rating.objects.exists()
+
+
+def test_a_box_is_no_answer_to_the_whole_story(study):
+    slot, person = slot_of(study)
+    box = study.questions.first()
+    told = "pan|text is a label's box: send it shot by shot, under `ticked`."
+    with pytest.raises(errors.BadAnswerError, match=re.escape(told)):
+        answering.record_answer(slot=slot, annotator=person, question=box, value=1)
+    assert not Rating.objects.exists()
+
+
+def test_a_box_is_not_taken_back(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    with pytest.raises(errors.BadAnswerError, match="is a label's box"):
+        answering.take_back(
+            slot=slot, annotator=person, question=study.questions.first()
+        )
+    assert values(slot, 1)["pan|text"] == 1
+
+
+def test_a_box_without_a_current_row_gets_the_next_revision(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "pan|text")
+    Rating.objects.filter(question__key="pan|text").update(is_current=False)
+    assert record(slot, person, 1, "pan|text") == 1
+    rows = Rating.objects.filter(shot=1, question__key="pan|text").order_by("revision")
+    assert list(rows.values_list("revision", "is_current")) == [(1, False), (2, True)]
+
+
+def test_boxes_of_a_training_story_stay_as_they_are(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    answering.submit(slot=slot, annotator=person)
+    Slot.objects.filter(pk=slot.pk).update(purpose="training", ordinal=None)
+    study.annotators.update(trained_at=None)
+    assert record(slot, person, 1) == 0
+    with pytest.raises(errors.AnswerError, match="closed and cannot be changed"):
+        record(slot, person, 1, "pan|text")
+    assert values(slot, 1)["pan|text"] == 0
+
+
+def test_the_checklist_must_have_the_box(study):
+    slot, person = slot_of(study)
+    with pytest.raises(errors.BadAnswerError, match="no box 'fish"):
+        record(slot, person, 1, "fish|text", "pan|text")
+    assert not Rating.objects.exists()
+
+
+@pytest.mark.parametrize("kind", ["likert", "choice"])
+def test_other_protocols_ask_about_no_shot(kind):
+    study = make_study(kind=kind, consented=True)
+    slot, person = slot_of(study)
+    with pytest.raises(errors.BadAnswerError, match="Only the boxes of a checklist"):
+        record(slot, person, 1)
+
+
+def test_only_whoever_holds_the_slot_may_tick(study):
+    slot, _person = slot_of(study)
+    other = study.annotators.get(name="A02")
+    with pytest.raises(errors.AnswerError, match="somebody else"):
+        record(slot, other, 1)
+    assert not Rating.objects.exists()
+
+
+def test_work_on_a_shot_renews_the_lease(study, clock):
+    slot, person = slot_of(study)
+    until = slot.lease_until
+    clock.move(minutes=5)
+    record(slot, person, 1)
+    slot.refresh_from_db()
+    assert slot.lease_until > until
+
+
+def test_a_form_without_a_script_is_stored_whole(study):
+    slot, person = slot_of(study)
+    posted = {
+        "csrfmiddlewaretoken": "x",
+        "seconds": "",
+        "1:pan|text": "1",
+        "looked:1": "1",
+        "2:people|text": "1",
+        "looked:3": "1",
+        "x:y": "1",
+    }
+    changed = answering.record_checklist_form(
+        slot=slot, annotator=person, posted=posted
+    )
+    assert changed == 6 + 1 + 6
+    assert checklist_sheets.ticked_boxes(slot, person) == {
+        1: {"pan|text"},
+        2: {"people|text"},
+    }
+    assert writing.shots_left(slot, person) == [2]
+
+
+def test_what_is_shown(study):
+    slot, person = slot_of(study)
+    record(slot, person, 1, "people|video")
+    record(slot, person, 2, "people|text", looked=False)
+    first, second, third = checklist_sheets.shown_checklist(slot)
+    assert [first.looked, second.looked, third.looked] == [True, False, False]
+    assert first.texts["plot"] == "Fox walks 1"
+    assert [(name, len(labels)) for name, labels in first.categories] == [
+        ("Camera", 1),
+        ("Entities", 2),
+    ]
+    people = first.categories[1][1][0]
+    assert (people.title, people.meaning) == ("People", "What people means.")
+    assert people.boxes == (("people|text", False), ("people|video", True))
+    assert second.categories[1][1][0].boxes[0] == ("people|text", True)
+    assert checklist_sheets.box_names(slot.unit.output_a)[1] == (
+        "Picture",
+        "in the picture",
+    )
+
+
+def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):
+    slot, person = slot_of(study)
+    ticks = {"ticked": frozenset({"pan|text"}), "looked": True}
+    row = checklists.TicksRow(shot=1, client_key="k", **ticks)
+    with django_assert_num_queries(9):
+        # savepoint and release, annotator, slot, rows so far, shot, questions,
+        # insert, word; the lease has just begun
+        answering.send(slot, person, row)
+
+
+def test_verify_sees_what_is_wrong_with_a_checklist(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    answering.submit(slot=slot, annotator=person)
+    gone = Rating.objects.filter(slot=slot, shot=2, question__key="pan|text")
+    gone.update(shot=9)
+    (alien,) = verifying.problems(study)
+    assert alien.endswith("is about shot 9, which is not asked")
+    gone = Rating.objects.filter(slot=slot, shot=9)
+    gone.delete()
+    assert verifying.problems(study) == [
+        f"slot {slot.code}: 17 current ratings for 18 questions"
+    ]
+
+
+def test_verify_wants_the_word_of_each_shot(study):
+    slot, person = slot_of(study)
+    for shot in (1, 2, 3):
+        record(slot, person, shot)
+    answering.submit(slot=slot, annotator=person)
+    slot.looks.filter(shot=2).delete()
+    assert verifying.problems(study) == [
+        f"slot {slot.code}: 2 of its shots were looked at"
+    ]
+
+
+def test_verify_wants_no_shot_in_other_studies():
+    study = make_study(consented=True)
+    slot, person = slot_of(study)
+    row = answering.record_answer(
+        slot=slot, annotator=person, question=study.questions.first(), value=1
+    )
+    Rating.objects.filter(pk=row.pk).update(shot=1)
+    assert verifying.problems(study) == [
+        f"rating {row.pk}: is about shot 1, which is not asked"
+    ]
+
+
+# What the browser sends
+
+
+def test_a_box_that_is_taken_back_breaks_nothing(client, study):
+    slot, _person = slot_of(study)
+    post(client, slot, sheet(1, "pan|text"))
+    row = {"kind": "answer", "id": "b", "key": "b", "question": "pan|text", "value": ""}
+    refused = post(client, slot, row).json()["refused"]
+    assert refused["b"]["final"]
+    reply = post(client, slot, sheet(1, "pan|text", "people|text", key="later"))
+    assert reply.json()["refused"] == {}
+    assert values(slot, 1)["people|text"] == 1
+
+
+def post(client, slot, *rows):
+    token = Invitation.objects.get(annotator=slot.annotator).token
+    url = reverse("rate-save", args=[token, slot.code])
+    data = json.dumps({"rows": rows})
+    return client.post(url, data, content_type="application/json")
+
+
+def sheet(shot, *ticked, **more):
+    return {
+        "kind": "answer",
+        "id": f"s{shot}",
+        "key": f"k{shot}",
+        "shot": str(shot),
+        "looked": True,
+        "ticked": ticked,
+    } | more
+
+
+def test_the_browser_sends_a_shot_at_once(client, study):
+    slot, person = slot_of(study)
+    reply = post(
+        client, slot, sheet(1, "pan|text"), sheet(2, "pan|video", looked=False)
+    )
+    assert reply.json()["refused"] == {}
+    assert checklist_sheets.ticked_boxes(slot, person) == {
+        1: {"pan|text"},
+        2: {"pan|video"},
+    }
+    assert writing.shots_left(slot, person) == [2, 3]
+    submit = {"kind": "submit", "seconds": 30, "shown": ""}
+    reply = post(client, slot, sheet(2, key="k2b"), submit).json()
+    assert "shot 3" in reply["problem"]
+    reply = post(client, slot, sheet(3), submit).json()
+    assert (reply["submitted"], reply["refused"]) == (True, {})
+
+
+def test_what_cannot_be_stored_is_named_and_the_rest_is_stored(client, study):
+    slot, person = slot_of(study)
+    reply = post(client, slot, sheet(1, "fish|text"), sheet(9), sheet(2)).json()
+    assert set(reply["refused"]) == {"s1", "s9"}
+    assert writing.shots_left(slot, person) == [1, 3]
+    for wrong in ({"ticked": None}, {"shot": "one"}, {"ticked": 3}):
+        assert post(client, slot, sheet(1) | wrong).status_code == 400, wrong

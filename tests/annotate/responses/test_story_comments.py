@@ -1,0 +1,181 @@
+"""Comments on stories: stored by slot and annotator, and nobody else's to read."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from annotate.assignment import choosing
+from annotate.coverage.coverage_tables import TABLES
+from annotate.history.verifying import problems
+from annotate.kinds.errors import BadAnswerError
+from annotate.models import Slot, StoryComment, Study
+from annotate.pages.seat.slot import get_slot
+from annotate.people import inviting
+from annotate.reports.output_answers import told_slots
+from tests import answering
+from tests.factories import make_benchmark
+from tests.people import alice
+from tests.working import LIKERT, end_leases, join, make_planned, work
+
+pytestmark = pytest.mark.django_db
+TEXT = f"{LIKERT}\nredundancy: 1\nassignment: open\npresentation: {{comments: true}}\n"
+
+
+@pytest.fixture
+def study():
+    benchmark = make_benchmark(stories=1, methods=["Alder"])
+    return make_planned(TEXT, benchmark=benchmark)
+
+
+@pytest.fixture
+def ann(study):
+    return join(study)
+
+
+@pytest.fixture
+def bob(study):
+    return join(study)
+
+
+@pytest.fixture
+def slot(ann):
+    """The only slot, about which Ann wrote something."""
+    slot = choosing.next_for(ann).slot
+    answering.record_comment(slot=slot, annotator=ann, text=" Dark. ")
+    return slot
+
+
+def address(name, person, slot):
+    return reverse(name, args=[person.invitation.token, slot.code])
+
+
+def shown(client, person, slot):
+    """The text of the field on an annotator's page, and whether it is unfolded."""
+    text = client.get(address("rate-slot", person, slot)).content.decode()
+    _before, fold, field = re.split(
+        r'<details class="small" ?(\w*)>\s*<summary>Comment<', text
+    )
+    told = re.search(r'<textarea name="comment"[^>]*>([^<]*)<', field)
+    return told[1], fold == "open"
+
+
+def exported(study):
+    header, rows = TABLES["comments"]
+    said = [dict(zip(header, row, strict=True)) for row in rows(study)]
+    return [(row["slot"], row["annotator"], row["text"]) for row in said]
+
+
+def written():
+    rows = StoryComment.objects.order_by("annotator", "slot")
+    return [(row.slot.code, row.annotator.name, row.text) for row in rows]
+
+
+def test_the_newest_text_counts_and_none_takes_it_back(client, study, ann, slot):
+    assert shown(client, ann, slot) == ("Dark.", True)
+    first = StoryComment.objects.get()
+    answering.record_comment(slot=slot, annotator=ann, text="Dark.")
+    assert StoryComment.objects.get().written_at == first.written_at
+    answering.record_comment(slot=slot, annotator=ann, text="Too dark.")
+    assert exported(study) == [(slot.code, ann.name, "Too dark.")]
+    assert StoryComment.objects.get().written_at > first.written_at
+    answering.record_comment(slot=slot, annotator=ann, text="  ")
+    assert not StoryComment.objects.exists()
+    assert shown(client, ann, slot) == ("", False)
+
+
+def press(second, tab="0.25"):
+    return f"{1_700_000_000_000 + 1000 * second} {tab}"
+
+
+@pytest.mark.parametrize(
+    ("late", "text"),
+    [
+        (press(1), "Dark, and wet."),
+        (press(2), "Dark, and wet."),
+        (press(3), "Dark, and"),
+        (press(1, tab="0.5"), "Dark, and"),
+        ("", "Dark, and"),
+    ],
+)
+def test_a_text_that_its_tab_has_overtaken_changes_nothing(
+    client, ann, slot, late, text
+):
+    for key, said in ((press(2), "Dark, and wet."), (late, "Dark, and")):
+        row = {"kind": "comment", "id": "c", "key": key, "text": said}
+        sent, kind = {"rows": [row]}, "application/json"
+        answer = client.post(address("rate-save", ann, slot), sent, kind)
+        assert answer.status_code == 200
+    assert StoryComment.objects.get().text == text
+
+
+def test_a_text_that_is_sent_again_overtakes_what_came_between(ann, slot):
+    told = {"slot": slot, "annotator": ann}
+    for second, text in ((1, "Dark."), (3, "Dark."), (2, "Darker.")):
+        answering.record_comment(**told, text=text, client_key=press(second))
+    assert StoryComment.objects.get().text == "Dark."
+
+
+def test_what_is_too_long_is_cut(ann, slot):
+    answering.record_comment(slot=slot, annotator=ann, text="x" * 5000)
+    assert StoryComment.objects.get().text == "x" * 4000
+
+
+def test_a_study_that_asks_for_none_takes_none(study, ann, slot):
+    Study.objects.update(presentation={"shot_comments": True})
+    with pytest.raises(BadAnswerError, match="takes no comments"):
+        answering.record_comment(slot=slot, annotator=ann, text="Bright.")
+    assert StoryComment.objects.get().text == "Dark."
+
+
+@pytest.mark.parametrize("how", ["expired", "revoked"])
+def test_nobody_else_sees_or_has_what_was_written(client, study, ann, bob, slot, how):
+    if how == "expired":
+        end_leases()
+    else:
+        inviting.revoke(ann)
+    assert exported(study) == []
+    assert choosing.next_for(bob).slot == slot
+    assert shown(client, bob, slot) == ("", False)
+    assert exported(study) == []
+    work(bob, lambda *_given: 3)
+    [told] = told_slots(study, slot.unit.output_a)
+    assert (told.slot, told.comment) == (slot, "")
+    for text in ("Dark.", "", "Bright."):
+        answering.record_comment(slot=slot, annotator=bob, text=text)
+    [told] = told_slots(study, slot.unit.output_a)
+    assert told.comment == "Bright."
+    assert exported(study) == [(slot.code, bob.name, "Bright.")]
+    both = [(slot.code, ann.name, "Dark."), (slot.code, bob.name, "Bright.")]
+    assert written() == both
+    page = alice(study).get(reverse("slot-detail", args=[study.slug, slot.code]))
+    words = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.content.decode()))
+    for _code, name, text in both:
+        assert f"Comment: {name} {text}" in words
+
+
+def test_who_gets_the_slot_back_sees_what_they_wrote(client, study, ann, slot):
+    end_leases()
+    assert Slot.objects.get().annotator is None
+    assert get_slot(ann, slot.code) == slot
+    assert shown(client, ann, slot) == ("Dark.", True)
+    assert exported(study) == [(slot.code, ann.name, "Dark.")]
+
+
+def test_it_moves_with_late_answers(client, study, ann, bob, slot):
+    end_leases()
+    assert choosing.next_for(bob).slot == slot
+    answering.record_comment(slot=slot, annotator=bob, text="Bright.")
+    row = {"kind": "answer", "id": "1", "question": "character", "value": "3"}
+    sent = {"rows": [row | {"key": ""}]}
+    kind = "application/json"
+    assert client.post(address("rate-save", ann, slot), sent, kind).status_code == 200
+    surplus = Slot.objects.get(annotator=ann)
+    assert surplus != slot
+    assert shown(client, ann, surplus) == ("Dark.", True)
+    assert shown(client, bob, slot) == ("Bright.", True)
+    assert written() == [
+        (surplus.code, ann.name, "Dark."),
+        (slot.code, bob.name, "Bright."),
+    ]
+    assert problems(study) == []

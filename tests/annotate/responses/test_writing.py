@@ -1,0 +1,459 @@
+"""The only writer of answers: drafts, revisions, repeats, refusals.
+
+Of the boxes that it writes for checklists: `test_checklists`.
+"""
+
+from copy import copy
+from datetime import timedelta
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotate.assignment import choosing
+from annotate.history.verifying import problems
+from annotate.kinds import errors
+from annotate.models import Annotator, Choice, Rating, Slot, Study
+from annotate.people import inviting, outcomes
+from annotate.responses import bulk, giving_back, leasing, places, writing
+from annotate.studies import lifecycle
+from annotate.studies.planning import plan_study
+from tests import answering
+from tests.factories import make_benchmark, make_study
+from tests.untrained import untrained
+from tests.working import join
+
+pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
+
+
+@pytest.fixture
+def study():
+    return make_study(consented=True)
+
+
+@pytest.fixture
+def ann(study):
+    return study.annotators.get(name="A01")
+
+
+def take(slot, annotator):
+    """Let somebody have had a slot for a minute: time in tests is short."""
+    taken = leasing.take(slot, annotator)
+    minute_ago = timezone.now() - timedelta(minutes=1)
+    Slot.objects.filter(pk=taken.pk).update(
+        started_at=minute_ago, offered_at=minute_ago
+    )
+    return taken
+
+
+@pytest.fixture
+def slot(ann):
+    return take(choosing.next_slot(ann), ann)
+
+
+def answer(slot, annotator, value, key="", question=0):
+    return answering.record_answer(
+        slot=slot,
+        annotator=annotator,
+        value=value,
+        client_key=key,
+        question=slot.study.questions.all()[question],
+    )
+
+
+def submit(slot, annotator):
+    for i, _question in enumerate(slot.study.questions.all()):
+        answer(slot, annotator, "left" if slot.study.is_side_by_side else 3, question=i)
+    return answering.submit(slot=slot, annotator=annotator, seconds=12)
+
+
+def test_it_works(slot, ann):
+    done = submit(slot, ann)
+    assert done.state == Slot.State.SUBMITTED
+    assert done.seconds == 12
+    assert list(Rating.objects.values_list("value", flat=True)) == [3, 3]
+
+
+def test_the_same_answer_twice_is_one_row(slot, ann):
+    answer(slot, ann, 2)
+    answer(slot, ann, 2)
+    assert Rating.objects.count() == 1
+
+
+def test_a_late_repeat_of_an_old_key_press_changes_nothing(slot, ann):
+    answer(slot, ann, 2, "press-1")
+    answer(slot, ann, 4, "press-2")
+    answer(slot, ann, 2, "press-1")
+    assert Rating.objects.get(is_current=True).value == 4
+
+
+def test_what_its_own_tab_has_overtaken_changes_nothing(slot, ann):
+    answer(slot, ann, 4, "1760000000002 0.5")
+    answer(slot, ann, 2, "1760000000001 0.5")
+    assert Rating.objects.get().value == 4
+    answer(slot, ann, 1, "1760000000001 0.25")  # another tab's clock may be behind
+    assert Rating.objects.get(is_current=True).value == 1
+
+
+def test_keys_that_the_page_did_not_make_say_nothing_of_an_order(slot, ann):
+    answer(slot, ann, 1, "2 x")
+    assert answer(slot, ann, 3, "10 x").value == 3
+
+
+def test_back_and_forth_ends_where_its_tab_ended(slot, ann):
+    """The answer between two equal ones comes last, over a slow network."""
+    answer(slot, ann, 4, "1760000000001 0.5")
+    answer(slot, ann, 4, "1760000000003 0.5")
+    answer(slot, ann, 2, "1760000000002 0.5")
+    assert Rating.objects.get().value == 4
+    answer(slot, ann, 4, "1760000000004 0.25")  # another tab's is another matter
+    answer(slot, ann, 2, "1760000000005 0.5")
+    assert Rating.objects.get(is_current=True).value == 2
+
+
+def test_what_was_taken_back_before_it_was_answered_stays_answered(slot, ann):
+    question = slot.study.questions.first()
+    answer(slot, ann, 4, "1760000000002 0.5")
+    told = {"slot": slot, "annotator": ann, "question": question}
+    answering.take_back(**told, client_key="1760000000001 0.5")
+    assert Rating.objects.get(is_current=True).value == 4
+    answering.take_back(**told, client_key="1760000000003 0.5")
+    assert not Rating.objects.filter(is_current=True).exists()
+
+
+def test_what_was_answered_before_it_was_taken_back_stays_open(slot, ann):
+    question = slot.study.questions.first()
+    answer(slot, ann, 4, "1760000000001 0.5")
+    answering.take_back(
+        slot=slot, annotator=ann, question=question, client_key="1760000000003 0.5"
+    )
+    answer(slot, ann, 2, "1760000000002 0.5")
+    assert not Rating.objects.filter(is_current=True).exists()
+    answer(slot, ann, 2, "1760000000004 0.5")
+    assert Rating.objects.get(is_current=True).value == 2
+
+
+def test_a_change_is_a_new_revision_and_keeps_the_old_one(slot, ann):
+    answer(slot, ann, 2)
+    answer(slot, ann, 4)
+    rows = Rating.objects.order_by("revision").values_list("value", "is_current")
+    assert list(rows) == [(2, False), (4, True)]
+
+
+def test_changing_after_submitting_works_while_the_study_is_open(slot, ann):
+    submit(slot, ann)
+    answer(slot, ann, 0)
+    assert Rating.objects.get(is_current=True, question__ordinal=1).value == 0
+    Study.objects.update(state="paused")
+    with pytest.raises(errors.AnswerError, match="does not take answers"):
+        answer(slot, ann, 1)
+
+
+@pytest.mark.parametrize("value", [-1, 5, "5", "--3", "", "٣", "3.0", True, "left"])
+def test_what_is_not_on_the_scale_is_refused(slot, ann, value):
+    with pytest.raises(errors.AnswerError):
+        answer(slot, ann, value)
+    assert not Rating.objects.exists()
+
+
+def test_the_database_refuses_a_rating_outside_its_scale(slot, ann):
+    question = slot.study.questions.first()
+    with pytest.raises(IntegrityError, match="rating_in_scale"), transaction.atomic():
+        Rating.objects.create(
+            slot=slot,
+            annotator=ann,
+            question=question,
+            value=9,
+            scale_min=0,
+            scale_max=4,
+        )
+
+
+def test_somebody_elses_slot_is_refused(slot, study):
+    bob = study.annotators.get(name="A02")
+    with pytest.raises(errors.AnswerError, match="somebody else"):
+        answer(slot, bob, 1)
+
+
+def test_missing_answers_are_named(slot, ann):
+    answer(slot, ann, 1)
+    with pytest.raises(errors.AnswerError, match="Aesthetics"):
+        answering.submit(slot=slot, annotator=ann)
+
+
+def test_submitting_twice_changes_nothing(slot, ann):
+    first = submit(slot, ann)
+    second = answering.submit(slot=slot, annotator=ann, seconds=99)
+    assert second.submitted_at == first.submitted_at
+    assert second.seconds == 12
+
+
+@pytest.mark.parametrize(
+    ("a_is_left", "side", "stored"),
+    [
+        (True, "left", "a"),
+        (True, "right", "b"),
+        (False, "left", "b"),
+        (False, "right", "a"),
+        (True, "tie", "tie"),
+    ],
+)
+def test_sides_become_methods(a_is_left, side, stored):
+    study = make_study(kind="choice", consented=True)
+    ann = study.annotators.get(name="A01")
+    Slot.objects.update(a_is_left=a_is_left)
+    slot = leasing.take(choosing.next_slot(ann), ann)
+    answer(slot, ann, side)
+    assert Choice.objects.get().value == stored
+
+
+# Leases ---------------------------------------------------------------------------
+
+
+def test_an_expired_lease_goes_back_and_the_draft_returns(slot, ann):
+    answer(slot, ann, 2)
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    assert giving_back.release_expired() == 1
+    again = choosing.next_slot(ann)
+    assert again == slot
+    assert again.state == Slot.State.OPEN
+    assert (
+        writing.current_answers(again, ann)[slot.study.questions.first().pk].value == 2
+    )
+
+
+def test_answering_after_the_lease_expired_takes_the_slot_again(slot, ann):
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    giving_back.release_expired()
+    answer(slot, ann, 3)
+    slot.refresh_from_db()
+    assert slot.state == Slot.State.LEASED
+
+
+def test_another_annotator_starts_afresh(slot, ann, study):
+    answer(slot, ann, 2)
+    giving_back.free_unfinished(ann)
+    taken = leasing.take(Slot.objects.get(pk=slot.pk), carol := join(study))
+    assert writing.current_answers(taken, carol) == {}
+    answer(slot, ann, 1)  # goes to a surplus slot, and the draft with it
+    assert not taken.ratings.exists()
+
+
+def test_a_taken_slot_cannot_be_taken_by_another(slot, study):
+    with pytest.raises(errors.SlotTakenError, match="with somebody else"):
+        leasing.take(slot, join(study, "A02"))
+
+
+def test_nobody_gets_a_unit_twice(slot, ann, study):
+    free = Slot.objects.create(study=study, unit=slot.unit, ordinal=9)
+    assert free not in choosing.free_slots(ann)
+    with pytest.raises(errors.SlotTakenError, match="already"):
+        leasing.take(free, ann)
+
+
+# Bulk -----------------------------------------------------------------------------
+
+
+def test_judgements_are_stored_at_once(study, ann, django_assert_max_num_queries):
+    questions = list(study.questions.all())
+    judged = [
+        bulk.SlotAnswers(s, dict.fromkeys(questions, 4), timezone.now(), 30.0)
+        for s in ann.slots.all()
+    ]
+    # However many slots: ratings, slots, units' counts and log take a query or two.
+    with django_assert_max_num_queries(10):  # PostgreSQL counts its rows anew
+        assert bulk.store_judgements(judged) == len(judged)
+    assert Rating.objects.filter(value=4).count() == 2 * len(judged)
+
+
+def test_a_judgement_outside_the_scale_stores_nothing(study, ann):
+    question = study.questions.first()
+    slots = list(ann.slots.all()[:2])
+    judged = [
+        bulk.SlotAnswers(slots[0], {question: 1}, timezone.now()),
+        bulk.SlotAnswers(slots[1], {question: 7}, timezone.now()),
+    ]
+    with pytest.raises(errors.AnswerError):
+        bulk.store_judgements(judged)
+    assert not Rating.objects.exists()
+    assert not Slot.objects.filter(state="submitted").exists()
+
+
+def test_a_judgement_by_another_studys_question_stores_nothing(study, ann):
+    other = make_study(slug="other", benchmark=study.benchmark).questions.first()
+    judged = bulk.SlotAnswers(ann.slots.first(), {other: 1}, timezone.now())
+    with pytest.raises(errors.AnswerError, match="another study"):
+        bulk.store_judgements([judged])
+    assert not Rating.objects.exists()
+
+
+# Who may answer, and until when -------------------------------------------------------
+
+
+def test_without_consent_nothing_is_stored(study, ann):
+    slot = leasing.take(choosing.next_slot(ann), ann)
+    Annotator.objects.update(consented_at=None)
+    with pytest.raises(errors.AnswerError, match="agree to take part"):
+        answer(slot, ann, 3)
+    assert not Rating.objects.exists()
+
+
+def test_a_revoked_person_takes_answers_and_changes_nothing(study, ann, slot):
+    done = submit(slot, ann)
+    inviting.revoke(Annotator.objects.get(pk=ann.pk))
+    with pytest.raises(errors.AnswerError, match="no longer valid"):
+        answer(done, ann, 0)
+    free = study.slots.filter(annotator=None).first()
+    with pytest.raises(errors.SlotTakenError):
+        leasing.take(free, ann)
+    assert choosing.next_slot(ann) is None
+    assert Slot.objects.get(pk=free.pk).annotator is None
+
+
+@pytest.mark.parametrize("state", ["paused", "closed", "draft"])
+def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
+    waiting = choosing.next_slot(ann)
+    Study.objects.update(state=state)
+    with pytest.raises(errors.SlotTakenError):
+        leasing.take(waiting, ann)
+    assert choosing.next_slot(ann) is None
+
+
+def test_answers_of_an_earlier_session_stay(study, ann):
+    slots = list(places.own_slots(ann))
+    for slot in slots[:3]:
+        submit(leasing.take(slot, ann), ann)
+    answer(slots[0], ann, 1)
+    leasing.take(slots[3], ann)
+    with pytest.raises(errors.AnswerError, match="session is over"):
+        answer(slots[0], ann, 2)
+
+
+def test_both_bad_is_no_answer_of_a_page():
+    study = make_study(kind="choice", consented=True)
+    ann = study.annotators.first()
+    slot = leasing.take(choosing.next_slot(ann), ann)
+    with pytest.raises(errors.BadAnswerError, match="left, right, tie"):
+        answer(slot, ann, "both_bad")
+
+
+# Finishing, and free slots ------------------------------------------------------------
+
+
+def do_everything(annotator):
+    while (slot := choosing.next_slot(annotator)) is not None:
+        taken = leasing.take(slot, annotator)
+        for question in taken.study.questions.all():
+            answering.record_answer(
+                slot=taken, annotator=annotator, question=question, value=2
+            )
+        answering.submit(slot=taken, annotator=annotator)
+
+
+def test_whoever_has_done_the_plan_has_finished_even_if_slots_are_free(study, ann):
+    inviting.revoke(study.annotators.get(name="A02"))
+    for slot in places.own_slots(ann):
+        submit(leasing.take(slot, ann), ann)
+        outcomes.finish_if_done(ann)
+    assert ann.state == "finished"
+    assert ann.finished_at is not None
+
+
+def test_a_person_without_a_plan_has_finished_when_nothing_is_free(study):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = inviting.invite_new(study).annotator
+    carol.consented_at = carol.instructed_at = timezone.now()
+    carol.state = "active"
+    carol.save()
+    assert not outcomes.finish_if_done(carol)
+    do_everything(carol)
+    assert Annotator.objects.get(name="A03").state == "finished"
+    assert Slot.objects.filter(annotator=carol, claimed=True).count() == 6
+
+
+def test_a_person_added_takes_over_every_round_of_somebody_revoked():
+    study = plan_study(
+        # Always the same answer would break a rule.
+        untrained("envision-expert").with_changes(rules=()),
+        benchmark=make_benchmark(),
+        slug="experts",
+        annotators=5,
+    )
+    lifecycle.launch(study)
+    assert inviting.revoke(study.annotators.first()) == 6 * 5
+    carol = inviting.invite_new(study).annotator
+    Annotator.objects.filter(pk=carol.pk).update(
+        consented_at=timezone.now(),
+        instructed_at=timezone.now(),
+        state="active",
+    )
+    do_everything(carol)
+    rounds = list(places.own_slots(carol).values_list("round", flat=True))
+    assert rounds == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6 + [5] * 6
+    assert problems(study) == []
+
+
+def test_nobody_is_added_where_no_slot_is_free(study):
+    with pytest.raises(inviting.InvitingError, match="No slot is free"):
+        inviting.invite_new(study)
+    assert study.annotators.count() == 2
+
+
+def test_a_claimed_slot_becomes_free_again_and_a_planned_one_does_not(study, ann, slot):
+    inviting.revoke(study.annotators.get(name="A02"))
+    carol = join(study, inviting.invite_new(study).annotator.name)
+    claimed = leasing.take(choosing.next_slot(carol), carol)
+    Slot.objects.update(lease_until=timezone.now() - timedelta(minutes=1))
+    assert giving_back.release_expired() == 2
+    claimed.refresh_from_db()
+    slot.refresh_from_db()
+    assert (claimed.annotator, claimed.position, claimed.claimed) == (None, None, False)
+    assert (slot.annotator, slot.state) == (ann, "open")
+
+
+def test_revoking_twice_is_logged_once(study, ann):
+    assert inviting.revoke(ann) == 6
+    assert inviting.revoke(ann) == 0
+    assert study.events.filter(kind="annotator revoked").count() == 1
+
+
+def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):
+    slots = list(places.own_slots(ann))
+    first = submit(take(slots[0], ann), ann)
+    answer(first, ann, 1, "press-1")
+    leasing.take(slots[3], ann)
+    again = answering.submit(slot=first, annotator=ann, seconds=99)
+    assert (again.pk, again.seconds) == (first.pk, 12)
+    assert answer(first, ann, 1, "press-1").value == 1
+    with pytest.raises(errors.AnswerError, match="session is over"):
+        answer(first, ann, 2, "press-2")
+
+
+@pytest.mark.parametrize(("times", "kept"), [(1, [2, 3]), (99, [1])])
+def test_a_revision_that_the_database_has_already_takes_nothing_along(
+    client, monkeypatch, slot, ann, times, kept
+):
+    """It was stored by somebody who held no lock, once or whenever it is tried."""
+    answer(slot, ann, 1)
+    add, left = writing.add, iter(range(times))
+
+    def clash(*rows):
+        if next(left, None) is not None:
+            add(*(copy(row) for row in rows))
+        add(*rows)
+
+    monkeypatch.setattr(writing, "add", clash)
+    keys = slot.study.questions.values_list("key", flat=True)[:2]
+    rows = [
+        {"kind": "answer", "id": key, "key": key, "question": key, "value": str(value)}
+        for value, key in enumerate(keys, start=2)
+    ]
+    url = reverse("rate-save", args=[ann.invitation.token, slot.code])
+    reply = client.post(url, {"rows": rows}, "application/json").json()
+    refused = {} if times == 1 else dict.fromkeys(keys, False)
+    assert {key: why["final"] for key, why in reply["refused"].items()} == refused
+    stored = Rating.objects.filter(slot=slot).order_by("question", "revision")
+    current = stored.filter(is_current=True)
+    assert list(current.values_list("value", flat=True)) == kept
+    assert stored.count() == (3 if times == 1 else 1)
