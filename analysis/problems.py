@@ -156,6 +156,10 @@ class Problems(list[K]):
         self._counts: Counter[str] = Counter()
         self.extend(problems)
 
+    def __reduce__(self) -> tuple[type, tuple[list[K]], dict[str, object]]:
+        """Let another process have them: a list's items come before its counts."""
+        return type(self), (list(self),), vars(self)
+
     @property
     def total(self) -> int:
         """Return how many problems there are, those that were not kept included."""
@@ -239,6 +243,10 @@ class InputError(ValueError):
         self.problems = Problems(problems)
         self.table = table
         super().__init__("\n".join(self.lines()))
+
+    def __reduce__(self) -> tuple[type, tuple[Problems, object]]:
+        """Let another process have it: a pool hands errors over as pickles."""
+        return type(self), (self.problems, self.table)
 
     def lines(self) -> list[str]:
         """Return what is wrong, each kind at its first places."""

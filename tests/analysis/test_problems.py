@@ -1,5 +1,7 @@
 """What is said of many problems: each kind, its first places, how many there are."""
 
+import pickle
+
 import pytest
 
 from analysis.problems import (
@@ -23,6 +25,18 @@ def test_few_problems_are_told_one_by_one_in_their_order():
     error = InputError(problems)
     assert str(error).splitlines() == [str(problem) for problem in problems]
     assert error.problems == problems
+
+
+def test_an_error_reaches_the_process_that_waits_for_it():
+    """A pool of processes hands errors over as pickles."""
+    error = InputError(map(bad, range(2, 402)), table=[1])
+    told = pickle.loads(pickle.dumps(error))
+    assert str(told) == str(error)
+    assert (told.problems, told.problems.total, told.table) == (
+        error.problems,
+        400,
+        [1],
+    )
 
 
 def test_many_of_a_kind_are_counted_and_the_other_kinds_are_told():
