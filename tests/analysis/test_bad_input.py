@@ -114,6 +114,7 @@ def test_all_metrics_missing_on_a_story(run):
     assert tables["method_means"]["n_stories"].eq(5).all()  # of people alone
 
 
+@pytest.mark.slow
 def test_ten_thousand_distinct_values(run):
     rated = ratings(20, 10, 50)
     rated["rating"] = np.random.default_rng(2).permutation(len(rated)) / 7

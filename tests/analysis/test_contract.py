@@ -689,6 +689,7 @@ def test_intervals_hold_their_value(drawn):
         assert inside.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_two_runs_are_the_same(run, monkeypatch):
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     out = run("align", *ALL, resamples="7", images="svg")

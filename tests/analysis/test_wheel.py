@@ -123,6 +123,7 @@ print(sorted({{"django", "celery", "pyarrow.parquet"}} & set(sys.modules)))
     assert done.stdout.split() == ["out/report.html", "[]"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("suffix", "needed"),
     [

@@ -246,6 +246,7 @@ KINDS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.django_db
 @pytest.mark.parametrize(
     "kind",

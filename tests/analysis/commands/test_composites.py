@@ -66,6 +66,7 @@ def tables(report):
     return lambda name: pd.read_csv(report / f"tables/{name}.csv")
 
 
+@pytest.mark.slow
 def test_peoples_overall_stands_against_the_judges_by_the_same_weights(inputs, tables):
     """Worked out with pandas and scipy from the files."""
     ratings = pd.read_csv(inputs / "ratings.csv")
@@ -125,6 +126,7 @@ def test_a_composite_by_angle_has_pairs_of_its_own(tables):
     assert np.isnan(inside["cluster"]["artist"])
 
 
+@pytest.mark.slow
 def test_a_composite_may_be_declared_to_measure_a_question(inputs, tmp_path):
     path = tmp_path / "declared.csv"
     path.write_text("question,metric\naesthetic,artist\noverall,clip\n")

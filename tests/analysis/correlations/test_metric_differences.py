@@ -202,6 +202,7 @@ def test_stories_are_drawn_as_wholes_or_for_each_method():
     assert (by_output.units[:, :, 0] != by_output.units[:, :, 2]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("level", ["story", "pooled"])
 def test_metrics_that_suit_stories_are_told_apart_in_one_of_twenty_studies(level):
     """Swapping whole methods rejects in a seventh of such studies, cells in more."""

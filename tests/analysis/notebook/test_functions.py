@@ -99,6 +99,7 @@ def contents(folder):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("command", "tables", "further"), CALLS)
 def test_files_give_what_the_command_writes_and_frames_give_their_tables(
     tmp_path, monkeypatch, command, tables, further

@@ -55,6 +55,7 @@ def shares(annotators, parts=("stories",), **world):
     return better / STUDIES, worse / STUDIES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("annotators", "each"), [(5, None), (10, None), (10, 4), (20, None)]
 )

@@ -48,6 +48,7 @@ def test_interval_holds_its_estimate(shared, name):
     assert low < value < high <= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 0.4, 1.0])
 def test_interval_holds_the_truth(noise):
     """The truth is alpha of 2,000 units; percentiles held it in .03 of studies at .1.

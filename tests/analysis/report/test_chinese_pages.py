@@ -176,6 +176,7 @@ def made(command, folder, out):
     return out / "report.html"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_sentence_is_in_english(name, files, tmp_path):
     page = made(COMMANDS[name], files, tmp_path)
@@ -191,6 +192,7 @@ def test_published_numbers_in_chinese(tmp_path):
     assert english_sentences(page) == []
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 @pytest.mark.parametrize("name", ["dsg", "tifa"])
 def test_real_studies_in_chinese(name, shared, tmp_path):

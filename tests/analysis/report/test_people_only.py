@@ -91,6 +91,7 @@ def scores_of(folder):
     table.to_csv(folder / "scores.csv", index=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh-Hans"])
 @pytest.mark.parametrize("kind", ["ratings", "checklist", "choices", "rankings"])
 def test_no_word_of_metrics_that_are_not_there(tmp_path, kind, language):

@@ -100,6 +100,7 @@ def test_the_page_links_to_the_outputs_that_the_table_has_farthest_apart(
     assert GROUPS.findall(page) == ["k:"]
 
 
+@pytest.mark.slow
 def test_each_plot_that_is_drawn_names_its_question_before_its_links(
     tables, tmp_path_factory
 ):

@@ -46,6 +46,7 @@ def split(choices, options=OPTIONS):
     return align(choices=choices, tags=tags(), options=options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("resample", [None, "stories", "annotators", "units"])
 def test_a_stratum_has_the_rates_of_its_stories_alone(resample):
     choices = chosen()

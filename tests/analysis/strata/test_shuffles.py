@@ -119,6 +119,7 @@ def test_too_few_shuffles_give_no_interval():
     assert np.isnan(same.margins()).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spreads", [(3, 1), (1, 1), (1, 3)])
 def test_intervals_hold_true_differences_as_often_as_promised(spreads):
     """In .92 to .98 of 500 studies of 10 and 40 stories, but for two errors of .01."""

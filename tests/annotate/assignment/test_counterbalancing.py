@@ -43,6 +43,7 @@ def planned(methods, stories, people, redundancy, **how):
     return units, made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(
     ("methods", "stories", "people", "redundancy", "most_of_own_pair"),

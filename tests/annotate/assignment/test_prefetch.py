@@ -240,6 +240,7 @@ def test_what_the_page_wishes_breaks_no_rule(crowd):
 THREE = f"{LIKERT}\nassignment: open\nredundancy: 3\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

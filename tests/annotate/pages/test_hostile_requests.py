@@ -123,6 +123,7 @@ def test_no_parameter_makes_a_page_fail(world):
     assert asked > 90
 
 
+@pytest.mark.slow
 def test_filters_of_the_lists_take_any_text(world):
     sue = log_in("sue")
     for name in ("slot-list", "event-list", "study-coverage", "view-list"):
@@ -131,6 +132,7 @@ def test_filters_of_the_lists_take_any_text(world):
             send(sue, "GET", url, dict.fromkeys(parameters(), value))
 
 
+@pytest.mark.slow
 def test_no_field_of_a_form_makes_a_page_fail(world):
     """Attack: every form of every page, each of its fields filled with what is odd."""
     sent = 0

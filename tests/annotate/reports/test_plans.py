@@ -77,6 +77,7 @@ BY_HAND = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", list(ASKED))
 def test_a_plan_is_what_the_command_makes_of_the_downloads(
     study, command, tmp_path, monkeypatch

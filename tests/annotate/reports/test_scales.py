@@ -47,6 +47,7 @@ def agreement_in(folder):
     return table.set_index(["question", "statistic"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("questions", "scale"),
     [

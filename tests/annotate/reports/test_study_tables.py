@@ -223,6 +223,7 @@ def test_an_export_is_complete(tmp_path):
     assert names == {"ratings.csv", "scores.csv", "in_sight.csv", "study.json"}
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_database_and_files_give_byte_identical_tables(shared, tmp_path):
     """Real ratings, of forty stories of dsg, through the importers and back."""

@@ -409,6 +409,7 @@ changes = st.lists(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["likert", "choice"])
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=changes)

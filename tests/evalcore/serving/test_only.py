@@ -44,6 +44,7 @@ def prepared(django_db_setup, migrated_file, tmp_path):
         migrated.copy(migrated_file, tmp_path / "plumbline.sqlite3")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("prepared")
 def test_pages_and_a_worker_start_and_end(tmp_path):
     port = free_port()

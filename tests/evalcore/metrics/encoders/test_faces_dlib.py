@@ -80,6 +80,7 @@ def test_of_two_faces_the_better_one_counts(encoder):
     assert near > 0.98
 
 
+@pytest.mark.slow
 def test_the_engine_asks_from_several_threads(encoder, tmp_path):
     # Threads that share a detector get other boxes, or crash.
     small = drawn_face(150)
