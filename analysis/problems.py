@@ -244,7 +244,7 @@ class InputError(ValueError):
         self.table = table
         super().__init__("\n".join(self.lines()))
 
-    def __reduce__(self) -> tuple[type, tuple[Problems, object]]:
+    def __reduce__(self) -> tuple[type, tuple[Problems[Problem], object]]:
         """Let another process have it: a pool hands errors over as pickles."""
         return type(self), (self.problems, self.table)
 
