@@ -10,9 +10,9 @@ from playwright.sync_api import expect
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.quality_rules.rules import DEFAULT_RULES
 from evalcore.models import Frame, Shot
-from tests.browser.hands import EACH_HAND, Digits, Finger, Mouse, NoScript
+from tests.browser.hands import Digits, Finger, Mouse, NoScript
 from tests.browser.waiting import wait_until
-from tests.cases import named_cases, slow
+from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -86,7 +86,7 @@ def submit(page, hand):
     return Slot.objects.get(state="submitted")
 
 
-@pytest.mark.parametrize("hand", named_cases(EACH_HAND, {"finger", "digits"}))
+@pytest.mark.parametrize("hand", HANDS.values(), ids=HANDS)
 def test_an_answer_waits_until_each_shot_was_in_sight(chromium, live_server, hand):
     begin()
     with hand.page(chromium) as page:
