@@ -1,4 +1,4 @@
-"""What is said of metrics beside verdicts: where they deceive, how steady they are.
+"""Write sentences on metrics beside verdicts: stability, selection, ties, judges.
 
 Sentences word rows of tables and decide nothing.
 """

@@ -1,4 +1,4 @@
-"""What is said of pairs: one annotator, weighted metrics, the worst disagreement."""
+"""Write sentences on pairs: human pairs, fitted weights, largest disagreements."""
 
 import math
 from collections.abc import Iterator, Mapping

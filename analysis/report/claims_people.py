@@ -1,4 +1,4 @@
-"""What is said of people: how they agree, who answers like chance, and sides."""
+"""Write sentences on annotators: agreement, chance answers, position bias."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""What is said of the data: whether they are enough, and of parts of them."""
+"""Write sentences on sample size: methods, stories, annotators, subsets."""
 
 from collections.abc import Iterator, Mapping
 

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from inspect import signature
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from analysis.report.figures_planning import power_curves
 from analysis.report.metric_order import metric_ranks
 from analysis.report.panels import dots
 from analysis.report.sections import SECTIONS, all_figures
+from analysis.result_tables.columns import COLUMNS
 
 NAN = float("nan")
 
@@ -736,3 +738,12 @@ def test_a_curve_falls_and_its_text_says_how_far():
     assert curve["y"] == [0.1, 0.05]
     assert panel.layout["yaxis"]["range"][1] > 0.1
     assert "down to 0.05" in figure.alt
+
+
+@pytest.mark.parametrize("section", SECTIONS.values(), ids=SECTIONS)
+def test_functions_of_a_section_name_tables_that_exist(section):
+    """A misspelt one would be skipped as if its table were empty."""
+    known = {*COLUMNS, "cells", "tables", "confidence"}
+    for function in (*section.claims, *section.figures, *section.further):
+        named = set(signature(function).parameters)
+        assert named <= known, function
