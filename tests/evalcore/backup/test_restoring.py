@@ -231,7 +231,9 @@ def lose_an_original(backup):
 
 def turn_a_byte_of_the_key(backup):
     path = stored_file(backup, "secret_key")
-    path.write_bytes(b"x" + path.read_bytes()[1:])
+    data = bytearray(path.read_bytes())
+    data[0] ^= 1
+    path.write_bytes(data)
     return path
 
 
