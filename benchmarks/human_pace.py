@@ -145,7 +145,8 @@ def main() -> int:
         tokens.write_text("\n".join(open_study(given.people, **size)))
         before = database_size()
         with serve() as base:
-            (server,) = [one.pid for one in psutil.Process().children()]
+            mine = psutil.Process().children()
+            (server,) = [one.pid for one in mine if "gunicorn" in one.cmdline()]
             command = [sys.executable, __file__, "--crowd", base, str(server)]
             command += [str(tokens), "--pause", str(given.pause)]
             subprocess.run([*command, "--seconds", str(given.seconds)], check=True)

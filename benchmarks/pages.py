@@ -21,8 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from benchmarks.figures import head, median_p95, row, timed
 from benchmarks.temporary_site import temporary_site
 
-REQUESTS, REDUNDANCY, METHODS = 20, 10, 34
-PARTS = 100  # moments of answers; one part of the slots is still to come
+REQUESTS, QUESTIONS, REDUNDANCY, METHODS = 20, 3, 10, 34
+PARTS = 20  # moments of answers; one part of the slots is still to come
 
 
 def large_study(answers: int):
@@ -31,11 +31,11 @@ def large_study(answers: int):
     from django.utils import timezone
 
     from annotate.answers.writing import count_units
-    from annotate.models import Rating, Slot, Unit
+    from annotate.models import Question, Rating, Slot, Unit
     from evalcore.database.postgresql import analyze
     from tests.pressure.grids import add_people, deal_out, make_grid
 
-    stories = math.ceil(answers / REDUNDANCY / METHODS)
+    stories = math.ceil(answers / QUESTIONS / REDUNDANCY / METHODS)
     size = {"stories": stories, "methods": METHODS, "redundancy": REDUNDANCY}
     study = make_grid(f"large-{answers}", **size)
     deal_out(study, add_people(study, max(2 * REDUNDANCY, answers // 1000)))
@@ -45,11 +45,17 @@ def large_study(answers: int):
     for part in range(1, PARTS):
         at = start + timedelta(days=13) * part / PARTS
         parts.filter(part=part).update(**done, started_at=at, submitted_at=at)
-    question, scale = study.questions.get(), {"scale_min": 0, "scale_max": 4}
+    first, scale = study.questions.get(), {"scale_min": 0, "scale_max": 4}
+    common = {"study": study, "kind": first.kind, "titles": first.titles} | scale
+    others = [
+        Question(key=f"q{n}", ordinal=n, **common) for n in range(2, 1 + QUESTIONS)
+    ]
+    questions = [first, *Question.objects.bulk_create(others)]
     slots = study.slots.filter(state="submitted").values_list("pk", "annotator")
     ratings = (
-        Rating(slot_id=pk, annotator_id=who, question=question, value=pk % 5, **scale)
+        Rating(slot_id=pk, annotator_id=who, question=one, value=pk % 5, **scale)
         for pk, who in slots.iterator()
+        for one in questions
     )
     while chunk := list(islice(ratings, 5000)):
         Rating.objects.bulk_create(chunk)
