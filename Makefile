@@ -110,8 +110,8 @@ format: $(FULL) ## rewrite code and templates in the project's format
 	$(BIN)/djangofmt $(PAGES)
 	$(BIN)/djangofmt --profile jinja $(REPORT)
 
-bench: $(FULL) ## time what must be fast (coverage/ and planning.py simulate: minutes)
-	@set -e; for script in design inputs analysis; do echo "== $$script"; $(BIN)/python "benchmarks/$$script.py"; done
+bench: $(FULL) ## time the statistics and the plans of assignments (minutes)
+	$(BIN)/python benchmarks/speed.py
 
 # From a copy, in which the build leaves its own files.
 wheel: $(FULL) ## build the library alone (analysis, without Django) into dist/

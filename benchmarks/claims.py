@@ -88,9 +88,7 @@ def fitted_weights(rng: np.random.Generator, n_methods: int) -> Events:
     }
     table = _align(_ratings(human[None]), _scores(**scores))["calibration"]
     gains = table[table["statistic"] == "gain"]
-    composite = table[
-        (table["metric"] == "composite") & (table["statistic"] == "ppa_half")
-    ]
+    composite = table.query("metric == 'composite' and statistic == 'ppa_half'")
     return {
         "gain over the best metric": bool((gains["low"].iloc[:1] > 0).any()),
         "composite above chance": bool((composite["low"] > 0.5).any()),
@@ -140,9 +138,8 @@ def against_chance(
     metric = follows * quality + own
     constant = np.zeros(shape)
     levels = ["method", "story", "pooled"]
-    report = _align(
-        _ratings(human[None]), _scores(x=metric, flat=constant), levels=levels
-    )
+    scores = _scores(x=metric, flat=constant)
+    report = _align(_ratings(human[None]), scores, levels=levels)
     found: Events = {}
     pairs = report["pairwise_accuracy"]
     row = pairs[pairs["metric"] == "x"].iloc[0]
@@ -183,21 +180,14 @@ def near_one(rng: np.random.Generator, n_methods: int, noise: float) -> Events:
     shape = 30, n_methods
     key = noise, n_methods
 
-    def draw(
-        rng: np.random.Generator, shape: tuple[int, int]
-    ) -> tuple[np.ndarray, ...]:
+    def draw(rng: np.random.Generator, shape: tuple[int, int]) -> list[np.ndarray]:
         quality = 0.6 * rng.normal(size=shape[1]) + 0.8 * rng.normal(size=shape)
-        return quality, quality + noise * rng.normal(size=shape)
+        return [quality, quality + noise * rng.normal(size=shape)]
 
     if key not in TRUTHS:
         pair = draw(np.random.default_rng(99), (400, 600))
-        right = np.mean(
-            [
-                np.sign(pair[0][:, a] - pair[0][:, a + 1])
-                == np.sign(pair[1][:, a] - pair[1][:, a + 1])
-                for a in range(0, 600, 2)
-            ]
-        )
+        signs = [np.sign(values[:, ::2] - values[:, 1::2]) for values in pair]
+        right = np.mean(signs[0] == signs[1])
         TRUTHS[key] = float(right), float(2 * right - 1)
     human, metric = draw(rng, shape)
     report = _align(_ratings(human[None]), _scores(x=metric))
@@ -221,12 +211,8 @@ def unequal_strata(rng: np.random.Generator, first: int, second: int) -> Events:
     n = first + second
     spread = np.where(np.arange(n) < first, 3.0, 1.0)[:, None]
     values = 50 + 5 * spread * rng.normal(size=(n, 1)) + 4 * rng.normal(size=(n, 4))
-    tags = pd.DataFrame(
-        {
-            "story": [f"s{s:03}" for s in range(n)],
-            "kind": np.where(np.arange(n) < first, "a", "b"),
-        }
-    )
+    tags = pd.DataFrame({"story": [f"s{s:03}" for s in range(n)]})
+    tags["kind"] = np.where(np.arange(n) < first, "a", "b")
     report = analysis.align(ratings=_ratings(values[None]), stories=tags, resamples=400)
     table = report["strata_differences"]
     means = table[(table["statistic"] == "mean") & (table["method"] == "m00")]
@@ -270,17 +256,12 @@ def one_with_half_of_all_votes(rng: np.random.Generator, taste: float) -> Events
                 for person in people:
                     apart = liked[person, first] - liked[person, second]
                     better = rng.random() < 1 / (1 + np.exp(-apart))
-                    rows.append(
-                        {
-                            "story": f"s{story:02}",
-                            "method_a": f"m{first}",
-                            "method_b": f"m{second}",
-                            "criterion": "q",
-                            "annotator": f"R{person}",
-                            "choice": "a" if better else "b",
-                        }
-                    )
-    report = analysis.leaderboard(choices=pd.DataFrame(rows), resamples=200)
+                    choice = "a" if better else "b"
+                    pair = f"m{first}", f"m{second}"
+                    rows.append((f"s{story:02}", *pair, f"R{person}", choice))
+    columns = ["story", "method_a", "method_b", "annotator", "choice"]
+    choices = pd.DataFrame(rows, columns=columns).assign(criterion="q")
+    report = analysis.leaderboard(choices=choices, resamples=200)
     p = report["method_comparisons"]["p_value"].astype(float)
     return {"p <= .05, one pair of methods": float(p.iloc[0] <= LEVEL)}
 
@@ -354,9 +335,7 @@ def dependent_not_correlated(rng: np.random.Generator, n_methods: int) -> Events
 SCENARIOS: dict[str, Callable[[np.random.Generator], Events]] = {
     "noise-called-agreement/even": partial(noise_called_agreement, dominant=0.3),
     "noise-called-agreement/skewed": partial(noise_called_agreement, dominant=0.7),
-    "fitted-weights/5": partial(fitted_weights, n_methods=5),
-    "fitted-weights/8": partial(fitted_weights, n_methods=8),
-    "fitted-weights/12": partial(fitted_weights, n_methods=12),
+    **{f"fitted-weights/{n}": partial(fitted_weights, n_methods=n) for n in (5, 8, 12)},
     **{
         f"one-more-annotator/{n},{kind}": partial(
             one_more_annotator, n_annotators=n, taste=taste, spread=spread

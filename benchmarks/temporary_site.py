@@ -1,85 +1,56 @@
-"""A site of one's own while something is measured: made, served, visited, removed."""
+"""A temporary site for measurements: made, served, visited, removed."""
 
 import os
-import shutil
+import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).resolve().parents[1]
+START_SECONDS = 3  # until all processes of the server serve
 
 
 @contextmanager
-def temporary_site(folder: str | None = None, url: str = "") -> Iterator[Path]:
+def temporary_site() -> Iterator[Path]:
     """Set Django up on an empty database; yield the folder of its data.
 
-    It is a new one below `folder`, or where the system has its temporary files, and is
-    removed at the end. The database is SQLite in it, or the one at `url`. Models can be
-    imported inside only.
+    The folder is removed at the end. The database is SQLite in it, or the empty one at
+    DATABASE_URL (`python -m tests.with_postgres ...`). Import models inside only.
     """
-    with tempfile.TemporaryDirectory(prefix="plumbline-", dir=folder) as own:
-        os.environ |= {"DATA_DIR": own, "DATABASE_URL": url}
-        os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
+    with tempfile.TemporaryDirectory(prefix="plumbline-") as own:
+        os.environ.setdefault("DATABASE_URL", "")
+        os.environ |= {"DATA_DIR": own, "DJANGO_SETTINGS_MODULE": "evalcore.settings"}
         import django
 
         django.setup()
         from django.core.management import call_command
+        from django.db import connection
 
+        if connection.introspection.table_names():
+            raise SystemExit("The database at DATABASE_URL is not empty.")
         call_command("migrate", verbosity=0)
         yield Path(own)
 
 
 @contextmanager
-def chromium() -> Iterator["Browser"]:
-    """Yield a browser without a window."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"),
-            args=["--no-sandbox", "--disable-gpu"],
-        )
-        yield browser
-        browser.close()
-
-
-@contextmanager
 def serve() -> Iterator[str]:
-    """Serve the site by gunicorn on a free port; yield the address."""
+    """Serve the site as `make run` does, without its workers; yield the address."""
+    from evalcore.serving.processes import web_command
+
     port = free_port()
-    server = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "gunicorn",
-            "evalcore.wsgi",
-            "--bind",
-            f"127.0.0.1:{port}",
-            "--workers",
-            "2",
-            "--threads",
-            "4",
-            "--log-level",
-            "critical",
-            "--no-control-socket",
-        ],
-        cwd=ROOT,
-    )
+    command = web_command("127.0.0.1", port)
+    server = subprocess.Popen(command, cwd=ROOT, start_new_session=True)
     try:
         wait_for(port)
+        time.sleep(START_SECONDS)
         yield f"http://127.0.0.1:{port}"
     finally:
-        server.terminate()
-        server.wait(20)
+        os.killpg(server.pid, signal.SIGKILL)  # it may be busy for minutes
+        server.wait()
 
 
 def free_port() -> int:

@@ -81,7 +81,7 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
         "`manage.py dumpdata --all`, `manage.py help`, `plumbline invite x --join 3`",
         "`celery -A evalcore.celery worker --queues gpu`",
         "    BROKER_URL=x make run\n\nand `python -m tests.pressure.drain --slots 3`",
-        "`python -m benchmarks.coverage --only spa --svg x.svg`",
+        "`python -m benchmarks.coverage --only agreement --studies 100`",
         "https://example.org/gone.py and `http://x/gone.py`",
         "[pictures](docs/running.md#large-pictures), [page](https://example.org/#gone)",
         "# What `it` is, so far\n\n[above](#what-it-is-so-far)",

@@ -1,5 +1,1 @@
-"""Coverage of intervals, counted in simulated studies whose truth is known.
-
-Comes in: the functions behind `align`, `agreement` and `leaderboard`.
-Goes out: how many of their intervals contain the truth, as lines, CSV and a figure.
-"""
+"""Coverage of intervals and tests, counted in studies whose truth is known."""

@@ -1,7 +1,7 @@
 """Do the 95 % intervals contain the truth? Simulated studies whose truth is known.
 
     python -m benchmarks.coverage [--studies 500] [--resamples 400] [--processes 2]
-                                  [--only TEXT] [--csv FILE] [--svg FILE]
+                                  [--only TEXT]
 
 Every study is drawn from a model with story, method and annotator effects; its
 intervals come from the functions behind `align`, `agreement` and `leaderboard`. The
@@ -19,21 +19,12 @@ import argparse
 import functools
 import multiprocessing
 import time
-from pathlib import Path
 
-from benchmarks.coverage import (
-    agreement,
-    correlations,
-    leaderboards,
-    method_means,
-    soft_accuracy,
-)
-from benchmarks.coverage.counts import Line, counted, print_lines, write_lines
-from benchmarks.coverage.figure import figure
-from benchmarks.coverage.scenarios import Interval, Scenario
+from benchmarks.coverage import agreement, correlations, equal_metrics, leaderboards
+from benchmarks.coverage.counting import Interval, Scenario, print_counts
 from benchmarks.coverage.studies import STUDIES_IN_A_WORLD
 
-FAMILIES = (correlations, soft_accuracy, agreement, leaderboards, method_means)
+FAMILIES = (correlations, agreement, leaderboards, equal_metrics)
 
 
 def intervals(
@@ -42,7 +33,7 @@ def intervals(
     return [scenario.intervals(number, resamples) for number in numbers]
 
 
-def count(scenario: Scenario, given: argparse.Namespace, pool) -> list[Line]:
+def count(scenario: Scenario, given: argparse.Namespace, pool) -> None:
     """Count in all studies; those of a world share a process, and so its truth."""
     start = time.perf_counter()
     worlds = [
@@ -51,9 +42,7 @@ def count(scenario: Scenario, given: argparse.Namespace, pool) -> list[Line]:
     ]
     job = functools.partial(intervals, scenario, given.resamples)
     studies = [study for part in pool.map(job, worlds, 1) for study in part]
-    lines = list(counted(scenario, studies))
-    print_lines(lines, time.perf_counter() - start)
-    return lines
+    print_counts(scenario, studies, time.perf_counter() - start)
 
 
 def main() -> None:
@@ -62,19 +51,12 @@ def main() -> None:
     parser.add_argument("--resamples", type=int, default=400)
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--only", default="", help="families that begin so")
-    parser.add_argument("--csv", type=Path, help="also write the table there")
-    parser.add_argument("--svg", type=Path, help="also draw the figure there")
     given = parser.parse_args()
-    lines: list[Line] = []
     with multiprocessing.Pool(given.processes) as pool:
         for family in FAMILIES:
             for scenario in family.scenarios():
                 if scenario.family.startswith(given.only):
-                    lines += count(scenario, given, pool)
-    if given.csv:
-        write_lines(lines, given.csv)
-    if given.svg:
-        given.svg.write_text(figure(lines))
+                    count(scenario, given, pool)
 
 
 if __name__ == "__main__":

@@ -10,57 +10,30 @@ from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
 from analysis.reliability.agreement import STATISTICS, agreement
 from analysis.reliability.matrices import rating_reliability
-from benchmarks.cell_grids import QUESTION, rating_rows
+from benchmarks.coverage import counting, studies
 from benchmarks.coverage.correlation_truth import coefficient
-from benchmarks.coverage.scenarios import (
-    STORIES,
-    STORIES_ANNOTATORS,
-    STORIES_METHODS,
-    UNITS,
-    Interval,
-    Parts,
-    Scenario,
-    interval_of,
-)
-from benchmarks.coverage.studies import (
-    Design,
-    annotator_biases,
-    even_biases,
-    generator,
-    method_effects,
-    rated_by_all,
-    world,
-    world_of,
-)
+from benchmarks.coverage.counting import Interval, Parts, Scenario
+from benchmarks.coverage.studies import Design, generator, world, world_of
 
-COEFFICIENTS = (
-    "alpha_nominal",
-    "alpha_ordinal",
-    "alpha_interval",
-    "ac1",
-    "ac2_quadratic",
-)
-# Statistics of these annotators only: over endless ones their truth is not computed.
-OF_THESE_ANNOTATORS = ("icc_2_1", "rater_vs_rest_spearman", "rater_vs_rest_kendall")
+COEFFICIENTS = ("alpha_nominal", "alpha_ordinal", "alpha_interval", "ac1")
+COEFFICIENTS += ("ac2_quadratic", "icc_2_1")
+COEFFICIENTS += ("rater_vs_rest_spearman", "rater_vs_rest_kendall")
 SCALE = (0, 4)
 PANEL = Design(annotators=5, raters=5)
-LARGE_PANEL = Design(stories=100, methods=1, annotators=15, raters=15)
 
 
 def scenarios() -> Iterator[Scenario]:
     for stories, methods, drawn, resample in (
-        (100, 1, STORIES, UNITS),
-        (300, 1, STORIES, UNITS),
-        (40, 4, STORIES, UNITS),
-        (40, 4, STORIES, STORIES),
-        (20, 10, STORIES_METHODS, STORIES_METHODS),
-        (20, 10, STORIES_METHODS, UNITS),
+        (100, 1, counting.STORIES, counting.UNITS),
+        (300, 1, counting.STORIES, counting.UNITS),
+        (40, 4, counting.STORIES, counting.UNITS),
+        (40, 4, counting.STORIES, counting.STORIES),
+        (20, 10, counting.STORIES_METHODS, counting.STORIES_METHODS),
+        (20, 10, counting.STORIES_METHODS, counting.UNITS),
     ):
         yield scenario(
             replace(PANEL, stories=stories, methods=methods), drawn, resample
         )
-    for resample in (("annotators", "units"), UNITS):
-        yield scenario(LARGE_PANEL, STORIES_ANNOTATORS, resample)
 
 
 def scenario(design: Design, drawn: Parts, resample: Parts) -> Scenario:
@@ -77,22 +50,17 @@ def agreement_truth(design: Design, number: int, drawn: Parts) -> dict[str, floa
     """Compute agreement in a study that stands for an endless one."""
     here, rng = world(design, number), generator(6, number)
     methods, n = here.methods[None], 60_000 // design.methods
-    if "annotators" in drawn:
-        here, n = replace(here, biases=even_biases(design, 50)), 8000
     if "methods" in drawn:
         n = 60_000
-        methods = method_effects(design, n, rng)[:, None]
-    grid = rated_by_all(here, methods, n, rng)
-    data = rating_reliability(rating_rows(grid), SCALE)
+        methods = studies.method_effects(design, n, rng)[:, None]
+    grid = studies.rated_by_all(here, methods, n, rng)
+    data = rating_reliability(studies.rating_rows(grid), SCALE)
     once = np.ones((1, len(data.per_unit)))
-    names = COEFFICIENTS
-    if "annotators" not in drawn:
-        names += OF_THESE_ANNOTATORS
     return {
         name: rater_vs_rest(grid.votes, name.split("_")[-1])
         if name.startswith("rater")
         else float(STATISTICS[name](data, once)[0])
-        for name in names
+        for name in COEFFICIENTS
     }
 
 
@@ -113,14 +81,16 @@ def agreement_study(
     truth = agreement_truth(design, number, drawn)
     here, rng = world(design, number), generator(8, study)
     methods = here.methods
-    if "annotators" in drawn:
-        here = replace(here, biases=annotator_biases(design, rng))
     if "methods" in drawn:
-        methods = method_effects(design, design.methods, rng)
-    rows = rating_rows(rated_by_all(here, methods[None], design.stories, rng))
+        methods = studies.method_effects(design, design.methods, rng)
+    rows = studies.rating_rows(
+        studies.rated_by_all(here, methods[None], design.stories, rng)
+    )
     data = rating_reliability(rows, SCALE)
-    found = agreement(data, tuple(truth), parts=parts, question=QUESTION, **sampling)
+    found = agreement(
+        data, tuple(truth), parts=parts, question=studies.QUESTION, **sampling
+    )
     return [
-        interval_of(row.estimate, row.statistic, "units", truth[row.statistic])
+        counting.interval_of(row.estimate, row.statistic, "units", truth[row.statistic])
         for row in found
     ]

@@ -9,38 +9,21 @@ from analysis.options import COEFFICIENTS, LEVELS, Sampling
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.reading.cells import CellGrid
+from benchmarks.coverage import counting, studies
 from benchmarks.coverage.correlation_truth import Truth, methods_drawn, methods_kept
-from benchmarks.coverage.scenarios import (
-    STORIES,
-    STORIES_METHODS,
-    UNITS,
-    Interval,
-    Parts,
-    Scenario,
-    interval_in,
-    interval_of,
-)
-from benchmarks.coverage.studies import (
-    METRICS,
-    SIZES,
-    Design,
-    generator,
-    method_effects,
-    simulated_study,
-    world,
-    world_of,
-)
+from benchmarks.coverage.counting import Interval, Parts, Scenario
+from benchmarks.coverage.studies import Design, generator, world, world_of
 
 
 def scenarios() -> Iterator[Scenario]:
     """Yield each design with its default first, then what is compared with it."""
-    both = STORIES_METHODS
-    for stories, methods in SIZES:
+    both = counting.STORIES_METHODS
+    for stories, methods in studies.SIZES:
         yield scenario(Design(stories, methods), both, both)
-    yield scenario(Design(), both, UNITS)
+    yield scenario(Design(), both, counting.UNITS)
     for stories in (40, 10):
-        yield scenario(Design(stories), STORIES, STORIES)
-    yield scenario(Design(), STORIES, UNITS)
+        yield scenario(Design(stories), counting.STORIES, counting.STORIES)
+    yield scenario(Design(), counting.STORIES, counting.UNITS)
 
 
 def scenario(design: Design, drawn: Parts, resample: Parts) -> Scenario:
@@ -57,10 +40,10 @@ def correlation_study(
     here, rng = world(design, number), generator(4, study)
     if "methods" in drawn:
         truth = methods_drawn(design, number)
-        methods = method_effects(design, design.methods, rng)
+        methods = studies.method_effects(design, design.methods, rng)
     else:
         truth, methods = methods_kept(design, number), here.methods
-    grid = simulated_study(here, methods[None], design.stories, rng)
+    grid = studies.simulated_study(here, methods[None], design.stories, rng)
     found: list[Interval] = []
     for level in LEVELS:
         found += level_intervals(grid, level, parts, sampling, truth)
@@ -75,14 +58,16 @@ def level_intervals(
     spread = level_spread(*asked, parts, sampling)
     estimates = level_estimates(*asked, spread, sampling)
     for name in COEFFICIENTS:
-        for metric in METRICS:
+        for metric in studies.METRICS:
             true = truth[metric, level, name]
             e = estimates[metric, name]
-            yield interval_of(e, f"{name}, {metric}", level, true)
+            yield counting.interval_of(e, f"{name}, {metric}", level, true)
     for row in metric_differences(*asked, spread, sampling):
         name = str(row["coefficient"])
         true = truth["difference", level, name]
-        yield interval_in(row, "difference", f"{name}, difference", level, true)
+        yield counting.interval_in(
+            row, "difference", f"{name}, difference", level, true
+        )
 
 
 def accuracy_intervals(
@@ -91,8 +76,8 @@ def accuracy_intervals(
     """Yield strict and half accuracy in pairs of outputs of one story."""
     pairs = rating_pairs(grid)
     for row in pair_agreement(pairs, epsilon="0", parts=parts, **sampling):
-        if row.metric not in METRICS:
+        if row.metric not in studies.METRICS:
             continue  # a baseline
         for kind, e in (("ppa strict", row.strict), ("ppa half", row.half)):
             true = truth[row.metric, "story", kind]
-            yield interval_of(e, f"{kind}, {row.metric}", "story", true)
+            yield counting.interval_of(e, f"{kind}, {row.metric}", "story", true)

@@ -15,15 +15,8 @@ from analysis.options import Sampling
 from analysis.rankings.bradley_terry import fit_model
 from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
 from analysis.rankings.win_rates import method_win_rates, win_rates
-from analysis.results import TableRow
-from benchmarks.coverage.scenarios import (
-    STORIES_ANNOTATORS,
-    UNITS,
-    Interval,
-    Parts,
-    Scenario,
-    interval_in,
-)
+from benchmarks.coverage import counting
+from benchmarks.coverage.counting import Interval, Parts, Scenario
 from benchmarks.coverage.studies import generator, world_of
 
 CRITERION = "quality"
@@ -34,9 +27,7 @@ class Arena:
     """The size of a study of choices: `raters` of the annotators answer each pair.
 
     Standard deviations, on the logistic scale: of the strengths of methods, and of what
-    a story and an annotator's taste add to them; `tie` makes ties more frequent. Where
-    votes are `uneven` the k-th annotator gives them as often as 1/k. Pairs but the
-    first are asked about in one of `thinned` stories.
+    a story and an annotator's taste add to them; `tie` makes ties more frequent.
     """
 
     stories: int = 40
@@ -47,31 +38,22 @@ class Arena:
     story: float = 0.7
     taste: float = 0.5
     tie: float = 0.4
-    uneven: bool = False
-    thinned: int = 1
 
 
 def scenarios() -> Iterator[Scenario]:
-    default = STORIES_ANNOTATORS
-    yield scenario(Arena(), "half", default)
-    yield scenario(Arena(), "half", UNITS)
-    yield scenario(Arena(), "davidson", default)
+    default = counting.STORIES_ANNOTATORS
+    yield scenario(Arena(), default)
+    yield scenario(Arena(), counting.UNITS)
     for annotators in (3, 5, 8, 20):
         for name, differ in (("none", 0.0), ("middling", 0.4), ("strong", 0.8)):
             arena = Arena(20, 5, annotators, story=differ, taste=differ)
-            yield scenario(arena, "half", default, f", differ: {name}")
-    for annotators in (8, 20):
-        arena = Arena(20, 5, annotators, story=0.4, taste=0.4, uneven=True)
-        yield scenario(arena, "half", default, ", uneven votes")
-    for annotators in (3, 8):
-        arena = Arena(40, 5, annotators, story=0.4, taste=0.8, thinned=10)
-        yield scenario(arena, "half", default, ", one pair ten times as often")
+            yield scenario(arena, default, f", differ: {name}")
 
 
-def scenario(arena: Arena, ties: str, resample: Parts, more: str = "") -> Scenario:
+def scenario(arena: Arena, resample: Parts, more: str = "") -> Scenario:
     size = f"{arena.stories} stories, {arena.annotators} annotators{more}"
-    study = functools.partial(arena_study, arena, ties, resample)
-    return Scenario("leaderboard", size, STORIES_ANNOTATORS, resample, study)
+    study = functools.partial(arena_study, arena, resample)
+    return Scenario("leaderboard", size, counting.STORIES_ANNOTATORS, resample, study)
 
 
 def chances(arena: Arena, gap: np.ndarray) -> np.ndarray:
@@ -87,17 +69,24 @@ def strengths(arena: Arena, number: int) -> np.ndarray:
 
 
 @functools.cache
-def arena_truth(arena: Arena, number: int, ties: str) -> np.ndarray:
-    """Fit the model to the chances of all pairs over endless stories and annotators."""
-    theta, M = strengths(arena, number), arena.methods
+def endless(arena: Arena, number: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often methods win and tie over endless stories and annotators."""
+    theta = strengths(arena, number)
     nodes, weights = np.polynomial.hermite_e.hermegauss(80)
     spread = np.sqrt(2 * (arena.story**2 + arena.taste**2))
     gap = (theta[:, None] - theta[None, :])[..., None] + spread * nodes
     win, _, tie = (chances(arena, gap) * (weights / weights.sum())).sum(axis=-1)
-    counts = np.zeros((1, 2, M, M))
-    counts[0, 0] = win * (1 - np.eye(M))
+    return win, tie
+
+
+@functools.cache
+def arena_truth(arena: Arena, number: int) -> np.ndarray:
+    """Fit the model to the chances of all pairs."""
+    win, tie = endless(arena, number)
+    counts = np.zeros((1, 2, *win.shape))
+    counts[0, 0] = win * (1 - np.eye(arena.methods))
     counts[0, 1] = np.triu(tie, 1)
-    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties=ties).theta[0]
+    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties="half").theta[0]
 
 
 def simulated_choices(
@@ -112,13 +101,9 @@ def simulated_choices(
     )
     pairs = np.array(list(itertools.combinations(range(M), 2)))
     turn = rng.exponential(size=(arena.stories, len(pairs), arena.annotators))
-    if arena.uneven:
-        turn *= np.arange(1, arena.annotators + 1)
     order = turn.argsort(axis=2)
     s, p, r = np.indices((arena.stories, len(pairs), arena.raters)).reshape(3, -1)
     who = order[s, p, r]
-    asked = (p == 0) | (s % arena.thinned == 0)
-    s, p, who = s[asked], p[asked], who[asked]
     i, j = pairs[p].T
     odds = chances(arena, liking[s, who, i] - liking[s, who, j])
     answer = (rng.random(len(s)) > odds.cumsum(axis=0)[:2]).sum(axis=0)
@@ -134,32 +119,20 @@ def simulated_choices(
     )
 
 
-@functools.cache
-def rate_truth(arena: Arena, number: int) -> np.ndarray:
-    """Return how often methods win over endless stories and annotators: (M, M)."""
-    theta = strengths(arena, number)
-    nodes, weights = np.polynomial.hermite_e.hermegauss(80)
-    spread = np.sqrt(2 * (arena.story**2 + arena.taste**2))
-    gap = (theta[:, None] - theta[None, :])[..., None] + spread * nodes
-    win, _, tie = (chances(arena, gap) * (weights / weights.sum())).sum(axis=-1)
-    return np.asarray(win + tie / 2)
-
-
 def arena_study(
-    arena: Arena, ties: str, parts: Parts, study: int, sampling: Sampling
+    arena: Arena, parts: Parts, study: int, sampling: Sampling
 ) -> list[Interval]:
     """Draw a study: ratings of its methods, their ranks, and how often they win."""
     number, M = world_of(study), arena.methods
     rows = simulated_choices(arena, strengths(arena, number), generator(10, study))
     how = {"parts": parts, "confidence": sampling["confidence"]}
-    if arena.thinned > 1:
-        return pair_rates(arena, number, win_rates(rows, **how))
-    board = leaderboard(rows, criterion=CRITERION, ties=ties, **how)
-    true = arena_truth(arena, number, ties)
+    board = leaderboard(rows, criterion=CRITERION, **how)
+    true = arena_truth(arena, number)
     place = {str(name): k for k, name in enumerate(np.char.mod("m%02d", range(M)))}
-    name = "bradley-terry" if ties == "half" else ties
     found = [
-        Interval(name, "method", r.rating, r.low, r.high, float(true[place[r.method]]))
+        Interval(
+            "bradley-terry", "method", r.rating, r.low, r.high, true[place[r.method]]
+        )
         for r in board.rows
     ]
     ranks = 1 + (true[None, :] > true[:, None]).sum(axis=1)
@@ -168,26 +141,16 @@ def arena_study(
     )
     width = np.mean([r.rank_high - r.rank_low for r in board.rows])
     # One interval a study that holds where all ranks do; as wide as ranks are unsure.
-    found.append(
-        Interval("all ranks", "method", width, 0.0, width, 0.0 if inside else -1)
-    )
-    if ties == "half":
-        found += pair_rates(arena, number, win_rates(rows, **how))
-        rates = rate_truth(arena, number)
-        for row in method_win_rates(rows, **how):
-            k = place[row["method"]]
-            truth = float((rates[k].sum() - rates[k, k]) / (M - 1))
-            found.append(interval_in(row, "rate", "win rate", "method", truth))
-    return found
-
-
-def pair_rates(arena: Arena, number: int, rows: list[TableRow]) -> list[Interval]:
-    """Return the intervals of pairs, apart where one is asked about more often."""
-    truth = rate_truth(arena, number)
-    found = []
-    for row in rows:
-        a, b = (int(str(row[name])[1:]) for name in ("method_a", "method_b"))
-        level = "often" if arena.thinned > 1 and (a, b) == (0, 1) else "pair"
-        rate = float(truth[a, b])
-        found.append(interval_in(row, "rate_a", "win rate", level, rate))
+    all_ranks = 0.0, width, 0.0 if inside else -1
+    found.append(Interval("all ranks", "method", width, *all_ranks))
+    win, tie = endless(arena, number)
+    rates = win + tie / 2
+    for row in win_rates(rows, **how):
+        a, b = (place[str(row[name])] for name in ("method_a", "method_b"))
+        rate = float(rates[a, b])
+        found.append(counting.interval_in(row, "rate_a", "win rate", "pair", rate))
+    for row in method_win_rates(rows, **how):
+        k = place[str(row["method"])]
+        rate = float((rates[k].sum() - rates[k, k]) / (M - 1))
+        found.append(counting.interval_in(row, "rate", "win rate", "method", rate))
     return found

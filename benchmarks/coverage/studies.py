@@ -8,11 +8,12 @@ import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 from scipy import stats
 
 from analysis.reading.cells import CellGrid, same_within_tolerance
-from benchmarks.cell_grids import cell_grid
 
+QUESTION = "quality"
 # Studies come in worlds: what is not drawn again stays the same inside a world, and
 # the truth belongs to the world.
 STUDIES_IN_A_WORLD = 25
@@ -22,9 +23,9 @@ SIZES = ((40, 12), (20, 26), (40, 8), (80, 5))
 
 @dataclass(frozen=True)
 class Design:
-    """The size of a study, and the standard deviations of the effects in it.
+    """The size of a study, of whose annotators `raters` rate each output.
 
-    `raters` of the `annotators` rate each output.
+    The rest are standard deviations of the effects in it.
     """
 
     stories: int = 40
@@ -89,12 +90,6 @@ def world(design: Design, number: int) -> World:
 
 def annotator_biases(design: Design, rng: np.random.Generator) -> np.ndarray:
     return rng.normal(size=design.annotators) * design.bias
-
-
-def even_biases(design: Design, n: int) -> np.ndarray:
-    """Spread annotators evenly over the distribution of their biases."""
-    evenly = stats.norm.ppf((np.arange(n) + 0.5) / n)
-    return evenly / evenly.std(ddof=1) * design.bias
 
 
 def method_effects(design: Design, n: int, rng: np.random.Generator) -> np.ndarray:
@@ -171,4 +166,41 @@ def expected_scores(methods: np.ndarray) -> np.ndarray:
             metric.method * methods[:, 0] + methods[:, k]
             for k, metric in enumerate(METRICS.values(), 1)
         ]
+    )
+
+
+def cell_grid(
+    human: np.ndarray,
+    scores: np.ndarray,
+    metrics: tuple[str, ...],
+    votes: np.ndarray | None = None,
+) -> CellGrid:
+    """Return a complete study: human (S, M), scores (K, S, M), votes (A, S, M).
+
+    Without `votes` one annotator gave all values.
+    """
+    return CellGrid(
+        QUESTION,
+        tuple(f"s{s:04d}" for s in range(human.shape[0])),
+        tuple(f"m{m:04d}" for m in range(human.shape[1])),
+        metrics,
+        np.ones(human.shape, bool),
+        human,
+        scores,
+        human[None] if votes is None else votes,
+        frozenset(),
+    )
+
+
+def rating_rows(grid: CellGrid) -> pd.DataFrame:
+    """Return the votes as a table of ratings."""
+    a, s, m = np.nonzero(np.isfinite(grid.votes))
+    return pd.DataFrame(
+        {
+            "dimension": grid.question,
+            "story": np.array(grid.stories)[s],
+            "method": np.array(grid.methods)[m],
+            "annotator": np.char.mod("a%03d", a),
+            "rating": grid.votes[a, s, m],
+        }
     )

@@ -22,18 +22,18 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from benchmarks.peers import database
+from benchmarks.figures import head, median_time, p95, row
 from benchmarks.peers.clients import WARM_UP
+from benchmarks.peers.job import Served
 from benchmarks.peers.label_studio import LabelStudio
 from benchmarks.peers.plumbline import Plumbline
 from benchmarks.peers.potato import Potato
-from benchmarks.peers.processes import cpu_seconds
-from benchmarks.peers.tools import Served, Tool
+from benchmarks.peers.processes import cpu_seconds, postgres_programs
 from benchmarks.temporary_site import ROOT
 
 PROCESSORS = 2
@@ -61,7 +61,8 @@ def main() -> int:
     parser.add_argument("--only", default="", help="rows whose name holds this")
     given = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("ended by SIGTERM"))
-    share_processors()
+    # This process, and all it starts, run on the same two processors.
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:PROCESSORS])
     crowds = [int(number) for number in given.clients.split(",")]
     tools = [tool for tool in choose(given.peers.absolute()) if given.only in tool.name]
     cells = {(tool.name, crowd): Cell() for tool in tools for crowd in crowds}
@@ -71,68 +72,43 @@ def main() -> int:
             own = folder / str(number)
             own.mkdir()
             stack.enter_context(tool.ready(own))
-            print(f"{tool.name}: {tool.versions()}", flush=True)
         for turn in range(given.rounds):
-            yardsticks(folder)
+            print(yardstick(), flush=True)
             for crowd in crowds:
                 for tool in tools:
                     cell = cells[tool.name, crowd]
                     measure(tool, f"r{turn}-{crowd}", crowd, given, cell)
-                    print(line(tool.name, crowd, cell), flush=True)
+                    print(
+                        f"  {tool.name}, {crowd} clients: {cell.rates[-1]:.1f} units/s"
+                    )
+                    print(*cell.errors[:1], end="", flush=True)
     table(tools, crowds, cells)
     return int(any(cell.missing for cell in cells.values()))
 
 
-def choose(peers: Path) -> list[Tool]:
+def choose(peers: Path) -> list[Any]:
     """Return the rows, those that are compared beside each other."""
-    tools: list[Tool] = [
+    tools: list[Any] = [
         Plumbline(on_postgres=False),
         Potato(peers, gunicorn=False),
         Potato(peers, gunicorn=True),
         LabelStudio(peers, uwsgi=False),
     ]
-    if database.programs():
+    if postgres_programs():
         tools += [Plumbline(on_postgres=True), LabelStudio(peers, uwsgi=True)]
     else:
         print("PostgreSQL is not installed: what is served on it is left out.")
     return tools
 
 
-def share_processors() -> None:
-    """Have this process, and all it starts, run on the same two processors."""
-    chosen = sorted(os.sched_getaffinity(0))[:PROCESSORS]
-    os.sched_setaffinity(0, chosen)
-
-
-def yardsticks(folder: Path) -> None:
-    """Print how fast this machine counts and writes at the moment."""
-    print(
-        f"{time.strftime('%H:%M')}, load {os.getloadavg()[0]:.1f}: this machine"
-        f" counts to 200,000 in {timed(lambda: sum(range(200_000))):.1f} ms,"
-        f" has 4 kB on the disk in {timed(lambda: write(folder)):.1f} ms",
-        flush=True,
-    )
-
-
-def write(folder: Path) -> None:
-    with (folder / "yardstick").open("wb") as file:
-        file.write(bytes(4096))
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def timed(work) -> float:
-    """Return the median milliseconds of fifty calls."""
-    times = []
-    for _ in range(50):
-        began = time.perf_counter()
-        work()
-        times.append(1000 * (time.perf_counter() - began))
-    return statistics.median(times)
+def yardstick() -> str:
+    """Say how fast this machine counts at the moment."""
+    counted = 1000 * median_time(lambda: sum(range(200_000)), 50)
+    return f"load {os.getloadavg()[0]:.1f}, counts to 200,000 in {counted:.1f} ms"
 
 
 def measure(
-    tool: Tool, name: str, crowd: int, given: argparse.Namespace, cell: Cell
+    tool: Any, name: str, crowd: int, given: argparse.Namespace, cell: Cell
 ) -> None:
     """Serve a new study, have it judged, kill the server, look at what is stored."""
     most = tool.most * (given.seconds + WARM_UP)
@@ -143,7 +119,7 @@ def measure(
     stored = tool.stored()
     acknowledged = found["acknowledged"]
     cell.rates.append(len(found["times"]) / given.seconds)
-    cell.units += [save + page for save, page in found["times"]]
+    cell.units += found["times"]
     cell.cpu.append(1000 * cpu / len(acknowledged))
     cell.errors += found["errors"]
     for key, values in acknowledged.items():
@@ -183,32 +159,23 @@ def push(
     return json.loads(output), used
 
 
-def line(name: str, crowd: int, cell: Cell) -> str:
-    rates = ", ".join(f"{rate:.1f}" for rate in cell.rates)
-    return (
-        f"  {name}, {crowd} clients: {rates} units/s, "
-        f"{statistics.mean(cell.cpu):.0f} ms of server a unit; "
-        f"{cell.acknowledged} answers acknowledged, {cell.missing} missing; "
-        f"{len(cell.errors)} errors {cell.errors[:1] or ''}"
-    )
-
-
-def table(tools: list[Tool], crowds: list[int], cells: dict) -> None:
+def table(tools: list[Any], crowds: list[int], cells: dict) -> None:
     """Print all rows, and how many times faster the first one is."""
-    print(
-        "\n| | clients | units/s | a unit, median and p95 | server a unit |"
-        " answers acknowledged, missing | errors |\n|---|---|---|---|---|---|---|"
+    stored = "answers acknowledged, missing"
+    print()
+    head(
+        *("", "clients", "units/s", "a unit, median and p95", "server a unit"),
+        *(stored, "errors"),
     )
     for tool in tools:
         for crowd in crowds:
             cell = cells[tool.name, crowd]
             rates = " and ".join(f"{rate:.1f}" for rate in cell.rates)
             median, high = statistics.median(cell.units), p95(cell.units)
-            print(
-                f"| {tool.name} | {crowd} | {rates} | {median:.0f} and {high:.0f} ms"
-                f" | {statistics.mean(cell.cpu):.0f} ms"
-                f" | {cell.acknowledged:,}, {cell.missing} | {len(cell.errors)} |"
-            )
+            spent = f"{median:.0f} and {high:.0f} ms"
+            cpu = f"{statistics.mean(cell.cpu):.0f} ms"
+            answers = f"{cell.acknowledged:,}, {cell.missing}"
+            row([tool.name, crowd, rates, spent, cpu, answers, len(cell.errors)])
     print()
     first, *others = tools
     for crowd in crowds:
@@ -216,10 +183,6 @@ def table(tools: list[Tool], crowds: list[int], cells: dict) -> None:
         for tool in others:
             theirs = statistics.mean(cells[tool.name, crowd].rates)
             print(f"{first.name} / {tool.name}, {crowd} clients: {ours / theirs:.1f}")
-
-
-def p95(times: list[float]) -> float:
-    return statistics.quantiles(times, n=20, method="inclusive")[-1]
 
 
 if __name__ == "__main__":

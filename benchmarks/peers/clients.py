@@ -8,14 +8,15 @@ line when all are in; then what was acknowledged, how long it took, and what fai
 """
 
 import argparse
+import importlib
 import json
-import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from benchmarks.peers import job
-from benchmarks.peers.seats import SEATS, Seat
 
 WARM_UP = 5.0  # seconds that do not count
 
@@ -23,10 +24,10 @@ WARM_UP = 5.0  # seconds that do not count
 class Client:
     """One client: the people who work there, and what came of it."""
 
-    def __init__(self, seats: list[Seat]) -> None:
+    def __init__(self, seats: list[Any]) -> None:
         self.seats = seats
         self.acknowledged: dict[str, list[int]] = {}
-        self.times: list[tuple[float, float, float]] = []  # began, saved, turned
+        self.times: list[tuple[float, float]] = []  # of each unit: began, ended
         self.errors: list[str] = []
 
     def enter(self) -> None:
@@ -49,58 +50,38 @@ class Client:
         last = f"; the last error: {self.errors[-1]}" if self.errors else ""
         raise RuntimeError(f"Everybody is done before the time is up{last}")
 
-    def judge(self, seat: Seat, values: list[int]) -> None:
+    def judge(self, seat: Any, values: list[int]) -> None:
         began = time.perf_counter()
-        name = seat.answer(values)
-        saved = time.perf_counter()
-        self.acknowledged[name] = values
+        self.acknowledged[seat.answer(values)] = values
         seat.turn()
-        self.times.append((began, saved, time.perf_counter()))
+        self.times.append((began, time.perf_counter()))
 
 
 def at_once(works: list[Callable[[], None]]) -> None:
     """Do all in threads; raise what the first one raises."""
-    failed: list[BaseException] = []
-
-    def run(work: Callable[[], None]) -> None:
-        try:
-            work()
-        except BaseException as error:  # noqa: BLE001 - raised by who waits
-            failed.append(error)
-
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    if failed:
-        raise failed[0]
+    with ThreadPoolExecutor(len(works)) as pool:
+        for future in [pool.submit(work) for work in works]:
+            future.result()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("kind", choices=SEATS)
+    parser.add_argument("kind", help="the module of the tool")
     parser.add_argument("base")
     parser.add_argument("file", type=Path)
     parser.add_argument("--seconds", type=float, required=True)
     parser.add_argument("--each", type=int, required=True)
     given = parser.parse_args()
     shifts: list[list[str]] = json.loads(given.file.read_text())
-    clients = [
-        Client([SEATS[given.kind](given.base, person) for person in shift])
-        for shift in shifts
-    ]
+    seat = importlib.import_module(f"benchmarks.peers.{given.kind}").Seat
+    clients = [Client([seat(given.base, one) for one in shift]) for shift in shifts]
     at_once([client.enter for client in clients])
     print("entered", flush=True)
     began = time.perf_counter() + WARM_UP
     end = began + given.seconds
     at_once([lambda one=client: one.work(end, given.each) for client in clients])
-    counted = [
-        (1000 * (saved - start), 1000 * (turned - saved))
-        for client in clients
-        for start, saved, turned in client.times
-        if start >= began and turned <= end
-    ]
+    times = [pair for client in clients for pair in client.times]
+    counted = [1000 * (b - a) for a, b in times if a >= began and b <= end]
     found = {
         "acknowledged": {k: v for one in clients for k, v in one.acknowledged.items()},
         "times": counted,

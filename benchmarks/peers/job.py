@@ -1,15 +1,19 @@
-"""What every tool is given to have judged, and who judges it."""
+"""The job that every tool is given, and what a tool is.
 
-# So many that those who wait for their turn with a story in hand hold nobody up, where
-# all outputs are to have about equally many answers.
-STORIES, METHODS, SHOTS = 240, 10, 10
-REDUNDANCY = 10  # people for each output
-QUESTIONS = {
-    "character": "Is it the same character?",
-    "beauty": "How nice is it?",
-    "text": "How well does it follow the text?",
-}
+A tool's module has a class of it: `kind`, the module's name; `most`, stories a second
+that it surely stays below; `ready` installs what is missing and holds what its
+measurements share; `served` serves a new study; `stored` returns what is on the disk of
+it after the server was killed. Its `Seat` does the least that the tool's own page does:
+`enter`, `answer` three questions, `turn` to the next story, `close`.
+"""
+
+from dataclasses import dataclass
+
+from benchmarks.human_pace import METHODS, QUESTIONS, STORIES
+
+SHOTS, REDUNDANCY = 10, 10  # people for each output
 LOWEST, HIGHEST = 0, 4
+PASSWORD = "A long-enough word 7"
 
 
 def outputs() -> list[dict]:
@@ -21,7 +25,7 @@ def outputs() -> list[dict]:
             "shots": [shot(story, method, number) for number in range(1, SHOTS + 1)],
         }
         for story in range(1, STORIES + 1)
-        for method in range(METHODS)
+        for method in range(len(METHODS))
     ]
 
 
@@ -36,3 +40,15 @@ def shot(story: int, method: int, number: int) -> dict[str, str]:
 def answers(number: int) -> list[int]:
     """Return the values that somebody gives to their n-th story."""
     return [(number + place) % (HIGHEST + 1) for place in range(len(QUESTIONS))]
+
+
+Stored = dict[str, list[int]]  # the three values, by the name they are stored under
+
+
+@dataclass
+class Served:
+    """A server at work, what its people need to come in, and all its processes."""
+
+    base: str
+    people: list[str]
+    pids: list[int]

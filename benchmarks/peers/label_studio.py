@@ -8,17 +8,18 @@ nginx, which stands before it there, is left out. Neither calls home.
 import json
 import os
 import sqlite3
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
+
 from benchmarks.browser import Browser
 from benchmarks.peers import job
-from benchmarks.peers.database import postgres
-from benchmarks.peers.processes import environment, run, server, version
-from benchmarks.peers.seats import PASSWORD
-from benchmarks.peers.tools import Served, Stored
+from benchmarks.peers.job import PASSWORD, Served, Stored
+from benchmarks.peers.processes import environment, postgres, run, server
 from benchmarks.temporary_site import free_port
 
 VERSION = "1.23.2"
@@ -33,6 +34,44 @@ SILENT = {
 }
 
 
+class Seat(Browser):
+    """The label stream: an annotation is sent, then the next task is asked for."""
+
+    def __init__(self, base: str, person: str) -> None:
+        super().__init__(base)
+        self.email, self.project = person.split()
+
+    def enter(self) -> None:
+        sign_up(self, self.email)
+        self.turn()
+
+    def answer(self, values: Sequence[int]) -> str:
+        common = {"to_name": "title", "type": "choices", "origin": "manual"}
+        result = [
+            common | {"id": f"{key}-{self.task}", "from_name": key, "value": value}
+            for key, value in zip(job.QUESTIONS, map(chosen, values), strict=True)
+        ]
+        path = f"/api/tasks/{self.task}/annotations?project={self.project}"
+        lead_time = time.perf_counter() - self.opened
+        stored = self.post(path, {"result": result, "lead_time": lead_time})
+        return str(stored["id"])
+
+    def turn(self) -> None:
+        path = f"/api/dm/actions?id=next_task&project={self.project}"
+        self.task = self.post(path, {"project": self.project})["id"]
+
+
+def sign_up(browser: Browser, email: str) -> None:
+    browser.ask("GET", "/user/signup/")
+    token = {"csrfmiddlewaretoken": browser.cookies["csrftoken"]}
+    if not browser.submit("/user/signup/", email=email, password=PASSWORD, **token):
+        raise RuntimeError(f"{email} could not sign up")
+
+
+def chosen(value: int) -> dict[str, list[str]]:
+    return {"choices": [str(value)]}
+
+
 class LabelStudio:
     kind = "label_studio"
     most = 30
@@ -41,11 +80,7 @@ class LabelStudio:
         self.peers = peers
         self.uwsgi = uwsgi
         how = f"uWSGI, {PROCESSES} processes, PostgreSQL" if uwsgi else "start, SQLite"
-        self.name = f"Label Studio, {how}"
-
-    def versions(self) -> str:
-        packages = ("label-studio", "django", "pyuwsgi")
-        return ", ".join(f"{one} {version(self.python, one)}" for one in packages)
+        self.name = f"Label Studio {VERSION}, {how}"
 
     @contextmanager
     def ready(self, folder: Path) -> Iterator[None]:
@@ -59,17 +94,12 @@ class LabelStudio:
         self.database: list[int] = []
         with ExitStack() as stack:
             if self.uwsgi:
-                database = stack.enter_context(postgres())
-                self.uri = database.uri
-                self.database = [database.pid]
-                self.settings |= on_postgres(database.uri)
-                self._migrate()
+                self.uri, pid = stack.enter_context(postgres())
+                self.database = [pid]
+                self.settings |= on_postgres(self.uri)
+                migrate = (self.home / "manage.py", "migrate", "--verbosity", "0")
+                run([self.python, *migrate], env=os.environ | self.settings)
             yield
-
-    def _migrate(self) -> None:
-        command = [self.python, self.home / "manage.py", "migrate", "--verbosity", "0"]
-        with (self.folder / "log").open("ab") as log:
-            run(command, env=os.environ | self.settings, stderr=log)
 
     def _command(self, port: int) -> list[str | Path]:
         bind = f"127.0.0.1:{port}"
@@ -102,18 +132,11 @@ class LabelStudio:
     def stored(self) -> Stored:
         """Return the choices of each annotation, by its number."""
         question = "SELECT id, result FROM task_completion WHERE project_id = "
-        connect = self._postgres if self.uwsgi else self._sqlite
-        with closing(connect()) as connection:
+        file = self.data / "label_studio.sqlite3"
+        connection = psycopg.connect(self.uri) if self.uwsgi else sqlite3.connect(file)
+        with closing(connection):
             rows = connection.execute(f"{question}{int(self.project)}").fetchall()
         return {str(number): read_result(result) for number, result in rows}
-
-    def _postgres(self):
-        import psycopg
-
-        return psycopg.connect(self.uri)
-
-    def _sqlite(self):
-        return sqlite3.connect(self.data / "label_studio.sqlite3")
 
 
 def on_postgres(uri: str) -> dict[str, str]:
@@ -131,10 +154,7 @@ def on_postgres(uri: str) -> dict[str, str]:
 def make_project(base: str, name: str) -> int:
     """Sign up somebody who makes a project and imports what is judged."""
     manager = Browser(base)
-    manager.ask("GET", "/user/signup/")
-    token = {"csrfmiddlewaretoken": manager.cookies["csrftoken"]}
-    email = f"manager-{name}@example.org"
-    manager.submit("/user/signup/", email=email, password=PASSWORD, **token)
+    sign_up(manager, f"manager-{name}@example.org")
     settings = {
         "title": name,
         "label_config": labels(),

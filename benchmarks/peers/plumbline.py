@@ -1,26 +1,41 @@
 """Plumbline, served as `make run` does.
 
-    python -m benchmarks.peers.plumbline plan NAME PEOPLE EACH
-    python -m benchmarks.peers.plumbline stored NAME
-
-are what the measurement calls, with the settings of the server.
+The measurement calls this module with the settings of the server, `plan NAME PEOPLE
+EACH` and `stored NAME`.
 """
 
-import argparse
 import json
 import os
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.human_pace import Annotator, open_study
 from benchmarks.peers import job
-from benchmarks.peers.database import postgres
-from benchmarks.peers.processes import run, server
-from benchmarks.peers.tools import Served, Stored
+from benchmarks.peers.job import Served, Stored
+from benchmarks.peers.processes import postgres, run, server
 from benchmarks.temporary_site import ROOT, free_port
+
+
+class Seat(Annotator):
+    """The page of a story: all answers and the submission are one request."""
+
+    def enter(self) -> None:
+        self.ask("GET", self.entry)
+        self.following = self.start()
+        self.turn()
+
+    def answer(self, values: Sequence[int]) -> str:
+        self.following = self.save(self.at, values)
+        return self.at.split("/")[-2]
+
+    def turn(self) -> None:
+        self.at = self.following
+        if "/story/" not in self.at:
+            raise RuntimeError(f"no further story: {self.at}")
+        self.ask("GET", self.at)
 
 
 class Plumbline:
@@ -31,11 +46,6 @@ class Plumbline:
         self.on_postgres = on_postgres
         self.name = "Plumbline, " + ("PostgreSQL" if on_postgres else "SQLite")
 
-    def versions(self) -> str:
-        return (
-            f"Plumbline on Django {version('django')}, gunicorn {version('gunicorn')}"
-        )
-
     @contextmanager
     def ready(self, folder: Path) -> Iterator[None]:
         self.log = folder / "log"
@@ -43,9 +53,8 @@ class Plumbline:
         self.database: list[int] = []
         with ExitStack() as stack:
             if self.on_postgres:
-                database = stack.enter_context(postgres())
-                self.settings["DATABASE_URL"] = database.uri
-                self.database = [database.pid]
+                uri, pid = stack.enter_context(postgres())
+                self.settings["DATABASE_URL"], self.database = uri, [pid]
             self._call("manage.py", "migrate", "--verbosity", "0")
             yield
 
@@ -71,33 +80,8 @@ class Plumbline:
 
 def plan(name: str, people: int, each: int) -> list[str]:
     """Store an open study; return the tokens of people who may work."""
-    from annotate.models import Invitation
-    from annotate.presentation import same_size
-    from tests.factories import make_benchmark
-    from tests.working import join, make_planned
-
-    questions = [
-        {"key": key, "title": key.title(), "text": text}
-        for key, text in job.QUESTIONS.items()
-    ]
-    definition = {
-        "kind": "likert",
-        "scale": [job.LOWEST, job.HIGHEST],
-        "questions": questions,
-        "assignment": "open",
-        "redundancy": job.REDUNDANCY,
-        "session_size": each + 1,  # so that each story is followed by another
-    }
-    benchmark = make_benchmark(
-        slug=name,
-        stories=job.STORIES,
-        shots=job.SHOTS,
-        methods=[f"M{number:02}" for number in range(job.METHODS)],
-    )
-    study = make_planned(json.dumps(definition), benchmark=benchmark, slug=name)
-    same_size.draw(study, seconds=3600)  # or its worker would, meanwhile
-    joined = [join(study) for _ in range(people)]
-    return [Invitation.objects.get(annotator=person).token for person in joined]
+    # So that each story is followed by another.
+    return open_study(people, name, session_size=each + 1)
 
 
 def stored(name: str) -> Stored:
@@ -114,23 +98,11 @@ def stored(name: str) -> Stored:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    commands = parser.add_subparsers(dest="command", required=True)
-    planned = commands.add_parser("plan")
-    planned.add_argument("name")
-    planned.add_argument("people", type=int)
-    planned.add_argument("each", type=int)
-    commands.add_parser("stored").add_argument("name")
-    given = vars(parser.parse_args())
-
+if __name__ == "__main__":
     os.environ["DJANGO_SETTINGS_MODULE"] = "evalcore.settings"
     import django
 
     django.setup()
-    command = {"plan": plan, "stored": stored}[given.pop("command")]
-    print(json.dumps(command(**given)))
-
-
-if __name__ == "__main__":
-    main()
+    command, name, *numbers = sys.argv[1:]
+    answer = plan(name, *map(int, numbers)) if command == "plan" else stored(name)
+    print(json.dumps(answer))

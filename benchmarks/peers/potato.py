@@ -6,17 +6,62 @@ and its documentation refuses a second process.
 """
 
 import json
-from collections.abc import Iterator
+import re
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.browser import Browser
 from benchmarks.peers import job
-from benchmarks.peers.processes import environment, server, version
-from benchmarks.peers.tools import Served, Stored
+from benchmarks.peers.job import PASSWORD, Served, Stored
+from benchmarks.peers.processes import environment, server
 from benchmarks.temporary_site import free_port
 
 VERSION = "2.12.1"
 THREADS = 8  # the container's default
+
+
+class Seat(Browser):
+    """The page of an item: it is saved, then left for the next one's.
+
+    Leaving is two requests: one moves on, the other one fetches the page.
+    """
+
+    MOVE = {"X-Potato-Navigation": "1"}
+
+    def __init__(self, base: str, person: str) -> None:
+        super().__init__(base)
+        self.name = person
+
+    def enter(self) -> None:
+        self.submit("/register", email=self.name, **{"pass": PASSWORD})
+        self.see()
+
+    def answer(self, values: Sequence[int]) -> str:
+        pairs = zip(job.QUESTIONS, values, strict=True)
+        answer = {"annotations": {f"{key}:{value}": str(value) for key, value in pairs}}
+        answer |= {"instance_id": self.item, "cleared_schemas": []}
+        answer |= {"span_annotations": []}
+        answer["client_timestamp"] = datetime.now(UTC).isoformat()
+        answer["response_time_seconds"] = time.perf_counter() - self.opened
+        saved = self.post("/updateinstance", answer)
+        if saved.get("status") != "success":
+            raise RuntimeError(f"/updateinstance: {json.dumps(saved)[:300]}")
+        return f"{self.name} {self.item}"
+
+    def turn(self) -> None:
+        step = {"action": "next_instance", "instance_id": self.item}
+        self.post("/annotate", step, self.MOVE)
+        self.see()
+
+    def see(self) -> None:
+        _location, page = self.ask("GET", "/annotate")
+        found = re.search(rb'id="instance_id"[^>]*value="([^"]+)"', page)
+        if not found:
+            raise RuntimeError(f"no item on the page: {page[:300]!r}")
+        self.item = found[1].decode()
 
 
 class Potato:
@@ -27,11 +72,7 @@ class Potato:
         self.peers = peers
         self.gunicorn = gunicorn
         how = f"gunicorn, 1 x {THREADS} threads" if gunicorn else "potato start"
-        self.name = f"Potato, {how}"
-
-    def versions(self) -> str:
-        packages = ("potato-annotation", "flask", "gunicorn")
-        return ", ".join(f"{one} {version(self.python, one)}" for one in packages)
+        self.name = f"Potato {VERSION}, {how}"
 
     @contextmanager
     def ready(self, folder: Path) -> Iterator[None]:
@@ -70,9 +111,8 @@ class Potato:
             state = json.loads(file.read_text())
             for output, labels in state["instance_id_to_label_to_value"].items():
                 values = {label["schema"]: int(value) for label, value in labels}
-                found[f"{file.parent.name} {output}"] = [
-                    values.get(key, -1) for key in job.QUESTIONS
-                ]
+                kept = [values.get(key, -1) for key in job.QUESTIONS]
+                found[f"{file.parent.name} {output}"] = kept
         return found
 
 
@@ -82,6 +122,9 @@ def write_task(folder: Path, each: int) -> None:
     lines = [json.dumps(output) for output in job.outputs()]
     (folder / "outputs.jsonl").write_text("\n".join(lines))
     labels = [str(value) for value in range(job.LOWEST, job.HIGHEST + 1)]
+    scale = {"annotation_type": "radio", "horizontal": True, "labels": labels}
+    scale["label_requirement"] = {"required": True}
+    title, shots = {"key": "title", "type": "text"}, {"key": "shots", "type": "gallery"}
     config = {
         "annotation_task_name": "Stories",
         "task_dir": ".",
@@ -93,21 +136,9 @@ def write_task(folder: Path, each: int) -> None:
         "max_annotations_per_item": job.REDUNDANCY,
         # So that each story is followed by another.
         "max_annotations_per_user": each + 1,
-        "instance_display": {
-            "fields": [
-                {"key": "title", "type": "text"},
-                {"key": "shots", "type": "gallery"},
-            ]
-        },
+        "instance_display": {"fields": [title, shots]},
         "annotation_schemes": [
-            {
-                "annotation_type": "radio",
-                "name": key,
-                "description": text,
-                "labels": labels,
-                "horizontal": True,
-                "label_requirement": {"required": True},
-            }
+            scale | {"name": key, "description": text}
             for key, text in job.QUESTIONS.items()
         ],
     }

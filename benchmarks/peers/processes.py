@@ -1,19 +1,23 @@
-"""Environments of the tools, their servers, and what these use of the processors."""
+"""Environments, servers and databases of the tools, and the processors they use."""
 
 import os
+import shutil
 import signal
 import subprocess
+import tempfile
 import time
 import urllib.error
 import urllib.request
 import venv
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import psutil
+
 START_SECONDS = 900  # Label Studio makes its database
 SETTLE_SECONDS = 3  # until all processes of a server serve
+DATABASE_SECONDS = 60
 
 
 def environment(folder: Path, *packages: str) -> Path:
@@ -21,22 +25,10 @@ def environment(folder: Path, *packages: str) -> Path:
     done = folder / "installed"
     if not done.exists():
         venv.create(folder, with_pip=True, clear=True)
-        pip: list[str | Path] = [
-            folder / "bin" / "python",
-            "-m",
-            "pip",
-            "install",
-            "-q",
-        ]
+        pip = (folder / "bin" / "python", "-m", "pip", "install", "-q")
         subprocess.run([*pip, *packages], check=True)
         done.touch()
     return folder / "bin" / "python"
-
-
-def version(python: Path | str, package: str) -> str:
-    """Return the version of a package that an interpreter has."""
-    code = f"from importlib.metadata import version; print(version({package!r}))"
-    return run([python, "-c", code]).strip()
 
 
 def run(command: Sequence[str | Path], **more) -> str:
@@ -70,9 +62,9 @@ def server(
         time.sleep(SETTLE_SECONDS)
         yield process.pid
     finally:
-        for pid in reversed(tree(process.pid)):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        for one in reversed(tree(process.pid)):
+            with suppress(psutil.NoSuchProcess):
+                one.kill()
         process.wait()
 
 
@@ -89,25 +81,64 @@ def _wait(process: subprocess.Popen, ready: str, log: Path) -> None:
     raise RuntimeError(f"{ready} is not served; the log ends with:\n{last}")
 
 
-def tree(pid: int) -> list[int]:
+def tree(pid: int) -> list[psutil.Process]:
     """Return a process and all that descend from it, parents first."""
-    children = defaultdict(list)
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            # The name, in parentheses, may hold anything.
-            parent = int(stat.read_text().rpartition(")")[2].split()[1])
-            children[parent].append(int(stat.parent.name))
-    found = [pid]
-    for one in found:
-        found += children[one]
-    return found
+    parent = psutil.Process(pid)
+    return [parent, *parent.children(recursive=True)]
 
 
 def cpu_seconds(*pids: int) -> float:
     """Return what processes, and all that descend from them, have used so far."""
-    ticks = 0
-    for one in {one for pid in pids for one in tree(pid)}:
-        with suppress(OSError):
-            fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
-            ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
+    used = 0.0
+    for process in {one for pid in pids for one in tree(pid)}:
+        with suppress(psutil.NoSuchProcess):
+            times = process.cpu_times()
+            used += times.user + times.system
+    return used
+
+
+def postgres_programs() -> Path | None:
+    """Return the folder of the programs of an installed PostgreSQL, if there is one."""
+    found = shutil.which("postgres")
+    return Path(found).resolve().parent if found else None
+
+
+@contextmanager
+def postgres() -> Iterator[tuple[str, int]]:
+    """Run the installed PostgreSQL on a temporary folder; yield address and process.
+
+    It refuses to run as root, and is then run as the user of its package.
+    """
+    binaries = postgres_programs()
+    if binaries is None:
+        raise RuntimeError("No program called postgres is installed.")
+    owner = {"user": "postgres", "group": "postgres"} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="peers-pg-") as folder:
+        if owner:
+            shutil.chown(folder, **owner)
+        data = Path(folder) / "data"
+        how = {**owner, "cwd": folder}
+        words = "--username postgres --auth trust --encoding UTF8 --locale C.UTF-8"
+        run([binaries / "initdb", "-D", data, *words.split()], **how)
+        process = subprocess.Popen(
+            [binaries / "postgres", "-D", data, "-k", folder, "-h", ""],
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            **how,
+        )
+        try:
+            _wait_for_postgres(binaries, folder)
+            uri = f"postgresql://postgres@/postgres?host={folder}"
+            yield uri, process.pid
+        finally:
+            process.send_signal(signal.SIGINT)  # fast: whoever is connected is cut off
+            process.wait(60)
+
+
+def _wait_for_postgres(binaries: Path, folder: str) -> None:
+    end = time.monotonic() + DATABASE_SECONDS
+    ask = [binaries / "pg_isready", "--quiet", "-h", folder]
+    while subprocess.run(ask, check=False).returncode != 0:
+        if time.monotonic() > end:
+            raise TimeoutError("PostgreSQL does not answer")
+        time.sleep(0.2)

@@ -10,9 +10,12 @@ how often Tab is pressed until the first answer and until the story can be sent.
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
-from benchmarks import hands
-from benchmarks.temporary_site import chromium, serve, temporary_site
+from playwright.sync_api import sync_playwright
+
+from benchmarks.temporary_site import serve, temporary_site
+from tests import chromium_build
 from tests.browser.hands import DESK, PHONE, Mouse
 
 KINDS = {
@@ -49,10 +52,13 @@ def main() -> int:
     parser.add_argument("--kind", choices=KINDS, default="likert")
     parser.add_argument("--phone", action="store_true", help="at 390 x 844 px")
     options = parser.parse_args()
-    with temporary_site() as folder:
-        link = hands.build(KINDS[options.kind], "pictures", 2, folder)[0]
+    with temporary_site():
+        link = plan(KINDS[options.kind])
         tell_a_story()
-        with serve() as base, chromium() as browser:
+        with serve() as base, sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=chromium_build.path(), args=chromium_build.ARGS
+            )
             context = browser.new_context(**(PHONE if options.phone else DESK))
             page = context.new_page()
             page.goto(base + link)
@@ -66,6 +72,33 @@ def main() -> int:
             print(f"\nTab: {stops(page, False)}")
             print(f"past the story: {stops(page, True)}")
     return 0
+
+
+def plan(template: str) -> str:
+    """Plan and open a study of two stories; return a link to it."""
+    from django.urls import reverse
+
+    from annotate.models import Invitation
+    from annotate.studies import lifecycle
+    from annotate.studies.planning import plan_study
+    from annotate.studies.study_file import load_definition
+    from tests.factories import make_benchmark
+    from tests.working import join
+
+    definition = load_definition(template)
+    methods = ["Alder", "Birch"][: definition.outputs_at_once]
+    shots = 4 if definition.is_of_shots else 16
+    benchmark = make_benchmark(stories=4, shots=shots, methods=methods, pictures=True)
+    definition = replace(
+        definition, redundancy=3, session_size=4, rounds=1, rules=(), training=None
+    )
+    study = plan_study(definition, benchmark=benchmark, slug="tree", annotators=3)
+    lifecycle.launch(study)
+    person = join(study, study.annotators.first().name)
+    new = {"state": "invited", "consented_at": None, "instructed_at": None}
+    type(person).objects.filter(pk=person.pk).update(**new)
+    link, _made = Invitation.objects.get_or_create(annotator=person)
+    return reverse("rate-entry", args=[link.token])
 
 
 def tell_a_story() -> None:

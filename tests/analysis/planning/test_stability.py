@@ -164,7 +164,7 @@ def test_methods_that_trials_move_one_by_one_have_narrower_noise():
 
 @pytest.mark.slow
 def test_intervals_of_what_trials_do_hold_the_truth():
-    """Half of 200 intervals used to lie above it; benchmarks/stability.py has more."""
+    """Half of 200 intervals used to lie above it."""
     held = {"sd": 0, "noise_to_methods": 0}
     for seed in range(200):
         rng = np.random.default_rng(seed)

@@ -21,14 +21,8 @@ STORIES: Parts = ("stories",)
 STORIES_METHODS: Parts = ("stories", "methods")
 STORIES_ANNOTATORS: Parts = ("stories", "annotators")
 
-# What is resampled unless somebody asks for something else.
-DEFAULTS = {
-    "correlation": STORIES_METHODS,
-    "spa": STORIES,
-    "mean": STORIES,
-    "agreement": UNITS,
-    "leaderboard": STORIES_ANNOTATORS,
-}
+# What we call good.
+CLAIM = (0.92, 0.98)
 
 
 class Interval(NamedTuple):
@@ -72,10 +66,39 @@ class Scenario:
     resample: Parts
     study: Callable[[int, Sampling], list[Interval]]
 
-    @property
-    def is_default(self) -> bool:
-        return self.resample == DEFAULTS[self.family]
-
     def intervals(self, number: int, resamples: int) -> list[Interval]:
         sampling = Sampling(resamples=resamples, confidence=CONFIDENCE, seed=number)
         return self.study(number, sampling)
+
+
+def print_counts(
+    scenario: Scenario, studies: list[list[Interval]], seconds: float
+) -> None:
+    """Print for each statistic how many intervals hold the truth.
+
+    Beside the coverage stands its Monte-Carlo standard error, and `!` where it is
+    outside the claim; width, truth and bias are means over the intervals there are. A
+    study without an interval has none that holds.
+    """
+    print(
+        f"\n{scenario.family}, {scenario.size}; endlessly many "
+        f"{'+'.join(scenario.drawn)}; resample {'+'.join(scenario.resample)} "
+        f"({seconds:.0f} s)\n{'':30}{'level':9}coverage        width   truth    bias"
+    )
+    for key in dict.fromkeys((i.statistic, i.level) for one in studies for i in one):
+        own = [[i for i in one if (i.statistic, i.level) == key] for one in studies]
+        there = [i for one in own for i in one if i.exists]
+        # The methods of a study are not independent: average inside it first.
+        held = [np.mean([i.holds for i in one]) for one in own]
+        coverage, error = np.mean(held), np.std(held) / np.sqrt(len(studies))
+        width, truth, bias = np.mean(
+            [(i.high - i.low, i.truth, i.value - i.truth) for i in there], axis=0
+        )
+        without = sum(map(len, own)) - len(there)
+        mark = " " if CLAIM[0] <= coverage <= CLAIM[1] else "!"
+        print(
+            f"  {key[0]:28}{key[1]:9}{coverage:.3f} +- {error:.3f} {mark}"
+            f"{width:8.3f}{truth:8.3f}{bias:+8.3f}"
+            f"{f'  {without} without interval' if without else ''}",
+            flush=True,
+        )
