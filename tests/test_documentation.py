@@ -55,8 +55,8 @@ def test_a_decision_names_files_that_exist(path):
             "--vanished: analysis power has no such option",
         ),
         (
-            "```\npython -m tests.pressure.drain \\\n  --vanished 3\n```",
-            "2: --vanished: tests/pressure/drain.py has no such option",
+            "```\npython -m tests.pressure.faults \\\n  --vanished 3\n```",
+            "2: --vanished: tests/pressure/faults.py has no such option",
         ),
         (
             "`python -m benchmarks.coverage --vanished`",
@@ -80,7 +80,7 @@ def test_a_name_that_stands_for_nothing_is_told_with_its_line(text, told):
         "`make lint test`, `PYTHON=python3 make setup`",
         "`manage.py dumpdata --all`, `manage.py help`, `plumbline invite x --join 3`",
         "`celery -A evalcore.celery worker --queues gpu`",
-        "    BROKER_URL=x make run\n\nand `python -m tests.pressure.drain --slots 3`",
+        "    BROKER_URL=x make run\n\n`python -m tests.pressure.faults web --seed 3`",
         "`python -m benchmarks.coverage --only agreement --studies 100`",
         "https://example.org/gone.py and `http://x/gone.py`",
         "[pictures](docs/running.md#large-pictures), [page](https://example.org/#gone)",

@@ -1,7 +1,7 @@
 """Scoring is killed again and again; nothing may be lost or counted twice.
 
     python -m tests.pressure.kill_scoring --kills 20
-    python -m tests.with_postgres python -m tests.pressure.kill_scoring --workers 2
+    python -m tests.pressure.kill_scoring --workers 2
 
 Makes a benchmark in which one output has an unreadable picture and one has too few,
 asks for metrics that a picture passes twice (a baseline, and a network's stand-in where
@@ -28,7 +28,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import NoReturn
 
-from tests.pressure.drain import ROOT, own_database
+from tests.serving import ROOT
 
 METRICS = ["sharpness", "palette_consistency", "shots_present", "mobilenet_self"]
 LATEST = 1.5  # seconds after something was stored
@@ -191,7 +191,8 @@ def main() -> int:
     options = arguments()
     signal.signal(signal.SIGALRM, give_up)
     signal.alarm(options.seconds)
-    with tempfile.TemporaryDirectory() as name, own_database(Path(name)):
+    with tempfile.TemporaryDirectory() as name:
+        os.environ["DATABASE_URL"] = f"sqlite:///{name}/pressure.sqlite3"
         os.environ |= {
             "DJANGO_SETTINGS_MODULE": "evalcore.settings",
             "DATA_DIR": name,

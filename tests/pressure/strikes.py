@@ -1,7 +1,11 @@
 """The faults themselves: each is a function of the scene in which it strikes."""
 
+import os
 import random
 import resource
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager, suppress
@@ -14,7 +18,7 @@ from tests.pressure import power_cut
 from tests.pressure.bad_network import BadNetwork
 from tests.pressure.rater import Acknowledged, Rater
 from tests.pressure.site import Site, kill
-from tests.serving import wait_until
+from tests.serving import ROOT, wait_until
 
 MOST_REFUSED = 60  # seconds until everybody has met a full disk
 
@@ -225,6 +229,32 @@ def power(scene: Scene) -> None:
     scene.notes.append(f"5 copies {where}")
 
 
+def backup(scene: Scene) -> None:
+    """Back up while people rate, and restore it into an empty folder."""
+    told = scene.told()
+    place = Path(tempfile.mkdtemp(dir=scene.folder))
+    (place / "restored").mkdir()
+    _manage(scene, "backup", str(place / "backups"))
+    _manage(scene, "restore", str(next((place / "backups").glob("2*"))), at=place)
+    scene.wrong += power_cut.missing(place / "restored" / power_cut.NAME, told)
+
+
+def _manage(scene: Scene, *words: str, at: Path | None = None) -> None:
+    """Run a command on the server's data, or on a folder of its own."""
+    data = at / "restored" if at else scene.site.data
+    variables = scene.site.variables | {"DATA_DIR": str(data)}
+    done = subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=os.environ | variables,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        scene.wrong.append(f"{words[0]} failed: {done.stderr[-500:]}")
+
+
 FAULTS: dict[str, Callable[[Scene], None]] = {
     "web": web,
     "master": master,
@@ -238,5 +268,6 @@ FAULTS: dict[str, Callable[[Scene], None]] = {
     "browser": browser,
     "deploy": deploy,
     "power": power,
+    "backup": backup,
 }
-OF_SQLITE = {"disk", "power"}
+OF_SQLITE = {"disk", "power", "backup"}
