@@ -30,8 +30,8 @@ def large_study(answers: int):
     from django.db.models import F
     from django.utils import timezone
 
-    from annotate.answers.writing import count_units
     from annotate.models import Question, Rating, Slot, Unit
+    from annotate.responses.bulk import count_units
     from evalcore.database.postgresql import analyze
     from tests.pressure.grids import add_people, deal_out, make_grid
 
