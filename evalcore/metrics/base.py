@@ -39,6 +39,8 @@ Family = Literal[
     "ViStoryBench", "VISTAR", "StoryBench", "Envision", "OneIG", "baseline", "stand-in"
 ]
 Queue = Literal["cpu", "gpu", "judge"]
+# Which field of a shot says what is to be seen, the best one first.
+WORDINGS = ("static", "caption", "prompt", "plot", "setting")
 
 
 # What is looked at -------------------------------------------------------------------
@@ -210,6 +212,17 @@ class RenderedShot:
     def image(self) -> Image | None:
         """Return its picture, or the first frame; None where there is none."""
         return self.frames[0] if self.frames else None
+
+    @property
+    def wording(self) -> str:
+        """Return the text that says what it shows; empty if none does.
+
+        Examples
+        --------
+        >>> RenderedShot(1, text={"plot": "A fox walks.", "camera": "close-up"}).wording
+        'A fox walks.'
+        """
+        return next((self.text[one] for one in WORDINGS if self.text.get(one)), "")
 
 
 @dataclass(frozen=True)

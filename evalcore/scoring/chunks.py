@@ -19,7 +19,6 @@ from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
-from evalcore.scoring.judge_budget import asking_for_run
 from evalcore.scoring.judged_outputs import OddOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
 from evalcore.serving.heartbeats import Heartbeat
@@ -166,6 +165,8 @@ class ChunkWork:
         if self.chunk.queue != MetricChunk.Queue.JUDGE:
             yield
             return
+        from evalcore.scoring.judge_budget import asking_for_run
+
         with asking_for_run(self.chunk.run_id):
             yield
 

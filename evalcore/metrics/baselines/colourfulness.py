@@ -3,7 +3,7 @@
 import numpy as np
 
 from evalcore.metrics.base import Floats, MetricInfo
-from evalcore.metrics.baselines.pixels import PixelFormula, ShotFormula
+from evalcore.metrics.pixels import PixelFormula, ShotFormula
 
 
 def colourfulness(rgb: Floats) -> float:
@@ -53,3 +53,6 @@ class Colourfulness(ShotFormula):
         measures="How colourful a shot is. It knows nothing of the story.",
     )
     encoder = PixelFormula("colourfulness 2", colourfulness)
+
+
+METRIC = Colourfulness

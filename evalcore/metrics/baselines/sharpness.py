@@ -1,7 +1,7 @@
 """How sharp a picture is."""
 
 from evalcore.metrics.base import Floats, MetricInfo
-from evalcore.metrics.baselines.pixels import LUMA, PixelFormula, ShotFormula, laplacian
+from evalcore.metrics.pixels import LUMA, PixelFormula, ShotFormula, laplacian
 
 
 def sharpness(grey: Floats) -> float:
@@ -43,3 +43,6 @@ class Sharpness(ShotFormula):
         measures="Fine detail in a shot. Noise counts as detail.",
     )
     encoder = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
+
+
+METRIC = Sharpness

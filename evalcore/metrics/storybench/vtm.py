@@ -19,7 +19,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.encoders.unobtainable import Unobtainable
 from evalcore.metrics.storybench.features import (
     BACKENDS,
@@ -145,7 +144,7 @@ class VideoTextMatching(SeenByNetwork):
         if not shots:
             return [Value(None, reason=UNTOLD)]
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
-        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
+        texts = yield Ask(self.reader, [Text(shot.wording) for shot in shots])
         ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
         segments = np.split(np.stack(frames), ends)
         if isinstance(subject, Rendering):
@@ -182,11 +181,11 @@ class InternVideoTextMatching:
             return [Value(None, reason=UNTOLD)]
         clips = [clip_of_frames(shot.frames) for shot in shots]
         seen = yield Ask(self.encoder, clips)
-        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
+        texts = yield Ask(self.reader, [Text(shot.wording) for shot in shots])
         segments = [np.atleast_2d(one) for one in seen]
         return [matched_value(shots, segments, np.stack(texts))]
 
 
 def told(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that have both frames and a text."""
-    return [shot for shot in rendering.rendered if wording(shot)]
+    return [shot for shot in rendering.rendered if shot.wording]

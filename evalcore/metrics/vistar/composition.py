@@ -19,7 +19,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
@@ -183,7 +182,7 @@ class Composition:
         than two pictures.
         """
         texts = [
-            Text(text) for shot in rendering.shots if (text := wording(shot).strip())
+            Text(text) for shot in rendering.shots if (text := shot.wording.strip())
         ]
         images = rendering.images
         if not texts or not images:

@@ -15,9 +15,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
 from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.vistar.geometric_cues import (
     anomaly_score,
     contour_score,

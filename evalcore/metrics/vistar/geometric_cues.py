@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from evalcore.metrics.base import Floats
-from evalcore.metrics.baselines.pixels import LUMA, laplacian
+from evalcore.metrics.pixels import LUMA, laplacian
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e

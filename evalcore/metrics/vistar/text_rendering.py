@@ -13,7 +13,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.vistar.story_request import parameter
@@ -159,4 +158,4 @@ class TextRendering:
 
 def wanted_text(rendering: Rendering, shot: RenderedShot) -> str:
     """Return what is to be read in a shot; empty if nothing."""
-    return parameter(rendering, "text") or " ".join(quoted(wording(shot)))
+    return parameter(rendering, "text") or " ".join(quoted(shot.wording))

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from analysis.reading.metric_names import higher_by_name
 from evalcore.metrics import registry
 from evalcore.metrics.baselines.colourfulness import colourfulness
-from evalcore.metrics.baselines.palette import LEVELS, histogram, palette_consistency
+from evalcore.metrics.baselines.palette_consistency import (
+    LEVELS,
+    histogram,
+    palette_consistency,
+)
 from evalcore.metrics.baselines.sharpness import sharpness
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
@@ -137,6 +142,24 @@ def test_asking_what_is_ready_loads_no_network_library():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert asked.stdout == "[]\n"
+
+
+def test_only_the_metric_that_is_asked_for_is_imported():
+    code = (
+        "import sys; from evalcore.metrics import registry; registry.names(); "
+        "registry.load('palette_consistency').missing(); "
+        "print(sorted(m for m in sys.modules if '.baselines.' in m or '.oneig.' in m))"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert asked.stdout == "['evalcore.metrics.baselines.palette_consistency']\n"
+
+
+def test_a_name_does_not_contradict_the_declared_direction():
+    lower = {m for m in registry.names() if higher_by_name(m) is False}
+    declared = {m: registry.load(m).info.higher_is_better for m in registry.names()}
+    assert lower == {name for name, is_higher in declared.items() if not is_higher}
 
 
 def test_an_unknown_metric_names_the_nearest():

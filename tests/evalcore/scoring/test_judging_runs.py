@@ -68,9 +68,7 @@ def test_values_answers_and_money_are_stored(judge):
 
 def test_the_command_says_what_a_thousand_outputs_cost(judge, capsys):
     benchmark = make_benchmark(stories=1, shots=2)
-    call_command(
-        "score", benchmark.slug, "--metrics", "pa_scene", "--without-baselines"
-    )
+    call_command("score", benchmark.slug, "--metrics", "pa_scene")
     # Six questions of 0.002 dollars each, about three outputs.
     said = capsys.readouterr().out
     assert "0.01 dollars paid to the judge: 4.00 for a thousand outputs." in said

@@ -5,9 +5,9 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Image, Run, Source
-from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.grids import cells
+from evalcore.metrics.pixels import PixelFormula
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Image, RenderedShot, Rendering
-from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.oneig.diversity import Diversity, mean_pairwise_distance
 from evalcore.metrics.oneig.reasoning import Reasoning, answer_similarities
 from evalcore.metrics.oneig.style import Style, style_scores
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import image_of, rendering_of, score
 

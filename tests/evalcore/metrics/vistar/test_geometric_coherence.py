@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.geometric_coherence import (
     CUES,

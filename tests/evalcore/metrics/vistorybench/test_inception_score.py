@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.vistorybench.inception_score import (
     InceptionScore,
     inception_score,

@@ -173,7 +173,8 @@ def test_an_output_without_pictures_has_no_beauty(tiny_weights):
 class TestClipOnly:
     @pytest.fixture
     def metrics(self, tiny_weights, monkeypatch):
-        from evalcore.metrics.baselines.clip_only import ClipConsistency, ClipScore
+        from evalcore.metrics.baselines.clip_consistency import ClipConsistency
+        from evalcore.metrics.baselines.clip_score import ClipScore
         from evalcore.metrics.encoders.clip import (
             clip_image_encoder,
             clip_text_encoder,

@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.weights import needing
 
 LEVELS = 8  # steps a channel
@@ -81,3 +81,6 @@ class PaletteConsistency:
         if len(histograms) < 2:
             return [Value(None, reason="fewer than two shots have a picture")]
         return [Value(palette_consistency(histograms))]
+
+
+METRIC = PaletteConsistency
