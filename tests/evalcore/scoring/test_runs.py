@@ -560,9 +560,9 @@ def test_commands(capsys, monkeypatch, tmp_path):
 
 
 @pytest.mark.django_db
-def test_baselines_are_computed_with_whatever_is_asked_for(capsys):
+def test_baselines_are_computed_with_what_is_asked_for_if_wished(capsys):
     make_benchmark(stories=1, shots=1)
-    call_command("score", "woods", metrics="sharpness")
+    call_command("score", "woods", metrics="sharpness", with_baselines=True)
     out = capsys.readouterr().out
     assert "12 pieces were missing; 9 values computed, 3 undefined" in out
     assert "  3 undefined: palette_consistency: " in out
