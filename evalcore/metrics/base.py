@@ -217,8 +217,6 @@ class RenderedShot:
     def wording(self) -> str:
         """Return the text that says what it shows; empty if none does.
 
-        Examples
-        --------
         >>> RenderedShot(1, text={"plot": "A fox walks.", "camera": "close-up"}).wording
         'A fox walks.'
         """
@@ -317,13 +315,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, prepared: Sequence[Any]) -> Sequence[Feature | FeatureError]:
-        """Return a feature for each prepared item, or why there is none.
-
-        Raises
-        ------
-        FatalError
-            Nothing can be encoded any more.
-        """
+        """Return a feature for each prepared item, or why there is none."""
         ...
 
 
@@ -446,11 +438,5 @@ class Metric(Protocol):
         ...
 
     def score(self, subject: Any) -> Scoring:
-        """Score a Rendering (levels shot and output), a Pair or a Run.
-
-        Raises
-        ------
-        FeatureError
-            Something it asked for has no feature.
-        """
+        """Score a Rendering (levels shot and output), a Pair or a Run."""
         ...

@@ -226,13 +226,6 @@ def ready_baselines() -> list[str]:
 def load(name: str) -> Metric:
     """Return the metric of that name, or `name@profile`.
 
-    Raises
-    ------
-    UnknownMetricError
-        There is none, or it has no such profile.
-
-    Examples
-    --------
     >>> load("sharpness").info.scores
     'shot'
     """

@@ -15,10 +15,7 @@ LEVELS = 8  # steps a channel
 def histogram(rgb: Floats) -> Floats:
     """Return the share of pixels in each of 8 x 8 x 8 colours.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255.
     """
     steps = np.minimum(rgb // (256 / LEVELS), LEVELS - 1).astype(int)
     index = (steps[..., 0] * LEVELS + steps[..., 1]) * LEVELS + steps[..., 2]
@@ -30,23 +27,11 @@ def histogram(rgb: Floats) -> Floats:
 def palette_consistency(histograms: Sequence[Floats]) -> float:
     """Return the mean intersection of the histograms of all pairs of shots.
 
-    Parameters
-    ----------
-    histograms
-        At least two, each summing to 1.
+    `histograms`: at least two, each summing to 1. Result: 1 when all shots use the same
+    colours in the same shares, 0 when no two shots share a colour.
 
-    Returns
-    -------
-    float
-        1 when all shots use the same colours in the same shares, 0 when no two shots
-        share a colour.
+    Source: Swain and Ballard (1991), Color indexing: histogram intersection.
 
-    References
-    ----------
-    Swain and Ballard (1991), Color indexing: histogram intersection.
-
-    Examples
-    --------
     >>> palette_consistency([np.array([1.0, 0.0]), np.array([0.5, 0.5])])
     0.5
     """

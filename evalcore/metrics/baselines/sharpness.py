@@ -7,21 +7,12 @@ from evalcore.metrics.pixels import LUMA, PixelFormula, ShotFormula, laplacian
 def sharpness(grey: Floats) -> float:
     """Return the variance of the Laplacian of a grey picture.
 
-    Parameters
-    ----------
-    grey
-        Height x width, from 0 to 255, at least 3 x 3.
+    `grey`: height x width, from 0 to 255, at least 3 x 3.
 
-    Notes
-    -----
     The Laplacian is the 4-neighbour one, on inner pixels only.
 
-    References
-    ----------
-    Pech-Pacheco et al. (2000), Diatom autofocusing in brightfield microscopy.
+    Source: Pech-Pacheco et al. (2000), Diatom autofocusing in brightfield microscopy.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> sharpness(np.full((5, 5), 9.0))
     0.0

@@ -13,14 +13,9 @@ from evalcore.metrics.weights import Lacks, WeightsError
 class Unobtainable:
     """An encoder that refuses everything, and says what it lacks.
 
-    Parameters
-    ----------
-    lacks
-        What nobody can obtain, as `evalcore.metrics.weights.unobtainable` returns it; a
-        metric's `missing` returns the same.
+    `lacks`: what nobody can obtain, as `evalcore.metrics.weights.unobtainable` returns
+    it; a metric's `missing` returns the same.
 
-    Examples
-    --------
     >>> from evalcore.metrics.weights import unobtainable
     >>> MISSING = unobtainable("DOVER", "it has no maintained package")
     >>> class Quality:
@@ -34,13 +29,7 @@ class Unobtainable:
 
     @property
     def id(self) -> str:
-        """Refuse: what it lacks cannot be named.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
+        """Refuse: what it lacks cannot be named."""
         self._refuse()
 
     def prepare(self, item: Any) -> NoReturn:

@@ -27,29 +27,13 @@ MISSING = unobtainable(
 def mean_pairwise_distance(features: Feature) -> float:
     """Return the mean distance of all pairs of pictures.
 
-    Parameters
-    ----------
-    features
-        DreamSim's features: pictures x dimensions, at least two pictures, of any
-        lengths but 0.
+    `features`: DreamSim's features: pictures x dimensions, at least two pictures, of
+    any lengths but 0. Result: the mean of 1 - cosine: 0 for copies, 1 for unrelated
+    pictures, 2 at most.
 
-    Returns
-    -------
-    float
-        The mean of 1 - cosine: 0 for copies, 1 for unrelated pictures, 2 at most.
+    Source: Fu et al. (2023), DreamSim; OneIG-Bench, section on diversity, and its
+    program, scripts/diversity.
 
-    Raises
-    ------
-    ValueError
-        There are fewer than two pictures.
-
-    References
-    ----------
-    Fu et al. (2023), DreamSim; OneIG-Bench, section on diversity, and its program,
-    scripts/diversity.
-
-    Examples
-    --------
     >>> mean_pairwise_distance(np.array([[1.0, 0.0], [0.0, 3.0], [1.0, 0.0]]))
     0.6666666666666666
     """

@@ -22,8 +22,6 @@ AskedCells = Generator[Ask, list[Any], dict[str, Image]]
 def split_profile(profile: str) -> tuple[str, GridSize | None]:
     """Return a profile without its grid, and the grid.
 
-    Examples
-    --------
     >>> split_profile("oneig-judge-grid-2x1"), split_profile("rapidocr")
     (('oneig-judge', (2, 1)), ('rapidocr', None))
     """
@@ -40,13 +38,6 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
     All are of one size; what is left at the right and at the bottom belongs to none, as
     in the reference program.
 
-    Raises
-    ------
-    ValueError
-        It has fewer pixels than the grid has cells, on one side.
-
-    Examples
-    --------
     >>> from evalcore.metrics.base import Source
     >>> whole = Image(Source("a", lambda: iter(()), (9, 4)))
     >>> [cell.box for cell in cells(whole, (2, 1))]
@@ -68,10 +59,7 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
 class SeenInGrids:
     """What metrics share that are formulas on the pictures of a prompt of OneIG.
 
-    Parameters
-    ----------
-    profile
-        Empty, or the grid that its files have, as `grid-2x2`.
+    `profile`: empty, or the grid that its files have, as `grid-2x2`.
     """
 
     info: MetricInfo
@@ -103,12 +91,7 @@ def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
     A cell that is black throughout is left out, as in the reference program: it stands
     where no picture could be generated.
 
-    Parameters
-    ----------
-    rendering
-        The output.
-    grid
-        How its files are to be cut; None leaves them whole.
+    `grid`: how its files are to be cut; None leaves them whole.
     """
     pictures = pictures_of(rendering)
     if grid is None:

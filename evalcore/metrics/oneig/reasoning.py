@@ -28,20 +28,12 @@ MISSING = unobtainable(
 def answer_similarities(pictures: Feature, answer: Feature) -> Floats:
     """Return the cosine of each picture with the true answer.
 
-    Parameters
-    ----------
-    pictures
-        Pictures x dimensions, of any lengths but 0.
-    answer
-        Features of the answer's text: dimensions.
+    `pictures`: pictures x dimensions, of any lengths but 0. `answer`: features of the
+    answer's text: dimensions.
 
-    References
-    ----------
-    OneIG-Bench, section on knowledge and reasoning, and its program, scripts/reasoning;
-    Huang et al. (2024), LLM2CLIP.
+    Source: OneIG-Bench, section on knowledge and reasoning, and its program,
+    scripts/reasoning; Huang et al. (2024), LLM2CLIP.
 
-    Examples
-    --------
     >>> answer_similarities(np.array([[2.0, 0.0], [3.0, 4.0]]), np.array([0.0, 5.0]))
     array([0. , 0.8])
     """

@@ -30,27 +30,14 @@ MISSING = unobtainable(
 def style_scores(csd: Feature, own: Feature, references: References) -> Floats:
     """Return how much each picture has a style.
 
-    Parameters
-    ----------
-    csd, own
-        Features of the pictures by CSD and by OneIG's style encoder: pictures x
-        dimensions, of any lengths but 0.
-    references
-        Features of the style's reference pictures by the same encoders: references x
-        dimensions.
+    `csd`, `own`: features of the pictures by CSD and by OneIG's style encoder: pictures
+    x dimensions, of any lengths but 0. `references`: features of the style's reference
+    pictures by the same encoders: references x dimensions. Result: by picture, from 0
+    to 1: the mean of both encoders' largest cosine with a reference; a largest cosine
+    below 0 counts 0.
 
-    Returns
-    -------
-    array
-        By picture, from 0 to 1: the mean of both encoders' largest cosine with a
-        reference; a largest cosine below 0 counts 0.
+    Source: OneIG-Bench, section on stylization, and its program, scripts/style.
 
-    References
-    ----------
-    OneIG-Bench, section on stylization, and its program, scripts/style.
-
-    Examples
-    --------
     >>> one = np.array([[1.0, 0.0]])
     >>> style_scores(one, one, (np.array([[0.6, 0.8], [0.0, 1.0]]), -one))
     array([0.3])
@@ -98,22 +85,11 @@ class Style(SeenInGrids):
         """Say that the styles' references are lacking with the encoder.
 
         They would be keyed as OneIG does: `chinese_ink_painting`.
-
-        Raises
-        ------
-        WeightsError
-            Always.
         """
         raise WeightsError(str(MISSING))
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return the mean over the pictures; undefined where no style is asked for.
-
-        Raises
-        ------
-        ValueError
-            OneIG has no such style.
-        """
+        """Return the mean over the pictures; undefined where no style is asked for."""
         style = str(told(rendering).get("style") or "").strip()
         pictures = yield from seen_pictures(rendering, self.grid)
         if not style or not pictures:

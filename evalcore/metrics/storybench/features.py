@@ -42,12 +42,7 @@ NO_INTERNVIDEO = unobtainable(
 class SeenByNetwork:
     """What metrics share that are formulas on what one network sees.
 
-    Parameters
-    ----------
-    features
-        Whose features.
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
+    `profile`: which CLIP: that of StoryBench's program or the one of its paper.
     """
 
     def __init__(self, features: Features, profile: Profile) -> None:

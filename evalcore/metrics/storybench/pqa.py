@@ -42,24 +42,14 @@ class Quality:
 def perceptual_quality(aesthetic: float, technical: float) -> Quality:
     """Return the quality of a video from the raw outputs of DOVER.
 
-    Parameters
-    ----------
-    aesthetic, technical
-        The mean of what either branch gives, over its clips and places; any numbers.
+    `aesthetic`, `technical`: the mean of what either branch gives, over its clips and
+    places; any numbers. Result: a = (aesthetic - .1107) / .07355 and t = (technical +
+    .08285) / .03774, through the logistic function, times 100; overall is that of .6104
+    a + .3896 t.
 
-    Returns
-    -------
-    Quality
-        a = (aesthetic - .1107) / .07355 and t = (technical + .08285) / .03774, through
-        the logistic function, times 100; overall is that of .6104 a + .3896 t.
+    Source: Wu et al. (2023), Exploring video quality assessment on user generated
+    contents (DOVER); StoryBench, section 3.4 (PQA), and its program, metrics/pqa_dover.
 
-    References
-    ----------
-    Wu et al. (2023), Exploring video quality assessment on user generated contents
-    (DOVER); StoryBench, section 3.4 (PQA), and its program, metrics/pqa_dover.
-
-    Examples
-    --------
     >>> perceptual_quality(0.1107, -0.08285)
     Quality(overall=50.0, aesthetic=50.0, technical=50.0)
     """
@@ -109,11 +99,6 @@ class PerceptualQuality:
         """Say that there is nothing that gives a clip's raw outputs.
 
         It would make two numbers of a clip, aesthetic and technical.
-
-        Raises
-        ------
-        WeightsError
-            Always.
         """
         raise WeightsError(str(MISSING))
 

@@ -43,33 +43,15 @@ UNTOLD = "no shot has both frames and a text"
 def video_text_matching(segments: Sequence[Feature], texts: Feature) -> Floats:
     """Return how well each segment of a video matches its text, times 100.
 
-    Parameters
-    ----------
-    segments
-        By segment: frames x dimensions, at least one frame, of any lengths but 0. A
-        picture of an image story is a segment of one frame; what a network makes of a
-        whole segment is one row.
-    texts
-        Segments x dimensions.
+    `segments`: by segment: frames x dimensions, at least one frame, of any lengths but
+    0. A picture of an image story is a segment of one frame; what a network makes of a
+    whole segment is one row. Result: by segment: the mean of its frames' directions
+    times the direction of its text. The mean is not normalised again, so that a segment
+    whose frames differ scores lower. The value of an output is the mean over its
+    segments.
 
-    Returns
-    -------
-    array
-        By segment: the mean of its frames' directions times the direction of its text.
-        The mean is not normalised again, so that a segment whose frames differ scores
-        lower. The value of an output is the mean over its segments.
+    Source: StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
 
-    Raises
-    ------
-    ValueError
-        There are not as many texts as segments, or a segment has no frames.
-
-    References
-    ----------
-    StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
-
-    Examples
-    --------
     >>> frames = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.6, 0.8]])]
     >>> video_text_matching(frames, np.array([[1.0, 0.0], [0.0, 2.0]]))
     array([50., 80.])

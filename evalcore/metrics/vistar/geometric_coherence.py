@@ -41,22 +41,11 @@ NO_PADIM = Lacks([Lack("PaDiM's set of flawless pictures", NO_ANOMALY)])
 def geometric_coherence(scores: Mapping[str, float]) -> float:
     """Return the worst of the six cues.
 
-    Parameters
-    ----------
-    scores
-        From 0 to 1, of all of normals, curvature, highlight, contour, texture, anomaly.
+    `scores`: from 0 to 1, of all of normals, curvature, highlight, contour, texture,
+    anomaly.
 
-    Raises
-    ------
-    ValueError
-        A cue is missing: the worst of fewer would be another, kinder measure.
+    Source: VISTAR, section 3.3.6, GC-Score.
 
-    References
-    ----------
-    VISTAR, section 3.3.6, GC-Score.
-
-    Examples
-    --------
     >>> geometric_coherence(dict.fromkeys(CUES, 0.5) | {"contour": 0.25})
     0.25
     """
@@ -118,13 +107,7 @@ class GeometricCues:
 
 
 def five_cues(depth: Floats, pixels: Floats) -> dict[str, float]:
-    """Return all cues but PaDiM by name.
-
-    Raises
-    ------
-    ValueError
-        The depth map is flat.
-    """
+    """Return all cues but PaDiM by name."""
     scaled = scaled_depth(depth)
     return {
         "normals": normals_score(scaled),
@@ -157,13 +140,7 @@ class GeometricCoherence(GeometricCues):
 
     @cached_property
     def reference(self) -> tuple[Floats, Floats]:
-        """Say that means and precisions of flawless pictures are lacking.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
+        """Say that means and precisions of flawless pictures are lacking."""
         raise WeightsError(str(NO_PADIM))
 
     def missing(self) -> Lacks:

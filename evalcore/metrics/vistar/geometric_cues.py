@@ -29,13 +29,7 @@ CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
 
 def scaled_depth(depth: Floats) -> Floats:
-    """Return a depth map from 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        It is the same everywhere: then it shows no surfaces.
-    """
+    """Return a depth map from 0 to 1."""
     low, high = float(depth.min()), float(depth.max())
     if low == high:
         raise ValueError("the depth map is flat")
@@ -45,19 +39,10 @@ def scaled_depth(depth: Floats) -> Floats:
 def normals_score(depth: Floats) -> float:
     """Return how much the surface normals agree with their neighbours.
 
-    Parameters
-    ----------
-    depth
-        Square, from 0 to 1; the range of depth is taken to equal the picture's width.
+    `depth`: square, from 0 to 1; the range of depth is taken to equal the picture's
+    width. Result: the mean length of the mean normal of all 16 x 16 tiles (a rest at
+    the edges is left out): 1 for planes, about 0 where normals point anywhere.
 
-    Returns
-    -------
-    float
-        The mean length of the mean normal of all 16 x 16 tiles (a rest at the edges is
-        left out): 1 for planes, about 0 where normals point anywhere.
-
-    Examples
-    --------
     >>> slope = np.tile(np.linspace(0, 1, 64), (64, 1))
     >>> round(normals_score(slope), 6)
     1.0
@@ -75,13 +60,8 @@ def normals_score(depth: Floats) -> float:
 def curvature_score(depth: Floats) -> float:
     """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05).
 
-    Parameters
-    ----------
-    depth
-        From 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
+    `depth`: from 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
 
-    Examples
-    --------
     >>> curvature_score(np.tile(np.arange(8.0), (8, 1)))
     1.0
     """
@@ -91,20 +71,10 @@ def curvature_score(depth: Floats) -> float:
 def highlight_score(rgb: Floats) -> float:
     """Return the share of highlights that have no narrow breaks.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9 on)
-        and pale (saturation up to 0.2).
+    `rgb`: height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9
+    on) and pale (saturation up to 0.2). Result: area of the highlights over their area
+    after closing gaps of up to 4 pixels; 1 without highlights.
 
-    Returns
-    -------
-    float
-        Area of the highlights over their area after closing gaps of up to 4 pixels; 1
-        without highlights.
-
-    Examples
-    --------
     >>> highlight_score(np.full((8, 8, 3), 255.0))
     1.0
     """
@@ -123,19 +93,9 @@ def highlight_score(rgb: Floats) -> float:
 def contour_score(rgb: Floats) -> float:
     """Return the share of contours that are no fragments.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255. Result: share of Canny's edge pixels
+    (thresholds 100 and 200) in connected pieces of at least 16; 1 without edges.
 
-    Returns
-    -------
-    float
-        Share of Canny's edge pixels (thresholds 100 and 200) in connected pieces of at
-        least 16; 1 without edges.
-
-    Examples
-    --------
     >>> contour_score(np.full((32, 32, 3), 90.0))
     1.0
     """
@@ -150,25 +110,13 @@ def contour_score(rgb: Floats) -> float:
 def texture_score(rgb: Floats) -> float:
     """Return the share of uniform local binary patterns.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255. Result: share of inner pixels whose eight
+    neighbours, in a circle, change between darker and not darker than it at most twice:
+    about 0.9 for photographs, about 0.5 for noise.
 
-    Returns
-    -------
-    float
-        Share of inner pixels whose eight neighbours, in a circle, change between darker
-        and not darker than it at most twice: about 0.9 for photographs, about 0.5 for
-        noise.
+    Source: Ojala, Pietikainen and Maenpaa (2002), Multiresolution gray-scale and
+    rotation invariant texture classification with local binary patterns.
 
-    References
-    ----------
-    Ojala, Pietikainen and Maenpaa (2002), Multiresolution gray-scale and rotation
-    invariant texture classification with local binary patterns.
-
-    Examples
-    --------
     >>> texture_score(np.full((8, 8, 3), 90.0))
     1.0
     """
@@ -188,26 +136,13 @@ def texture_score(rgb: Floats) -> float:
 def anomaly_score(vectors: Floats, means: Floats, precisions: Floats) -> float:
     """Return how ordinary a picture's features are, against a reference set (PaDiM).
 
-    Parameters
-    ----------
-    vectors
-        Places x numbers: features of one picture.
-    means
-        Places x numbers: mean of the reference set at each place.
-    precisions
-        Places x numbers x numbers: inverse covariance there.
+    `vectors`: places x numbers: features of one picture. `means`: places x numbers:
+    mean of the reference set at each place. `precisions`: places x numbers x numbers:
+    inverse covariance there. Result: exp(-d / 10), d being the largest Mahalanobis
+    distance of all places.
 
-    Returns
-    -------
-    float
-        exp(-d / 10), d being the largest Mahalanobis distance of all places.
+    Source: Defard et al. (2021), PaDiM: a patch distribution modeling framework.
 
-    References
-    ----------
-    Defard et al. (2021), PaDiM: a patch distribution modeling framework.
-
-    Examples
-    --------
     >>> anomaly_score(np.zeros((1, 2)), np.zeros((1, 2)), np.eye(2)[None])
     1.0
     """

@@ -62,29 +62,12 @@ DIRECTIONS: dict[str, Floats] = {
 def light_integrity(found: Floats, wanted: Floats) -> float:
     """Return how near two light directions are.
 
-    Parameters
-    ----------
-    found, wanted
-        Three numbers each; their length does not matter.
+    `found`, `wanted`: three numbers each; their length does not matter. Result: 1 -
+    angle / 90 degrees: 1 for the same direction, 0 from a right angle on. As written in
+    the paper it would fall to -1, which it also says it does not; so it ends at 0.
 
-    Returns
-    -------
-    float
-        1 - angle / 90 degrees: 1 for the same direction, 0 from a right angle on. As
-        written in the paper it would fall to -1, which it also says it does not; so it
-        ends at 0.
+    Source: VISTAR, section 3.3.2, LI-Score.
 
-    Raises
-    ------
-    ValueError
-        A vector has no direction: it is 0, or not finite.
-
-    References
-    ----------
-    VISTAR, section 3.3.2, LI-Score.
-
-    Examples
-    --------
     >>> round(light_integrity(np.array([1.0, 0, 1]), np.array([0.0, 0, 2])), 9)
     0.5
     """
@@ -96,28 +79,12 @@ def light_integrity(found: Floats, wanted: Floats) -> float:
 def scene_light(directions: Floats) -> Floats:
     """Return the direction of a scene's light from those of its objects.
 
-    Parameters
-    ----------
-    directions
-        Objects x 3, at least one; their lengths do not matter.
+    `directions`: objects x 3, at least one; their lengths do not matter. Result: a unit
+    vector: the median of each coordinate of the unit vectors, brought to length 1. The
+    paper says "median"; of coordinates is ours.
 
-    Returns
-    -------
-    numpy.ndarray
-        A unit vector: the median of each coordinate of the unit vectors, brought to
-        length 1. The paper says "median"; of coordinates is ours.
+    Source: VISTAR, section 3.3.2.
 
-    Raises
-    ------
-    ValueError
-        There is none, or one of them or their median has no direction.
-
-    References
-    ----------
-    VISTAR, section 3.3.2.
-
-    Examples
-    --------
     >>> scene_light(np.array([[0.0, 1, 0], [0, 2, 0], [1, 0, 0]]))
     array([0., 1., 0.])
     """
