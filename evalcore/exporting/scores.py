@@ -90,8 +90,7 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
 def vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
-    """Return result folders: those that were imported, and one a method for the rest.
-    """
+    """Return the result folders that were imported, and one for each other method."""
     imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
     own: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:

@@ -84,8 +84,7 @@ def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any
 def read_rows(
     path: Path, expected: str, *, strange: bool = False
 ) -> list[tuple[int, Any]]:
-    """Return the rows of a JSON Lines file with their lines, or of a list with places.
-    """
+    """Return the rows of JSON Lines with their lines, or of a list with places."""
     if path.suffix.lower() == ".jsonl":
         return read_json_lines(path, strange=strange)
     rows = read_json(path, strange=strange)

@@ -189,8 +189,7 @@ def file_hash(path: Path) -> str:
 
 
 def fingerprint(*weights: AnyWeights) -> str:
-    """Return the weights' paths and the beginnings of their hashes, for encoders' ids.
-    """
+    """Return paths and beginnings of hashes of weights, for encoders' ids."""
     return ", ".join(f"{one.path} {file_hash(one.need())[:16]}" for one in weights)
 
 

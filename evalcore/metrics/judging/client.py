@@ -180,8 +180,7 @@ def asking(judge: Judge) -> Iterator[Judge]:
 
 
 def the_judge() -> Judge:
-    """Return the judge that `asking` chose, or else the one that the environment names.
-    """
+    """Return the judge that `asking` chose, or the one that the environment names."""
     return _chosen.get() or _judge(read_settings())
 
 

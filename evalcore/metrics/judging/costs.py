@@ -115,8 +115,7 @@ class CostMeter:
 
     @contextmanager
     def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
-        """Have in the purse what a batch of requests can cost, as long as it is asked.
-        """
+        """Set aside in the purse what a batch of requests can cost."""
         if self._purse is None or not any(costs):
             yield
             return

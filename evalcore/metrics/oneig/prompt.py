@@ -41,7 +41,7 @@ def pictures_of(rendering: Rendering) -> dict[str, Image]:
 
     Of a shot that is part of a video it is the first frame.
 
-    >>> from evalcore.metrics.base import Shot, Source
+    >>> from evalcore.metrics.base import RenderedShot as Shot, Source
     >>> one = Image(Source("a", lambda: iter(())))
     >>> shots = Shot(1, (one,)), Shot(2), Shot(3, (one, one))
     >>> list(pictures_of(Rendering("anime_000", "Alder", shots)))

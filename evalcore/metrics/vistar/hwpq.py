@@ -59,12 +59,13 @@ def hwpq(
 
     Source: VISTAR, section 3.4.2: Score = sum_l w_l sum_i w_li S_li.
 
-    >>> from evalcore.metrics.vistar.questionnaire import Level, QuestionPair
-    >>> level = Level("L1", 1.0, (
+    >>> from evalcore.metrics.vistar.questionnaire import QuestionLevel, QuestionPair
+    >>> level = QuestionLevel("L1", 1.0, (
     ...     QuestionPair("cat", "A cat?", "A dog?", 0.75),
     ...     QuestionPair("hat", "A hat?", "A cap?", 0.25),
     ... ))
-    >>> hwpq(Questionnaire("1", "a cat in a hat", (level,)), {"cat": 1, "hat": 0})
+    >>> asked = HierarchicalQuestionnaire("1", "a cat in a hat", (level,))
+    >>> hwpq(asked, {"cat": 1, "hat": 0})
     0.75
     """
     met = weighed = 0.0
