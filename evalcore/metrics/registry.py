@@ -20,6 +20,7 @@ from typing import Any
 from evalcore.metrics import baselines, standins
 from evalcore.metrics.base import Metric
 from evalcore.metrics.envision.dimensions import PARTS
+from evalcore.metrics.unobtainable import DECLARED, Unobtainable
 
 VSB = ("vsb-code-2026.02", "vsb-paper")
 EVENTS = ("envision-paper", "envision-code-05be960")
@@ -101,6 +102,15 @@ def _vistar(name: str) -> Any:
     return _module("vistar", name)
 
 
+def _declared(family: str, ending: Ending | None = None) -> dict[str, Entry]:
+    """Return the metrics of a paper that nobody can compute."""
+    return {
+        info.name: Entry(lambda: Unobtainable, (info, lacks), ending=ending)
+        for info, lacks in DECLARED
+        if info.family == family
+    }
+
+
 BASELINES = _modules_of(baselines)
 METRICS: dict[str, Entry] = {
     **BASELINES,
@@ -142,7 +152,6 @@ METRICS: dict[str, Entry] = {
             ("fid", "inception", ()),
             ("fid_clip", "clip", STORY),
             ("fvd", "i3d", ()),
-            ("fvd_internvideo", "internvideo", ()),
         )
     },
     **{
@@ -156,15 +165,7 @@ METRICS: dict[str, Entry] = {
     },
     "vtm": Entry(lambda: _story("vtm").VideoTextMatching, ("output",), STORY),
     "vtm_pooled": Entry(lambda: _story("vtm").VideoTextMatching, ("run",), STORY),
-    "vtm_internvideo": Entry(lambda: _story("vtm").InternVideoTextMatching),
-    **{
-        name: Entry(lambda: _story("pqa").PerceptualQuality, (part,))
-        for name, part in (
-            ("pqa", "overall"),
-            ("pqa_aesthetic", "aesthetic"),
-            ("pqa_technical", "technical"),
-        )
-    },
+    **_declared("StoryBench"),
     # Envision
     **{
         f"envision_{part}": Entry(
@@ -178,12 +179,9 @@ METRICS: dict[str, Entry] = {
     "oneig_text_pooled": Entry(
         lambda: _oneig("rendering").OneigText, ("run",), OCR, GRID
     ),
-    "oneig_style": Entry(lambda: _oneig("style").Style, ending=GRID),
-    "oneig_diversity": Entry(lambda: _oneig("diversity").Diversity, ending=GRID),
-    "oneig_reasoning": Entry(lambda: _oneig("reasoning").Reasoning, ending=GRID),
+    **_declared("OneIG", GRID),
     # VISTAR
     "text_rendering": Entry(lambda: _vistar("text_rendering").TextRendering),
-    "light_integrity": Entry(lambda: _vistar("light_integrity").LightIntegrity),
     "composition": Entry(lambda: _vistar("composition").Composition),
     "character_portrayal": Entry(
         lambda: _vistar("character_portrayal").CharacterPortrayal
@@ -191,12 +189,10 @@ METRICS: dict[str, Entry] = {
     "physical_consistency": Entry(
         lambda: _vistar("physical_consistency").PhysicalConsistency
     ),
-    "geometric_coherence": Entry(
-        lambda: _vistar("geometric_coherence").GeometricCoherence
-    ),
     "hwpq": Entry(
         lambda: _vistar("hwpq").Hwpq, profiles=("vistar-single", "vistar-batched")
     ),
+    **_declared("VISTAR"),
 }
 
 

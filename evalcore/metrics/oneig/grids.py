@@ -6,12 +6,11 @@ before rows. Without it a file is one picture.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, Feature, Image, MetricInfo, Picture, Rendering
+from evalcore.metrics.base import Ask, Feature, Image, Picture, Rendering
 from evalcore.metrics.oneig.prompt import pictures_of
 
 MARK = "grid-"
@@ -54,19 +53,6 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
         for y in range(top, top + rows * height, height)
         for x in range(left, left + columns * width, width)
     ]
-
-
-class SeenInGrids:
-    """What metrics share that are formulas on the pictures of a prompt of OneIG.
-
-    `profile`: empty, or the grid that its files have, as `grid-2x2`.
-    """
-
-    info: MetricInfo
-
-    def __init__(self, profile: str = "") -> None:
-        _plain, self.grid = split_profile(profile)
-        self.info = replace(self.info, profile=profile)
 
 
 class _Brightest:

@@ -19,15 +19,7 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.storybench.features import (
-    BACKENDS,
-    CLIP_NAMES,
-    NO_INTERNVIDEO,
-    Profile,
-    SeenByNetwork,
-)
-from evalcore.metrics.storybench.subjects import clip_of_frames
+from evalcore.metrics.storybench.features import CLIP_NAMES, Profile, SeenByNetwork
 
 ALONE = (
     "Whether the frames of each shot show what its text says, as CLIP sees it. CLIP "
@@ -133,39 +125,6 @@ class VideoTextMatching(SeenByNetwork):
             return [matched_value(shots, segments, np.stack(texts))]
         matches = video_text_matching(segments, np.stack(texts))
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
-
-
-class InternVideoTextMatching:
-    """Match of an output's segments with their captions, each segment seen whole."""
-
-    info = MetricInfo(
-        name="vtm_internvideo",
-        title="VTM with InternVideo",
-        family="StoryBench",
-        scores="output",
-        low=-100,
-        high=100,
-        source="StoryBench, section 3.4 and appendix E.2",
-        measures="Whether each part of a video shows what its text says, motion too.",
-        backend=BACKENDS["internvideo"],
-        queue="gpu",
-    )
-    encoder: Encoder = Unobtainable(NO_INTERNVIDEO)  # sees segments
-    reader: Encoder = Unobtainable(NO_INTERNVIDEO)  # reads captions
-    missing = staticmethod(lambda: NO_INTERNVIDEO)
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; shots without frames or without a text are left out."""
-        if not rendering.is_video:
-            return [Value(None, reason="the output is no video")]
-        shots = told(rendering)
-        if not shots:
-            return [Value(None, reason=UNTOLD)]
-        clips = [clip_of_frames(shot.frames) for shot in shots]
-        seen = yield Ask(self.encoder, clips)
-        texts = yield Ask(self.reader, [Text(shot.wording) for shot in shots])
-        segments = [np.atleast_2d(one) for one in seen]
-        return [matched_value(shots, segments, np.stack(texts))]
 
 
 def told(rendering: Rendering) -> list[RenderedShot]:

@@ -1,4 +1,4 @@
-"""Six cues of flawed geometry, each a score from 0 (flawed) to 1.
+"""Five cues of flawed geometry, each a score from 0 (flawed) to 1.
 
 The paper names the cues and says that each is normalised to 0 to 1, not how. All
 definitions and constants here are ours.
@@ -23,7 +23,6 @@ BRIGHT, PALE = 0.9, 0.2  # a highlight: luminance from there on, saturation up t
 GAP = 5  # pixels: narrower breaks in a highlight are flaws
 CANNY = (100, 200)  # thresholds for luminance from 0 to 255
 WHOLE = 16  # pixels of a contour that is no fragment
-ANOMALY = 10.0  # Mahalanobis distance at which the score has fallen to 1 / e
 EIGHT = np.ones((3, 3), dtype=bool)  # neighbours sideways and diagonally
 CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
@@ -131,21 +130,3 @@ def texture_score(rgb: Floats) -> float:
     )
     changes = (signs != np.roll(signs, 1, axis=0)).sum(axis=0)
     return float((changes <= 2).mean())
-
-
-def anomaly_score(vectors: Floats, means: Floats, precisions: Floats) -> float:
-    """Return how ordinary a picture's features are, against a reference set (PaDiM).
-
-    `vectors`: places x numbers: features of one picture. `means`: places x numbers:
-    mean of the reference set at each place. `precisions`: places x numbers x numbers:
-    inverse covariance there. Result: exp(-d / 10), d being the largest Mahalanobis
-    distance of all places.
-
-    Source: Defard et al. (2021), PaDiM: a patch distribution modeling framework.
-
-    >>> anomaly_score(np.zeros((1, 2)), np.zeros((1, 2)), np.eye(2)[None])
-    1.0
-    """
-    away = vectors - means
-    squares = np.einsum("pi,pij,pj->p", away, precisions, away)
-    return math.exp(-math.sqrt(max(0.0, float(squares.max()))) / ANOMALY)

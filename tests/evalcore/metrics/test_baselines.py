@@ -17,6 +17,7 @@ from evalcore.metrics.baselines.palette_consistency import (
     palette_consistency,
 )
 from evalcore.metrics.baselines.sharpness import sharpness
+from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
@@ -160,6 +161,22 @@ def test_a_name_does_not_contradict_the_declared_direction():
     lower = {m for m in registry.names() if higher_by_name(m) is False}
     declared = {m: registry.load(m).info.higher_is_better for m in registry.names()}
     assert lower == {name for name, is_higher in declared.items() if not is_higher}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("pqa", r"DOVER \(it has no maintained package; .* its TSV, .* be imported"),
+        ("light_integrity", "VISTAR's shadow network"),
+        ("oneig_style@grid-2x2", "OneIG-StyleEncoder"),
+    ],
+)
+def test_metric_that_nobody_can_compute_names_what_it_lacks(tmp_path, name, what):
+    metric = registry.load(name)
+    with pytest.raises(WeightsError, match=what) as raised:
+        score(metric, rendering_of(PICTURES), tmp_path)
+    assert str(raised.value) == str(metric.missing())
+    assert metric.info.profile == name.partition("@")[2]
 
 
 def test_an_unknown_metric_names_the_nearest():
