@@ -12,8 +12,6 @@ from analysis.reading.metric_names import higher_by_name
 from evalcore.metrics import registry
 from evalcore.metrics.baselines.colourfulness import colourfulness
 from evalcore.metrics.baselines.palette_consistency import (
-    LEVELS,
-    histogram,
     palette_consistency,
 )
 from evalcore.metrics.baselines.sharpness import sharpness
@@ -23,11 +21,6 @@ from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 def flat(*rgb):
     return np.full((4, 4, 3), rgb, dtype=float)
-
-
-def test_colourfulness_of_one_colour_is_its_distance_from_grey():
-    # rg = 100, yb = 50 everywhere: no spread, 0.3 sqrt(100^2 + 50^2).
-    assert colourfulness(flat(100, 0, 0)) == pytest.approx(0.3 * np.hypot(100, 50))
 
 
 def test_colourfulness_of_half_red_half_green():
@@ -43,22 +36,9 @@ def test_sharpness_of_a_single_dot():
     assert sharpness(grey) == pytest.approx(np.var([-4, 1, 1, 1, 1, 0, 0, 0, 0]))
 
 
-def test_a_histogram_sums_to_one_and_puts_a_colour_in_its_cell():
-    shares = histogram(flat(255, 0, 32))
-    assert shares.sum() == 1
-    assert shares[(7 * LEVELS + 0) * LEVELS + 1] == 1
-
-
 def test_palette_consistency_is_the_mean_over_pairs():
     a, b, c = np.array([1.0, 0]), np.array([0.5, 0.5]), np.array([0.0, 1])
     assert palette_consistency([a, b, c]) == pytest.approx((0.5 + 0 + 0.5) / 3)
-
-
-@pytest.mark.parametrize(("present", "share"), [(0, 0), (3, 0.75)])
-def test_share_present(present, share, tmp_path):
-    pictures = [noise(i) if i < present else None for i in range(4)]
-    (value,) = score(registry.load("shots_present"), rendering_of(pictures), tmp_path)
-    assert value.value == share
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -98,13 +78,6 @@ def test_undefined_says_why(tmp_path):
     (value,) = score(registry.load("palette_consistency"), alone, tmp_path)
     assert value.value is None
     assert "fewer than two" in value.reason
-
-
-@pytest.mark.parametrize("name", ["shots_present", "palette_consistency"])
-def test_a_story_without_shots(name, tmp_path):
-    (value,) = score(registry.load(name), rendering_of([]), tmp_path)
-    assert value.value is None
-    assert value.reason
 
 
 @pytest.mark.parametrize("side", [128, 200, 300, 512])

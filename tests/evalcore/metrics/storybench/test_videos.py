@@ -94,19 +94,3 @@ def test_fvd_is_undefined_for_pictures(tmp_path, side):
     (value,) = score(FrechetDistance("i3d"), run, tmp_path)
     assert value.value is None
     assert value.reason == "no video has a true one of the same story"
-
-
-def test_fvd_needs_two_videos(tmp_path, archive):
-    output = filmed(tmp_path, TIMES)
-    truth = filmed(tmp_path, TIMES, method="truth")
-    (value,) = score(
-        FrechetDistance("i3d"), Run("Alder", (output,), (truth,)), tmp_path
-    )
-    assert value.value is None
-    assert value.reason == "a covariance needs two videos; the method's outputs have 1"
-
-
-def test_fvd_says_what_it_lacks(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
-    assert I3D_FILE.path in str(FrechetDistance("i3d").missing())

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.geometric_coherence import (
     GeometricCues,
     five_cues,
@@ -15,7 +14,6 @@ from evalcore.metrics.vistar.geometric_cues import (
     curvature_score,
     highlight_score,
     normals_score,
-    scaled_depth,
     texture_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
@@ -51,9 +49,6 @@ class TestNormals:
             0.74, abs=0.02
         )
 
-    def test_noise(self):
-        assert normals_score(NOISE) < 0.2
-
 
 class TestCurvature:
     def test_planes_do_not_bend(self):
@@ -64,16 +59,10 @@ class TestCurvature:
         bowl = np.tile(0.025 * np.arange(9.0) ** 2, (9, 1))
         assert curvature_score(bowl) == pytest.approx(math.exp(-1))
 
-    def test_noise(self):
-        assert curvature_score(NOISE) < 1e-4
-
 
 class TestHighlights:
     def shining(self, mask):
         return grey(np.where(mask, 255, 60))
-
-    def test_none(self):
-        assert highlight_score(grey(np.full((SIDE, SIDE), 200.0))) == 1
 
     def test_whole(self):
         mask = np.zeros((SIDE, SIDE), bool)
@@ -105,9 +94,6 @@ class TestHighlights:
 
 
 class TestContours:
-    def test_no_edges(self):
-        assert contour_score(grey(np.full((SIDE, SIDE), 90.0))) == 1
-
     def test_a_long_contour(self):
         picture = np.full((SIDE, SIDE), 20.0)
         picture[16:48, 16:48] = 220
@@ -137,9 +123,6 @@ class TestTexture:
         board = np.indices((34, 34)).sum(axis=0) % 2 * 255
         assert texture_score(grey(board)) == 0.5
 
-    def test_noise(self):
-        assert 0.2 < texture_score(grey(255 * NOISE)) < 0.6
-
 
 class TestWorst:
     def test_scale_and_zero_of_depth_do_not_matter(self):
@@ -148,18 +131,8 @@ class TestWorst:
             five_cues(SLOPE, pixels)
         )
 
-    def test_flat_depth(self):
-        with pytest.raises(ValueError, match="the depth map is flat"):
-            scaled_depth(np.ones((4, 4)))
-
 
 class TestMetrics:
-    def test_the_five_cues_are_ready_with_depth(self, weights):
-        assert "dpt-hybrid-midas" in str(load("geometric_cues").missing())
-        weights.save("depth")
-        assert not load("geometric_cues").missing()
-        assert load("geometric_cues").info.family == "stand-in"
-
     def test_tiny_network_end_to_end(self, weights, tmp_path):
         weights.save("depth")
         rendering = rendering_of([noise(1), None, noise(2)])
