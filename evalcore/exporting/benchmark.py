@@ -25,26 +25,9 @@ def export_benchmark(
 ) -> tuple[int, Written]:
     """Write the files from which a benchmark was imported; a second time changes none.
 
-    Parameters
-    ----------
-    benchmark
-        With its stories.
-    folder
-        Where the files are written, each with the name it had.
-    form
-        One of `FORMATS`; the one that its stories came in, if empty.
-    replace
-        Overwrite other files there.
-
-    Returns
-    -------
-    tuple
-        How many stories were written, and what was done.
-
-    Raises
-    ------
-    InputError
-        With every story that did not come in that format; nothing was written.
+    `folder`: where the files are written, each with the name it had. `form`: one of
+    `FORMATS`; the one that its stories came in, if empty. `replace`: overwrite other
+    files there. Result: how many stories were written, and what was done.
     """
     stories = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     if not stories:

@@ -21,17 +21,8 @@ Prompts = Mapping[str, Mapping[str, Any]]
 def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
     """Return the prompts of a benchmark that have no questionnaire.
 
-    Parameters
-    ----------
-    benchmark
-        Imported from lists of VISTAR.
-    stories
-        Keys of those that are looked at; all, if empty.
-
-    Raises
-    ------
-    InputError
-        A story does not exist, or is no prompt of VISTAR; each one is named.
+    `benchmark`: imported from lists of VISTAR. `stories`: keys of those that are looked
+    at; all, if empty.
     """
     extras = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     problems = [

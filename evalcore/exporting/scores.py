@@ -46,16 +46,7 @@ def export_scores(
 ) -> tuple[int, Written]:
     """Write scores as files; a second time changes nothing.
 
-    Returns
-    -------
-    tuple
-        How many scores were written, and what was done.
-
-    Raises
-    ------
-    InputError
-        There are none, or a metric has several versions of which none was chosen;
-        nothing was written.
+    Result: how many scores were written, and what was done.
     """
     stored = list(_stored(benchmark, choice))
     if not stored:
@@ -99,13 +90,7 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
 def vistorybench_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
-    """Return result folders: those that were imported, and one a method for the rest.
-
-    Raises
-    ------
-    InputError
-        A metric has several versions, or a method's name can name no folder.
-    """
+    """Return the result folders that were imported, and one for each other method."""
     imported: dict[RunPath, list[StoredScore]] = defaultdict(list)
     own: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
@@ -204,13 +189,7 @@ def _names_a_folder(part: str) -> bool:
 def envision_files(
     benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
 ) -> Files:
-    """Return records, rows and report of each method, in a folder of its own.
-
-    Raises
-    ------
-    InputError
-        A metric has several versions, or a story came from no list of Envision.
-    """
+    """Return records, rows and report of each method, in a folder of its own."""
     by_method: dict[str, list[StoredScore]] = defaultdict(list)
     for row in stored:
         score = row[1]

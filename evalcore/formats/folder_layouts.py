@@ -89,21 +89,13 @@ class FoundFolder:
 
 @dataclass
 class FoundFiles:
-    """The files below a folder of outputs.
+    """The files below a folder of outputs."""
 
-    Parameters
-    ----------
-    folders
-        Folders of pictures, a video as one of its own.
-    methods
-        The folder of each method that has files, also where none of them is taken.
-    notes
-        What was passed over, and why.
-    """
-
+    # Folders of pictures, a video as one of its own.
     folders: list[FoundFolder] = field(default_factory=list)
+    # The folder of each method that has files, also where none of them is taken.
     methods: dict[str, Path] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # what was passed over, and why
 
     def leave_out(self, path: Path, why: str) -> None:
         text = str(path)
@@ -118,11 +110,6 @@ def walked(
 
     Links are not followed, and noted: an import reads nothing outside the tree it was
     given.
-
-    Raises
-    ------
-    InputError
-        A folder cannot be read.
     """
 
     def stop(error: OSError) -> None:
@@ -155,14 +142,9 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFiles:
     """Return all folders of rendered shots, and all videos, below the root.
 
-    Parameters
-    ----------
-    root
-        The outputs' folder, or with `method` the folder of that one method.
-    stories
-        Story keys that the benchmark knows; they settle which folder names a story.
-    method
-        Name of the method when the root is its own folder.
+    `root`: the outputs' folder, or with `method` the folder of that one method.
+    `stories`: story keys that the benchmark knows; they settle which folder names a
+    story. `method`: name of the method when the root is its own folder.
     """
     found = FoundFiles()
     for path, _names, names in walked(root, found.notes, shown=is_shown):
@@ -313,8 +295,6 @@ def _story_key(name: str, stories: set[str]) -> str:
 def shot_number(path: Path) -> int | None:
     """Return the number after "shot", or else after the last underscore, if any.
 
-    Examples
-    --------
     >>> [shot_number(Path(name)) for name in ("shot_01_00042_.png", "Shot 2 (1).png")]
     [1, 2]
     >>> [shot_number(Path(name)) for name in ("fox_3.png", "00004-1234567891.png")]

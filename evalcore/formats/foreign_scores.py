@@ -6,41 +6,21 @@ from typing import Any
 
 @dataclass
 class FoundScore:
-    """One value of a metric, or the reason why there is none.
-
-    Parameters
-    ----------
-    metric, method
-        Their names here.
-    value
-        None where the file has none; then `reason` says why.
-    story, shot
-        Empty where it belongs to all of a method's stories, or shots.
-    version, backend
-        What tells values of one metric apart.
-    higher
-        Direction.
-    details
-        What the file says beside the value.
-    file, line
-        Where it stands.
-    run
-        The file or folder that it came with.
-    """
+    """One value of a metric, or the reason why there is none."""
 
     metric: str
     method: str
-    value: float | None
-    story: str = ""
+    value: float | None  # None where the file has none; then `reason` says why
+    story: str = ""  # empty where it belongs to all of a method's stories, or shots
     shot: int | None = None
-    version: str = ""
+    version: str = ""  # what tells values of one metric apart
     backend: str = ""
     higher: bool = True
-    details: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None  # what the file says beside the value
     reason: str = ""
     file: str = ""
     line: int | None = None
-    run: str = ""
+    run: str = ""  # the file or folder that it came with
 
 
 @dataclass

@@ -28,13 +28,7 @@ class DoubledKeyError(ValueError):
 
 
 def read_text(path: Path) -> str:
-    """Return a file's text without the mark that some programs put before it.
-
-    Raises
-    ------
-    InputError
-        It cannot be read, is too large, or is no UTF-8 from some line on.
-    """
+    """Return a file's text without the mark that some programs put before it."""
     try:
         about = path.stat()
         if not (S_ISREG(about.st_mode) or S_ISDIR(about.st_mode)):
@@ -67,29 +61,13 @@ def refuse(
 def read_json(path: Path, *, strange: bool = False) -> Any:
     """Return what a JSON file holds.
 
-    Parameters
-    ----------
-    path
-        The file.
-    strange
-        Let numbers pass that JSON does not know (NaN, Infinity).
-
-    Raises
-    ------
-    InputError
-        It is no JSON (with line and column), or no database could hold it.
+    `strange`: let numbers pass that JSON does not know (NaN, Infinity).
     """
     return _parsed(path, read_text(path), None, strange)
 
 
 def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any]]:
-    """Return the values of a JSON Lines file with their lines; empty lines are none.
-
-    Raises
-    ------
-    InputError
-        With every line that is no JSON; its `table` has the other lines.
-    """
+    """Return the values of a JSON Lines file with their lines; empty lines are none."""
     found: list[tuple[int, Any]] = []
     problems: Problems[Problem] = Problems()
     for number, text in enumerate(read_text(path).split("\n"), start=1):
@@ -106,13 +84,7 @@ def read_json_lines(path: Path, *, strange: bool = False) -> list[tuple[int, Any
 def read_rows(
     path: Path, expected: str, *, strange: bool = False
 ) -> list[tuple[int, Any]]:
-    """Return the rows of a JSON Lines file with their lines, or of a list with places.
-
-    Raises
-    ------
-    InputError
-        As `read_json_lines`; or it is no list, where one was `expected`.
-    """
+    """Return the rows of JSON Lines with their lines, or of a list with places."""
     if path.suffix.lower() == ".jsonl":
         return read_json_lines(path, strange=strange)
     rows = read_json(path, strange=strange)
@@ -167,8 +139,6 @@ def parts(value: Any) -> Iterator[tuple[int, Any]]:
 def storable(value: Any) -> Any:
     """Return a JSON value as every database holds it; `as_found` gives it back.
 
-    Examples
-    --------
     >>> storable({"box": [0.5, float("nan")]})
     {'box': [0.5, {'not a number': 'nan'}]}
     >>> as_found(storable([float("-inf")]))
@@ -195,8 +165,6 @@ def number_of(value: Any) -> float | str:
 
     Numbers are taken from text too: some programs write every value as text.
 
-    Examples
-    --------
     >>> number_of("0.5"), number_of(3), number_of("null"), number_of(True)
     (0.5, 3.0, 'no value', 'not a number')
     >>> number_of(float("nan")), number_of("1e999"), number_of([])

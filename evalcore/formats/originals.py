@@ -14,27 +14,13 @@ Extras = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class Original:
-    """What a file said of one story.
-
-    Parameters
-    ----------
-    key
-        The story's.
-    place
-        Where it stood: the line, or the place in a list, from 1.
-    fields
-        Names of its fields as they stood in the file.
-    data
-        These, and what was added for metrics.
-    origin
-        More that was noted of its form.
-    """
+    """What a file said of one story."""
 
     key: str
-    place: int
-    fields: tuple[str, ...]
-    data: Mapping[str, Any]
-    origin: Mapping[str, Any]
+    place: int  # where it stood: the line, or the place in a list, from 1
+    fields: tuple[str, ...]  # names of its fields as they stood in the file
+    data: Mapping[str, Any]  # these, and what was added for metrics
+    origin: Mapping[str, Any]  # more that was noted of its form
 
     def row(self, fields: Iterable[str] = ()) -> dict[str, Any]:
         """Return its fields, in the file's order."""
@@ -46,19 +32,8 @@ class Original:
 def by_file(stories: Extras, form: str, default: str) -> dict[str, list[Original]]:
     """Return what the files of a format said, in the order of each file.
 
-    Parameters
-    ----------
-    stories
-        What is known of each story beyond shots and characters.
-    form
-        Name of the format.
-    default
-        The file of stories that name none.
-
-    Raises
-    ------
-    InputError
-        With every story of which no file of that format told.
+    `stories`: what is known of each story beyond shots and characters. `form`: name of
+    the format. `default`: the file of stories that name none.
     """
     found: dict[str, list[Original]] = defaultdict(list)
     problems = []
@@ -89,8 +64,6 @@ def by_file(stories: Extras, form: str, default: str) -> dict[str, list[Original
 def ordered(found: Mapping[str, Any], first: Sequence[str]) -> dict[str, Any]:
     """Return an object with some keys first: databases do not remember their order.
 
-    Examples
-    --------
     >>> ordered({"prompt": "a", "note": 1, "step": 2}, ("step", "prompt"))
     {'step': 2, 'prompt': 'a', 'note': 1}
     """

@@ -53,13 +53,7 @@ def choose(
     timestamp: str,
     warnings: list[str],
 ) -> list[FoundFolder]:
-    """Keep what was asked for, and of several timestamps the newest of each story.
-
-    Raises
-    ------
-    InputError
-        There is no such mode, language or timestamp.
-    """
+    """Keep what was asked for, and of several timestamps the newest of each story."""
     kept = folders
     for what, wanted in (
         ("mode", mode),
@@ -144,16 +138,9 @@ def check_methods(
 ) -> None:
     """Note each method of which nothing is left, and why nothing is.
 
-    Parameters
-    ----------
-    methods
-        Every method that has files, and its folder.
-    renderings
-        What is to be imported.
-    notes
-        What was passed over; each begins with its path.
-    problems
-        Problems are added to these.
+    `methods`: every method that has files, and its folder. `renderings`: what is to be
+    imported. `notes`: what was passed over; each begins with its path. `problems`:
+    problems are added to these.
     """
     kept = {rendering.folder.method for rendering in renderings}
     for method, folder in sorted(methods.items()):

@@ -65,8 +65,6 @@ def origin(file: str, place: int, **more: Any) -> dict[str, dict[str, Any]]:
 def can_name_a_file(key: str) -> bool:
     """Say whether a story's key can be the name of a file or folder.
 
-    Examples
-    --------
     >>> can_name_a_file("oops_val_1004_0"), can_name_a_file("a/b"), can_name_a_file("")
     (True, False, False)
     """

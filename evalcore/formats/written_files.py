@@ -33,8 +33,6 @@ class Written:
 def as_json(value: Any) -> str:
     r"""Return JSON as ViStoryBench's programs write it, its keys in order.
 
-    Examples
-    --------
     >>> as_json({"b": 1, "a": "狐"})
     '{\n    "a": "\\u72d0",\n    "b": 1\n}'
     """
@@ -58,12 +56,6 @@ def write_files(root: Path, files: Mapping[str, str], *, replace: bool) -> Writt
 
     Every file is written beside its place first, so that whatever stops this leaves no
     file half-written.
-
-    Raises
-    ------
-    InputError
-        A name leads out of the folder or is no file's, a folder or link is in the way,
-        or another file is there and may not be replaced; nothing was written.
     """
     written = Written(len(files))
     problems: list[Problem] = []

@@ -57,23 +57,10 @@ def read_stories(
 ) -> tuple[str, list[ReadStory], list[str]]:
     """Read a benchmark.
 
-    Parameters
-    ----------
-    path, form
-        A folder or file, and its format where that is not clear.
-    left_out
-        Where unreadable pictures are listed; without it they are problems.
-
-    Returns
-    -------
-    tuple
-        What the benchmark's source is called, its stories, and notes on what was
-        passed over.
-
-    Raises
-    ------
-    InputError
-        With every problem.
+    `path`, `form`: a folder or file, and its format where that is not clear.
+    `left_out`: where unreadable pictures are listed; without it they are problems.
+    Result: what the benchmark's source is called, its stories, and notes on what was
+    passed over.
     """
     chosen = FORMATS[form or guess(path)]
     stories, notes = chosen.read(path, left_out)
@@ -81,13 +68,7 @@ def read_stories(
 
 
 def guess(path: Path) -> str:
-    """Return the format of a folder or file.
-
-    Raises
-    ------
-    InputError
-        It is not clear; the formats are listed.
-    """
+    """Return the format of a folder or file."""
     if path.is_dir():
         return _of_folder(path)
     suffix = path.suffix.lower()

@@ -14,10 +14,7 @@ LONGEST_METHOD = most_letters(Method, "name")
 class Spellings:
     """Names of one kind that are there or come in, and which of them are alike.
 
-    Parameters
-    ----------
-    names
-        Those that are there.
+    `names`: those that are there.
     """
 
     def __init__(self, names: Iterable[str] = ()) -> None:

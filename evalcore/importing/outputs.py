@@ -79,24 +79,12 @@ def import_outputs(
 ) -> OutputImport:
     """Import every rendered story below `root`; a second time changes nothing.
 
-    Parameters
-    ----------
-    root
-        The outputs' folder, or with `method` the folder of that one method.
-    benchmark
-        Whose stories were rendered; one that is not saved yet is saved with them.
-    mode, language, timestamp
-        Take only these; without timestamp the newest of each story is taken.
-    create_stories
-        Make stories and shots without text from the folders.
-    skip_unreadable
-        Leave out what is no picture or video: that shot is missing, and where nothing
-        else is there, the output.
-
-    Raises
-    ------
-    InputError
-        With every problem; nothing was written.
+    `root`: the outputs' folder, or with `method` the folder of that one method.
+    `benchmark`: whose stories were rendered; one that is not saved yet is saved with
+    them. `mode`, `language`, `timestamp`: take only these; without timestamp the newest
+    of each story is taken. `create_stories`: make stories and shots without text from
+    the folders. `skip_unreadable`: leave out what is no picture or video: that shot is
+    missing, and where nothing else is there, the output.
     """
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])

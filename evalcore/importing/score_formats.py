@@ -86,15 +86,7 @@ def read_found(
 ) -> ForeignScores:
     """Read scores in any format but a table.
 
-    Parameters
-    ----------
-    methods, stories
-        Names that are known here.
-
-    Raises
-    ------
-    InputError
-        With every problem; also if a method or metric must be told and was not.
+    `methods`, `stories`: names that are known here.
     """
     if form == "vistorybench":
         return vistorybench_results.read_results(

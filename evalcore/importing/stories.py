@@ -58,12 +58,6 @@ def import_benchmark(
     `root` is a folder or file in one of `formats.FORMATS`; `form` names it where it is
     not clear. What is empty in a stored story (one made from folders or tables) is
     filled in. `skip_unreadable` leaves out reference pictures that are none.
-
-    Raises
-    ------
-    InputError
-        With every problem, a story that differs from the stored one included; nothing
-        was written.
     """
     left_out: list[str] = []
     source, stories, warnings = read_stories(

@@ -39,6 +39,8 @@ Family = Literal[
     "ViStoryBench", "VISTAR", "StoryBench", "Envision", "OneIG", "baseline", "stand-in"
 ]
 Queue = Literal["cpu", "gpu", "judge"]
+# Which field of a shot says what is to be seen, the best one first.
+WORDINGS = ("static", "caption", "prompt", "plot", "setting")
 
 
 # What is looked at -------------------------------------------------------------------
@@ -211,6 +213,15 @@ class RenderedShot:
         """Return its picture, or the first frame; None where there is none."""
         return self.frames[0] if self.frames else None
 
+    @property
+    def wording(self) -> str:
+        """Return the text that says what it shows; empty if none does.
+
+        >>> RenderedShot(1, text={"plot": "A fox walks.", "camera": "close-up"}).wording
+        'A fox walks.'
+        """
+        return next((self.text[one] for one in WORDINGS if self.text.get(one)), "")
+
 
 @dataclass(frozen=True)
 class Rendering:
@@ -304,13 +315,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, prepared: Sequence[Any]) -> Sequence[Feature | FeatureError]:
-        """Return a feature for each prepared item, or why there is none.
-
-        Raises
-        ------
-        FatalError
-            Nothing can be encoded any more.
-        """
+        """Return a feature for each prepared item, or why there is none."""
         ...
 
 
@@ -433,11 +438,5 @@ class Metric(Protocol):
         ...
 
     def score(self, subject: Any) -> Scoring:
-        """Score a Rendering (levels shot and output), a Pair or a Run.
-
-        Raises
-        ------
-        FeatureError
-            Something it asked for has no feature.
-        """
+        """Score a Rendering (levels shot and output), a Pair or a Run."""
         ...

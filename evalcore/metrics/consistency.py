@@ -13,22 +13,10 @@ from evalcore.metrics.base import Ask, Encoder, Floats, Image, Scoring, Value
 def mean_cosine(features: Floats) -> float:
     """Return the mean cosine over all pairs of rows.
 
-    Parameters
-    ----------
-    features
-        Pictures x numbers, rows of length 1, at least two.
+    `features`: pictures x numbers, rows of length 1, at least two.
 
-    Raises
-    ------
-    ValueError
-        There are fewer than two.
+    Source: ViStoryBench, section 3.3 and appendix J.
 
-    References
-    ----------
-    ViStoryBench, section 3.3 and appendix J.
-
-    Examples
-    --------
     >>> mean_cosine(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]]))
     0.3333333333333333
     """

@@ -59,15 +59,9 @@ class _Line:
 class Ahead:
     """Loads that threads work on before their turn comes.
 
-    Parameters
-    ----------
-    pool
-        The threads.
-    most_loads
-        How many loads are begun and not yet taken; at least one a thread.
-    most_bytes
-        How much is put down and not yet taken. One input that is larger than that is
-        put down when its turn has come. Each thread may hold one input beside it.
+    `most_loads`: how many loads are begun and not yet taken; at least one a thread.
+    `most_bytes`: how much is put down and not yet taken. One input that is larger than
+    that is put down when its turn has come. Each thread may hold one input beside it.
     """
 
     def __init__(

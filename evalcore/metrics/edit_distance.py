@@ -6,18 +6,12 @@ import numpy as np
 def edit_distance(a: str, b: str) -> int:
     """Return how many characters to insert, remove or replace to turn one into another.
 
-    Notes
-    -----
     Row by row. Along a row, an insertion costs 1 more than its left neighbour: the
     minimum of (cell - column) so far, plus the column.
 
-    References
-    ----------
-    Levenshtein (1966), Binary codes capable of correcting deletions, insertions, and
-    reversals.
+    Source: Levenshtein (1966), Binary codes capable of correcting deletions,
+    insertions, and reversals.
 
-    Examples
-    --------
     >>> edit_distance("kitten", "sitting")
     3
     """

@@ -103,17 +103,10 @@ class _Wanted:
 class Engine:
     """Runs jobs.
 
-    Parameters
-    ----------
-    store
-        Where features are remembered.
-    threads
-        How many decode and prepare; by default one a processor.
-    window
-        How many jobs are at work at once.
-    on_batch
-        Called after each batch, or each feature that comes by itself: a sign of life
-        on long work.
+    `store`: where features are remembered. `threads`: how many decode and prepare; by
+    default one a processor. `window`: how many jobs are at work at once. `on_batch`:
+    called after each batch, or each feature that comes by itself: a sign of life on
+    long work.
     """
 
     def __init__(
@@ -131,13 +124,7 @@ class Engine:
         self.counts = EncoderCounts()
 
     def run(self, jobs: Iterable[MetricJob]) -> Iterator[Outcome]:
-        """Run the jobs, and give the outcome of each as soon as it is there.
-
-        Raises
-        ------
-        evalcore.metrics.errors.FatalError
-            Nothing can be computed any more.
-        """
+        """Run the jobs, and give the outcome of each as soon as it is there."""
         waiting = iter(jobs)
         active: list[_Active] = []
         refused: _Refused = {}

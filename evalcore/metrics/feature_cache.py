@@ -22,10 +22,7 @@ from evalcore.metrics.base import Feature
 class FeatureStore:
     """Features on disk, by encoder and item.
 
-    Parameters
-    ----------
-    folder
-        Where they lie; made when the first one is written.
+    `folder`: where they lie; made when the first one is written.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -60,13 +57,7 @@ def _place(key: str) -> str:
 
 
 def _pack(feature: Feature) -> bytes:
-    """Return type and shape as a line, then the numbers.
-
-    Raises
-    ------
-    TypeError
-        The feature is no array of numbers or texts.
-    """
+    """Return type and shape as a line, then the numbers."""
     if feature.dtype.hasobject:
         raise TypeError(f"a feature holds numbers or texts, not {feature.dtype}")
     shape = ",".join(map(str, feature.shape))

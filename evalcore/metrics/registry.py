@@ -1,21 +1,26 @@
 """Which metrics there are; a module is imported when its metric is asked for.
 
-Adding a metric: write a module with a class that has `info`, `missing` and `score`
-(see `evalcore.metrics.base.Metric`), and add a line here. Where paper and reference
-program define it differently the class takes the profile as its argument, and the line
-names the profiles, the default one first. A class whose definition also has a number in
-it, how many trials or which grid, takes that behind a profile: `Ending`.
+A module of `baselines` or `standins` is one metric: it has the metric's name, and names
+the class as `METRIC`. Of a paper, which has modules beside its metrics, a metric is a
+line below: where its class is, with which arguments it is made, and, where paper and
+reference program differ, whose definitions there are, the default one first. A class
+whose definition also has a number in it, how many trials or which grid, takes that
+behind a profile: `Ending`.
 """
 
 import difflib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
+from evalcore.metrics import baselines, standins
 from evalcore.metrics.base import Metric
 from evalcore.metrics.envision.dimensions import PARTS
+from evalcore.metrics.unobtainable import DECLARED, Unobtainable
 
 VSB = ("vsb-code-2026.02", "vsb-paper")
 EVENTS = ("envision-paper", "envision-code-05be960")
@@ -37,9 +42,9 @@ GRID = Ending(r"grid-[1-9]x[1-9]", "grid-2x2")
 
 @dataclass(frozen=True)
 class Entry:
-    """Where a metric is made, with which arguments, and whose definitions it knows."""
+    """What gives a metric's class, its arguments, and whose definitions it knows."""
 
-    place: str
+    find: Callable[[], Any]
     arguments: tuple[Any, ...] = ()
     profiles: tuple[str, ...] = ()
     ending: Ending | None = None
@@ -59,87 +64,135 @@ class Entry:
             named.append("-".join([*self.profiles[:1], self.ending.example]))
         return named
 
+    def make(self, profile: str) -> Metric:
+        """Import and make the metric, of the default profile where none is named."""
+        chosen = profile or next(iter(self.profiles), "")
+        metric: Metric = self.find()(*self.arguments, *([chosen] if chosen else ()))
+        return metric
 
-BASELINES = "evalcore.metrics.baselines"
-STANDINS = "evalcore.metrics.standins"
-VISTORY = "evalcore.metrics.vistorybench"
-CIDS = f"{VISTORY}.cids:CharacterConsistency"
-STORYBENCH = "evalcore.metrics.storybench"
-FRECHET = f"{STORYBENCH}.distances:FrechetDistance"
-ONEIG = "evalcore.metrics.oneig"
-VISTAR = "evalcore.metrics.vistar"
+
+def _module(folder: str, name: str) -> Any:
+    return import_module(f"evalcore.metrics.{folder}.{name}")
+
+
+def _modules_of(folder: Any) -> dict[str, Entry]:
+    """Return a metric for each module of a folder; none is imported."""
+    names = [one.name for one in iter_modules(folder.__path__)]
+    within = folder.__name__.rpartition(".")[2]
+    return {name: Entry(partial(_only_metric, within, name)) for name in names}
+
+
+def _only_metric(folder: str, name: str) -> Any:
+    return _module(folder, name).METRIC
+
+
+def _vistory(name: str) -> Any:
+    return _module("vistorybench", name)
+
+
+def _story(name: str) -> Any:
+    return _module("storybench", name)
+
+
+def _oneig(name: str) -> Any:
+    return _module("oneig", name)
+
+
+def _vistar(name: str) -> Any:
+    return _module("vistar", name)
+
+
+def _declared(family: str, ending: Ending | None = None) -> dict[str, Entry]:
+    """Return the metrics of a paper that nobody can compute."""
+    return {
+        info.name: Entry(lambda: Unobtainable, (info, lacks), ending=ending)
+        for info, lacks in DECLARED
+        if info.family == family
+    }
+
+
+BASELINES = _modules_of(baselines)
 METRICS: dict[str, Entry] = {
-    # Baselines and stand-ins
-    "colourfulness": Entry(f"{BASELINES}.colourfulness:Colourfulness"),
-    "palette_consistency": Entry(f"{BASELINES}.palette:PaletteConsistency"),
-    "sharpness": Entry(f"{BASELINES}.sharpness:Sharpness"),
-    "shots_present": Entry(f"{BASELINES}.presence:ShotsPresent"),
-    "clip_consistency": Entry(f"{BASELINES}.clip_only:ClipConsistency"),
-    "clip_score": Entry(f"{BASELINES}.clip_only:ClipScore"),
-    "mobilenet_self": Entry(f"{STANDINS}.appearance:MobilenetConsistency"),
-    "mobilenet_diversity": Entry(f"{STANDINS}.diversity:MobilenetDiversity"),
-    "dlib_self": Entry(f"{STANDINS}.identity:FaceConsistency"),
-    "geometric_cues": Entry(f"{VISTAR}.geometric_coherence:GeometricCues"),
+    **BASELINES,
+    **_modules_of(standins),
+    "geometric_cues": Entry(lambda: _vistar("geometric_coherence").GeometricCues),
     # ViStoryBench
-    "cids_cross": Entry(CIDS, ("cross",), VSB),
-    "cids_self": Entry(CIDS, ("self",), VSB),
-    "cids_cross_strict": Entry(CIDS, ("cross_strict",), VSB),
-    "cids_self_strict": Entry(CIDS, ("self_strict",), VSB),
-    "matched_rate": Entry(CIDS, ("matched",), VSB),
-    "csd_cross": Entry(f"{VISTORY}.csd:StyleFaithfulness", profiles=VSB),
-    "csd_self": Entry(f"{VISTORY}.csd:StyleConsistency", profiles=VSB),
-    "aesthetic": Entry(f"{VISTORY}.aesthetic:Aesthetic", profiles=VSB),
+    **{
+        name: Entry(lambda: _vistory("cids").CharacterConsistency, (variant,), VSB)
+        for name, variant in (
+            ("cids_cross", "cross"),
+            ("cids_self", "self"),
+            ("cids_cross_strict", "cross_strict"),
+            ("cids_self_strict", "self_strict"),
+            ("matched_rate", "matched"),
+        )
+    },
+    "csd_cross": Entry(lambda: _vistory("csd").StyleFaithfulness, (), VSB),
+    "csd_self": Entry(lambda: _vistory("csd").StyleConsistency, (), VSB),
+    "aesthetic": Entry(lambda: _vistory("aesthetic").Aesthetic, (), VSB),
     "occm": Entry(
-        f"{VISTORY}.occm:CharacterCount",
+        lambda: _vistory("occm").CharacterCount,
         profiles=("vsb-code-2026.02", "vsb-code-2025.11"),
     ),
-    "copy_paste": Entry(f"{VISTORY}.copy_paste:CopyPaste", profiles=VSB),
-    "inception_score": Entry(f"{VISTORY}.inception_score:InceptionScore", profiles=VSB),
-    "pa_scene": Entry(f"{VISTORY}.prompt_alignment:PromptAlignment", ("scene",), VSB),
-    "pa_camera": Entry(f"{VISTORY}.prompt_alignment:PromptAlignment", ("camera",), VSB),
-    "pa_interaction": Entry(
-        f"{VISTORY}.prompt_alignment:PromptAlignment", ("interaction",), VSB
+    "copy_paste": Entry(lambda: _vistory("copy_paste").CopyPaste, (), VSB),
+    "inception_score": Entry(
+        lambda: _vistory("inception_score").InceptionScore, (), VSB
     ),
-    "pa_action": Entry(f"{VISTORY}.prompt_alignment:IndividualAction", profiles=VSB),
+    **{
+        f"pa_{aspect}": Entry(
+            lambda: _vistory("prompt_alignment").PromptAlignment, (aspect,), VSB
+        )
+        for aspect in ("scene", "camera", "interaction")
+    },
+    "pa_action": Entry(lambda: _vistory("prompt_alignment").IndividualAction, (), VSB),
     # StoryBench
-    "fid": Entry(FRECHET, ("inception",)),
-    "fid_clip": Entry(FRECHET, ("clip",), STORY),
-    "fvd": Entry(FRECHET, ("i3d",)),
-    "fvd_internvideo": Entry(FRECHET, ("internvideo",)),
-    "sim": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception",)),
-    "sim_clip": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("clip", "pair"), STORY),
-    "sim_pooled": Entry(f"{STORYBENCH}.sim:SimilarityOfImages", ("inception", "run")),
-    "sim_clip_pooled": Entry(
-        f"{STORYBENCH}.sim:SimilarityOfImages", ("clip", "run"), STORY
-    ),
-    "vtm": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("output",), STORY),
-    "vtm_pooled": Entry(f"{STORYBENCH}.vtm:VideoTextMatching", ("run",), STORY),
-    "vtm_internvideo": Entry(f"{STORYBENCH}.vtm:InternVideoTextMatching"),
-    "pqa": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("overall",)),
-    "pqa_aesthetic": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("aesthetic",)),
-    "pqa_technical": Entry(f"{STORYBENCH}.pqa:PerceptualQuality", ("technical",)),
+    **{
+        name: Entry(lambda: _story("distances").FrechetDistance, (features,), profiles)
+        for name, features, profiles in (
+            ("fid", "inception", ()),
+            ("fid_clip", "clip", STORY),
+            ("fvd", "i3d", ()),
+        )
+    },
+    **{
+        name: Entry(lambda: _story("sim").SimilarityOfImages, arguments, profiles)
+        for name, arguments, profiles in (
+            ("sim", ("inception", "pair"), ()),
+            ("sim_clip", ("clip", "pair"), STORY),
+            ("sim_pooled", ("inception", "run"), ()),
+            ("sim_clip_pooled", ("clip", "run"), STORY),
+        )
+    },
+    "vtm": Entry(lambda: _story("vtm").VideoTextMatching, ("output",), STORY),
+    "vtm_pooled": Entry(lambda: _story("vtm").VideoTextMatching, ("run",), STORY),
+    **_declared("StoryBench"),
     # Envision
     **{
         f"envision_{part}": Entry(
-            "evalcore.metrics.envision.judged:EnvisionScore", (part,), EVENTS, TRIALS
+            lambda: _module("envision", "judged").EnvisionScore, (part,), EVENTS, TRIALS
         )
         for part in PARTS
     },
     # OneIG
-    "oneig_alignment": Entry(f"{ONEIG}.alignment:Alignment", ending=GRID),
-    "oneig_text": Entry(f"{ONEIG}.rendering:OneigText", ("output",), OCR, GRID),
-    "oneig_text_pooled": Entry(f"{ONEIG}.rendering:OneigText", ("run",), OCR, GRID),
-    "oneig_style": Entry(f"{ONEIG}.style:Style", ending=GRID),
-    "oneig_diversity": Entry(f"{ONEIG}.diversity:Diversity", ending=GRID),
-    "oneig_reasoning": Entry(f"{ONEIG}.reasoning:Reasoning", ending=GRID),
+    "oneig_alignment": Entry(lambda: _oneig("alignment").Alignment, ending=GRID),
+    "oneig_text": Entry(lambda: _oneig("rendering").OneigText, ("output",), OCR, GRID),
+    "oneig_text_pooled": Entry(
+        lambda: _oneig("rendering").OneigText, ("run",), OCR, GRID
+    ),
+    **_declared("OneIG", GRID),
     # VISTAR
-    "text_rendering": Entry(f"{VISTAR}.text_rendering:TextRendering"),
-    "light_integrity": Entry(f"{VISTAR}.light_integrity:LightIntegrity"),
-    "composition": Entry(f"{VISTAR}.composition:Composition"),
-    "character_portrayal": Entry(f"{VISTAR}.character_portrayal:CharacterPortrayal"),
-    "physical_consistency": Entry(f"{VISTAR}.physical_consistency:PhysicalConsistency"),
-    "geometric_coherence": Entry(f"{VISTAR}.geometric_coherence:GeometricCoherence"),
-    "hwpq": Entry(f"{VISTAR}.hwpq:Hwpq", profiles=("vistar-single", "vistar-batched")),
+    "text_rendering": Entry(lambda: _vistar("text_rendering").TextRendering),
+    "composition": Entry(lambda: _vistar("composition").Composition),
+    "character_portrayal": Entry(
+        lambda: _vistar("character_portrayal").CharacterPortrayal
+    ),
+    "physical_consistency": Entry(
+        lambda: _vistar("physical_consistency").PhysicalConsistency
+    ),
+    "hwpq": Entry(
+        lambda: _vistar("hwpq").Hwpq, profiles=("vistar-single", "vistar-batched")
+    ),
+    **_declared("VISTAR"),
 }
 
 
@@ -162,20 +215,13 @@ def ready() -> list[str]:
 
 def ready_baselines() -> list[str]:
     """Return those of them that every learned metric should beat."""
-    return [name for name in ready() if load(name).info.family == "baseline"]
+    return [name for name in BASELINES if not load(name).missing()]
 
 
 @lru_cache(maxsize=512)
 def load(name: str) -> Metric:
     """Return the metric of that name, or `name@profile`.
 
-    Raises
-    ------
-    UnknownMetricError
-        There is none, or it has no such profile.
-
-    Examples
-    --------
     >>> load("sharpness").info.scores
     'shot'
     """
@@ -194,8 +240,4 @@ def load(name: str) -> Metric:
         raise UnknownMetricError(
             f"Metric {plain!r} has no profile {profile!r}; it has: {known}."
         )
-    module, _colon, attribute = entry.place.partition(":")
-    make = partial(getattr(import_module(module), attribute), *entry.arguments)
-    chosen = profile or next(iter(entry.profiles), "")
-    metric: Metric = make(chosen) if chosen else make()
-    return metric
+    return entry.make(profile)

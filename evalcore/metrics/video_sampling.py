@@ -24,30 +24,13 @@ ROUNDED_BY = 0.001
 def film(path: Path, key: str, *, seconds: float, rate: float = RATE) -> Source:
     """Return the frames of a stored video, sampled; nothing is decoded yet.
 
-    Parameters
-    ----------
-    path
-        The file: a video of a kind that `evalcore.video.decoding` accepts.
-    key
-        Names its content: the hash of the file.
-    seconds
-        How long it is to be seen; with the rate it decides the number of frames, so
-        that shots can be told apart before anything is decoded.
-    rate
-        Frames a second.
-
-    Returns
-    -------
-    Source
-        `frame_count(seconds, rate)` pictures. Frame i is what is on screen at i / rate
-        seconds, upright and with square pixels; where the file is shorter than
-        `seconds`, the last one stays. Reading it raises UnreadableVideoError, or
-        OSError; both say which file.
-
-    Raises
-    ------
-    ValueError
-        The length or the rate is no positive number.
+    `path`: the file: a video of a kind that `evalcore.video.decoding` accepts. `key`:
+    names its content: the hash of the file. `seconds`: how long it is to be seen; with
+    the rate it decides the number of frames, so that shots can be told apart before
+    anything is decoded. Result: `frame_count(seconds, rate)` pictures. Frame i is what
+    is on screen at i / rate seconds, upright and with square pixels; where the file is
+    shorter than `seconds`, the last one stays. Reading it raises UnreadableVideoError,
+    or OSError; both say which file.
     """
     count = frame_count(seconds, rate)
     return Source(f"{key}@{rate:g}fps", partial(_sampled, path, count, rate))
@@ -56,13 +39,6 @@ def film(path: Path, key: str, *, seconds: float, rate: float = RATE) -> Source:
 def frame_count(seconds: float, rate: float = RATE) -> int:
     """Return how many frames a video of that length has at that rate, at least one.
 
-    Raises
-    ------
-    ValueError
-        The length or the rate is no positive number.
-
-    Examples
-    --------
     >>> frame_count(2.0), frame_count(2.01)
     (16, 17)
     """
@@ -124,39 +100,18 @@ def segments(
 ) -> tuple[range, ...]:
     """Return which frames of a sampled video belong to which shot.
 
-    Parameters
-    ----------
-    times
-        When each shot starts and ends, in seconds. If any is unknown, all shots share
-        what follows the given part evenly, as where videos are shown with captions.
-    frames
-        How many frames the video has, sampled at `rate`.
-    given
-        How many seconds at its start were given to the method (conditioning). They
-        belong to no shot and are judged by no metric.
-    rate
-        Frames a second.
+    `times`: when each shot starts and ends, in seconds. If any is unknown, all shots
+    share what follows the given part evenly, as where videos are shown with captions.
+    `frames`: how many frames the video has, sampled at `rate`. `given`: how many
+    seconds at its start were given to the method (conditioning). They belong to no shot
+    and are judged by no metric. Result: one range a shot, from round(rate * start) up
+    to but without round(rate * end), without the given part and what lies behind the
+    end of the video. A shot that has no frame left has an empty range. Frames between
+    and behind shots belong to none.
 
-    Returns
-    -------
-    tuple
-        One range a shot, from round(rate * start) up to but without round(rate * end),
-        without the given part and what lies behind the end of the video. A shot that
-        has no frame left has an empty range. Frames between and behind shots belong to
-        none.
-
-    Raises
-    ------
-    ValueError
-        A shot ends before it starts, or its times are no numbers.
-
-    References
-    ----------
-    Bugliarello et al. (2023), StoryBench, section 3.4: metrics disregard the
+    Source: Bugliarello et al. (2023), StoryBench, section 3.4: metrics disregard the
     conditioning part. The rounding is that of its program for making tasks.
 
-    Examples
-    --------
     >>> segments([(0.5, 1.25), (1.25, 2.0)], 16, given=0.5)
     (range(4, 10), range(10, 16))
     """

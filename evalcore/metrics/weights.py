@@ -25,21 +25,11 @@ class WeightsError(FatalError):
 
 @dataclass(frozen=True)
 class Lack:
-    """Something that a metric needs and that is not here.
-
-    Parameters
-    ----------
-    what
-        Its name.
-    how
-        How to get it, or why nobody can.
-    licence
-        Under which its authors give it away, where that matters.
-    """
+    """Something that a metric needs and that is not here."""
 
     what: str
-    how: str
-    licence: str = ""
+    how: str  # how to get it, or why nobody can
+    licence: str = ""  # under which its authors give it away, where that matters
 
     @property
     def slug(self) -> str:
@@ -62,30 +52,17 @@ class Lacks(tuple[Lack, ...]):
 
 @dataclass(frozen=True)
 class Weights:
-    """A file with weights, or a folder that a hub serves whole.
-
-    Parameters
-    ----------
-    path
-        Below `EVALCORE_WEIGHTS_DIR`.
-    licence
-        Under which its authors give it away.
-    origin
-        How to get it, as a command or an address in words; run by the operator.
-    sha256
-        The first digits of its hash, where its authors publish one; the file must
-        have it. All digits where the file is a program, as a TorchScript archive is.
-    hub
-        The repository on the hub, if it is served there.
-    hub_file
-        Its name in that repository; for a folder the file that shows it is complete.
-    """
+    """A file with weights, or a folder that a hub serves whole."""
 
     path: str
-    licence: str
+    licence: str  # under which its authors give it away
+    # How to get it, as a command or an address in words; run by the operator.
     origin: str
+    # The first digits of its hash, where its authors publish one; the file must have
+    # it. All digits where the file is a program, as a TorchScript archive is.
     sha256: str = ""
-    hub: str = ""
+    hub: str = ""  # the repository on the hub, if it is served there
+    # Its name in that repository; for a folder the file that shows it is complete.
     hub_file: str = ""
 
     def find(self) -> Path | None:
@@ -109,13 +86,7 @@ class Weights:
         return Path(found).parent if whole else Path(found)
 
     def need(self) -> Path:
-        """Return where it lies, its hash checked.
-
-        Raises
-        ------
-        WeightsError
-            It is not here, or is not what its authors published.
-        """
+        """Return where it lies, its hash checked."""
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
@@ -126,20 +97,10 @@ class Weights:
 
 @dataclass(frozen=True)
 class PackagedWeights:
-    """Weights that lie inside an installed package.
+    """Weights that lie inside an installed package."""
 
-    Parameters
-    ----------
-    package
-        Name by which it would be imported; it never is.
-    path
-        Below the package's folder.
-    licence, sha256
-        As of `Weights`.
-    """
-
-    package: str
-    path: str
+    package: str  # name by which it would be imported; it never is
+    path: str  # below the package's folder
     licence: str
     sha256: str = ""
 
@@ -152,13 +113,7 @@ class PackagedWeights:
         return path if path.is_file() else None
 
     def need(self) -> Path:
-        """Return where it lies, its hash checked.
-
-        Raises
-        ------
-        WeightsError
-            It is not here, or is not what was published.
-        """
+        """Return where it lies, its hash checked."""
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
@@ -234,13 +189,7 @@ def file_hash(path: Path) -> str:
 
 
 def fingerprint(*weights: AnyWeights) -> str:
-    """Return the weights' paths and the beginnings of their hashes, for encoders' ids.
-
-    Raises
-    ------
-    WeightsError
-        They are not here, or are not what their authors published.
-    """
+    """Return paths and beginnings of hashes of weights, for encoders' ids."""
     return ", ".join(f"{one.path} {file_hash(one.need())[:16]}" for one in weights)
 
 

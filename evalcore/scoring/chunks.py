@@ -19,7 +19,6 @@ from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.models import MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
-from evalcore.scoring.judge_budget import asking_for_run
 from evalcore.scoring.judged_outputs import OddOutputError
 from evalcore.scoring.score_rows import ScoredOutput, WantedMetric
 from evalcore.serving.heartbeats import Heartbeat
@@ -84,14 +83,8 @@ class _Piece:
 class ChunkWork:
     """Computing one chunk.
 
-    Parameters
-    ----------
-    chunk
-        Marked as this worker's own.
-    end
-        When no further output is begun.
-    progress
-        Is told how far the whole run is.
+    `chunk`: marked as this worker's own. `end`: when no further output is begun.
+    `progress`: is told how far the whole run is.
     """
 
     def __init__(
@@ -108,17 +101,7 @@ class ChunkWork:
         self._stored_at = time.monotonic()
 
     def compute(self, signs: Heartbeat) -> bool:
-        """Compute and store; return whether the chunk is complete.
-
-        Raises
-        ------
-        ScoringError
-            A metric is not ready on this machine.
-        evalcore.metrics.errors.FatalError
-            Nothing can be computed any more.
-        ChunkLostError
-            Another worker has the chunk.
-        """
+        """Compute and store; return whether the chunk is complete."""
         run = self.chunk.run
         metrics = score_rows.wanted(self.chunk.metrics, run.options)
         lacking = [f"{m.name} ({why})" for m in metrics if (why := m.metric.missing())]
@@ -166,6 +149,8 @@ class ChunkWork:
         if self.chunk.queue != MetricChunk.Queue.JUDGE:
             yield
             return
+        from evalcore.scoring.judge_budget import asking_for_run
+
         with asking_for_run(self.chunk.run_id):
             yield
 
@@ -259,13 +244,7 @@ class ChunkWork:
 def _subject(
     wanted: WantedMetric, output: LookedAt, truth: LookedAt | None
 ) -> Rendering | Pair:
-    """Return what a metric of single outputs looks at.
-
-    Raises
-    ------
-    OddOutputError
-        The output, or the true one it is held against, makes no sense or is not there.
-    """
+    """Return what a metric of single outputs looks at."""
     if isinstance(output, OddOutputError):
         raise output
     if wanted.metric.info.scores != "pair":

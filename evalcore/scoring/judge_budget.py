@@ -86,15 +86,7 @@ class Account:
         return {"reserved": float(self._set_aside), "reserved_at": timezone.now()}
 
     def take(self, least: Decimal, most: Decimal) -> Decimal:
-        """Set aside what a batch can cost, or all there is if nobody else has any.
-
-        Raises
-        ------
-        BudgetExceededError
-            Nobody has set anything aside, and there is less than the `least`.
-        evalcore.metrics.errors.FatalError
-            The run was stopped while it waited.
-        """
+        """Set aside what a batch can cost, or all there is if nobody else has any."""
         total = self._settings.budget_total or ZERO
         while True:
             with transaction.atomic():

@@ -72,13 +72,7 @@ def looked_at(outputs: Sequence[Output]) -> dict[int, base.Rendering | OddOutput
 
 
 def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
-    """Return what metrics look at, as `looked_at`, where all of it must make sense.
-
-    Raises
-    ------
-    OddOutputError
-        An output makes no sense; the first one is named.
-    """
+    """Return what metrics look at, as `looked_at`, where all of it must make sense."""
     every = looked_at(outputs)
     found = {}
     for output in outputs:

@@ -56,21 +56,9 @@ def queue_run(
 ) -> MetricRun:
     """Ask for the missing scores of a benchmark; workers, or `run`, compute them.
 
-    Parameters
-    ----------
-    benchmark
-        Whose outputs are scored.
-    metrics
-        Names, with `@profile` where another than the default one is meant.
-    truth
-        The method whose outputs are the true ones, for metrics that need them.
-
-    Raises
-    ------
-    evalcore.metrics.registry.UnknownMetricError
-        A metric does not exist.
-    ScoringError
-        A metric needs true outputs, and none are named or there.
+    `benchmark`: whose outputs are scored. `metrics`: names, with `@profile` where
+    another than the default one is meant. `truth`: the method whose outputs are the
+    true ones, for metrics that need them.
     """
     names = sorted(set(metrics))
     needing = [n for n in names if registry.load(n).info.against_truth]
@@ -259,23 +247,11 @@ def work(
 ) -> bool:
     """Take chunks and compute them until none is free, or the time is over.
 
-    Parameters
-    ----------
-    queues
-        Whose chunks are taken.
-    run_id
-        Of which run; None: of any.
-    seconds
-        After how long no further output is begun; None: never.
-    progress
-        Is told how many pieces of the run are done, and of how many.
-    only_ready
-        Whether chunks are left to others whose metrics lack something on this machine.
-
-    Returns
-    -------
-    bool
-        Whether chunks are left.
+    `queues`: whose chunks are taken. `run_id`: of which run; None: of any. `seconds`:
+    after how long no further output is begun; None: never. `progress`: is told how many
+    pieces of the run are done, and of how many. `only_ready`: whether chunks are left
+    to others whose metrics lack something on this machine. Result: whether chunks are
+    left.
     """
     finish_what_has_ended()
     end = None if seconds is None else time.monotonic() + seconds

@@ -47,18 +47,10 @@ def sensitivities(
 ) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
     """Score originals and their twins.
 
-    Parameters
-    ----------
-    benchmark
-        Whose twins are taken, those of `current_twins`.
-    metrics
-        By name, of the levels shot and output; values of shots are averaged.
-
-    Returns
-    -------
-    tuple
-        A row for each metric and degradation that occurs; what failed, by the output
-        and the metric; and the scores themselves, not stored yet.
+    `benchmark`: whose twins are taken, those of `current_twins`. `metrics`: by name, of
+    the levels shot and output; values of shots are averaged. Result: a row for each
+    metric and degradation that occurs; what failed, by the output and the metric; and
+    the scores themselves, not stored yet.
     """
     twins = current_twins(benchmark)
     originals = list(

@@ -107,17 +107,7 @@ def why_impossible(output: Output, degradation: str) -> str | None:
 
 
 def make_twin(output: Output, degradation: str, seed: int) -> Output:
-    """Return the degraded twin of an output, made now unless there is one.
-
-    Raises
-    ------
-    ValueError
-        There is no such degradation.
-    ImpossibleDegradationError
-        The output cannot be degraded so; the message says why.
-    InputError
-        Stored pictures, or a video, cannot be read; every one is named.
-    """
+    """Return the degraded twin of an output, made now unless there is one."""
     existing = find_twin(output, Degradation(degradation))
     return existing or store_twin(prepare_twin(output, degradation, seed))
 
@@ -125,13 +115,7 @@ def make_twin(output: Output, degradation: str, seed: int) -> Output:
 def make_twins(
     outputs: Iterable[Output], degradations: Iterable[str], seed: int
 ) -> TwinSummary:
-    """Make the twins that are possible and not there yet; all of them or none.
-
-    Raises
-    ------
-    InputError
-        Stored files cannot be read; every one is named and nothing was stored.
-    """
+    """Make the twins that are possible and not there yet; all of them or none."""
     names = list(dict.fromkeys(degradations))
     wanted = [(output, name) for output in outputs for name in names]
     summary, ready = TwinSummary(), []
@@ -303,13 +287,7 @@ def _size(picture: MediaFile) -> tuple[int, int]:
 def _draw(
     output: Output, pictures: Pictures, alterations: Mapping[int, Alteration]
 ) -> dict[int, media.Prepared]:
-    """Write the files of altered pictures.
-
-    Raises
-    ------
-    InputError
-        Stored pictures cannot be read; every one is named.
-    """
+    """Write the files of altered pictures."""
 
     def draw(number: int) -> media.Prepared | Problem:
         path = media.original_path(pictures[number])

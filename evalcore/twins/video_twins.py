@@ -61,17 +61,7 @@ def segments_of(output: Output) -> Segments:
 def film(
     output: Output, before: Segments, after: Segments, *, is_blurred: bool
 ) -> MediaFile:
-    """Write a video whose shots show other segments; return its row, not saved.
-
-    Raises
-    ------
-    ImpossibleDegradationError
-        The video is blank, so that a blurred one would look the same.
-    UnreadableVideoError
-        A stored video is broken.
-    OSError
-        It is not there.
-    """
+    """Write a video whose shots show other segments; return its row, not saved."""
     video = output.video
     assert video is not None
     if is_blurred and all(map(_is_blank, before.values())):

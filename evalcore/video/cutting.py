@@ -36,13 +36,7 @@ class Part:
 def put_together(
     parts: Iterable[Part], target: Path, size: tuple[int, int], rate: Fraction
 ) -> None:
-    """Write the parts one after the other; those of another size fill it and are cut.
-
-    Raises
-    ------
-    UnreadableVideoError
-        A rendition is broken, or not there.
-    """
+    """Write the parts in order; those of another size fill it and are cut."""
     frames = chain.from_iterable(_frames(part, size, rate) for part in parts)
     write(frames, target, size, rate, crf=CRF)
 

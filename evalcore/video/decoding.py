@@ -71,13 +71,7 @@ class DecodedVideo:
 
 
 def recognise(path: Path) -> Container:
-    """Recognise a file by its first bytes, whatever its name claims.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is no video of an accepted kind, or too large.
-    """
+    """Recognise a file by its first bytes, whatever its name claims."""
     about = path.stat()
     if not S_ISREG(about.st_mode):
         raise UnreadableVideoError("a file, no pipe or device")
@@ -123,13 +117,7 @@ def opened(
 
 
 def look_through(path: Path, container: Container) -> DecodedVideo:
-    """Decode a video to its end, and find out its size and its frame rate.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is broken, cut short, or larger or longer than would be shown.
-    """
+    """Decode a video to its end, and find out its size and its frame rate."""
     times: list[float] = []
     with opened(path, container) as (file, stream):
         _check_size(stream.codec_context.width, stream.codec_context.height)

@@ -40,13 +40,7 @@ class Shape:
 
 
 def encode(source: Path, target: Path, shape: Shape, rate: Fraction) -> None:
-    """Encode a stored video with the settings that all videos have in common.
-
-    Raises
-    ------
-    UnreadableVideoError
-        The source is broken, or not there.
-    """
+    """Encode a stored video with the settings that all videos have in common."""
     with opened(source, recognise(source)) as (file, stream):
         letterboxed = _letterboxed(file.decode(stream), shape)
         frames = _at_constant_rate(letterboxed, rate)

@@ -35,13 +35,7 @@ LONGEST_SIDE = 1920  # of a rendition that is not fitted into a box
 
 
 def prepare_video(path: Path) -> MediaFile:
-    """Write the files of a video, its rendition too; return its row, not saved.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is no video that can be shown.
-    """
+    """Write the files of a video, its rendition too; return its row, not saved."""
     container = recognise(path)
     look = look_through(path, container)
     with _copied(path, container) as copy:
@@ -70,24 +64,12 @@ def store_prepared(videos: Iterable[MediaFile]) -> None:
 
 
 def check_video(path: Path) -> None:
-    """Decode every frame of a video, and write nothing.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is no video that can be shown.
-    """
+    """Decode every frame of a video, and write nothing."""
     look_through(path, recognise(path))
 
 
 def is_same_video(stored: MediaFile, path: Path) -> bool:
-    """Say whether the file holds exactly the stored stream.
-
-    Raises
-    ------
-    UnreadableVideoError
-        It is no video.
-    """
+    """Say whether the file holds exactly the stored stream."""
     container = recognise(path)
     if stored.source_sha256 == media.file_digest(path):
         return True
@@ -156,12 +138,8 @@ def _even(side: float) -> int:
 def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
     """Return the H.264 video that people are shown, made on first use.
 
-    Parameters
-    ----------
-    stored
-        The video.
-    box
-        Width and height to fit it into, with black around it; by default its own size.
+    `box`: width and height to fit it into, with black around it; by default its own
+    size.
     """
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
@@ -185,16 +163,8 @@ def video_still_path(
 ) -> Path:
     """Return a frame of the rendition as a WebP picture, made on first use.
 
-    Parameters
-    ----------
-    stored
-        The video.
-    rendition
-        How large.
-    box
-        Of the rendition: width and height that it is fitted into.
-    number
-        Which frame, from 0; by default the middle one.
+    `box`: of the rendition: width and height that it is fitted into. `number`: which
+    frame, from 0; by default the middle one.
     """
     width, height = rendition_size(stored, box)
     which = "middle" if number is None else number

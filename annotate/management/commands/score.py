@@ -36,9 +36,9 @@ class Command(BaseCommand):
             help="the method that holds the true outputs, for metrics that need them",
         )
         parser.add_argument(
-            "--without-baselines",
+            "--with-baselines",
             action="store_true",
-            help="compute nothing beside what --metrics names",
+            help="compute the baselines that are ready here as well",
         )
         parser.add_argument(
             "--background", action="store_true", help="leave it to the workers"
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{counted(stopped, 'run')} stopped. {KEPT}")
             return
         wanted = _wanted(str(options["metrics"] or ""))
-        if not options["without_baselines"]:
+        if options["with_baselines"]:
             wanted += [n for n in registry.ready_baselines() if n not in wanted]
         try:
             if not options["background"]:

@@ -30,19 +30,9 @@ def read_results(
 ) -> ForeignScores:
     """Read a file of results, or those of a folder.
 
-    Parameters
-    ----------
-    path
-        A list of full records, a file of rows, or a folder with one of each.
-    method
-        Whose results they are.
-    version, backend
-        What tells them apart from others: of the rubric, and which judge answered.
-
-    Raises
-    ------
-    InputError
-        With every problem.
+    `path`: a list of full records, a file of rows, or a folder with one of each.
+    `method`: whose results they are. `version`, `backend`: what tells them apart from
+    others: of the rubric, and which judge answered.
     """
     problems: Problems[Problem] = Problems()
     found = ForeignScores()

@@ -51,21 +51,12 @@ RECORD = (
 
 @dataclass(frozen=True)
 class ScoredSequence:
-    """The scores of one sequence.
+    """The scores of one sequence."""
 
-    Parameters
-    ----------
-    said
-        The sequence as its list has it: index, category, process_type, prompts.
-    scores
-        Value by metric.
-    details
-        What was kept with its scores.
-    """
-
+    # The sequence as its list has it: index, category, process_type, prompts.
     said: Mapping[str, Any]
     scores: Mapping[str, float]
-    details: Mapping[str, Any]
+    details: Mapping[str, Any]  # what was kept with its scores
 
     @property
     def values(self) -> dict[str, float]:
@@ -90,14 +81,8 @@ def result_files(
 ) -> Files:
     """Return the files of a method's results, in a folder of its own.
 
-    Parameters
-    ----------
-    method
-        Names the folder.
-    sequences
-        Those that have scores.
-    timestamp
-        When they were computed, as ISO 8601.
+    `sequences`: those that have scores. `timestamp`: when they were computed, as ISO
+    8601.
     """
     listed = sorted(sequences, key=_order)
     rows = [_row(sequence) for sequence in listed]

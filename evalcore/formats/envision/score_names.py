@@ -51,8 +51,6 @@ FULL, ROWS, REPORT = "full_results.json", "scores.jsonl", "analysis_report.json"
 def grade(score: float) -> str:
     """Return the word for a score.
 
-    Examples
-    --------
     >>> grade(4.5), grade(3.99), grade(1)
     ('Excellent', 'Good', 'Very Poor')
     """
@@ -64,8 +62,6 @@ def pass_rate(scores: Mapping[str, float], least: int) -> float:
 
     A score counts once; the programs count dynamics twice.
 
-    Examples
-    --------
     >>> pass_rate({"authenticity": 3, "expressiveness": 2, "overall_score": 5}, 3)
     0.5
     """

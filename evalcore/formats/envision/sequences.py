@@ -20,8 +20,6 @@ SHORTEST = 3  # letters of a domain, as in `bio`
 def with_story(parts: Sequence[str], stories: Collection[str]) -> list[str]:
     """Return folder names with the story's key in place of its number.
 
-    Examples
-    --------
     >>> with_story(["base", "bio", "index_0007"], {"biology_0007", "physics_0007"})
     ['base', 'biology_0007']
     >>> with_story(["index_7", "shots"], {"biology_0007"})
@@ -44,10 +42,7 @@ def by_story(
 ) -> tuple[dict[str, list[Path]], list[str]]:
     """Return the pictures of one folder by the story that their own names say.
 
-    Returns
-    -------
-    tuple
-        Pictures by story, and the folder names without the domain's.
+    Result: pictures by story, and the folder names without the domain's.
     """
     found: dict[str, list[Path]] = defaultdict(list)
     left = list(parts)

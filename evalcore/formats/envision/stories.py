@@ -21,13 +21,7 @@ NO_DOMAIN = "index"
 
 
 def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check one file of sequences, or every one of a folder.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file.
-    """
+    """Read and check one file of sequences, or every one of a folder."""
     problems: Problems[Problem] = Problems()
     stories: dict[str, ReadStory] = {}
     for file in _files(path):
@@ -46,8 +40,6 @@ def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
 def key_of(row: dict[str, Any]) -> str:
     """Return the key of the story that a row of Envision's files is about.
 
-    Examples
-    --------
     >>> key_of({"index": 7, "category": "Science", "process_type": "Biology"})
     'biology_0007'
     >>> key_of({"index": 12})

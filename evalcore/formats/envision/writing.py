@@ -9,13 +9,7 @@ PROMPT = ("step", "prompt", "explanation")
 
 
 def sequence_files(stories: Extras) -> Files:
-    """Return the lists of sequences of which stories were made.
-
-    Raises
-    ------
-    InputError
-        With every story that no list told of.
-    """
+    """Return the lists of sequences of which stories were made."""
     files: Files = {}
     for file, originals in by_file(stories, "envision", "envision.json").items():
         rows = [one.row() for one in originals]

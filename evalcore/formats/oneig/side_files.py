@@ -34,10 +34,8 @@ ANSWERS = "scripts/reasoning/gt_answer"
 def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[str]:
     """Add what lies beside a list to the stories read from it.
 
-    Returns
-    -------
-    list of str
-        Notes on questions, texts, styles and answers to prompts that the list lacks.
+    Result: notes on questions, texts, styles and answers to prompts that the list
+    lacks.
     """
     zh = stories and all("en" not in s.shots[0].text for s in stories.values())
     ending = "_zh" if zh else ""

@@ -40,13 +40,7 @@ TableRows = list[tuple[int, Any]]
 
 
 def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check a list of prompts, or the one in a folder.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file.
-    """
+    """Read and check a list of prompts, or the one in a folder."""
     path = _list_of(path) if path.is_dir() else path
     problems: Problems[Problem] = Problems()
     rows = _rows(path)
@@ -109,8 +103,6 @@ def _problem(path: Path, place: int, row: Any, expected: str) -> Problem:
 def class_of(category: str) -> str:
     """Return the folder in which OneIG keeps a category's pictures and questions.
 
-    Examples
-    --------
     >>> class_of("Anime_Stylization"), class_of("My own prompts")
     ('anime', 'my_own_prompts')
     """

@@ -15,13 +15,7 @@ from evalcore.formats.written_files import Files, as_list
 
 
 def prompt_files(stories: Extras) -> Files:
-    """Return the lists of prompts of which stories were made, with all beside them.
-
-    Raises
-    ------
-    InputError
-        With every story that no list told of.
-    """
+    """Return the lists of prompts of which stories were made, with all beside them."""
     files: Files = {}
     for file, originals in by_file(stories, "oneig", "OneIG-Bench.csv").items():
         files[file] = _list(file, originals)

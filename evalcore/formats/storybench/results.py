@@ -28,11 +28,6 @@ def read_dover(
 
     The name is the story's up to the first dot, as DOVER's program cuts it. Columns may
     end in `_score`.
-
-    Raises
-    ------
-    InputError
-        With every problem.
     """
     text = read_text(path)
     if not is_text(text):
@@ -100,11 +95,6 @@ def read_samples(
     """Read `result.txt`: a number a sample, of all of a method's stories.
 
     The mean over samples is what StoryBench reports; the numbers stay beside it.
-
-    Raises
-    ------
-    InputError
-        With every line that is no number.
     """
     samples: list[float] = []
     problems: Problems[Problem] = Problems()

@@ -20,13 +20,7 @@ SPLITS = ("-valid", "-val", "-test", "-train")
 
 
 def read_tasks(file: Path) -> list[ReadStory]:
-    """Read and check one file of tasks.
-
-    Raises
-    ------
-    InputError
-        With every problem.
-    """
+    """Read and check one file of tasks."""
     problems: Problems[Problem] = Problems()
     rows = read_json(file)
     if not isinstance(rows, list) or not rows:

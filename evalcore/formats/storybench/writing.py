@@ -7,13 +7,7 @@ from evalcore.formats.written_files import Files
 
 
 def task_files(stories: Extras) -> Files:
-    """Return the task files of which stories were made, with every field.
-
-    Raises
-    ------
-    InputError
-        With every story that no task file told of.
-    """
+    """Return the task files of which stories were made, with every field."""
     files = by_file(stories, "storybench", "tasks.json")
     return {
         file: json.dumps([one.row() for one in originals])

@@ -39,13 +39,7 @@ class WrongError(ValueError):
 
 
 def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
-    """Read and check a list of prompts.
-
-    Raises
-    ------
-    InputError
-        With every problem.
-    """
+    """Read and check a list of prompts."""
     problems: Problems[Problem] = Problems()
     stories: list[ReadStory] = []
     has_lines = path.suffix.lower() != ".json"

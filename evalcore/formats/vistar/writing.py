@@ -8,13 +8,7 @@ from evalcore.formats.written_files import Files, as_list
 
 
 def prompt_files(stories: Extras) -> Files:
-    """Return the lists of prompts of which stories were made.
-
-    Raises
-    ------
-    InputError
-        With every story that no list told of.
-    """
+    """Return the lists of prompts of which stories were made."""
     files = by_file(stories, "vistar", "prompts.jsonl")
     return {
         file: _lines(originals)

@@ -72,8 +72,6 @@ class RunPath:
 def metric_of(folder: str, key: str) -> str:
     """Return what a key is called here.
 
-    Examples
-    --------
     >>> metric_of("csd", "self_csd"), metric_of("sharpness", "sharpness")
     ('csd_self', 'sharpness')
     >>> metric_of("prompt_align", "character_existence")
@@ -86,8 +84,6 @@ def metric_of(folder: str, key: str) -> str:
 def place_of(metric: str) -> tuple[str, str]:
     """Return folder and key of a metric; `metric_of` gives it back.
 
-    Examples
-    --------
     >>> place_of("csd_self"), place_of("sharpness"), place_of("prompt_align.extra")
     (('csd', 'self_csd'), ('sharpness', 'sharpness'), ('prompt_align', 'extra'))
     """
@@ -157,8 +153,6 @@ def same(one: Any, other: Any) -> bool:
 def means(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     """Return the mean of every number over stories, each story counting once.
 
-    Examples
-    --------
     >>> means([{"metrics": {"occm": 100.0}}, {"metrics": {"occm": 50.0, "x": None}}])
     {'occm': 75.0}
     """

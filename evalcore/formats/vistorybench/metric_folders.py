@@ -50,16 +50,9 @@ class _Story:
 class RunReader:
     """What the folders of metrics of one run share.
 
-    Parameters
-    ----------
-    run
-        Whose results they are.
-    method
-        What that method is called here.
-    ours
-        Which metric each key is, where metadata say it.
-    problems, found
-        What is wrong, and what was found, is added to these.
+    `run`: whose results they are. `method`: what that method is called here. `ours`:
+    which metric each key is, where metadata say it. `problems`, `found`: what is wrong,
+    and what was found, is added to these.
     """
 
     def __init__(

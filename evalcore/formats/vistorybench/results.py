@@ -36,19 +36,8 @@ def read_results(
 ) -> ForeignScores:
     """Read the newest run of each method, mode and language.
 
-    Parameters
-    ----------
-    root
-        The folder of all results, or of one method, or a run's own.
-    known
-        Names of methods here.
-    method, mode, language, timestamp
-        Take only these.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file.
+    `root`: the folder of all results, or of one method, or a run's own. `known`: names
+    of methods here.
     """
     runs, notes = find_runs(
         root, method=method, mode=mode, language=language, timestamp=timestamp

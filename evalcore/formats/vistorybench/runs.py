@@ -35,22 +35,8 @@ def find_runs(
 ) -> tuple[list[RunFolder], list[str]]:
     """Return the runs to be read: of each method, mode and language the newest.
 
-    Parameters
-    ----------
-    root
-        The folder of all results, or of one method, or a run's own.
-    method, mode, language, timestamp
-        Take only these.
-
-    Returns
-    -------
-    tuple
-        The runs, and notes on what was passed over.
-
-    Raises
-    ------
-    InputError
-        There are none, or it is not clear whose they are.
+    `root`: the folder of all results, or of one method, or a run's own. Result: the
+    runs, and notes on what was passed over.
     """
     problems: Problems[Problem] = Problems()
     notes: list[str] = []

@@ -59,22 +59,8 @@ def read_benchmark(
 ) -> tuple[list[ReadStory], list[str]]:
     """Read and check the whole data set.
 
-    Parameters
-    ----------
-    root
-        Its folder.
-    left_out
-        Where unreadable reference pictures are listed; without it they are problems.
-
-    Returns
-    -------
-    tuple
-        The stories, and notes on what was passed over.
-
-    Raises
-    ------
-    InputError
-        With every problem of every file.
+    `left_out`: where unreadable reference pictures are listed; without it they are
+    problems. Result: the stories, and notes on what was passed over.
     """
     problems: Problems[Problem] = Problems()
     warnings: list[str] = []

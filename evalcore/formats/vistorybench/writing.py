@@ -55,24 +55,13 @@ class Score:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of one run.
-
-    Parameters
-    ----------
-    run
-        Whose they are.
-    scores
-        All of them.
-    found
-        What was kept with the run when it was imported from such a folder.
-    updated
-        When they were computed, as ISO 8601.
-    """
+    """The results of one run."""
 
     run: RunPath
     scores: Sequence[Score]
+    # What was kept with the run when it was imported from such a folder.
     found: Mapping[str, Any] = field(default_factory=dict)
-    updated: str = ""
+    updated: str = ""  # when they were computed, as ISO 8601
 
 
 def result_files(results: Results) -> Files:

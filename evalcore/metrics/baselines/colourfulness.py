@@ -3,33 +3,21 @@
 import numpy as np
 
 from evalcore.metrics.base import Floats, MetricInfo
-from evalcore.metrics.baselines.pixels import PixelFormula, ShotFormula
+from evalcore.metrics.pixels import PixelFormula, ShotFormula
 
 
 def colourfulness(rgb: Floats) -> float:
     """Return the colourfulness of one picture.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255. Result: 0 for a grey picture; about 100
+    for a very colourful one.
 
-    Returns
-    -------
-    float
-        0 for a grey picture; about 100 for a very colourful one.
-
-    Notes
-    -----
     M = sqrt(var(rg) + var(yb)) + 0.3 sqrt(mean(rg)^2 + mean(yb)^2), with rg = R - G and
     yb = (R + G) / 2 - B.
 
-    References
-    ----------
-    Hasler and Suesstrunk (2003), Measuring colourfulness in natural images, eq. 10.
+    Source: Hasler and Suesstrunk (2003), Measuring colourfulness in natural images, eq.
+    10.
 
-    Examples
-    --------
     >>> colourfulness(np.full((2, 2, 3), 7.0))
     0.0
     """
@@ -53,3 +41,6 @@ class Colourfulness(ShotFormula):
         measures="How colourful a shot is. It knows nothing of the story.",
     )
     encoder = PixelFormula("colourfulness 2", colourfulness)
+
+
+METRIC = Colourfulness

@@ -1,27 +1,18 @@
 """How sharp a picture is."""
 
 from evalcore.metrics.base import Floats, MetricInfo
-from evalcore.metrics.baselines.pixels import LUMA, PixelFormula, ShotFormula, laplacian
+from evalcore.metrics.pixels import LUMA, PixelFormula, ShotFormula, laplacian
 
 
 def sharpness(grey: Floats) -> float:
     """Return the variance of the Laplacian of a grey picture.
 
-    Parameters
-    ----------
-    grey
-        Height x width, from 0 to 255, at least 3 x 3.
+    `grey`: height x width, from 0 to 255, at least 3 x 3.
 
-    Notes
-    -----
     The Laplacian is the 4-neighbour one, on inner pixels only.
 
-    References
-    ----------
-    Pech-Pacheco et al. (2000), Diatom autofocusing in brightfield microscopy.
+    Source: Pech-Pacheco et al. (2000), Diatom autofocusing in brightfield microscopy.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> sharpness(np.full((5, 5), 9.0))
     0.0
@@ -43,3 +34,6 @@ class Sharpness(ShotFormula):
         measures="Fine detail in a shot. Noise counts as detail.",
     )
     encoder = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
+
+
+METRIC = Sharpness

@@ -31,12 +31,8 @@ BACKBONE, HEAD = "model.", "head."
 class ResidualUnit(nn.Module):
     """A residual unit: what is learned, added to the input or a projection of it.
 
-    Parameters
-    ----------
-    width, wider
-        Channels before and after.
-    stride
-        How many pixels become one in each direction.
+    `width`, `wider`: channels before and after. `stride`: how many pixels become one in
+    each direction.
     """
 
     def __init__(self, width: int, wider: int, stride: int) -> None:
@@ -64,13 +60,8 @@ class ResidualUnit(nn.Module):
 class AdaFaceNetwork(nn.Module):
     """The improved residual network.
 
-    Parameters
-    ----------
-    units
-        Residual units in each of the four stages; each stage begins by halving width
-        and height.
-    widths
-        Channels in each stage.
+    `units`: residual units in each of the four stages; each stage begins by halving
+    width and height. `widths`: channels in each stage.
     """
 
     def __init__(
@@ -101,10 +92,7 @@ class AdaFaceNetwork(nn.Module):
     def forward(self, faces: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return features of length 1, and how long they were: the picture's quality.
 
-        Parameters
-        ----------
-        faces
-            Batch x 3 x 112 x 112, BGR, from -1 to 1.
+        `faces`: batch x 3 x 112 x 112, BGR, from -1 to 1.
         """
         features = self.output_layer(self.body(self.input_layer(faces)))
         norms = torch.linalg.vector_norm(features, dim=1, keepdim=True)
@@ -135,13 +123,7 @@ def load_adaface(
     units: Sequence[int] = UNITS_101,
     widths: Sequence[int] = WIDTHS,
 ) -> AdaFaceNetwork:
-    """Return the network with its weights.
-
-    Raises
-    ------
-    WeightsError
-        They are absent, or those of another network.
-    """
+    """Return the network with its weights."""
     path = weights.need()
     network = AdaFaceNetwork(units, widths)
     load_strictly(network, backbone(read_checkpoint(path), path), path)
@@ -154,11 +136,6 @@ def backbone(checkpoint: Any, file: object) -> dict[str, torch.Tensor]:
     Its `state_dict` holds them under `model.`, and under `head.` what tells the
     training's people apart, which is left out. Anything else keeps its name, for strict
     loading to complain of.
-
-    Raises
-    ------
-    WeightsError
-        There is no `state_dict`.
     """
     state = checkpoint.get("state_dict") if isinstance(checkpoint, Mapping) else None
     if not isinstance(state, Mapping):

@@ -20,10 +20,7 @@ BATCH = 16
 class ArcFace:
     """An encoder of aligned faces, 112 x 112 RGB, into 512 numbers.
 
-    Parameters
-    ----------
-    weights
-        The ONNX file of `glintr100`.
+    `weights`: the ONNX file of `glintr100`.
     """
 
     batch = BATCH
@@ -41,13 +38,7 @@ class ArcFace:
         return item
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature]:
-        """Return 512 numbers a face, of any length.
-
-        Raises
-        ------
-        evalcore.metrics.weights.WeightsError
-            The weights are absent, or not those of the network.
-        """
+        """Return 512 numbers a face, of any length."""
         faces = np.stack(prepared).transpose(0, 3, 1, 2).astype(np.float32)
         inputs = (faces - 127.5) / 127.5
         size = self.network.fixed_batch or len(inputs)

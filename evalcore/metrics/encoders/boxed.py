@@ -13,18 +13,10 @@ ShareOfBox = tuple[
 
 @dataclass(frozen=True)
 class Boxed:
-    """A whole picture in which a box points at something.
-
-    Parameters
-    ----------
-    image
-        The picture.
-    box
-        Centre x, centre y, width, height, as shares of the picture.
-    """
+    """A whole picture in which a box points at something."""
 
     image: Image
-    box: ShareOfBox
+    box: ShareOfBox  # centre x, centre y, width, height, as shares of the picture
 
     @cached_property
     def key(self) -> str:

@@ -15,13 +15,8 @@ EXPRESSIONS = ("angry", "disgust", "fear", "happy", "neutral", "sad", "surprise"
 def place(width: int, height: int) -> tuple[int, int, int, int]:
     """Return left, top, width, height of a picture in the middle of the frame.
 
-    Parameters
-    ----------
-    width, height
-        Of the picture; its aspect is kept.
+    `width`, `height`: of the picture; its aspect is kept.
 
-    Examples
-    --------
     >>> place(100, 400)
     (64, 0, 64, 256)
     """
@@ -33,15 +28,9 @@ def place(width: int, height: int) -> tuple[int, int, int, int]:
 def unframed(joints: Feature, size: tuple[int, int]) -> Floats:
     """Return joints in pixels of the picture that was framed.
 
-    Parameters
-    ----------
-    joints
-        Joints x 3: x and y as shares of the frame, and a score.
-    size
-        Width and height of the picture.
+    `joints`: joints x 3: x and y as shares of the frame, and a score. `size`: width and
+    height of the picture.
 
-    Examples
-    --------
     >>> unframed(np.array([[0.5, 0.5, 0.9]]), (100, 400))
     array([[ 50. , 200. ,   0.9]])
     """

@@ -34,16 +34,10 @@ def clip_image_encoder(
 
     Features have 768 numbers for both ViT-L/14, 512 for ViT-B/32.
 
-    Parameters
-    ----------
-    name
-        Name of an open_clip configuration.
-    normalise
-        Whether features have the length 1. Those that keep their lengths are for
-        covariances, which rounding would change: they are always fp32.
-    half
-        How the middle is found: `floored` by the processor of transformers, as
-        ViStoryBench's program does, `rounded` by open_clip.
+    `name`: name of an open_clip configuration. `normalise`: whether features have the
+    length 1. Those that keep their lengths are for covariances, which rounding would
+    change: they are always fp32. `half`: how the middle is found: `floored` by the
+    processor of transformers, as ViStoryBench's program does, `rounded` by open_clip.
     """
     side = _side(name)
 

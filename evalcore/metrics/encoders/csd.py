@@ -51,10 +51,7 @@ WAYS = {"squash": "squashed", "centercrop": "crop rounded"}  # as the encoder is
 class StyleNetwork(nn.Module):
     """The image tower without its projection, and two projections of its own.
 
-    Parameters
-    ----------
-    architecture
-        Name of an open_clip configuration.
+    `architecture`: name of an open_clip configuration.
     """
 
     last_layer_style: nn.Parameter
@@ -79,14 +76,9 @@ class StyleNetwork(nn.Module):
 def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> NetworkEncoder:
     """Return an encoder of styles: 768 numbers of length 1.
 
-    Parameters
-    ----------
-    preprocess
-        `squash` as ViStoryBench's program does (224 x 224, aspect lost), or
-        `centercrop` as CSD's authors do (short side 224, middle square by torchvision);
-        both bicubic.
-    architecture
-        Name of an open_clip configuration.
+    `preprocess`: `squash` as ViStoryBench's program does (224 x 224, aspect lost), or
+    `centercrop` as CSD's authors do (short side 224, middle square by torchvision);
+    both bicubic. `architecture`: name of an open_clip configuration.
     """
     return NetworkEncoder(
         f"CSD {architecture} tower, {WAYS[preprocess]}, style and unit in fp32",

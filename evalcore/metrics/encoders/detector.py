@@ -40,10 +40,7 @@ class Detector:
     threshold are kept, overlapping ones too. It calculates in fp32: rounded scores
     would pass the threshold or fail it by chance.
 
-    Parameters
-    ----------
-    prompt
-        What to look for; lower case, one phrase, ended by a full stop.
+    `prompt`: what to look for; lower case, one phrase, ended by a full stop.
     """
 
     def __init__(self, prompt: str) -> None:
@@ -116,14 +113,7 @@ def load_detector() -> nn.Module:
 
 @cache
 def load_tokeniser() -> Any:
-    """Return what cuts the prompt into the words of the network.
-
-    Raises
-    ------
-    WeightsError
-        The folder lacks its words. (Left alone, transformers makes one that knows no
-        word at all, and the network looks for that.)
-    """
+    """Return what cuts the prompt into the words of the network."""
     folder = DETECTOR.need()
     try:
         tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)

@@ -34,12 +34,8 @@ class DlibFaces:
     itself while it works: threads that share one get wrong boxes or crash, so each
     thread has its own. The network is used by one thread at a time.
 
-    Parameters
-    ----------
-    points
-        The file of the predictor of five points.
-    network
-        The file of the network.
+    `points`: the file of the predictor of five points. `network`: the file of the
+    network.
     """
 
     batch = BATCH

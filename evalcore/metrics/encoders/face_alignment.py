@@ -15,23 +15,13 @@ from evalcore.metrics.base import Floats, Picture
 
 @dataclass(frozen=True)
 class Template:
-    """Where the five points of an aligned face lie.
+    """Where the five points of an aligned face lie."""
 
-    Parameters
-    ----------
-    name
-        Names it in an encoder's id.
-    points
-        x and y of the eyes, the nose and the corners of the mouth, in pixels.
-    side
-        Width and height of the aligned picture.
-    border
-        Colour (RGB) of what lies outside the original picture.
-    """
-
-    name: str
+    name: str  # names it in an encoder's id
+    # x and y of the eyes, the nose and the corners of the mouth, in pixels.
     points: tuple[tuple[float, float], ...]
-    side: int
+    side: int  # width and height of the aligned picture
+    # Colour (RGB) of what lies outside the original picture.
     border: tuple[int, int, int] = (0, 0, 0)
 
     def resized(self, side: int) -> "Template":
@@ -71,34 +61,15 @@ FFHQ = Template(
 def similarity(source: Floats, target: Floats) -> Floats:
     """Return the turn, scale and shift that brings points nearest to others.
 
-    Parameters
-    ----------
-    source, target
-        n x 2, x and y of points that belong together; n is at least 2.
+    `source`, `target`: n x 2, x and y of points that belong together; n is at least 2.
+    Result: 2 x 3: a point (x, y) goes to this matrix times (x, y, 1). It never mirrors.
 
-    Returns
-    -------
-    numpy.ndarray
-        2 x 3: a point (x, y) goes to this matrix times (x, y, 1). It never mirrors.
-
-    Raises
-    ------
-    ValueError
-        All points of the source are one, or the best scale is 0, as for points and
-        their mirror image when no turn brings them nearer.
-
-    Notes
-    -----
     With points as complex numbers, centred as s and t, the least squares solution of
     a s = t is a = sum(conj(s) t) / sum(abs(s)^2). It is Umeyama's for two dimensions.
 
-    References
-    ----------
-    Umeyama (1991), Least-squares estimation of transformation parameters between two
-    point patterns, equations 40 to 42.
+    Source: Umeyama (1991), Least-squares estimation of transformation parameters
+    between two point patterns, equations 40 to 42.
 
-    Examples
-    --------
     Twice as large, then moved by 1 to the right:
 
     >>> corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
@@ -123,26 +94,11 @@ def similarity(source: Floats, target: Floats) -> Floats:
 def aligned(picture: Picture, points: Floats, template: Template) -> Picture:
     """Return the face, brought to the template.
 
-    Parameters
-    ----------
-    picture
-        Height x width x 3, RGB.
-    points
-        5 x 2, x and y of the points in the picture; (0, 0) is the middle of the first
-        pixel, as detectors count.
-    template
-        Where they are to lie.
-
-    Returns
-    -------
-    numpy.ndarray
-        side x side x 3, interpolated linearly between pixels. As in the reference
-        programs a face is not smoothed before it is made smaller.
-
-    Raises
-    ------
-    ValueError
-        As `similarity`.
+    `picture`: height x width x 3, RGB. `points`: 5 x 2, x and y of the points in the
+    picture; (0, 0) is the middle of the first pixel, as detectors count. `template`:
+    where they are to lie. Result: side x side x 3, interpolated linearly between
+    pixels. As in the reference programs a face is not smoothed before it is made
+    smaller.
     """
     matrix = similarity(np.asarray(points, np.float64), np.array(template.points))
     inverse = np.linalg.inv(matrix[:, :2])

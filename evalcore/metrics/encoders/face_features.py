@@ -18,19 +18,8 @@ def of_faces(
 ) -> list[Feature | FeatureError]:
     """Encode the faces that there are.
 
-    Parameters
-    ----------
-    prepared
-        A face, or None where there is none.
-    encode
-        Turns faces into vectors.
-    length
-        Of a vector.
-
-    Returns
-    -------
-    list
-        float32, 1 x length and of length 1 for a face, 0 x length for None.
+    `prepared`: a face, or None where there is none. `encode`: turns faces into vectors.
+    Result: float32, 1 x length and of length 1 for a face, 0 x length for None.
     """
     faces = [face for face in prepared if face is not None]
     vectors = iter(encode(faces) if faces else ())

@@ -50,16 +50,9 @@ MIXED_7A: Branches = (
 class Convolution(nn.Module):
     """A convolution, normalised and cut off below 0.
 
-    Parameters
-    ----------
-    width, wider
-        Channels before and after.
-    kernel
-        Height and width of what it looks at.
-    stride
-        How many pixels become one in each direction.
-    padded
-        Whether zeros around the picture keep its size.
+    `width`, `wider`: channels before and after. `kernel`: height and width of what it
+    looks at. `stride`: how many pixels become one in each direction. `padded`: whether
+    zeros around the picture keep its size.
     """
 
     def __init__(
@@ -155,10 +148,7 @@ class FaceNetNetwork(nn.Module):
     def forward(self, faces: torch.Tensor) -> torch.Tensor:
         """Return features of length 1.
 
-        Parameters
-        ----------
-        faces
-            Batch x 3 x height x width, at least 75 pixels each way.
+        `faces`: batch x 3 x height x width, at least 75 pixels each way.
         """
         maps = self.conv2d_2b(self.conv2d_2a(self.conv2d_1a(faces)))
         maps = self.conv2d_3b(self.maxpool_3a(maps))
@@ -173,13 +163,9 @@ class FaceNetNetwork(nn.Module):
 def facenet(weights: Weights, *, as_trained: bool) -> NetworkEncoder:
     """Return an encoder of aligned faces, RGB, into 512 numbers.
 
-    Parameters
-    ----------
-    weights
-        The file of VGGFace2's weights.
-    as_trained
-        Whether the network is given what it was trained with, RGB (x - 127.5) / 128; or
-        else, as by ViStoryBench's program, BGR from 0 to 1.
+    `weights`: the file of VGGFace2's weights. `as_trained`: whether the network is
+    given what it was trained with, RGB (x - 127.5) / 128; or else, as by ViStoryBench's
+    program, BGR from 0 to 1.
     """
     return NetworkEncoder(
         f"FaceNet, {'RGB from -1 to 1' if as_trained else 'BGR from 0 to 1'}",
@@ -194,13 +180,7 @@ def facenet(weights: Weights, *, as_trained: bool) -> NetworkEncoder:
 
 
 def load_facenet(weights: Weights) -> FaceNetNetwork:
-    """Return the network with its weights; those of the classifier are left out.
-
-    Raises
-    ------
-    WeightsError
-        They are absent, or those of another network.
-    """
+    """Return the network with its weights; those of the classifier are left out."""
     network = FaceNetNetwork()
     load_weights(network, weights, _without_classifier)
     return network

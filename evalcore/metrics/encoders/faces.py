@@ -143,14 +143,7 @@ class Finder(Protocol):
 class FaceEncoder:
     """An encoder of pictures of a figure into 1 x 512, or 0 x 512 without a face.
 
-    Parameters
-    ----------
-    network
-        Encodes aligned faces.
-    finder
-        Finds the face.
-    template
-        Where the network expects its points.
+    `template`: where the network expects its points.
     """
 
     def __init__(self, network: Encoder, finder: Finder, template: Template) -> None:
@@ -201,13 +194,10 @@ def arcface_encoder() -> FaceEncoder:
 def adaface_encoder(profile: str = CODE) -> FaceEncoder:
     """Return AdaFace; its face is found by SCRFD, not by RetinaFace as in the program.
 
-    Parameters
-    ----------
-    profile
-        `vsb-code-2026.02`: the face is placed as facexlib does it (FFHQ's template,
-        grey around it), where the network never saw faces in its training.
-        `vsb-paper`: on ArcFace's template, as AdaFace's authors do. The paper is
-        silent on it.
+    `profile`: `vsb-code-2026.02`: the face is placed as facexlib does it (FFHQ's
+    template, grey around it), where the network never saw faces in its training.
+    `vsb-paper`: on ArcFace's template, as AdaFace's authors do. The paper is silent on
+    it.
     """
     from evalcore.metrics.encoders.adaface import adaface
 
@@ -218,12 +208,9 @@ def adaface_encoder(profile: str = CODE) -> FaceEncoder:
 def facenet_encoder(profile: str = CODE) -> FaceEncoder:
     """Return FaceNet; its face is found by SCRFD, not by RetinaFace as in the program.
 
-    Parameters
-    ----------
-    profile
-        `vsb-code-2026.02`: what the program feeds it, AdaFace's 112 x 112 in BGR from 0
-        to 1. `vsb-paper`: RGB from -1 to 1 in 160 x 160, which the network was trained
-        with, on ArcFace's template. The paper is silent on it.
+    `profile`: `vsb-code-2026.02`: what the program feeds it, AdaFace's 112 x 112 in BGR
+    from 0 to 1. `vsb-paper`: RGB from -1 to 1 in 160 x 160, which the network was
+    trained with, on ArcFace's template. The paper is silent on it.
     """
     from evalcore.metrics.encoders.facenet import facenet
 

@@ -37,13 +37,7 @@ def i3d_encoder(weights: Weights = I3D) -> NetworkEncoder:
 
 
 class VideoNetwork(nn.Module):
-    """The archive, told to scale, to resize and to return features.
-
-    Parameters
-    ----------
-    archive
-        What it holds.
-    """
+    """The archive, told to scale, to resize and to return features."""
 
     def __init__(self, archive: nn.Module) -> None:
         super().__init__()
@@ -59,14 +53,7 @@ class VideoNetwork(nn.Module):
 
 
 def load_i3d(weights: Weights = I3D) -> nn.Module:
-    """Return the network of the archive.
-
-    Raises
-    ------
-    WeightsError
-        The file is not the published one (nothing in it is run then), no TorchScript
-        archive, or one that cannot scale, resize and return features.
-    """
+    """Return the network of the archive."""
     path = weights.need()
     try:
         archive: Any = torch.jit.load(str(path), map_location="cpu")  # type: ignore[no-untyped-call]
@@ -84,23 +71,11 @@ def load_i3d(weights: Weights = I3D) -> nn.Module:
 def choice(count: int) -> npt.NDArray[np.int_]:
     """Return which frames of a video I3D is shown.
 
-    Parameters
-    ----------
-    count
-        How many frames it has, at least one.
+    `count`: how many frames it has, at least one. Result: a multiple of 9 indices,
+    evenly spread. Each frame of a video with fewer than 9 is taken several times first.
 
-    Returns
-    -------
-    array
-        A multiple of 9 indices, evenly spread. Each frame of a video with fewer than 9
-        is taken several times first.
+    Source: StoryBench's program, metrics/fvd_i3d.
 
-    References
-    ----------
-    StoryBench's program, metrics/fvd_i3d.
-
-    Examples
-    --------
     >>> choice(4)
     array([0, 0, 0, 1, 1, 2, 2, 3, 3])
     """

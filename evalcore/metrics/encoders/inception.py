@@ -125,13 +125,8 @@ def imagenet_encoder(
 
     Short side 299 (bilinear), middle square, ImageNet's mean and deviation.
 
-    Parameters
-    ----------
-    transform_input
-        Whether the network brings that to the range from -1 to 1, which its weights
-        were trained on.
-    weights
-        Which file it is loaded from.
+    `transform_input`: whether the network brings that to the range from -1 to 1, which
+    its weights were trained on. `weights`: which file it is loaded from.
     """
     how = "inputs as trained" if transform_input else "inputs not transformed"
     return NetworkEncoder(

@@ -14,24 +14,13 @@ HEAD = 6  # label, score, and four of the box
 
 @dataclass(frozen=True)
 class Instance:
-    """One object.
+    """One object."""
 
-    Parameters
-    ----------
-    label
-        Its category, as COCO numbers them; 1 is a person.
-    score
-        How sure the network is, from 0 to 1.
-    box
-        Left, top, right, bottom, as shares of the picture.
-    mask
-        192 x 192 booleans, spread over the whole picture.
-    """
-
-    label: int
-    score: float
+    label: int  # its category, as COCO numbers them; 1 is a person
+    score: float  # how sure the network is, from 0 to 1
+    # Left, top, right, bottom, as shares of the picture.
     box: tuple[float, float, float, float]
-    mask: npt.NDArray[np.bool_]
+    mask: npt.NDArray[np.bool_]  # 192 x 192 booleans, spread over the whole picture
 
 
 def packed(instances: Sequence[Instance]) -> Feature:

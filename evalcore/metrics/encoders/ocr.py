@@ -62,13 +62,7 @@ class Ocr:
         return engine
 
     def prepare(self, item: Picture) -> Picture:
-        """Put the channels into the order that the networks were trained on.
-
-        Raises
-        ------
-        ValueError
-            The picture is too thin.
-        """
+        """Put the channels into the order that the networks were trained on."""
         height, width = item.shape[:2]
         if max(height, width) > THINNEST * min(height, width):
             raise ValueError(f"{width} x {height} pixels are too thin to be read")

@@ -31,14 +31,8 @@ ERRORS = (
 class OnnxNetwork:
     """A network read from a file when first needed; several threads may call it.
 
-    Parameters
-    ----------
-    weights
-        The file.
-    outputs
-        How many outputs it must have.
-    threads
-        How many of its own it uses for a call; by default one a processor.
+    `outputs`: how many outputs it must have. `threads`: how many of its own it uses for
+    a call; by default one a processor.
     """
 
     def __init__(self, weights: Weights, *, outputs: int, threads: int = 0) -> None:
@@ -53,13 +47,7 @@ class OnnxNetwork:
 
     @cached_property
     def session(self) -> Any:
-        """Return the loaded network.
-
-        Raises
-        ------
-        WeightsError
-            The file is not here, is no network, or has other outputs.
-        """
+        """Return the loaded network."""
         path = self.weights.need()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
@@ -83,13 +71,7 @@ class OnnxNetwork:
     def __call__(
         self, batch: npt.NDArray[np.float32]
     ) -> Sequence[npt.NDArray[np.float32]]:
-        """Return the outputs.
-
-        Raises
-        ------
-        RuntimeError
-            The network cannot take the batch, or memory is exhausted.
-        """
+        """Return the outputs."""
         session = self.session
         try:
             outputs = session.run(None, {session.get_inputs()[0].name: batch})

@@ -48,11 +48,6 @@ def short_side(
     Where the longer side would exceed `longest`, it has that length instead, or a pixel
     less: the shorter one is rounded first, as in Grounding DINO's program (and not in
     its port in transformers).
-
-    Raises
-    ------
-    ValueError
-        The picture is too thin.
     """
     height, width = picture.shape[:2]
     short, long = min(width, height), max(width, height)

@@ -48,13 +48,7 @@ class DeviceError(FatalError):
 
 @lru_cache(maxsize=1)
 def device() -> torch.device:
-    """Return where networks run.
-
-    Raises
-    ------
-    DeviceError
-        The device that `EVALCORE_DEVICE` names is not here, or is none.
-    """
+    """Return where networks run."""
     name = os.environ.get("EVALCORE_DEVICE", "").strip()
     if not name:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -71,13 +65,7 @@ def device() -> torch.device:
 
 
 def precision() -> str:
-    """Return in which numbers networks calculate that are not exact.
-
-    Raises
-    ------
-    DeviceError
-        `EVALCORE_PRECISION` names none.
-    """
+    """Return in which numbers networks calculate that are not exact."""
     name = os.environ.get("EVALCORE_PRECISION", "").strip()
     if name and name not in PRECISIONS:
         raise DeviceError(f"EVALCORE_PRECISION={name!r}: write fp32 or bf16")
@@ -106,11 +94,6 @@ def load_strictly(
 
     Files from before torch counted batches lack the counters, which only training
     needs; they may lack all of them.
-
-    Raises
-    ------
-    WeightsError
-        Keys are missing or left over, or a tensor has another shape; they are named.
     """
     wanted = network.state_dict()
     if not any(key.endswith(COUNTER) for key in state):
@@ -150,13 +133,7 @@ def _refuse(
 
 
 def read_checkpoint(file: object) -> Any:
-    """Read a file of tensors; code in it is never run.
-
-    Raises
-    ------
-    WeightsError
-        It is no file of tensors.
-    """
+    """Read a file of tensors; code in it is never run."""
     try:
         if str(file).endswith(".safetensors"):
             return load_file(str(file))
@@ -171,13 +148,7 @@ def load_weights(
     weights: AnyWeights,
     chosen: Callable[[Any], Any] = lambda checkpoint: checkpoint,
 ) -> None:
-    """Load a file into a network, strictly: what is `chosen` of it.
-
-    Raises
-    ------
-    WeightsError
-        It is not here, is no file of tensors by name, or is of another network.
-    """
+    """Load a file into a network, strictly: what is `chosen` of it."""
     path = weights.need()
     state = chosen(read_checkpoint(path))
     if not isinstance(state, Mapping):
@@ -194,23 +165,10 @@ def load_pretrained(
 ) -> nn.Module:
     """Load a network of transformers from a folder, strictly.
 
-    Parameters
-    ----------
-    architecture
-        Its class.
-    folder
-        Where its files lie.
-    beside
-        How the names of weights begin that belong to another part of what was
-        published; they may lie in the folder too.
-    unused
-        How the names of weights begin that the architecture has and never reads; the
-        folder may lack them.
-
-    Raises
-    ------
-    WeightsError
-        The folder lacks files, or holds the weights of another network.
+    `folder`: where its files lie. `beside`: how the names of weights begin that belong
+    to another part of what was published; they may lie in the folder too. `unused`: how
+    the names of weights begin that the architecture has and never reads; the folder may
+    lack them.
     """
     try:
         network, found = architecture.from_pretrained(
@@ -244,16 +202,10 @@ class Network:
     When the device runs out of memory the batch is halved, for good, and the work goes
     on.
 
-    Parameters
-    ----------
-    make
-        Builds and loads the network; called once, when first needed.
-    batch
-        How many inputs go together at most; by default what suits the device.
-    forward
-        What to do with a batch on the device; by default call the network.
-    exact
-        Whether it calculates in fp32 even where mixed precision is asked for.
+    `make`: builds and loads the network; called once, when first needed. `batch`: how
+    many inputs go together at most; by default what suits the device. `forward`: what
+    to do with a batch on the device; by default call the network. `exact`: whether it
+    calculates in fp32 even where mixed precision is asked for.
     """
 
     def __init__(
@@ -299,13 +251,7 @@ class Network:
     def __call__(
         self, inputs: Sequence[npt.NDArray[Any]]
     ) -> list[Feature | FeatureError]:
-        """Return one feature an input; inputs have one shape.
-
-        Raises
-        ------
-        evalcore.metrics.errors.FatalError
-            The network cannot be loaded, or the device is lost.
-        """
+        """Return one feature an input; inputs have one shape."""
         features: list[Feature | FeatureError] = []
         _ready = self.network  # loaded apart: what it takes says nothing of the batch
         start = 0
@@ -358,18 +304,10 @@ class Network:
 class NetworkEncoder:
     """An encoder that is a network with weights.
 
-    Parameters
-    ----------
-    name
-        Names architecture, preprocessing and what comes out.
-    weights
-        What the network is loaded from.
-    network
-        Turns prepared inputs into features.
-    prepare
-        Turns a decoded item into an input; all inputs have one shape.
-    also
-        What else it is loaded from.
+    `name`: names architecture, preprocessing and what comes out. `weights`: what the
+    network is loaded from. `network`: turns prepared inputs into features. `prepare`:
+    turns a decoded item into an input; all inputs have one shape. `also`: what else it
+    is loaded from.
     """
 
     def __init__(

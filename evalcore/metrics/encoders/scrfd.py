@@ -36,10 +36,7 @@ class Scrfd:
     from the top left. As it is the best one at each threshold, the threshold that it
     appeared at does not change which it is.
 
-    Parameters
-    ----------
-    weights
-        The ONNX file of `scrfd_10g_bnkps`.
+    `weights`: the ONNX file of `scrfd_10g_bnkps`.
     """
 
     def __init__(self, weights: Weights) -> None:
@@ -58,13 +55,6 @@ class Scrfd:
         """Return the five points of the best face; None where there is none.
 
         They are remembered for a while, as several encoders look at one picture.
-
-        Raises
-        ------
-        ValueError
-            The picture has no pixels.
-        evalcore.metrics.weights.WeightsError
-            The weights are absent, or not those of SCRFD with key points.
         """
         content = hashlib.blake2b(picture.tobytes(), digest_size=16)
         key = content.digest() + repr(picture.shape).encode()
@@ -104,11 +94,6 @@ def letterboxed(picture: Picture) -> tuple[Picture, float]:
 
     The longer side becomes 640; smaller pictures are enlarged. The scale is that of the
     height, for both directions, as in insightface.
-
-    Raises
-    ------
-    ValueError
-        The picture has no pixels.
     """
     height, width = picture.shape[:2]
     if not picture.size:
@@ -125,11 +110,9 @@ def letterboxed(picture: Picture) -> tuple[Picture, float]:
 def best_points(outputs: Outputs) -> Floats | None:
     """Return the points of what scores best, in pixels of the square; None: nothing.
 
-    Parameters
-    ----------
-    outputs
-        Scores, distances of the box's sides and offsets of the points, each at strides
-        8, 16 and 32: positions row by row, two anchors each; in units of the stride.
+    `outputs`: scores, distances of the box's sides and offsets of the points, each at
+    strides 8, 16 and 32: positions row by row, two anchors each; in units of the
+    stride.
     """
     highest, points = 0.0, None
     for index, stride in enumerate(STRIDES):

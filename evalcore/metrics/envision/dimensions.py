@@ -35,19 +35,11 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
     """Return the score of a dimension.
 
-    Parameters
-    ----------
-    sub_scores
-        Its three, in the order of `DIMENSIONS`.
-    profile
-        Whose weights: the paper's are equal, the program's .33, .33 and .34.
+    `sub_scores`: its three, in the order of `DIMENSIONS`. `profile`: whose weights: the
+    paper's are equal, the program's .33, .33 and .34.
 
-    References
-    ----------
-    Envision, section 3.3, and its program at 05be960.
+    Source: Envision, section 3.3, and its program at 05be960.
 
-    Examples
-    --------
     >>> round(dimension_score([3, 4, 5]), 2)
     4.0
     >>> round(dimension_score([3, 4, 5], CODE), 2)
@@ -61,12 +53,8 @@ def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
 def overall_score(consistency: float, physicality: float, aesthetic: float) -> float:
     """Return the overall score: .4 C + .4 P + .2 A.
 
-    References
-    ----------
-    Envision, section 3.3.
+    Source: Envision, section 3.3.
 
-    Examples
-    --------
     >>> overall_score(5, 5, 0)
     4.0
     """
@@ -82,17 +70,7 @@ def all_scores(
 ) -> dict[str, float]:
     """Return the nine sub-scores, the three dimensions and the overall score.
 
-    Parameters
-    ----------
-    sub_scores
-        All nine, by name.
-    profile
-        Whose weights.
-
-    Raises
-    ------
-    KeyError
-        A sub-score is missing.
+    `sub_scores`: all nine, by name.
     """
     scores = {name: float(sub_scores[name]) for name in SUB_SCORES}
     for dimension, names in DIMENSIONS.items():
@@ -114,21 +92,12 @@ class Stability:
 def stability(trials: Sequence[float]) -> Stability:
     """Return how a score varies over trials of the same sequence.
 
-    Parameters
-    ----------
-    trials
-        At least one score.
+    `trials`: at least one score.
 
-    Notes
-    -----
     The deviation divides by the number of trials; that of one trial is 0.
 
-    References
-    ----------
-    Envision, equations 4 to 7.
+    Source: Envision, equations 4 to 7.
 
-    Examples
-    --------
     >>> stability([2, 4])
     Stability(mean=3.0, low=2.0, high=4.0, deviation=1.0)
     """

@@ -28,38 +28,21 @@ PATTERNS: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class Trial:
-    """What one reply says.
+    """What one reply says."""
 
-    Parameters
-    ----------
-    scores
-        All nine, whole numbers from 0 to 5.
-    lacking
-        Why some of them are 0 in profile `envision-code-05be960`, by name.
-    """
-
-    scores: Mapping[str, int]
+    scores: Mapping[str, int]  # all nine, whole numbers from 0 to 5
+    # Why some of them are 0 in profile `envision-code-05be960`, by name.
     lacking: Mapping[str, str]
 
 
 def read_trial(text: str, profile: str = PAPER) -> Trial:
     """Return the nine scores of a reply.
 
-    Parameters
-    ----------
-    text
-        What the judge answered.
-    profile
-        `envision-paper`: only a reply with nine whole numbers from 0 to 5 is usable.
-        `envision-code-05be960`: as in the reference program the first digit after a
-        name is its score (4 of `4.5` and of `4-5`), the last mention with a digit from
-        0 to 5 decides, and a score without any counts 0. Bold names are read, which
-        the program passes over.
-
-    Raises
-    ------
-    ValueError
-        It is not usable, with the reason; in either profile if it has no score at all.
+    `text`: what the judge answered. `profile`: `envision-paper`: only a reply with nine
+    whole numbers from 0 to 5 is usable. `envision-code-05be960`: as in the reference
+    program the first digit after a name is its score (4 of `4.5` and of `4-5`), the
+    last mention with a digit from 0 to 5 decides, and a score without any counts 0.
+    Bold names are read, which the program passes over.
     """
     read = _last_digit if profile == CODE else _whole_number
     found: dict[str, int] = {}
@@ -77,13 +60,7 @@ def read_trial(text: str, profile: str = PAPER) -> Trial:
 
 
 def _last_digit(text: str, name: str) -> int:
-    """Return one score as the reference program reads it.
-
-    Raises
-    ------
-    ValueError
-        It is missing.
-    """
+    """Return one score as the reference program reads it."""
     given = [n for n in digits_after(PATTERNS[name], text) if n <= HIGHEST]
     if not given:
         raise ValueError(f"{NAMES[name]} is missing")
@@ -91,13 +68,7 @@ def _last_digit(text: str, name: str) -> int:
 
 
 def _whole_number(text: str, name: str) -> int:
-    """Return one score that can be meant in one way only.
-
-    Raises
-    ------
-    ValueError
-        It is missing, unclear, beyond the scale, or given twice and differently.
-    """
+    """Return one score that can be meant in one way only."""
     called = NAMES[name]
     given = []
     for number in scores_after(PATTERNS[name], text, HIGHEST):

@@ -37,21 +37,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class JudgeAnswer(Generic[T]):
-    """A usable answer.
+    """A usable answer."""
 
-    Parameters
-    ----------
-    value
-        What it was parsed to.
-    text
-        The reply as given.
-    attempt
-        On which attempt it came, from 1.
-    """
-
-    value: T
-    text: str
-    attempt: int
+    value: T  # what it was parsed to
+    text: str  # the reply as given
+    attempt: int  # on which attempt it came, from 1
 
 
 @dataclass
@@ -72,32 +62,14 @@ def ask_judge(
 
     Used inside a metric's `score`: `answers = yield from ask_judge(questions, parse)`.
 
-    Parameters
-    ----------
-    questions
-        What is asked.
-    parse
-        Turns an answer into a value, or raises ValueError with the reason. What the
-        judge thought aloud before it is not handed over; `Answer.text` keeps it.
-    attempts
-        How often a question is asked at most, each time at a temperature higher by
-        `WARMER`: at the same one it would have the same, remembered answer.
-    unanswered
-        What becomes of a question that the judge does not reply to, being overloaded or
-        broken: the whole metric fails, so that nothing is stored and another run asks
-        again, or it is a refusal like an answer without use.
-
-    Returns
-    -------
-    list of Answer or Refusal
-        One for each question, in order.
-
-    Raises
-    ------
-    evalcore.metrics.judging.attempts.NoAnswerError
-        The judge did not reply.
-    evalcore.metrics.errors.FatalError
-        The budget is spent, or the judge cannot be asked at all.
+    `parse`: turns an answer into a value, or raises ValueError with the reason. What
+    the judge thought aloud before it is not handed over; `Answer.text` keeps it.
+    `attempts`: how often a question is asked at most, each time at a temperature higher
+    by `WARMER`: at the same one it would have the same, remembered answer.
+    `unanswered`: what becomes of a question that the judge does not reply to, being
+    overloaded or broken: the whole metric fails, so that nothing is stored and another
+    run asks again, or it is a refusal like an answer without use. Result: one for each
+    question, in order.
     """
     if attempts < 1:
         raise ValueError(f"attempts={attempts}: expected 1 or more")

@@ -96,14 +96,7 @@ class _Patience:
 class Attempts:
     """Sends questions within the bounds of money, rate and time; several threads may.
 
-    Parameters
-    ----------
-    settings
-        Which judge is asked.
-    meter
-        Counts the money.
-    clock
-        Tells the time.
+    `settings`: which judge is asked.
     """
 
     def __init__(
@@ -120,21 +113,7 @@ class Attempts:
         self._pace = Pace(settings.requests_per_minute, clock)
 
     def ask(self, sender: "Sender", question: Payload) -> str:
-        """Return the answer.
-
-        Raises
-        ------
-        evalcore.metrics.judging.replies.UnusableReplyError
-            Its reply holds no answer.
-        NoAnswerError
-            It did not reply.
-        RefusedError
-            It refuses this question.
-        JudgeError
-            It cannot be asked anything.
-        evalcore.metrics.judging.costs.BudgetExceededError
-            The question could cost more than is left.
-        """
+        """Return the answer."""
         patience = _Patience(self._patience, self._clock)
         failures = 0
         while True:
@@ -187,15 +166,7 @@ class Attempts:
             self._meter.settle(reserved, billed)
 
     def _failure(self, response: "Response") -> _Failure:
-        """Return why a request failed that may be repeated.
-
-        Raises
-        ------
-        JudgeError
-            No question will fare better.
-        RefusedError
-            This question is refused.
-        """
+        """Return why a request failed that may be repeated."""
         status = response.status
         said = _reported(response)
         reason = f"status {status}" + (f", {said}" if said else "")

@@ -60,14 +60,8 @@ class NotAskedError(FeatureError):
 class Judge:
     """A judge as an encoder: from questions to answers, each a text.
 
-    Parameters
-    ----------
-    settings
-        Which judge, and its bounds.
-    meter
-        Counts the money; by default a new one for the budget of the settings.
-    clock
-        Tells the time.
+    `settings`: which judge, and its bounds. `meter`: counts the money; by default a new
+    one for the budget of the settings.
     """
 
     def __init__(
@@ -98,16 +92,7 @@ class Judge:
         return payload(item, self.settings.name)
 
     def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
-        """Return each answer, or why there is none.
-
-        Raises
-        ------
-        BudgetExceededError
-            The budget allows none of these questions.
-        JudgeError
-            The judge was not reached, or refuses to be asked anything, or refuses
-            questions and has answered none yet.
-        """
+        """Return each answer, or why there is none."""
         replies = dict(self.stream(prepared))
         return [replies[place] for place in range(len(prepared))]
 
@@ -195,13 +180,7 @@ def asking(judge: Judge) -> Iterator[Judge]:
 
 
 def the_judge() -> Judge:
-    """Return the judge that `asking` chose, or else the one that the environment names.
-
-    Raises
-    ------
-    evalcore.metrics.judging.settings.JudgeSettingsError
-        A setting is absent or cannot be used.
-    """
+    """Return the judge that `asking` chose, or the one that the environment names."""
     return _chosen.get() or _judge(read_settings())
 
 

@@ -49,8 +49,6 @@ class Purse(Protocol):
 def text_tokens(text: str) -> int:
     """Return how many tokens a text has at most: as many as bytes.
 
-    Examples
-    --------
     >>> text_tokens("Füchse")
     7
     """
@@ -60,8 +58,6 @@ def text_tokens(text: str) -> int:
 def picture_tokens(width: int, height: int) -> int:
     """Return how many tokens a picture has at most.
 
-    Examples
-    --------
     >>> picture_tokens(512, 512)
     8500
     """
@@ -74,17 +70,11 @@ class CostMeter:
     Several threads may use it. If a judge counts more tokens for one question than was
     thought possible, that one is counted as it is billed and nothing more is asked.
 
-    Parameters
-    ----------
-    settings
-        The judge's prices, and the budget, which what was `spent` is part of.
-    spent
-        Dollars that were spent before, in an earlier part of the same work.
-    on_spending
-        Called by `report` with the dollars spent since it was called before; if it
-        fails, they are part of the next report.
-    purse
-        What this and other meters spend from; None if nothing is shared.
+    `settings`: the judge's prices, and the budget, which what was `spent` is part of.
+    `spent`: dollars that were spent before, in an earlier part of the same work.
+    `on_spending`: called by `report` with the dollars spent since it was called before;
+    if it fails, they are part of the next report. `purse`: what this and other meters
+    spend from; None if nothing is shared.
     """
 
     def __init__(
@@ -125,13 +115,7 @@ class CostMeter:
 
     @contextmanager
     def setting_aside(self, costs: Sequence[Decimal]) -> Iterator[None]:
-        """Have in the purse what a batch of requests can cost, as long as it is asked.
-
-        Raises
-        ------
-        BudgetExceededError
-            Not even the cheapest of them can be paid.
-        """
+        """Set aside in the purse what a batch of requests can cost."""
         if self._purse is None or not any(costs):
             yield
             return
@@ -147,13 +131,7 @@ class CostMeter:
                 self._purse.put_back()
 
     def reserve(self, tokens_in: int, tokens_out: int) -> Decimal:
-        """Set aside the most a request can cost; wait for others if it may yet fit.
-
-        Raises
-        ------
-        BudgetExceededError
-            It does not fit into what is left.
-        """
+        """Set aside the most a request can cost; wait for others if it may yet fit."""
         most = self.cost(tokens_in, tokens_out)
         with self._changed:
             while not self._fits(most):

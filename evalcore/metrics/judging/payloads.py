@@ -30,13 +30,7 @@ class Payload:
 
 
 def payload(question: JudgeQuestion, judge: str) -> Payload:
-    """Return what is sent for a question.
-
-    Raises
-    ------
-    FeatureError
-        A picture cannot be decoded.
-    """
+    """Return what is sent for a question."""
     pictures = iter([_fit(picture, question) for picture in _decode(question.images)])
     tokens = MESSAGE_TOKENS + text_tokens(question.system)
     content: list[dict[str, Any]] = []

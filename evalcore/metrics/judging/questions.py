@@ -13,44 +13,20 @@ Detail = Literal["auto", "low", "high"]
 
 @dataclass(frozen=True)
 class JudgeQuestion:
-    """One message to a judge.
+    """One message to a judge."""
 
-    Parameters
-    ----------
-    parts
-        Texts and pictures in the order in which the judge sees them.
-    system
-        What it is told beforehand; nothing where empty.
-    temperature
-        How freely it answers; 0 for the likeliest answer.
-    max_tokens
-        How long the answer may be.
-    seed
-        What its randomness starts from, where it heeds that.
-    trial
-        Independent repetitions of a question differ in it.
-    size
-        Width and height that pictures are squashed to; None to keep their proportions
-        and only reduce them, to 1024 pixels on the longer side.
-    quality
-        Of the JPEG that a picture is sent as.
-    detail
-        How closely the judge looks at pictures; `auto` leaves it to the judge.
-
-    Raises
-    ------
-    ValueError
-        It has no parts, or leaves no room for an answer.
-    """
-
+    # Texts and pictures in the order in which the judge sees them.
     parts: tuple[str | Image, ...]
-    system: str = ""
-    temperature: float = 0.0
-    max_tokens: int = 512
-    seed: int | None = None
-    trial: int = 0
+    system: str = ""  # what it is told beforehand; nothing where empty
+    temperature: float = 0.0  # how freely it answers; 0 for the likeliest answer
+    max_tokens: int = 512  # how long the answer may be
+    seed: int | None = None  # what its randomness starts from, where it heeds that
+    trial: int = 0  # independent repetitions of a question differ in it
+    # Width and height that pictures are squashed to; None to keep their proportions and
+    # only reduce them, to 1024 pixels on the longer side.
     size: tuple[int, int] | None = (512, 512)
-    quality: int = 90
+    quality: int = 90  # of the JPEG that a picture is sent as
+    # How closely the judge looks at pictures; `auto` leaves it to the judge.
     detail: Detail = "auto"
 
     def __post_init__(self) -> None:

@@ -19,17 +19,7 @@ class UnusableReplyError(FeatureError):
 def read_reply(body: bytes, kind: str = "") -> Any:
     """Return the JSON object of a reply.
 
-    Parameters
-    ----------
-    body
-        As it came.
-    kind
-        Its content type, for the message.
-
-    Raises
-    ------
-    FeatureError
-        It is no JSON object.
+    `kind`: its content type, for the message.
     """
     try:
         reply = json.loads(body)
@@ -46,16 +36,9 @@ def read_reply(body: bytes, kind: str = "") -> Any:
 def usage_of(reply: Any, most: Payload) -> tuple[int, int]:
     """Return how many tokens were read and written.
 
-    Parameters
-    ----------
-    reply
-        As it came.
-    most
-        The question: what it says is possible at most stands in for what the reply
-        does not say, or says wrongly.
+    `most`: the question: what it says is possible at most stands in for what the reply
+    does not say, or says wrongly.
 
-    Examples
-    --------
     >>> usage_of({"usage": {"prompt_tokens": 7}}, Payload(b"", 99, 50))
     (7, 50)
     """
@@ -73,15 +56,7 @@ def _count(value: object, otherwise: int) -> int:
 
 
 def answer_of(reply: Any) -> str:
-    """Return the text of an answer.
-
-    Raises
-    ------
-    UnusableReplyError
-        It is empty, or was cut off.
-    FeatureError
-        There is none, or it was withheld.
-    """
+    """Return the text of an answer."""
     problem = error_of(reply)
     if problem:
         raise FeatureError(f"the judge reports an error: {problem}")
@@ -126,8 +101,6 @@ def _text(content: object) -> str:
 def error_of(reply: Any) -> str:
     """Return the message of an error that a reply reports; empty if it reports none.
 
-    Examples
-    --------
     >>> error_of({"error": {"message": "no such model", "code": 404}})
     "'no such model'"
     """
@@ -141,8 +114,6 @@ def error_of(reply: Any) -> str:
 def without_thoughts(text: str) -> str:
     """Return an answer without what the judge thought aloud before it.
 
-    Examples
-    --------
     >>> without_thoughts("<think>Score: 1? No.</think>Score: 3")
     'Score: 3'
     """
@@ -154,8 +125,6 @@ def without_thoughts(text: str) -> str:
 def excerpt(text: str) -> str:
     """Return the beginning of a text, quoted, for a message.
 
-    Examples
-    --------
     >>> excerpt("a  " + 200 * "b")[:5]
     "'a bb"
     """

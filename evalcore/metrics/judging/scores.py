@@ -35,23 +35,11 @@ class Unclear:
 def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
     """Return every number that stands after a label and a colon.
 
-    Parameters
-    ----------
-    label
-        A regular expression; the case of letters does not matter.
-    text
-        What the judge wrote.
-    highest
-        The top of the scale: `3/4` is a score where this is 4.
+    `label`: a regular expression; the case of letters does not matter. `text`: what the
+    judge wrote. `highest`: the top of the scale: `3/4` is a score where this is 4.
+    Result: in their order; a number that cannot be taken as a score as `Unclear`. It
+    may lie outside the scale.
 
-    Returns
-    -------
-    list
-        In their order; a number that cannot be taken as a score as `Unclear`. It may
-        lie outside the scale.
-
-    Examples
-    --------
     >>> scores_after("score", "Quite close. **Score (0-4):** 3/4", 4)
     [3.0]
     >>> scores_after("score", "Score: 75/100", 4)
@@ -76,13 +64,6 @@ def digits_after(label: str, text: str) -> list[int]:
     So a program reads that looks for one digit: 4 of `4.5`, 3 of `3-4`, 1 of `10`. A
     colon may be missing.
 
-    Parameters
-    ----------
-    label, text
-        As of `scores_after`.
-
-    Examples
-    --------
     >>> digits_after("score", "**Score:** 3-4, no, score 2.5")
     [3, 2]
     """

@@ -45,12 +45,7 @@ class Sender:
 
     The key goes to that server alone: redirects are not followed.
 
-    Parameters
-    ----------
-    settings
-        Which server, and how long it may take.
-    clock
-        Tells the time.
+    `settings`: which server, and how long it may take.
     """
 
     def __init__(self, settings: JudgeSettings, clock: Clock) -> None:
@@ -78,13 +73,7 @@ class Sender:
         self._client.close()
 
     def post(self, body: bytes, deadline: float) -> Response:
-        """Send a question and read the whole reply, before the deadline.
-
-        Raises
-        ------
-        NoResponseError
-            The server was not reached, broke off, was too slow, or said too much.
-        """
+        """Send a question and read the whole reply, before the deadline."""
         try:
             with self._client.stream(
                 "POST", self._settings.url, content=body

@@ -23,40 +23,20 @@ class JudgeSettingsError(FatalError):
 
 @dataclass(frozen=True)
 class JudgeSettings:
-    """A judge, and the bounds that it is asked within.
+    """A judge, and the bounds that it is asked within."""
 
-    Parameters
-    ----------
-    base_url
-        Address below which `/chat/completions` lies.
-    name
-        What the judge is called there.
-    key
-        What it demands; never shown.
-    budget
-        Dollars that one run may spend; None only for a judge that costs nothing.
-    budget_total
-        Dollars that all runs together may spend; None only where `budget` is.
-    price_in, price_out
-        Dollars for a million tokens read and written.
-    requests_per_minute
-        None for no limit.
-    timeout
-        Seconds to wait for a reply.
-    concurrency
-        How many questions are asked at once.
-    """
-
-    base_url: str
-    name: str
-    key: str = field(default="", repr=False)
+    base_url: str  # address below which `/chat/completions` lies
+    name: str  # what the judge is called there
+    key: str = field(default="", repr=False)  # what it demands; never shown
+    # Dollars that one run may spend; None only for a judge that costs nothing.
     budget: Decimal | None = None
+    # Dollars that all runs together may spend; None only where `budget` is.
     budget_total: Decimal | None = None
-    price_in: Decimal = ZERO
+    price_in: Decimal = ZERO  # dollars for a million tokens read and written
     price_out: Decimal = ZERO
-    requests_per_minute: Decimal | None = None
-    timeout: float = 120.0
-    concurrency: int = 8
+    requests_per_minute: Decimal | None = None  # None for no limit
+    timeout: float = 120.0  # seconds to wait for a reply
+    concurrency: int = 8  # how many questions are asked at once
 
     @property
     def costs_money(self) -> bool:
@@ -84,13 +64,6 @@ class JudgeSettings:
 def read_settings(environment: Mapping[str, str] = os.environ) -> JudgeSettings:
     """Read the settings of the judge.
 
-    Raises
-    ------
-    JudgeSettingsError
-        One of them is absent or cannot be used.
-
-    Examples
-    --------
     >>> settings = read_settings(
     ...     {"JUDGE_BASE_URL": "http://localhost:11434", "JUDGE_NAME": "qwen2.5vl"}
     ... )

@@ -25,12 +25,7 @@ class Clock:
 class Pace:
     """Spreads requests evenly over time; several threads may wait for their turn.
 
-    Parameters
-    ----------
-    per_minute
-        How many requests at most; None for no limit.
-    clock
-        Tells the time.
+    `per_minute`: how many requests at most; None for no limit.
     """
 
     def __init__(self, per_minute: Decimal | None, clock: Clock) -> None:
@@ -62,8 +57,6 @@ def pause(failures: int, demanded: float, chance: random.Random) -> float:
     half by chance, so that those who failed together do not return together; it is
     never shorter than what the judge demanded.
 
-    Examples
-    --------
     >>> pause(1, 7.0, random.Random())
     7.0
     """
@@ -74,8 +67,6 @@ def pause(failures: int, demanded: float, chance: random.Random) -> float:
 def retry_after(header: str | None) -> float:
     """Return the seconds that a `Retry-After` header demands; 0 if it is no such.
 
-    Examples
-    --------
     >>> retry_after("12"), retry_after(None), retry_after("soon")
     (12.0, 0.0, 0.0)
     """

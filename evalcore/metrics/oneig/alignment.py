@@ -19,13 +19,6 @@ REQUEST = "Answer with one word, Yes or No, and nothing else."
 def read_answer(reply: str) -> bool:
     """Return whether a judge's reply says yes; its first word decides.
 
-    Raises
-    ------
-    ValueError
-        It begins neither with yes nor with no, in English or Chinese.
-
-    Examples
-    --------
     >>> read_answer("**Yes**"), read_answer("No, there is none."), read_answer("不是")
     (True, False, False)
     """

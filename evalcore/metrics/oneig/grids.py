@@ -6,12 +6,11 @@ before rows. Without it a file is one picture.
 """
 
 from collections.abc import Generator, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from evalcore.metrics.base import Ask, Feature, Image, MetricInfo, Picture, Rendering
+from evalcore.metrics.base import Ask, Feature, Image, Picture, Rendering
 from evalcore.metrics.oneig.prompt import pictures_of
 
 MARK = "grid-"
@@ -22,8 +21,6 @@ AskedCells = Generator[Ask, list[Any], dict[str, Image]]
 def split_profile(profile: str) -> tuple[str, GridSize | None]:
     """Return a profile without its grid, and the grid.
 
-    Examples
-    --------
     >>> split_profile("oneig-judge-grid-2x1"), split_profile("rapidocr")
     (('oneig-judge', (2, 1)), ('rapidocr', None))
     """
@@ -40,13 +37,6 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
     All are of one size; what is left at the right and at the bottom belongs to none, as
     in the reference program.
 
-    Raises
-    ------
-    ValueError
-        It has fewer pixels than the grid has cells, on one side.
-
-    Examples
-    --------
     >>> from evalcore.metrics.base import Source
     >>> whole = Image(Source("a", lambda: iter(()), (9, 4)))
     >>> [cell.box for cell in cells(whole, (2, 1))]
@@ -63,22 +53,6 @@ def cells(image: Image, grid: GridSize) -> list[Image]:
         for y in range(top, top + rows * height, height)
         for x in range(left, left + columns * width, width)
     ]
-
-
-class SeenInGrids:
-    """What metrics share that are formulas on the pictures of a prompt of OneIG.
-
-    Parameters
-    ----------
-    profile
-        Empty, or the grid that its files have, as `grid-2x2`.
-    """
-
-    info: MetricInfo
-
-    def __init__(self, profile: str = "") -> None:
-        _plain, self.grid = split_profile(profile)
-        self.info = replace(self.info, profile=profile)
 
 
 class _Brightest:
@@ -103,12 +77,7 @@ def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
     A cell that is black throughout is left out, as in the reference program: it stands
     where no picture could be generated.
 
-    Parameters
-    ----------
-    rendering
-        The output.
-    grid
-        How its files are to be cut; None leaves them whole.
+    `grid`: how its files are to be cut; None leaves them whole.
     """
     pictures = pictures_of(rendering)
     if grid is None:

@@ -28,13 +28,7 @@ HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 
 
 def told(rendering: Rendering) -> Mapping[str, Any]:
-    """Return what OneIG says of an output's prompt; nothing where it says nothing.
-
-    Raises
-    ------
-    ValueError
-        It is no object.
-    """
+    """Return what OneIG says of an output's prompt; nothing where it says nothing."""
     found = rendering.extra.get("oneig") or {}
     if not isinstance(found, Mapping):
         kind = type(found).__name__
@@ -47,9 +41,7 @@ def pictures_of(rendering: Rendering) -> dict[str, Image]:
 
     Of a shot that is part of a video it is the first frame.
 
-    Examples
-    --------
-    >>> from evalcore.metrics.base import Shot, Source
+    >>> from evalcore.metrics.base import RenderedShot as Shot, Source
     >>> one = Image(Source("a", lambda: iter(())))
     >>> shots = Shot(1, (one,)), Shot(2), Shot(3, (one, one))
     >>> list(pictures_of(Rendering("anime_000", "Alder", shots)))
@@ -67,13 +59,6 @@ def pictures_of(rendering: Rendering) -> dict[str, Image]:
 def language_of(told: Mapping[str, Any], text: str) -> Language:
     """Return the language of a prompt.
 
-    Raises
-    ------
-    ValueError
-        It is said to be another one than `en` or `zh`.
-
-    Examples
-    --------
     >>> language_of({}, "Open"), language_of({}, "开放")
     ('en', 'zh')
     """

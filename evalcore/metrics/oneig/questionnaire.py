@@ -20,22 +20,10 @@ class DependentQuestionnaire:
 def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
     """Read and check the questions of a prompt.
 
-    Parameters
-    ----------
-    questions
-        Question by number: an object, or JSON of one.
-    dependencies
-        Lists of numbers by number, in the same form; 0 stands for none. A question that
-        does not occur presupposes none.
+    `questions`: question by number: an object, or JSON of one. `dependencies`: lists of
+    numbers by number, in the same form; 0 stands for none. A question that does not
+    occur presupposes none.
 
-    Raises
-    ------
-    ValueError
-        There is no question, one is no text, a number is none, a question presupposes
-        one that does not exist, or some presuppose each other; they are named.
-
-    Examples
-    --------
     >>> read = read_questionnaire('{"1": "A fox?", "2": "A red fox?"}', '{"2": [1]}')
     >>> read.parents
     {1: (), 2: (1,)}
@@ -60,28 +48,15 @@ def alignment(
 ) -> float:
     """Return the share of questions that count as answered yes.
 
-    Parameters
-    ----------
-    answers
-        Whether each question was answered yes, by number.
-    parents
-        Which questions each one presupposes directly.
+    `answers`: whether each question was answered yes, by number. `parents`: which
+    questions each one presupposes directly. Result: from 0 to 1. A question counts 0 if
+    any that it presupposes directly was answered no, whatever was answered to itself.
+    Only answers are looked at: a question whose parent was answered yes counts, though
+    the parent itself counts 0 because of its own parent.
 
-    Returns
-    -------
-    float
-        From 0 to 1. A question counts 0 if any that it presupposes directly was
-        answered no, whatever was answered to itself. Only answers are looked at: a
-        question whose parent was answered yes counts, though the parent itself counts
-        0 because of its own parent.
+    Source: OneIG-Bench's program, scripts/alignment; Cho et al. (2024), Davidsonian
+    scene graph, section 3, where the rule comes from.
 
-    References
-    ----------
-    OneIG-Bench's program, scripts/alignment; Cho et al. (2024), Davidsonian scene
-    graph, section 3, where the rule comes from.
-
-    Examples
-    --------
     >>> alignment({1: False, 2: True, 3: True}, {1: (), 2: (1,), 3: ()})
     0.3333333333333333
     """

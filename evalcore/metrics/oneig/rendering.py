@@ -48,12 +48,9 @@ REQUEST = (
 class TextReader:
     """Reads the text of pictures, as a profile says.
 
-    Parameters
-    ----------
-    profile
-        `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR reads,
-        which needs nothing that is not installed; it knows no handwriting and few
-        ornaments. Behind either, the grid that files have, as `-grid-2x2`; see `grids`.
+    `profile`: `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR
+    reads, which needs nothing that is not installed; it knows no handwriting and few
+    ornaments. Behind either, the grid that files have, as `-grid-2x2`; see `grids`.
     """
 
     def __init__(self, profile: str) -> None:
@@ -92,8 +89,6 @@ class TextReader:
 def read_reply(reply: str) -> str:
     """Return what a judge read: nothing where it says that there is nothing.
 
-    Examples
-    --------
     >>> read_reply(" Open late"), read_reply("NONE.")
     ('Open late', '')
     """

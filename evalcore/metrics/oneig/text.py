@@ -20,43 +20,22 @@ KEPT = ("L", "M", "N")  # letters, marks on them, and digits
 
 @dataclass(frozen=True)
 class Comparison:
-    """How a text that was read differs from the one that was wanted.
+    """How a text that was read differs from the one that was wanted."""
 
-    Parameters
-    ----------
-    distance
-        Edits from one to the other, in characters.
-    matched
-        How many of the wanted words were read, each as often as it is wanted at most.
-    words
-        How many words were wanted.
-    """
-
-    distance: int
+    distance: int  # edits from one to the other, in characters
+    # How many of the wanted words were read, each as often as it is wanted at most.
     matched: int
-    words: int
+    words: int  # how many words were wanted
 
 
 @dataclass(frozen=True)
 class TextScore:
-    """OneIG's score of rendered texts, and what it consists of.
+    """OneIG's score of rendered texts, and what it consists of."""
 
-    Parameters
-    ----------
-    score
-        From 0 to 1.
-    edit_distance
-        Mean edits (ED).
-    completion_rate
-        Share of texts that were read without any difference (CR).
-    word_accuracy
-        Matched words of all wanted words (WAC).
-    """
-
-    score: float
+    score: float  # from 0 to 1
     edit_distance: float
-    completion_rate: float
-    word_accuracy: float
+    completion_rate: float  # share of texts that were read without any difference (CR)
+    word_accuracy: float  # matched words of all wanted words (WAC)
 
 
 def plain(text: str) -> str:
@@ -64,14 +43,10 @@ def plain(text: str) -> str:
 
     White space becomes one space, or nothing in a text with Chinese characters.
 
-    Notes
-    -----
     The reference program keeps only Chinese characters, ASCII letters and digits and
     French accents, and so cannot read other scripts; letters of all scripts are kept
     here.
 
-    Examples
-    --------
     >>> plain("Caffè,  “to go”!"), plain("营业 时间：9")
     ('Caffè to go', '营业时间9')
     """
@@ -84,21 +59,9 @@ def plain(text: str) -> str:
 def compare(read: str, wanted: str) -> Comparison:
     """Compare a text that was read with the one that was wanted.
 
-    Parameters
-    ----------
-    read
-        Possibly empty.
-    wanted
-        With at least one letter or digit. If it has Chinese characters, its characters
-        count as words.
+    `wanted`: with at least one letter or digit. If it has Chinese characters, its
+    characters count as words.
 
-    Raises
-    ------
-    ValueError
-        No text is wanted.
-
-    Examples
-    --------
     >>> compare("Open late", "Open: all day, all night")
     Comparison(distance=15, matched=1, words=5)
     """
@@ -114,31 +77,14 @@ def compare(read: str, wanted: str) -> Comparison:
 def text_score(comparisons: Sequence[Comparison], language: Language) -> TextScore:
     """Return OneIG's score of rendered texts.
 
-    Parameters
-    ----------
-    comparisons
-        At least one: of one picture, of those of a prompt, or of all of a method.
-    language
-        Decides how many edits count: 100 for English, 50 for Chinese.
+    `comparisons`: at least one: of one picture, of those of a prompt, or of all of a
+    method. `language`: decides how many edits count: 100 for English, 50 for Chinese.
+    Result: 1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX. It is pooled: words count equally
+    whatever text they stand in, and the score of several prompts is not the mean of
+    their scores.
 
-    Returns
-    -------
-    TextScore
-        1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX. It is pooled: words count equally
-        whatever text they stand in, and the score of several prompts is not the mean of
-        their scores.
+    Source: OneIG-Bench, section on text rendering, and its program, scripts/text.
 
-    Raises
-    ------
-    ValueError
-        There is nothing to score.
-
-    References
-    ----------
-    OneIG-Bench, section on text rendering, and its program, scripts/text.
-
-    Examples
-    --------
     >>> text_score([compare("Open late", "Open all day")], "en").score
     0.96
     """

@@ -20,24 +20,12 @@ Length = Literal["short", "middle", "long"]
 
 @dataclass(frozen=True)
 class WordCounts:
-    """How long the prompts of a category are.
+    """How long the prompts of a category are."""
 
-    Parameters
-    ----------
-    category
-        Its name, or that of a total.
-    prompts
-        How many there are.
-    average
-        Mean number of words.
-    short, middle, long
-        Shares of the prompts; their sum is 1.
-    """
-
-    category: str
-    prompts: int
-    average: float
-    short: float
+    category: str  # its name, or that of a total
+    prompts: int  # how many there are
+    average: float  # mean number of words
+    short: float  # shares of the prompts; their sum is 1
     middle: float
     long: float
 
@@ -48,8 +36,6 @@ def count_words(prompt: str) -> int:
     Words are what white space separates. In a prompt with Chinese characters each of
     those counts as a word, and so does every run of other letters and digits.
 
-    Examples
-    --------
     >>> count_words("A well-lit room, at 5 p.m."), count_words("一只 LEGO 狐狸。")
     (6, 5)
     """
@@ -61,13 +47,9 @@ def count_words(prompt: str) -> int:
 def length_of(words: int) -> Length:
     """Return whether so many words are short, middle or long.
 
-    References
-    ----------
-    OneIG-Bench, supplement, table 1: short is less than 30 words, middle is between 30
-    and 60, long exceeds 60. Both 30 and 60 are middle.
+    Source: OneIG-Bench, supplement, table 1: short is less than 30 words, middle is
+    between 30 and 60, long exceeds 60. Both 30 and 60 are middle.
 
-    Examples
-    --------
     >>> [length_of(words) for words in (29, 30, 60, 61)]
     ['short', 'middle', 'middle', 'long']
     """
@@ -79,24 +61,13 @@ def length_of(words: int) -> Length:
 def word_counts(prompts: Iterable[tuple[str, str]]) -> list[WordCounts]:
     """Return OneIG's table of word counts.
 
-    Parameters
-    ----------
-    prompts
-        Category and wording of each prompt.
+    `prompts`: category and wording of each prompt. Result: a row for each category in
+    the order in which they first occur; then one for all prompts, and one for all but
+    those of Knowledge & Reasoning. Totals are over prompts, not over categories. Of no
+    prompts there is no row.
 
-    Returns
-    -------
-    list
-        A row for each category in the order in which they first occur; then one for all
-        prompts, and one for all but those of Knowledge & Reasoning. Totals are over
-        prompts, not over categories. Of no prompts there is no row.
+    Source: OneIG-Bench, supplement, table 1 and section A.1.
 
-    References
-    ----------
-    OneIG-Bench, supplement, table 1 and section A.1.
-
-    Examples
-    --------
     >>> rows = word_counts([("Portrait", "A fox."), (REASONING, "Why " * 40)])
     >>> [(row.category, row.average, row.middle) for row in rows[2:]]
     [('Total Distribution', 21.0, 0.5), ('Total Distribution w/o K & R', 2.0, 0.0)]

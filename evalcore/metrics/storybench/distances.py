@@ -13,7 +13,6 @@ TITLES: Mapping[Features, tuple[str, str, Literal["frames", "videos"]]] = {
     "inception": ("fid", "FID", "frames"),
     "clip": ("fid_clip", "FID with CLIP", "frames"),
     "i3d": ("fvd", "FVD", "videos"),
-    "internvideo": ("fvd_internvideo", "FVD with InternVideo", "videos"),
 }
 SOURCES = {"frames": "Heusel et al. 2017", "videos": "Unterthiner et al. 2018"}
 MEASURES = {
@@ -36,8 +35,7 @@ class FrechetDistance(SeenByNetwork):
     Parameters
     ----------
     features
-        Whose features: of frames `inception` (FID) or `clip`; of videos `i3d` (FVD) or
-        `internvideo`, which is lacking everywhere.
+        Whose features: of frames `inception` (FID) or `clip`; of videos `i3d` (FVD).
     profile
         Which CLIP: that of StoryBench's program or the one of its paper.
     """

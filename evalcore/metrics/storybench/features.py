@@ -2,8 +2,7 @@
 
 StoryBench's paper names CLIP ViT-L/14; its program takes the ViT-L/14 for pictures of
 336 pixels, and its published numbers are the program's. CLIP's features keep their
-lengths, which FID needs; who compares directions normalises them. No maintained package
-builds InternVideo-MM-L-14, so that nothing here can run it.
+lengths, which FID needs; who compares directions normalises them.
 """
 
 from functools import cached_property
@@ -20,10 +19,9 @@ from evalcore.metrics.encoders.published import (
     TORCHVISION,
     clip_weights,
 )
-from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.weights import Lacks, lacking, unobtainable
+from evalcore.metrics.weights import Lacks, lacking
 
-Features = Literal["inception", "clip", "i3d", "internvideo"]
+Features = Literal["inception", "clip", "i3d"]
 Profile = Literal["storybench-code", "storybench-paper"]
 
 CLIP_NAMES = {"storybench-code": LARGE_336, "storybench-paper": LARGE}
@@ -32,22 +30,13 @@ BACKENDS = {
     LARGE_336: "CLIP ViT-L/14 at 336 pixels (OpenAI)",
     "inception": "Inception v3 of FID",
     "i3d": "I3D of StyleGAN-V",
-    "internvideo": "InternVideo-MM-L-14",
 }
-NO_INTERNVIDEO = unobtainable(
-    "InternVideo-MM-L-14", "it has no maintained package; StoryBench's program runs it"
-)
 
 
 class SeenByNetwork:
     """What metrics share that are formulas on what one network sees.
 
-    Parameters
-    ----------
-    features
-        Whose features.
-    profile
-        Which CLIP: that of StoryBench's program or the one of its paper.
+    `profile`: which CLIP: that of StoryBench's program or the one of its paper.
     """
 
     def __init__(self, features: Features, profile: Profile) -> None:
@@ -67,8 +56,6 @@ class SeenByNetwork:
                 return lacking(TORCHVISION, (INCEPTION_FID,))
             case "i3d":
                 return lacking(TORCH, (I3D,))
-            case "internvideo":
-                return NO_INTERNVIDEO
         return lacking(CLIP_PACKAGES, (clip_weights(CLIP_NAMES[self.profile]),))
 
     @cached_property
@@ -83,8 +70,6 @@ class SeenByNetwork:
                 from evalcore.metrics.encoders.i3d import i3d_encoder
 
                 return i3d_encoder()
-            case "internvideo":
-                return Unobtainable(NO_INTERNVIDEO)
         from evalcore.metrics.encoders.clip import clip_image_encoder
 
         name = CLIP_NAMES[self.profile]

@@ -22,24 +22,10 @@ FEWEST = 2  # a covariance needs two
 def moments(features: Feature) -> tuple[Floats, Floats]:
     """Return mean and covariance of features.
 
-    Parameters
-    ----------
-    features
-        Items x dimensions, at least two items.
+    `features`: items x dimensions, at least two items. Result: mean, covariance:
+    dimensions, and dimensions x dimensions, divided by the number of items less one; in
+    64 bits.
 
-    Returns
-    -------
-    mean, covariance
-        Dimensions, and dimensions x dimensions, divided by the number of items less
-        one; in 64 bits.
-
-    Raises
-    ------
-    ValueError
-        There are fewer than two items.
-
-    Examples
-    --------
     >>> mean, covariance = moments(np.array([[0.0, 1.0], [2.0, 5.0]]))
     >>> mean, covariance.tolist()
     (array([1., 3.]), [[2.0, 4.0], [4.0, 8.0]])
@@ -61,38 +47,17 @@ def frechet_distance(
 ) -> float:
     """Return the (squared) Frechet distance between two normal distributions.
 
-    Parameters
-    ----------
-    mean_a, mean_b
-        Dimensions.
-    covariance_a, covariance_b
-        Dimensions x dimensions.
+    Result: 0 for equal distributions; no upper bound. What rounding brings below 0 is
+    0.
 
-    Returns
-    -------
-    float
-        0 for equal distributions; no upper bound. What rounding brings below 0 is 0.
-
-    Raises
-    ------
-    ValueError
-        The square root of the product of the covariances is not real, or not finite:
-        the covariances are none, or their numbers are too large.
-
-    Notes
-    -----
     d = |mean_a - mean_b|^2 + Tr(A + B - 2 (A B)^(1/2)). Only where the root is not
     finite, 1e-6 is added to both diagonals and it is taken again; the traces of A and B
     stay as they are. A root with imaginary parts up to 1e-3 on its diagonal counts as
     real.
 
-    References
-    ----------
-    Heusel et al. (2017), GANs trained by a two time-scale update rule, eq. 6;
+    Source: Heusel et al. (2017), GANs trained by a two time-scale update rule, eq. 6;
     StoryBench, section 3.4, and its program, metrics/utils.
 
-    Examples
-    --------
     Two distributions with deviations 1 and 3, and means 2 apart: 2^2 + (3 - 1)^2.
 
     >>> one, nine = np.array([[1.0]]), np.array([[9.0]])
@@ -132,23 +97,13 @@ def distance_value(
 ) -> Value:
     """Return the distance between the features of outputs and of true outputs.
 
-    Parameters
-    ----------
-    outputs, truths
-        Features of one length; the numbers of items need not be equal.
-    what
-        What the items are, in the plural, for the reason.
-    left_out
-        Stories whose items are not among them, for the trace.
-
-    Returns
-    -------
-    Value
-        Undefined, with a reason, where either side has fewer than two items. The trace
-        says how many items and dimensions there were, which stories were left out, and
-        whether a covariance is rank deficient: with no more items than dimensions the
-        distance comes out too large, and distances of different numbers of items cannot
-        be compared.
+    `outputs`, `truths`: features of one length; the numbers of items need not be equal.
+    `what`: what the items are, in the plural, for the reason. `left_out`: stories whose
+    items are not among them, for the trace. Result: undefined, with a reason, where
+    either side has fewer than two items. The trace says how many items and dimensions
+    there were, which stories were left out, and whether a covariance is rank deficient:
+    with no more items than dimensions the distance comes out too large, and distances
+    of different numbers of items cannot be compared.
     """
     for items, whose in ((outputs, "the method's outputs"), (truths, "the true ones")):
         if len(items) < FEWEST:

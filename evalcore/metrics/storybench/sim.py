@@ -37,29 +37,12 @@ GENERATED = "not defined for story generation: no true video is continued"
 def similarity_of_images(outputs: Feature, truths: Feature) -> float:
     """Return the mean cosine of matching frames, times 100.
 
-    Parameters
-    ----------
-    outputs, truths
-        Frames x dimensions, of any lengths but 0; row i of one matches row i of the
-        other.
+    `outputs`, `truths`: frames x dimensions, of any lengths but 0; row i of one matches
+    row i of the other. Result: 100 where every frame has the direction of the true one.
+    Features of Inception v3 are nowhere negative, so that it is from 0 to 100 there.
 
-    Returns
-    -------
-    float
-        100 where every frame has the direction of the true one. Features of Inception
-        v3 are nowhere negative, so that it is from 0 to 100 there.
+    Source: StoryBench, section 3.4 (SIM), and its program, metrics/fid_inception.
 
-    Raises
-    ------
-    ValueError
-        There are no frames, not as many on both sides, or one with only zeros.
-
-    References
-    ----------
-    StoryBench, section 3.4 (SIM), and its program, metrics/fid_inception.
-
-    Examples
-    --------
     >>> similarity_of_images(np.array([[2.0, 0.0], [1.0, 0.0]]), 3 * np.eye(2))
     50.0
     """

@@ -37,11 +37,6 @@ def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:
     """Return the frames of an output and the true ones that they match.
 
     Frames match by shot and place in it. A shot that one side lacks is left out.
-
-    Raises
-    ------
-    FeatureError
-        A shot has more frames on one side than on the other.
     """
     truths = {shot.number: shot.frames for shot in pair.truth.rendered}
     outputs: list[Image] = []
@@ -61,24 +56,12 @@ def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:
 
 
 def clip_of(rendering: Rendering) -> Clip:
-    """Return the video of an output: first frame of the first shot to the last one.
-
-    Raises
-    ------
-    FeatureError
-        It has no frames, or they are not those of one video.
-    """
+    """Return the video of an output: first frame of the first shot to the last one."""
     return clip_of_frames(rendering.frames)
 
 
 def clip_of_frames(frames: Sequence[Image]) -> Clip:
-    """Return frames of one video as a clip, with what lies between them.
-
-    Raises
-    ------
-    FeatureError
-        There are none, or they are pictures of several files.
-    """
+    """Return frames of one video as a clip, with what lies between them."""
     sources = {frame.source.key for frame in frames}
     if len(sources) != 1:
         raise FeatureError(f"one video, not frames of {len(sources)} files")

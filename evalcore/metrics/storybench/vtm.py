@@ -19,16 +19,7 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
-from evalcore.metrics.encoders.unobtainable import Unobtainable
-from evalcore.metrics.storybench.features import (
-    BACKENDS,
-    CLIP_NAMES,
-    NO_INTERNVIDEO,
-    Profile,
-    SeenByNetwork,
-)
-from evalcore.metrics.storybench.subjects import clip_of_frames
+from evalcore.metrics.storybench.features import CLIP_NAMES, Profile, SeenByNetwork
 
 ALONE = (
     "Whether the frames of each shot show what its text says, as CLIP sees it. CLIP "
@@ -44,33 +35,15 @@ UNTOLD = "no shot has both frames and a text"
 def video_text_matching(segments: Sequence[Feature], texts: Feature) -> Floats:
     """Return how well each segment of a video matches its text, times 100.
 
-    Parameters
-    ----------
-    segments
-        By segment: frames x dimensions, at least one frame, of any lengths but 0. A
-        picture of an image story is a segment of one frame; what a network makes of a
-        whole segment is one row.
-    texts
-        Segments x dimensions.
+    `segments`: by segment: frames x dimensions, at least one frame, of any lengths but
+    0. A picture of an image story is a segment of one frame; what a network makes of a
+    whole segment is one row. Result: by segment: the mean of its frames' directions
+    times the direction of its text. The mean is not normalised again, so that a segment
+    whose frames differ scores lower. The value of an output is the mean over its
+    segments.
 
-    Returns
-    -------
-    array
-        By segment: the mean of its frames' directions times the direction of its text.
-        The mean is not normalised again, so that a segment whose frames differ scores
-        lower. The value of an output is the mean over its segments.
+    Source: StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
 
-    Raises
-    ------
-    ValueError
-        There are not as many texts as segments, or a segment has no frames.
-
-    References
-    ----------
-    StoryBench, section 3.4 (VTM), and its program, metrics/vtm_clip.
-
-    Examples
-    --------
     >>> frames = [np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([[0.6, 0.8]])]
     >>> video_text_matching(frames, np.array([[1.0, 0.0], [0.0, 2.0]]))
     array([50., 80.])
@@ -145,7 +118,7 @@ class VideoTextMatching(SeenByNetwork):
         if not shots:
             return [Value(None, reason=UNTOLD)]
         frames = yield Ask(self.encoder, [f for shot in shots for f in shot.frames])
-        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
+        texts = yield Ask(self.reader, [Text(shot.wording) for shot in shots])
         ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
         segments = np.split(np.stack(frames), ends)
         if isinstance(subject, Rendering):
@@ -154,39 +127,6 @@ class VideoTextMatching(SeenByNetwork):
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
 
 
-class InternVideoTextMatching:
-    """Match of an output's segments with their captions, each segment seen whole."""
-
-    info = MetricInfo(
-        name="vtm_internvideo",
-        title="VTM with InternVideo",
-        family="StoryBench",
-        scores="output",
-        low=-100,
-        high=100,
-        source="StoryBench, section 3.4 and appendix E.2",
-        measures="Whether each part of a video shows what its text says, motion too.",
-        backend=BACKENDS["internvideo"],
-        queue="gpu",
-    )
-    encoder: Encoder = Unobtainable(NO_INTERNVIDEO)  # sees segments
-    reader: Encoder = Unobtainable(NO_INTERNVIDEO)  # reads captions
-    missing = staticmethod(lambda: NO_INTERNVIDEO)
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value; shots without frames or without a text are left out."""
-        if not rendering.is_video:
-            return [Value(None, reason="the output is no video")]
-        shots = told(rendering)
-        if not shots:
-            return [Value(None, reason=UNTOLD)]
-        clips = [clip_of_frames(shot.frames) for shot in shots]
-        seen = yield Ask(self.encoder, clips)
-        texts = yield Ask(self.reader, [Text(wording(shot)) for shot in shots])
-        segments = [np.atleast_2d(one) for one in seen]
-        return [matched_value(shots, segments, np.stack(texts))]
-
-
 def told(rendering: Rendering) -> list[RenderedShot]:
     """Return the shots that have both frames and a text."""
-    return [shot for shot in rendering.rendered if wording(shot)]
+    return [shot for shot in rendering.rendered if shot.wording]

@@ -42,13 +42,6 @@ def parse_boolean(text: str) -> bool:
 
     Case, white space, quotes, asterisks and a full stop around it do not matter.
 
-    Raises
-    ------
-    ValueError
-        It says anything else, or more.
-
-    Examples
-    --------
     >>> parse_boolean("**True**.")
     True
     """
@@ -61,26 +54,11 @@ def parse_boolean(text: str) -> bool:
 def parse_lines(text: str, count: int) -> list[Vote]:
     """Return the answers to questions that were asked together, by their numbers.
 
-    Parameters
-    ----------
-    text
-        The reply: lines such as "3: False", perhaps in bold; others are passed over.
-    count
-        How many questions there were, from 1.
+    `text`: the reply: lines such as "3: False", perhaps in bold; others are passed
+    over. `count`: how many questions there were, from 1. Result: a question abstains
+    whose line is missing, says neither True nor False, or occurs twice with different
+    answers.
 
-    Returns
-    -------
-    list of Vote
-        A question abstains whose line is missing, says neither True nor False, or
-        occurs twice with different answers.
-
-    Raises
-    ------
-    ValueError
-        No question has an answer.
-
-    Examples
-    --------
     >>> [vote.value for vote in parse_lines("1: True", 2)]
     [True, None]
     """

@@ -41,8 +41,6 @@ WEIGHTS = dict.fromkeys(PARTS, 1 / 3)
 def count_match(found: int, wanted: int) -> float:
     """Return 1 if as many people were found as wanted, else 0 (ours).
 
-    Examples
-    --------
     >>> count_match(2, 2), count_match(3, 2)
     (1.0, 0.0)
     """
@@ -52,25 +50,11 @@ def count_match(found: int, wanted: int) -> float:
 def label_match(found: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the share of wanted labels that were found, each person serving once.
 
-    Parameters
-    ----------
-    found
-        A label a person; labels that nobody asked for do no harm.
-    wanted
-        At least one.
+    `found`: a label a person; labels that nobody asked for do no harm.
 
-    Raises
-    ------
-    ValueError
-        No label is wanted.
+    Source: VISTAR, section 3.3.4: match scores averaged over the annotations; who
+    matches whom is ours.
 
-    References
-    ----------
-    VISTAR, section 3.3.4: match scores averaged over the annotations; who matches whom
-    is ours.
-
-    Examples
-    --------
     >>> label_match(["sitting", "standing"], ["sitting", "sitting"])
     0.5
     """
@@ -84,25 +68,12 @@ def character_portrayal(
 ) -> float:
     """Return the weighted sum of the matches of count, posture and expression.
 
-    Parameters
-    ----------
-    parts
-        Matches from 0 to 1 by name; at least one. What the prompt says nothing of is
-        left out, and the others share its weight in proportion (ours).
-    weights
-        By name, at least 0; a third each by default.
+    `parts`: matches from 0 to 1 by name; at least one. What the prompt says nothing of
+    is left out, and the others share its weight in proportion (ours). `weights`: by
+    name, at least 0; a third each by default.
 
-    Raises
-    ------
-    ValueError
-        There is no part, or none with a weight.
+    Source: VISTAR, section 3.3.4, CPA-Score.
 
-    References
-    ----------
-    VISTAR, section 3.3.4, CPA-Score.
-
-    Examples
-    --------
     >>> character_portrayal({"count": 1.0, "posture": 0.5})
     0.75
     """
@@ -125,13 +96,7 @@ class WantedPeople:
 
 
 def wanted_people(rendering: Rendering) -> WantedPeople:
-    """Return what the prompt's parameters `count`, `posture`, `expression` say.
-
-    Raises
-    ------
-    ValueError
-        A parameter is no number, or names what cannot be recognised.
-    """
+    """Return what the prompt's parameters `count`, `posture`, `expression` say."""
     count = parameter(rendering, "count")
     if count and not count.isdecimal():
         raise ValueError(f"parameter count: expected a whole number, found {count!r}")

@@ -19,7 +19,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
@@ -41,29 +40,13 @@ SUBJECT = "character"
 def coverage(similarity: Floats) -> float:
     """Return how well the panels show what the sub-prompts say.
 
-    Parameters
-    ----------
-    similarity
-        Panels x sub-prompts: cosines of CLIP's features; at least 1 x 1.
+    `similarity`: panels x sub-prompts: cosines of CLIP's features; at least 1 x 1.
+    Result: the mean over sub-prompts of the best panel's cosine, as it is: about 0.2 to
+    0.35 for CLIP, and not stretched to 0 to 1, since the paper does not say how. Panels
+    may be more or fewer than sub-prompts; one panel may serve several.
 
-    Returns
-    -------
-    float
-        The mean over sub-prompts of the best panel's cosine, as it is: about 0.2 to
-        0.35 for CLIP, and not stretched to 0 to 1, since the paper does not say how.
-        Panels may be more or fewer than sub-prompts; one panel may serve several.
+    Source: VISTAR, section 3.3.3, CSE-Cov.
 
-    Raises
-    ------
-    ValueError
-        There is no panel or no sub-prompt.
-
-    References
-    ----------
-    VISTAR, section 3.3.3, CSE-Cov.
-
-    Examples
-    --------
     >>> coverage(np.array([[0.5, 0.25], [0.25, 0.25]]))
     0.375
     """
@@ -75,27 +58,11 @@ def coverage(similarity: Floats) -> float:
 def consistency(vectors: Sequence[Floats]) -> float:
     """Return how alike the subject looks where it was found.
 
-    Parameters
-    ----------
-    vectors
-        At least two, one a panel with the subject; their lengths do not matter.
+    `vectors`: at least two, one a panel with the subject; their lengths do not matter.
+    Result: the mean cosine of all pairs.
 
-    Returns
-    -------
-    float
-        The mean cosine of all pairs.
+    Source: VISTAR, section 3.3.3, CSE-Con.
 
-    Raises
-    ------
-    ValueError
-        There are fewer than two: then it is undefined.
-
-    References
-    ----------
-    VISTAR, section 3.3.3, CSE-Con.
-
-    Examples
-    --------
     >>> consistency([np.array([1.0, 0]), np.array([2.0, 0]), np.array([0, 1.0])])
     0.3333333333333333
     """
@@ -108,18 +75,12 @@ def consistency(vectors: Sequence[Floats]) -> float:
 def composition(covered: float, consistent: float) -> float:
     """Return the geometric mean of coverage and consistency.
 
-    Parameters
-    ----------
-    covered, consistent
-        Mean cosines, at most 1. A negative one counts as 0 (ours): the score then comes
-        to 0 continuously, and two negative ones do not make a good score.
+    `covered`, `consistent`: mean cosines, at most 1. A negative one counts as 0 (ours):
+    the score then comes to 0 continuously, and two negative ones do not make a good
+    score.
 
-    References
-    ----------
-    VISTAR, section 3.3.3, CSE-Score.
+    Source: VISTAR, section 3.3.3, CSE-Score.
 
-    Examples
-    --------
     >>> composition(0.25, 1.0), composition(-0.1, 0.9)
     (0.5, 0.0)
     """
@@ -183,7 +144,7 @@ class Composition:
         than two pictures.
         """
         texts = [
-            Text(text) for shot in rendering.shots if (text := wording(shot).strip())
+            Text(text) for shot in rendering.shots if (text := shot.wording.strip())
         ]
         images = rendering.images
         if not texts or not images:

@@ -59,20 +59,10 @@ Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Ref
 
 @dataclass(frozen=True)
 class PromptForJudge:
-    """What a judge is told of a prompt.
+    """What a judge is told of a prompt."""
 
-    Parameters
-    ----------
-    text
-        What the method is told.
-    role, angle
-        Who asks and what is judged: codes of the prompt language, other words, or
-        empty.
-    parameters
-        Constraints by key.
-    """
-
-    text: str
+    text: str  # what the method is told
+    # Who asks and what is judged: codes of the prompt language, other words, or empty.
     role: str = ""
     angle: str = ""
     parameters: Mapping[str, str] = field(default_factory=dict)
@@ -93,16 +83,8 @@ def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
 def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
     """Return the levels of a questionnaire from a judge's reply.
 
-    Parameters
-    ----------
-    text
-        A JSON object with `levels`; words and fences around it are passed over. Its
-        `prompt_id` and `prompt`, if any, are passed over too: we know them better.
-
-    Raises
-    ------
-    ValueError
-        There is no object, or `read_questionnaire` refuses it (all problems listed).
+    `text`: a JSON object with `levels`; words and fences around it are passed over. Its
+    `prompt_id` and `prompt`, if any, are passed over too: we know them better.
     """
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
@@ -115,15 +97,7 @@ def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
 def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
     """Have the questionnaires of prompts written; to be run by the engine.
 
-    Parameters
-    ----------
-    prompts
-        By id.
-
-    Returns
-    -------
-    dict
-        By id the questionnaire, or why none of the judge's attempts was of use.
+    Result: by id the questionnaire, or why none of the judge's attempts was of use.
     """
     questions = [generation_question(prompt) for prompt in prompts.values()]
     answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")

@@ -1,6 +1,5 @@
-"""GC: the worst of six cues of flawed geometry, and of five that can be computed."""
+"""GC without its sixth cue: the worst of five cues of flawed geometry."""
 
-from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +14,9 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.baselines.pixels import PixelFormula
 from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
-from evalcore.metrics.encoders.unobtainable import Unobtainable
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.vistar.geometric_cues import (
-    anomaly_score,
     contour_score,
     curvature_score,
     highlight_score,
@@ -27,43 +24,9 @@ from evalcore.metrics.vistar.geometric_cues import (
     scaled_depth,
     texture_score,
 )
-from evalcore.metrics.weights import Lack, Lacks, WeightsError, needing
+from evalcore.metrics.weights import needing
 
-CUES = ("normals", "curvature", "highlight", "contour", "texture", "anomaly")
-PIXEL_CUES = CUES[2:5]
-NO_ANOMALY = (
-    "the sixth cue, PaDiM, compares with a set of pictures without flaws, which is not "
-    "published; `geometric_cues` is the worst of the other five"
-)
-NO_PADIM = Lacks([Lack("PaDiM's set of flawless pictures", NO_ANOMALY)])
-
-
-def geometric_coherence(scores: Mapping[str, float]) -> float:
-    """Return the worst of the six cues.
-
-    Parameters
-    ----------
-    scores
-        From 0 to 1, of all of normals, curvature, highlight, contour, texture, anomaly.
-
-    Raises
-    ------
-    ValueError
-        A cue is missing: the worst of fewer would be another, kinder measure.
-
-    References
-    ----------
-    VISTAR, section 3.3.6, GC-Score.
-
-    Examples
-    --------
-    >>> geometric_coherence(dict.fromkeys(CUES, 0.5) | {"contour": 0.25})
-    0.25
-    """
-    missing = [cue for cue in CUES if cue not in scores]
-    if missing:
-        raise ValueError(f"GC needs all six cues; missing: {', '.join(missing)}")
-    return min(scores[cue] for cue in CUES)
+PIXEL_CUES = ("highlight", "contour", "texture")
 
 
 def _pixel_cues(rgb: Floats) -> Floats:
@@ -118,69 +81,10 @@ class GeometricCues:
 
 
 def five_cues(depth: Floats, pixels: Floats) -> dict[str, float]:
-    """Return all cues but PaDiM by name.
-
-    Raises
-    ------
-    ValueError
-        The depth map is flat.
-    """
+    """Return all cues but PaDiM by name."""
     scaled = scaled_depth(depth)
     return {
         "normals": normals_score(scaled),
         "curvature": curvature_score(scaled),
         **dict(zip(PIXEL_CUES, map(float, pixels), strict=True)),
     }
-
-
-class GeometricCoherence(GeometricCues):
-    """Geometric coherence of each shot; never ready, PaDiM's reference being absent.
-
-    A minimum of fewer cues is higher, so that no value may go by the paper's name
-    without the sixth.
-    """
-
-    info = MetricInfo(
-        name="geometric_coherence",
-        title="Geometric coherence (GC)",
-        family="VISTAR",
-        scores="shot",
-        source="VISTAR, section 3.3.6",
-        measures="The worst of six signs of flawed geometry.",
-        backend="none: PaDiM's reference set is unpublished",
-        queue="gpu",
-    )
-
-    def __init__(self) -> None:
-        # From a picture to PaDiM's features: places x numbers.
-        self.places: Encoder = Unobtainable(NO_PADIM)
-
-    @cached_property
-    def reference(self) -> tuple[Floats, Floats]:
-        """Say that means and precisions of flawless pictures are lacking.
-
-        Raises
-        ------
-        WeightsError
-            Always.
-        """
-        raise WeightsError(str(NO_PADIM))
-
-    def missing(self) -> Lacks:
-        """Return what is lacking, always."""
-        return Lacks([*super().missing(), *NO_PADIM])
-
-    def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there; undefined for a flat depth map."""
-        features = yield Ask(self.places, rendering.images)
-        values = yield from super().score(rendering)
-        return [
-            self._with_sixth(five, places)
-            for five, places in zip(values, features, strict=True)
-        ]
-
-    def _with_sixth(self, five: Value, places: Feature) -> Value:
-        if five.trace is None:
-            return five
-        scores = {**five.trace, "anomaly": anomaly_score(places, *self.reference)}
-        return Value(geometric_coherence(scores), five.shot, trace=scores)

@@ -1,4 +1,4 @@
-"""Six cues of flawed geometry, each a score from 0 (flawed) to 1.
+"""Five cues of flawed geometry, each a score from 0 (flawed) to 1.
 
 The paper names the cues and says that each is normalised to 0 to 1, not how. All
 definitions and constants here are ours.
@@ -15,7 +15,7 @@ import numpy.typing as npt
 from scipy import ndimage
 
 from evalcore.metrics.base import Floats
-from evalcore.metrics.baselines.pixels import LUMA, laplacian
+from evalcore.metrics.pixels import LUMA, laplacian
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e
@@ -23,19 +23,12 @@ BRIGHT, PALE = 0.9, 0.2  # a highlight: luminance from there on, saturation up t
 GAP = 5  # pixels: narrower breaks in a highlight are flaws
 CANNY = (100, 200)  # thresholds for luminance from 0 to 255
 WHOLE = 16  # pixels of a contour that is no fragment
-ANOMALY = 10.0  # Mahalanobis distance at which the score has fallen to 1 / e
 EIGHT = np.ones((3, 3), dtype=bool)  # neighbours sideways and diagonally
 CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
 
 def scaled_depth(depth: Floats) -> Floats:
-    """Return a depth map from 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        It is the same everywhere: then it shows no surfaces.
-    """
+    """Return a depth map from 0 to 1."""
     low, high = float(depth.min()), float(depth.max())
     if low == high:
         raise ValueError("the depth map is flat")
@@ -45,19 +38,10 @@ def scaled_depth(depth: Floats) -> Floats:
 def normals_score(depth: Floats) -> float:
     """Return how much the surface normals agree with their neighbours.
 
-    Parameters
-    ----------
-    depth
-        Square, from 0 to 1; the range of depth is taken to equal the picture's width.
+    `depth`: square, from 0 to 1; the range of depth is taken to equal the picture's
+    width. Result: the mean length of the mean normal of all 16 x 16 tiles (a rest at
+    the edges is left out): 1 for planes, about 0 where normals point anywhere.
 
-    Returns
-    -------
-    float
-        The mean length of the mean normal of all 16 x 16 tiles (a rest at the edges is
-        left out): 1 for planes, about 0 where normals point anywhere.
-
-    Examples
-    --------
     >>> slope = np.tile(np.linspace(0, 1, 64), (64, 1))
     >>> round(normals_score(slope), 6)
     1.0
@@ -75,13 +59,8 @@ def normals_score(depth: Floats) -> float:
 def curvature_score(depth: Floats) -> float:
     """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05).
 
-    Parameters
-    ----------
-    depth
-        From 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
+    `depth`: from 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
 
-    Examples
-    --------
     >>> curvature_score(np.tile(np.arange(8.0), (8, 1)))
     1.0
     """
@@ -91,20 +70,10 @@ def curvature_score(depth: Floats) -> float:
 def highlight_score(rgb: Floats) -> float:
     """Return the share of highlights that have no narrow breaks.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9 on)
-        and pale (saturation up to 0.2).
+    `rgb`: height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9
+    on) and pale (saturation up to 0.2). Result: area of the highlights over their area
+    after closing gaps of up to 4 pixels; 1 without highlights.
 
-    Returns
-    -------
-    float
-        Area of the highlights over their area after closing gaps of up to 4 pixels; 1
-        without highlights.
-
-    Examples
-    --------
     >>> highlight_score(np.full((8, 8, 3), 255.0))
     1.0
     """
@@ -123,19 +92,9 @@ def highlight_score(rgb: Floats) -> float:
 def contour_score(rgb: Floats) -> float:
     """Return the share of contours that are no fragments.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255. Result: share of Canny's edge pixels
+    (thresholds 100 and 200) in connected pieces of at least 16; 1 without edges.
 
-    Returns
-    -------
-    float
-        Share of Canny's edge pixels (thresholds 100 and 200) in connected pieces of at
-        least 16; 1 without edges.
-
-    Examples
-    --------
     >>> contour_score(np.full((32, 32, 3), 90.0))
     1.0
     """
@@ -150,25 +109,13 @@ def contour_score(rgb: Floats) -> float:
 def texture_score(rgb: Floats) -> float:
     """Return the share of uniform local binary patterns.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255. Result: share of inner pixels whose eight
+    neighbours, in a circle, change between darker and not darker than it at most twice:
+    about 0.9 for photographs, about 0.5 for noise.
 
-    Returns
-    -------
-    float
-        Share of inner pixels whose eight neighbours, in a circle, change between darker
-        and not darker than it at most twice: about 0.9 for photographs, about 0.5 for
-        noise.
+    Source: Ojala, Pietikainen and Maenpaa (2002), Multiresolution gray-scale and
+    rotation invariant texture classification with local binary patterns.
 
-    References
-    ----------
-    Ojala, Pietikainen and Maenpaa (2002), Multiresolution gray-scale and rotation
-    invariant texture classification with local binary patterns.
-
-    Examples
-    --------
     >>> texture_score(np.full((8, 8, 3), 90.0))
     1.0
     """
@@ -183,34 +130,3 @@ def texture_score(rgb: Floats) -> float:
     )
     changes = (signs != np.roll(signs, 1, axis=0)).sum(axis=0)
     return float((changes <= 2).mean())
-
-
-def anomaly_score(vectors: Floats, means: Floats, precisions: Floats) -> float:
-    """Return how ordinary a picture's features are, against a reference set (PaDiM).
-
-    Parameters
-    ----------
-    vectors
-        Places x numbers: features of one picture.
-    means
-        Places x numbers: mean of the reference set at each place.
-    precisions
-        Places x numbers x numbers: inverse covariance there.
-
-    Returns
-    -------
-    float
-        exp(-d / 10), d being the largest Mahalanobis distance of all places.
-
-    References
-    ----------
-    Defard et al. (2021), PaDiM: a patch distribution modeling framework.
-
-    Examples
-    --------
-    >>> anomaly_score(np.zeros((1, 2)), np.zeros((1, 2)), np.eye(2)[None])
-    1.0
-    """
-    away = vectors - means
-    squares = np.einsum("pi,pij,pj->p", away, precisions, away)
-    return math.exp(-math.sqrt(max(0.0, float(squares.max()))) / ANOMALY)

@@ -17,24 +17,12 @@ from evalcore.metrics.vistar.story_request import vistar_of
 def majority(votes: Sequence[bool | None]) -> bool | None:
     """Return what most of the votes say.
 
-    Parameters
-    ----------
-    votes
-        Answers; None abstains.
+    Result: None where there is no majority: everybody abstained, or as many said yes as
+    no (with three trials: one of each and an abstention).
 
-    Returns
-    -------
-    bool or None
-        None where there is no majority: everybody abstained, or as many said yes as no
-        (with three trials: one of each and an abstention).
+    Source: VISTAR, section 3.4.2: three independent queries, majority voting.
+    Abstentions are ours.
 
-    References
-    ----------
-    VISTAR, section 3.4.2: three independent queries, majority voting. Abstentions are
-    ours.
-
-    Examples
-    --------
     >>> majority([True, None, None]), majority([True, False, None])
     (True, None)
     """
@@ -45,18 +33,11 @@ def majority(votes: Sequence[bool | None]) -> bool | None:
 def pair_score(positive: bool | None, negative: bool | None) -> int | None:
     """Return 1 if the positive question is answered with yes, the negative with no.
 
-    Returns
-    -------
-    int or None
-        None where either question has no answer, even if the other one alone would make
-        the pair 0: otherwise unanswered pairs could lose but never win.
+    Result: None where either question has no answer, even if the other one alone would
+    make the pair 0: otherwise unanswered pairs could lose but never win.
 
-    References
-    ----------
-    VISTAR, section 3.4.2, the first equation.
+    Source: VISTAR, section 3.4.2, the first equation.
 
-    Examples
-    --------
     >>> pair_score(True, False), pair_score(True, True), pair_score(None, True)
     (1, 0, None)
     """
@@ -70,33 +51,21 @@ def hwpq(
 ) -> float | None:
     """Return the doubly weighted sum of the pairs that a picture meets.
 
-    Parameters
-    ----------
-    questionnaire
-        With weights that sum to 1.
-    pairs
-        0, 1 or None by the id of each pair.
+    `questionnaire`: with weights that sum to 1. `pairs`: 0, 1 or None by the id of each
+    pair. Result: from 0 to 1. Pairs without an answer are left out, and the others of
+    their level share their weight in proportion; a level of which no pair with any
+    weight is left gives its weight to the other levels in the same way (ours). None
+    where nothing is left.
 
-    Returns
-    -------
-    float or None
-        From 0 to 1. Pairs without an answer are left out, and the others of their level
-        share their weight in proportion; a level of which no pair with any weight is
-        left gives its weight to the other levels in the same way (ours). None where
-        nothing is left.
+    Source: VISTAR, section 3.4.2: Score = sum_l w_l sum_i w_li S_li.
 
-    References
-    ----------
-    VISTAR, section 3.4.2: Score = sum_l w_l sum_i w_li S_li.
-
-    Examples
-    --------
-    >>> from evalcore.metrics.vistar.questionnaire import Level, QuestionPair
-    >>> level = Level("L1", 1.0, (
+    >>> from evalcore.metrics.vistar.questionnaire import QuestionLevel, QuestionPair
+    >>> level = QuestionLevel("L1", 1.0, (
     ...     QuestionPair("cat", "A cat?", "A dog?", 0.75),
     ...     QuestionPair("hat", "A hat?", "A cap?", 0.25),
     ... ))
-    >>> hwpq(Questionnaire("1", "a cat in a hat", (level,)), {"cat": 1, "hat": 0})
+    >>> asked = HierarchicalQuestionnaire("1", "a cat in a hat", (level,))
+    >>> hwpq(asked, {"cat": 1, "hat": 0})
     0.75
     """
     met = weighed = 0.0

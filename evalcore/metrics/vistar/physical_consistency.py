@@ -33,23 +33,13 @@ RELAXED = 0.5  # what a conflict counts if the smaller thing is attached; ours
 def chaos(contact: tuple[float, float], rest: tuple[float, float]) -> float:
     """Return how far apart two things are where they meet, against elsewhere.
 
-    Parameters
-    ----------
-    contact, rest
-        Mean depth of the one and of the other thing, where they meet and elsewhere.
+    `contact`, `rest`: mean depth of the one and of the other thing, where they meet and
+    elsewhere. Result: at least 0. About 0: apart elsewhere, but at one depth where they
+    meet, as if one went through the other. About 1: one stands before the other
+    everywhere.
 
-    Returns
-    -------
-    float
-        At least 0. About 0: apart elsewhere, but at one depth where they meet, as if
-        one went through the other. About 1: one stands before the other everywhere.
+    Source: VISTAR, section 3.3.5, the equation of C.
 
-    References
-    ----------
-    VISTAR, section 3.3.5, the equation of C.
-
-    Examples
-    --------
     >>> round(chaos((0.5, 0.5), (0.2, 0.8)), 3), round(chaos((0.8, 0.2), (0.8, 0.2)), 3)
     (0.0, 1.0)
     """
@@ -61,22 +51,11 @@ def contact_depths(
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Return the mean depths of two things where they meet, and elsewhere.
 
-    Parameters
-    ----------
-    depth
-        Height x width.
-    a, b
-        Masks of the same shape, with at least one pixel in common.
+    `a`, `b`: masks of the same shape, with at least one pixel in common. Result: the
+    contact zone is the overlap and 6 pixels around it; there each thing has the pixels
+    that are its own alone. None where one has none in the zone or none outside: then
+    the pair cannot be judged, and counts as if it did not overlap.
 
-    Returns
-    -------
-    tuple or None
-        The contact zone is the overlap and 6 pixels around it; there each thing has the
-        pixels that are its own alone. None where one has none in the zone or none
-        outside: then the pair cannot be judged, and counts as if it did not overlap.
-
-    Notes
-    -----
     The paper takes the means "inside and outside the overlap". Of one depth map the two
     means inside are those of the same pixels, and C would be 0 for every pair; hence
     the zone, and in it each thing's own pixels (ours).
@@ -94,17 +73,10 @@ def is_attached(
 ) -> bool:
     """Tell whether the smaller of two boxes lies largely in the larger one.
 
-    Parameters
-    ----------
-    a, b
-        Left, top, right, bottom.
+    `a`, `b`: left, top, right, bottom.
 
-    References
-    ----------
-    VISTAR, section 3.3.5; "largely" is 0.8 of its area (ours).
+    Source: VISTAR, section 3.3.5; "largely" is 0.8 of its area (ours).
 
-    Examples
-    --------
     >>> is_attached((0, 0, 1, 1), (0.4, 0.2, 0.6, 0.4))
     True
     """
@@ -121,29 +93,15 @@ def _area(box: tuple[float, float, float, float]) -> float:
 def plausibility(value: float, confidence: float, attached: bool) -> float:
     """Return how possible a pair of things is.
 
-    Parameters
-    ----------
-    value
-        C of the pair.
-    confidence
-        Product of the two things' confidences.
-    attached
-        Whether the smaller one is attached to the larger one.
+    `value`: C of the pair. `confidence`: product of the two things' confidences.
+    `attached`: whether the smaller one is attached to the larger one. Result: 1 -
+    confidence (1 - min(C, 1)), from 0 to 1; half the conflict if attached.
 
-    Returns
-    -------
-    float
-        1 - confidence (1 - min(C, 1)), from 0 to 1; half the conflict if attached.
+    Source: VISTAR, section 3.3.5: the score is weighted with both confidences "reducing
+    false positives from low-quality masks". A product confidence x C would do the
+    opposite under a minimum, an unsure pair always being the worst; so the conflict 1 -
+    C is weighted. That C ends at 1, and the relaxed function, are ours.
 
-    References
-    ----------
-    VISTAR, section 3.3.5: the score is weighted with both confidences "reducing false
-    positives from low-quality masks". A product confidence x C would do the opposite
-    under a minimum, an unsure pair always being the worst; so the conflict 1 - C is
-    weighted. That C ends at 1, and the relaxed function, are ours.
-
-    Examples
-    --------
     >>> plausibility(0.0, 0.75, False), plausibility(0.0, 0.75, True)
     (0.25, 0.625)
     """
@@ -165,17 +123,7 @@ class Meeting:
 def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
     """Return all pairs of things that overlap and can be judged.
 
-    Parameters
-    ----------
-    depth
-        Height x width, in any scale.
-    things
-        With masks of that shape.
-
-    Raises
-    ------
-    ValueError
-        All things overlap at one depth: the map is flat, and shows nothing.
+    `depth`: height x width, in any scale. `things`: with masks of that shape.
     """
     pairs = [
         (i, j)
@@ -199,18 +147,11 @@ def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
 def physical_consistency(pairs: Sequence[Meeting]) -> float:
     """Return the worst of all pairs.
 
-    Returns
-    -------
-    float
-        From 0 to 1; 1 where no two things overlap, and where none of the pairs that do
-        can be judged (ours); see `contact_depths`.
+    Result: from 0 to 1; 1 where no two things overlap, and where none of the pairs that
+    do can be judged (ours); see `contact_depths`.
 
-    References
-    ----------
-    VISTAR, section 3.3.5, PSC-Score.
+    Source: VISTAR, section 3.3.5, PSC-Score.
 
-    Examples
-    --------
     >>> physical_consistency([])
     1.0
     """

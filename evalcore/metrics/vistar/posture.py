@@ -18,28 +18,16 @@ BY_EARS, BY_EYES = 1.6, 3.2
 def posture(joints: Floats) -> str:
     """Return what a person does: stand, sit or lie.
 
-    Parameters
-    ----------
-    joints
-        17 x 3: x, y (downwards) in pixels, score; COCO's keypoints in their order.
+    `joints`: 17 x 3: x, y (downwards) in pixels, score; COCO's keypoints in their
+    order. Result: `lying` if the trunk, from the middle of the shoulders to that of the
+    hips, leans more than 60 degrees off the vertical; `sitting` if the middle of the
+    knees is less than half a trunk's length below that of the hips, which holds from
+    the side and from the front; else `standing`. Empty where shoulders, hips or, for an
+    upright trunk, knees are not visible (score under 0.3; one of the two is enough).
 
-    Returns
-    -------
-    str
-        `lying` if the trunk, from the middle of the shoulders to that of the hips,
-        leans more than 60 degrees off the vertical; `sitting` if the middle of the
-        knees is less than half a trunk's length below that of the hips, which holds
-        from the side and from the front; else `standing`. Empty where shoulders, hips
-        or, for an upright trunk, knees are not visible (score under 0.3; one of the two
-        is enough).
+    Source: VISTAR, section 3.3.4: "rule-based geometry to classify states like standing
+    or sitting". The rules and their constants are ours.
 
-    References
-    ----------
-    VISTAR, section 3.3.4: "rule-based geometry to classify states like standing or
-    sitting". The rules and their constants are ours.
-
-    Examples
-    --------
     >>> joints = np.zeros((17, 3))
     >>> joints[[5, 11, 13]] = [[0, 0, 1], [0, 40, 1], [0, 80, 1]]
     >>> posture(joints)
@@ -62,19 +50,10 @@ def posture(joints: Floats) -> str:
 def face_box(joints: Floats, size: tuple[int, int]) -> Box | None:
     """Return the square around a person's face, cut off at the picture's edges.
 
-    Parameters
-    ----------
-    joints
-        As of `posture`.
-    size
-        Width and height of the picture.
-
-    Returns
-    -------
-    tuple of int or None
-        Left, top, right, bottom: around the middle of the visible nose, eyes and ears,
-        1.6 distances between the ears wide, or 3.2 between the eyes where an ear is
-        hidden. None where the nose or an eye is: then no face is to be seen.
+    `size`: width and height of the picture. Result: left, top, right, bottom: around
+    the middle of the visible nose, eyes and ears, 1.6 distances between the ears wide,
+    or 3.2 between the eyes where an ear is hidden. None where the nose or an eye is:
+    then no face is to be seen.
     """
     eyes = _distance(joints, EYES)
     if eyes is None or joints[NOSE, 2] < VISIBLE:

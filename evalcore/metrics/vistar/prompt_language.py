@@ -67,23 +67,9 @@ CLOSE_ENOUGH = 0.5  # for "did you mean"
 class ParseError(ValueError):
     """A prompt does not follow the grammar.
 
-    Parameters
-    ----------
-    source
-        What was parsed.
-    at
-        Index of the character at which it went wrong.
-    expected
-        What should stand there.
-    found
-        What stands there instead; the character, or the end, if empty.
-    hint
-        What may have been meant.
-
-    Attributes
-    ----------
-    line, column
-        Where it went wrong, from 1.
+    `at`: index of the character at which it went wrong. `expected`: what should stand
+    there. `found`: what stands there instead; the character, or the end, if empty.
+    `hint`: what may have been meant. `line`, `column`: where it went wrong, from 1.
     """
 
     def __init__(
@@ -106,30 +92,14 @@ class ParseError(ValueError):
 class Prompt:
     r"""A prompt of the language; `str` writes it back.
 
-    Parameters
-    ----------
-    role, angle
-        Codes of who asks and what is judged; see `ROLES` and `ANGLES`.
-    text
-        What the method is told, without white space around it.
-    parameters
-        Constraints by key, in order.
-
-    Raises
-    ------
-    ValueError
-        A code is unknown, the text empty or surrounded by white space, or a key not of
-        letters, digits, "_" and "-" after a letter.
-
-    Examples
-    --------
     >>> str(Prompt("GD", "TR", "A poster", {"text": 'Say "hi"'}))
     '[GD—TR] A poster {text="Say \\"hi\\""}'
     """
 
-    role: str
+    role: str  # codes of who asks and what is judged; see `ROLES` and `ANGLES`
     angle: str
-    text: str
+    text: str  # what the method is told, without white space around it
+    # Constraints by key, in order.
     parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
@@ -171,18 +141,8 @@ def _escaped(value: str) -> str:
 def parse(source: str) -> Prompt:
     """Return the prompt that a text of the language stands for.
 
-    Parameters
-    ----------
-    source
-        One prompt; it may run over several lines.
+    `source`: one prompt; it may run over several lines.
 
-    Raises
-    ------
-    ParseError
-        It does not follow the grammar; the message shows where, and what would.
-
-    Examples
-    --------
     >>> prompt = parse('[GD-TR] A poster {font="Futura"}')
     >>> prompt.role, prompt.angle, prompt.text, dict(prompt.parameters)
     ('GD', 'TR', 'A poster', {'font': 'Futura'})

@@ -96,13 +96,7 @@ class QuestionnaireError(ValueError):
 
 
 def decode(text: str) -> Any:
-    """Return decoded JSON.
-
-    Raises
-    ------
-    QuestionnaireError
-        It is no JSON, is nested too deeply, or an object in it has a key twice.
-    """
+    """Return decoded JSON."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except RecursionError as error:
@@ -126,24 +120,12 @@ def _without_repeats(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     """Return a questionnaire from decoded JSON, with weights that sum to 1.
 
-    Parameters
-    ----------
-    data
-        As above. Weights are at least 0; those of the levels, and those of the pairs
-        of each level, sum to 1 within 0.001, and are then divided by their sum. A level
-        without questions, whatever its weight, is left out after its weight was counted
-        and the others share it in proportion; levels may be absent, and are put into
-        order.
+    `data`: as above. Weights are at least 0; those of the levels, and those of the
+    pairs of each level, sum to 1 within 0.001, and are then divided by their sum. A
+    level without questions, whatever its weight, is left out after its weight was
+    counted and the others share it in proportion; levels may be absent, and are put
+    into order.
 
-    Raises
-    ------
-    QuestionnaireError
-        Keys are missing or unknown, an id or a level occurs twice, a text is empty, the
-        two questions of a pair are the same, weights do not sum to 1, or no level with
-        questions has any weight. All that is wrong is listed.
-
-    Examples
-    --------
     >>> pair = {"id": "a", "positive": "A cat?", "negative": "A dog?", "weight": 1}
     >>> level = {"level": "L1", "weight": 1, "questions": [pair]}
     >>> questionnaire = read_questionnaire(

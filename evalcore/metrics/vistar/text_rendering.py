@@ -13,7 +13,6 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.baselines.clip_only import wording
 from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.vistar.story_request import parameter
@@ -32,8 +31,6 @@ def normalised_text(text: str) -> str:
     In Unicode's form NFKC, without case, each run of white space (line breaks too) as
     one space, none around the text and none between two ideographs or kana.
 
-    Examples
-    --------
     >>> normalised_text("  Grand\n OPENING ")
     'grand opening'
     """
@@ -46,8 +43,6 @@ def tokens(text: str) -> set[str]:
 
     An ideograph is a token by itself, having no spaces around it.
 
-    Examples
-    --------
     >>> sorted(tokens("5% off, today"))
     ['%', ',', '5', 'off', 'today']
     """
@@ -57,25 +52,14 @@ def tokens(text: str) -> set[str]:
 def text_rendering(read: str, wanted: str) -> float:
     """Return how well a text that was read is the one that was wanted.
 
-    Parameters
-    ----------
-    read, wanted
-        Both are normalised first; see `normalised_text`.
+    `read`, `wanted`: both are normalised first; see `normalised_text`. Result: from 0
+    to 1: the mean of 1 - L / longer length and J, with the Levenshtein distance L and
+    the Jaccard index J of the sets of tokens. 1 where both are empty: nothing was
+    wanted, and nothing was written; 0 where one is.
 
-    Returns
-    -------
-    float
-        From 0 to 1: the mean of 1 - L / longer length and J, with the Levenshtein
-        distance L and the Jaccard index J of the sets of tokens. 1 where both are
-        empty: nothing was wanted, and nothing was written; 0 where one is.
+    Source: VISTAR, section 3.3.1. Weights, normalisation and tokens are unpublished;
+    all are ours.
 
-    References
-    ----------
-    VISTAR, section 3.3.1. Weights, normalisation and tokens are unpublished; all are
-    ours.
-
-    Examples
-    --------
     >>> text_rendering("GRAND  opening", "Grand Opening")
     1.0
     >>> text_rendering("SALT", "SALE")  # one of four characters; no token shared
@@ -93,8 +77,6 @@ def text_rendering(read: str, wanted: str) -> float:
 def quoted(text: str) -> list[str]:
     """Return what stands in double quotation marks of any kind, in order.
 
-    Examples
-    --------
     >>> quoted('A sign "OPEN" over a door, with “Mia’s” below')
     ['OPEN', 'Mia’s']
     """
@@ -159,4 +141,4 @@ class TextRendering:
 
 def wanted_text(rendering: Rendering, shot: RenderedShot) -> str:
     """Return what is to be read in a shot; empty if nothing."""
-    return parameter(rendering, "text") or " ".join(quoted(wording(shot)))
+    return parameter(rendering, "text") or " ".join(quoted(shot.wording))

@@ -40,18 +40,11 @@ FigureCrop = tuple[tuple[float, ...], Image]
 
 @dataclass(frozen=True)
 class Eyes:
-    """What figures are found and recognised with.
+    """What figures are found and recognised with."""
 
-    Parameters
-    ----------
-    detector
-        Finds figures; see `evalcore.metrics.encoders.detector`.
-    faces, others
-        Encoders by name for realistic humans and for all others. A face encoder
-        returns 1 x n, or 0 x n where it sees no face; the others return n numbers.
-    """
-
-    detector: Encoder
+    detector: Encoder  # finds figures; see `evalcore.metrics.encoders.detector`
+    # Encoders by name for realistic humans and for all others. A face encoder returns 1
+    # x n, or 0 x n where it sees no face; the others return n numbers.
     faces: Mapping[str, Encoder]
     others: Mapping[str, Encoder]
 
@@ -76,47 +69,27 @@ class Match:
 
 @dataclass
 class Tally:
-    """What an encoder made of the figures of a story.
+    """What an encoder made of the figures of a story."""
 
-    Parameters
-    ----------
-    seen
-        How many it saw; those without a face do not count.
-    failed
-        How many it failed on.
-    reason
-        Why it failed on the first of them.
-    """
-
-    seen: int = 0
-    failed: int = 0
-    reason: str = ""
+    seen: int = 0  # how many it saw; those without a face do not count
+    failed: int = 0  # how many it failed on
+    reason: str = ""  # why it failed on the first of them
 
 
 @dataclass(frozen=True)
 class Cast:
-    """Who was expected, who was found.
+    """Who was expected, who was found."""
 
-    Parameters
-    ----------
-    expected
-        Characters by shot, of the shots that have a picture and expect anybody.
-    matches
-        By shot, and by character.
-    references
-        Identities of each character's references; the first one is the anchor of the
-        copy-paste rate, `anchors` its picture.
-    nameless
-        Characters of the story without a usable reference.
-    tallies
-        By encoder, what it made of the figures.
-    """
-
+    # Characters by shot, of the shots that have a picture and expect anybody.
     expected: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    # By shot, and by character.
     matches: dict[int, dict[str, Match]] = field(default_factory=dict)
+    # Identities of each character's references; the first one is the anchor of the
+    # copy-paste rate, `anchors` its picture.
     references: dict[str, list[Identity]] = field(default_factory=dict)
     anchors: dict[str, Image] = field(default_factory=dict)
-    nameless: tuple[str, ...] = ()
+    nameless: tuple[str, ...] = ()  # characters of the story without a usable reference
+    # By encoder, what it made of the figures.
     tallies: dict[str, Tally] = field(default_factory=dict)
 
     @property
@@ -211,14 +184,7 @@ def find_cast(rendering: Rendering, eyes: Eyes) -> Casting:
     One that fails on every figure it was to see would silently leave another ensemble
     behind: then nothing is returned. `Cast.errors` tells of the others.
 
-    Raises
-    ------
-    FeatureError
-        A picture cannot be read, or an encoder failed on every figure.
-
-    References
-    ----------
-    ViStoryBench, appendix I.1, stages 1 to 3, and its program at 514cc31.
+    Source: ViStoryBench, appendix I.1, stages 1 to 3, and its program at 514cc31.
     """
     shots = expecting(rendering)
     characters = list(rendering.characters.values())

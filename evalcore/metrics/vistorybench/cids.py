@@ -34,19 +34,9 @@ NOBODY_EXPECTED = "no shot with a picture expects a character"
 def cross_consistency(with_references: Floats) -> float:
     """Return how like its references a character is, over the shots it was found in.
 
-    Parameters
-    ----------
-    with_references
-        Shots x references, similarities from -1 to 1.
+    `with_references`: shots x references, similarities from -1 to 1. Result: the mean
+    of all of them; 0 where it was never found, as the reference program counts.
 
-    Returns
-    -------
-    float
-        The mean of all of them; 0 where it was never found, as the reference program
-        counts.
-
-    Examples
-    --------
     >>> cross_consistency(np.array([[1.0, 0.5], [0.5, 0.0]]))
     0.5
     >>> cross_consistency(np.empty((0, 2)))
@@ -58,19 +48,10 @@ def cross_consistency(with_references: Floats) -> float:
 def self_consistency(among_shots: Floats) -> float:
     """Return how like itself a character is, over the shots it was found in.
 
-    Parameters
-    ----------
-    among_shots
-        Shots x shots, similarities from -1 to 1.
+    `among_shots`: shots x shots, similarities from -1 to 1. Result: the mean over pairs
+    of shots; 1 where it was found once and 0 where never, as the reference program
+    counts.
 
-    Returns
-    -------
-    float
-        The mean over pairs of shots; 1 where it was found once and 0 where never, as
-        the reference program counts.
-
-    Examples
-    --------
     >>> self_consistency(np.array([[1.0, 0.2], [0.2, 1.0]]))
     0.2
     >>> self_consistency(np.ones((1, 1))), self_consistency(np.ones((0, 0)))
@@ -85,15 +66,8 @@ def self_consistency(among_shots: Floats) -> float:
 def strict_cross_consistency(with_references: Floats, expected: int) -> float:
     """Return the same with 0 for each expected shot where it was not found.
 
-    Parameters
-    ----------
-    with_references
-        Shots x references.
-    expected
-        In how many shots the character was expected, at least 1.
+    `expected`: in how many shots the character was expected, at least 1.
 
-    Examples
-    --------
     >>> strict_cross_consistency(np.array([[1.0, 0.5]]), 3)
     0.25
     """
@@ -105,20 +79,9 @@ def strict_cross_consistency(with_references: Floats, expected: int) -> float:
 def strict_self_consistency(among_shots: Floats, expected: int) -> float | None:
     """Return the same with 0 for each pair of expected shots that lacks one.
 
-    Parameters
-    ----------
-    among_shots
-        Shots x shots.
-    expected
-        In how many shots the character was expected.
+    `expected`: in how many shots the character was expected. Result: None where fewer
+    than two shots expected it: there is no pair.
 
-    Returns
-    -------
-    float or None
-        None where fewer than two shots expected it: there is no pair.
-
-    Examples
-    --------
     >>> strict_self_consistency(np.array([[1.0, 0.75], [0.75, 1.0]]), 3)
     0.25
     >>> strict_self_consistency(np.ones((1, 1)), 1)

@@ -18,30 +18,13 @@ TAU = 0.01  # the temperature of the softmax
 def copy_paste_rate(anchor: float, others: Sequence[float]) -> float:
     """Return how much nearer a figure is to one reference than to the alternatives.
 
-    Parameters
-    ----------
-    anchor
-        Cosine of the figure with the reference that may have been copied.
-    others
-        Cosines with the alternatives, at least one.
+    `anchor`: cosine of the figure with the reference that may have been copied.
+    `others`: cosines with the alternatives, at least one. Result: the softmax share of
+    the anchor, from 0 to 1: 1 / (1 + number of alternatives) where all are as near.
+    Cosines are clamped to -1 to 1 first.
 
-    Returns
-    -------
-    float
-        The softmax share of the anchor, from 0 to 1: 1 / (1 + number of alternatives)
-        where all are as near. Cosines are clamped to -1 to 1 first.
+    Source: ViStoryBench, equation S1; temperature 0.01.
 
-    Raises
-    ------
-    ValueError
-        There is no alternative.
-
-    References
-    ----------
-    ViStoryBench, equation S1; temperature 0.01.
-
-    Examples
-    --------
     >>> copy_paste_rate(0.7, [0.7])
     0.5
     >>> round(copy_paste_rate(0.72, [0.70]), 2)

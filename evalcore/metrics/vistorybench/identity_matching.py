@@ -19,22 +19,11 @@ IMPOSSIBLE = -1e6
 def similarity(a: Identity, b: Identity) -> float:
     """Return how alike two figures are.
 
-    Parameters
-    ----------
-    a, b
-        Vectors of length 1 by encoder.
+    `a`, `b`: vectors of length 1 by encoder. Result: the mean of the cosines over the
+    encoders that saw both; 0 if none did.
 
-    Returns
-    -------
-    float
-        The mean of the cosines over the encoders that saw both; 0 if none did.
+    Source: ViStoryBench's program, `ensemble_method=average`.
 
-    References
-    ----------
-    ViStoryBench's program, `ensemble_method=average`.
-
-    Examples
-    --------
     >>> x, y = np.array([1.0, 0.0]), np.array([0.0, 1.0])
     >>> similarity({"one": x, "two": x}, {"one": x, "two": y})
     0.5
@@ -61,25 +50,14 @@ def match(
     references is the largest possible. There is no threshold: whoever is left is
     matched, however unlike.
 
-    Parameters
-    ----------
-    characters
-        For each expected character the identities of its references.
-    candidates
-        For each expected character the identity of each figure found. Both are what
-        the encoders of the character's own kind see.
+    `characters`: for each expected character the identities of its references.
+    `candidates`: for each expected character the identity of each figure found. Both
+    are what the encoders of the character's own kind see. Result: index of a candidate
+    by index of a character. A figure that none of a character's encoders saw is never
+    that character; one that was seen, but by no encoder that saw a reference, has
+    similarity 0 and may be. A character without references is nobody.
 
-    Returns
-    -------
-    dict
-        Index of a candidate by index of a character. A figure that none of a
-        character's encoders saw is never that character; one that was seen, but by no
-        encoder that saw a reference, has similarity 0 and may be. A character without
-        references is nobody.
-
-    References
-    ----------
-    ViStoryBench, appendix I.1, stage 3; Hungarian algorithm.
+    Source: ViStoryBench, appendix I.1, stage 3; Hungarian algorithm.
     """
     count = len(candidates[0]) if candidates else 0
     best = np.full((len(characters), count), IMPOSSIBLE)
@@ -98,23 +76,15 @@ def match(
 def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
     """Return a box in whole pixels; None if nothing of it lies in the picture.
 
-    Parameters
-    ----------
-    shares
-        Centre x, centre y, width and height as shares of the picture.
-    size
-        Width and height of the picture.
+    `shares`: centre x, centre y, width and height as shares of the picture. `size`:
+    width and height of the picture.
 
-    Notes
-    -----
     As in the reference program, all four are cut to whole pixels first, then turned
     into corners, and those clamped to the picture. Where width or height is odd the
     corners fall between two pixels: half a pixel is cut off here, where the program
     has Pillow round to the even pixel, so that a side may lie one pixel further on.
     A box with a number that is not finite is none.
 
-    Examples
-    --------
     >>> pixel_box([0.5, 0.5, 0.5, 1.0], (101, 50))
     (25, 0, 75, 50)
     >>> pixel_box([2.0, 0.5, 0.1, 0.1], (100, 100)) is None

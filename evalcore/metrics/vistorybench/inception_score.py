@@ -18,38 +18,19 @@ SPLITS = {"vsb-code-2026.02": 1, "vsb-paper": 10}
 def inception_score(probabilities: Feature, splits: int) -> tuple[float, float]:
     """Return the Inception Score of pictures, and its deviation over splits.
 
-    Parameters
-    ----------
-    probabilities
-        Pictures x classes, rows summing to 1.
-    splits
-        Into how many parts the pictures are divided, in their order; the score is the
-        mean over them. At most as many as pictures; their sizes differ by at most 1.
+    `probabilities`: pictures x classes, rows summing to 1. `splits`: into how many
+    parts the pictures are divided, in their order; the score is the mean over them. At
+    most as many as pictures; their sizes differ by at most 1. Result: mean, deviation:
+    the mean is from 1 (all pictures alike to the classifier, or all unclear) to the
+    number of classes; the deviation is that of the parts, divided by their number: 0
+    for one part.
 
-    Returns
-    -------
-    mean, deviation
-        The mean is from 1 (all pictures alike to the classifier, or all unclear) to the
-        number of classes; the deviation is that of the parts, divided by their number:
-        0 for one part.
-
-    Raises
-    ------
-    ValueError
-        There are fewer pictures than splits, or no split.
-
-    Notes
-    -----
     Of one part: exp(mean over pictures of KL(p(y|x) || p(y))) with the natural
     logarithm, p(y) being the mean over the part. A class of probability 0 adds nothing.
 
-    References
-    ----------
-    Salimans et al. (2016), Improved techniques for training GANs, section 4, with 10
-    splits; ViStoryBench, section 3.3 (image quality), whose program takes 1.
+    Source: Salimans et al. (2016), Improved techniques for training GANs, section 4,
+    with 10 splits; ViStoryBench, section 3.3 (image quality), whose program takes 1.
 
-    Examples
-    --------
     >>> inception_score(np.eye(4), splits=1)
     (4.0, 0.0)
     """

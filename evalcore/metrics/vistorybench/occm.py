@@ -21,24 +21,12 @@ SMOOTHING = 1e-6
 def occm(detected: int, expected: int) -> float:
     """Return how well a count matches.
 
-    Parameters
-    ----------
-    detected
-        How many figures were found in a shot.
-    expected
-        How many the script names, at least 1.
+    `detected`: how many figures were found in a shot. `expected`: how many the script
+    names, at least 1. Result: 100 where they are equal, falling with their relative
+    difference towards 0.
 
-    Returns
-    -------
-    float
-        100 where they are equal, falling with their relative difference towards 0.
+    Source: ViStoryBench, equation 1: 100 exp(-|D - E| / (1e-6 + E)).
 
-    References
-    ----------
-    ViStoryBench, equation 1: 100 exp(-|D - E| / (1e-6 + E)).
-
-    Examples
-    --------
     >>> round(occm(3, 2), 2), round(occm(0, 1), 2), round(occm(3, 4), 2)
     (60.65, 36.79, 77.88)
     """

@@ -114,25 +114,10 @@ ACTION = Criterion(
 def parse_score(text: str, *, whole: bool) -> float:
     """Return the score in a judge's answer.
 
-    Parameters
-    ----------
-    text
-        What the judge wrote; the first number that stands after `Score:` counts.
-    whole
-        Whether a fraction is dropped, as the reference program does.
+    `text`: what the judge wrote; the first number that stands after `Score:` counts.
+    `whole`: whether a fraction is dropped, as the reference program does. Result: from
+    0 to 4; what lies outside is moved to the nearer end.
 
-    Returns
-    -------
-    float
-        From 0 to 4; what lies outside is moved to the nearer end.
-
-    Raises
-    ------
-    ValueError
-        There is none, or it could be meant otherwise, with the reason.
-
-    Examples
-    --------
     >>> parse_score("Analysis: a wood at night. **Score:** 3/4", whole=True)
     3.0
     """
@@ -150,30 +135,17 @@ def individual_action(
 ) -> float | None:
     """Return how well the characters of a story do what is told of each.
 
-    Parameters
-    ----------
-    shots
-        For each shot the scores of the characters found in it, from 0 to 4.
-    rounded
-        Whether the mean of a shot, and that of the story, become whole numbers.
+    `shots`: for each shot the scores of the characters found in it, from 0 to 4.
+    `rounded`: whether the mean of a shot, and that of the story, become whole numbers.
+    Result: the mean over shots of the mean over characters. Shots without a score do
+    not count; None if no shot has one.
 
-    Returns
-    -------
-    float or None
-        The mean over shots of the mean over characters. Shots without a score do not
-        count; None if no shot has one.
-
-    Notes
-    -----
     Python's rounding is meant, as in the reference program: halves go to the even
     number, so 2.5 becomes 2 and 3.5 becomes 4.
 
-    References
-    ----------
-    ViStoryBench, section 3.3 (plain means), and its program at 514cc31 (rounded).
+    Source: ViStoryBench, section 3.3 (plain means), and its program at 514cc31
+    (rounded).
 
-    Examples
-    --------
     >>> individual_action([[3, 2], [], [4]], rounded=False)
     3.25
     >>> individual_action([[3, 2], [], [4]], rounded=True)
@@ -231,12 +203,7 @@ class _GradedByJudge:
 class PromptAlignment(_GradedByJudge):
     """One judgement of each shot.
 
-    Parameters
-    ----------
-    aspect
-        What is judged.
-    profile
-        Whose definition it follows.
+    `profile`: whose definition it follows.
     """
 
     level = "shot"
@@ -274,10 +241,7 @@ class IndividualAction(_GradedByJudge):
     without a recognisable reference of some character has no value in profile
     `vsb-code-2026.02`: there it fails and drops out of the method's mean.
 
-    Parameters
-    ----------
-    profile
-        Whose definition it follows.
+    `profile`: whose definition it follows.
     """
 
     level = "output"

@@ -221,9 +221,3 @@ def test_links_and_folders_are_not_written_over(tmp_path):
     assert target.read_text() == "keep"
     assert not (out / "good.json").exists()
     assert not any(elsewhere.iterdir())
-
-
-def test_a_folder_that_cannot_be_written_to_is_named(tmp_path):
-    (tmp_path / "out").write_text("a file")
-    with pytest.raises(InputError, match="a folder, not a file, at"):
-        write_files(tmp_path / "out", {"a.json": "1"}, replace=False)

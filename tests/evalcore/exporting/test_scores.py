@@ -10,7 +10,6 @@ from django.core.management.base import CommandError
 
 from evalcore.formats.json_files import parts
 from evalcore.models import (
-    Benchmark,
     MetricAbsence,
     MetricRun,
     MetricScore,
@@ -102,12 +101,6 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
-def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
-    write_run(tmp_path / "in", shots=(0, 1, 2))
-    load(tmp_path / "in")
-    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
-
-
 def test_an_odd_folder_comes_back(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
@@ -141,20 +134,6 @@ def test_an_odd_folder_comes_back(tmp_path, benchmark):
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
 
 
-def test_what_was_exported_and_imported_is_exported_alike(tmp_path, benchmark):
-    write_run(tmp_path / "in", "UNO", "base", "ch")
-    load(tmp_path / "in")
-    computed(benchmark)
-    first = save(tmp_path / "first")
-    make_benchmark(slug="twin", pictures=False, methods=["UNO"])
-    # One of the two runs at a time: both are of one method here.
-    for stamp in (STAMP, "20260304_050607"):
-        load(first, benchmark="twin", timestamp=stamp)
-    second = save(tmp_path / "second", benchmark="twin")
-    assert files(second) == files(first)
-    assert len(files(first)) > 20
-
-
 def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):
     computed(benchmark)
     fields = (
@@ -180,15 +159,6 @@ def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):
     assert rows(MetricScore, "twin", *fields) == rows(MetricScore, "woods", *fields)
     absent = ("metric", "metric_version", "story__key", "shot__number", "reason")
     assert rows(MetricAbsence, "twin", *absent) == rows(MetricAbsence, "woods", *absent)
-
-
-def test_a_second_export_changes_nothing(tmp_path, benchmark, capsys):
-    computed(benchmark)
-    save(tmp_path)
-    before = files(tmp_path)
-    save(tmp_path)
-    assert "Nothing new: 10 scores in " in capsys.readouterr().out
-    assert files(tmp_path) == before
 
 
 # What the benchmark's own programs read -----------------------------------------------
@@ -279,16 +249,6 @@ def test_methods_with_a_mode_in_their_name_get_folders_by_mode(tmp_path, benchma
 # Choices and refusals -----------------------------------------------------------------
 
 
-def test_some_methods_and_metrics(tmp_path, benchmark):
-    write_run(tmp_path / "in")
-    load(tmp_path / "in")
-    out = save(tmp_path / "out", metrics="csd_self,csd_cross", methods="UNO")
-    names = {path.name for path in (out / f"UNO/base/en/{STAMP}/metrics").iterdir()}
-    assert names == {"csd"}
-    with pytest.raises(CommandError, match="woods: expected scores of the methods and"):
-        save(tmp_path / "none", methods="Nobody")
-
-
 def refused(out, **options):
     with pytest.raises(CommandError) as caught:
         save(out, **options)
@@ -343,9 +303,3 @@ def test_an_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):
     )
     path = next(tmp_path.rglob("sharpness/story_results.json"))
     assert json.loads(path.read_text())["01"]["metrics"] == {"sharpness": 1.0}
-
-
-def test_a_benchmark_that_is_not_there(tmp_path, benchmark):
-    assert Benchmark.objects.count() == 1
-    with pytest.raises(CommandError, match=r"No benchmark 'none'. There are: woods"):
-        save(tmp_path, benchmark="none")

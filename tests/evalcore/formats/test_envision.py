@@ -4,8 +4,6 @@ import copy
 import json
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from analysis.problems import InputError
 from evalcore.importing.outputs import import_outputs
@@ -61,14 +59,6 @@ def test_a_sequence_is_a_story_of_four_shots(tmp_path):
     assert story.benchmark.source == "Envision sequences"
 
 
-def test_steps_may_stand_in_any_order(tmp_path):
-    row = sequence()
-    row["prompts"].reverse()
-    import_benchmark(write(tmp_path, [row]), slug="e")
-    first = Story.objects.get().shots.get(number=1)
-    assert first.text["en"]["prompt"] == "A seed."
-
-
 def test_a_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
     write(tmp_path, [sequence(1), sequence(2)])
     write(
@@ -79,16 +69,6 @@ def test_a_folder_has_a_file_a_domain_and_each_counts_from_1(tmp_path):
     import_benchmark(tmp_path, slug="e")
     keys = ["biology_0001", "biology_0002", "world_history_0001"]
     assert sorted(Story.objects.values_list("key", flat=True)) == keys
-
-
-def test_the_same_sequence_in_two_files_is_named(tmp_path):
-    write(tmp_path, [sequence(1), sequence(2)], "envision_a.json")
-    write(tmp_path, [sequence(2)], "envision_b.json")
-    (problem,) = complaints(tmp_path)
-    assert problem == (
-        f"{tmp_path}/envision_b.json: sequence 1: biology_0002: expected an index once "
-        "a process_type; envision_a.json has it too"
-    )
 
 
 def without(row, step):
@@ -130,11 +110,6 @@ def test_every_mistake_is_named(tmp_path, row, what):
     assert "sequence 3: index 9: prompts" in second
 
 
-def test_an_index_twice_is_named(tmp_path):
-    (problem,) = complaints(write(tmp_path, [sequence(1), sequence(1)]))
-    assert "sequence 2: biology_0001: expected an index once" in problem
-
-
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -150,13 +125,6 @@ def test_other_files_are_named(tmp_path, text, what):
     path.write_text(text)
     (problem,) = complaints(path)
     assert what in problem
-
-
-def test_a_format_can_be_told(tmp_path):
-    path = tmp_path / "a.json"
-    path.write_text("[]")
-    (problem,) = complaints(path, form="envision")
-    assert "a list of sequences, each with index and prompts" in problem
 
 
 def test_a_changed_explanation_is_another_benchmark(tmp_path):
@@ -177,15 +145,6 @@ def test_stories_that_lack_it_get_it_and_keep_the_rest(tmp_path):
     story = Story.objects.get()
     assert story.extra["note"] == "mine"
     assert story.extra["envision"] == sequence()
-
-
-def test_the_command_refuses_with_status_2(tmp_path, capsys):
-    path = write(tmp_path, [sequence()])
-    call_command("import_benchmark", path, benchmark="e", format="envision")
-    assert "1 stories, 4 shots" in capsys.readouterr().out
-    with pytest.raises(CommandError) as refused:
-        call_command("import_benchmark", path, benchmark="f", format="vistar")
-    assert refused.value.returncode == 2
 
 
 # Pictures -----------------------------------------------------------------------------
@@ -235,14 +194,6 @@ def test_every_layout_of_envision(tmp_path, benchmark, layout, domains):
     output = Output.objects.get(story__key="physics_0002")
     assert [frame.number for frame in output.frames.all()] == [1, 2, 3, 4]
     assert (output.mode, output.index_shift) == ("", 0)
-
-
-def test_one_domain_needs_no_folder_of_its_own(tmp_path, benchmark):
-    Story.objects.filter(key__startswith="physics").delete()
-    names = [f"Flux/index_0002/index_0002_step_{s}.png" for s in (1, 2, 4)]
-    summary = import_outputs(draw(tmp_path, *names), benchmark=benchmark)
-    assert Output.objects.get().story.key == "biology_0002"
-    assert summary.missing == ["Flux: story biology_0002: shot 3"]
 
 
 def test_a_number_that_two_domains_have_is_no_story(tmp_path, benchmark):

@@ -6,7 +6,6 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.formats.envision.score_names import SINGLE, grade, pass_rate
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, Story
 from tests.evalcore.formats.test_envision import sequence
@@ -130,16 +129,6 @@ def stored(key="biology_0001"):
     return {name.removeprefix("envision_"): value for name, value in found.items()}
 
 
-@pytest.mark.parametrize("name", ["scores.jsonl", "full.json"])
-def test_a_file_alone(tmp_path, benchmark, name):
-    rows = [row()] if name.endswith("l") else [full()]
-    load(write(tmp_path / name, rows), backend="gpt-4o")
-    assert stored() == NAMES
-    score = MetricScore.objects.get(metric="envision_overall")
-    assert (score.metric_version, score.backend) == ("envision-code", "gpt-4o")
-    assert score.higher_is_better
-
-
 def test_a_folder_with_both(tmp_path, benchmark, capsys):
     write(tmp_path / "r/scores.jsonl", [row(1), row(2)])
     write(tmp_path / "r/full.json", [full(1)])
@@ -213,20 +202,6 @@ def test_two_files_that_disagree_are_named(tmp_path, benchmark):
     write(tmp_path / "r/scores.jsonl", [row(authenticity=5)])
     (problem,) = complaints(tmp_path / "r")
     assert "authenticity: 5: expected the same value in full.json" in problem
-
-
-def test_the_method_must_be_told(tmp_path, benchmark):
-    path = write(tmp_path / "a.jsonl", [row()])
-    (problem,) = complaints(path, method="")
-    assert problem == f"{path}: expected --method: the file does not say which it is"
-
-
-@pytest.mark.parametrize("text", ["{}", "[1]", "[]"])
-def test_files_without_results_are_named(tmp_path, benchmark, text):
-    path = tmp_path / "a.json"
-    path.write_text(text)
-    (problem,) = complaints(path)
-    assert problem.startswith(f"{path}: ")
 
 
 # Written again ------------------------------------------------------------------------
@@ -348,32 +323,3 @@ def test_what_cannot_be_written_is_named(tmp_path, benchmark):
     )
     assert "story biology_0001: expected a story imported from envision" in text
     assert not (tmp_path / "Flux").exists()
-
-
-@pytest.mark.parametrize(
-    ("score", "word"),
-    [
-        (5, "Excellent"),
-        (4.5, "Excellent"),
-        (4.49, "Very Good"),
-        (4, "Very Good"),
-        (3.99, "Good"),
-        (3.5, "Good"),
-        (3, "Fair"),
-        (2.99, "Poor"),
-        (2, "Poor"),
-        (1.99, "Very Poor"),
-        (0, "Very Poor"),
-    ],
-)
-def test_grades(score, word):
-    assert grade(score) == word
-
-
-def test_pass_rates_count_nine_not_ten():
-    """The programs store dynamics twice, and would say 1/10 and 5/10 here."""
-    said = dict(zip(SINGLE, (3, 3, 3, 0, 0, 0, 2, 4, 2), strict=True))
-    doubled = {**said, "dynamics_and_interactivity": 4, "overall_score": 5}
-    for scores in (said, doubled):
-        assert pass_rate(scores, 4) == 0.11
-        assert pass_rate(scores, 3) == 0.44

@@ -86,17 +86,6 @@ def test_what_lies_beside_goes_with_the_prompt(tmp_path):
     assert Story.objects.get(key="anime_000").tags["style"] == "pop art"
 
 
-def test_questions_may_come_later(tmp_path):
-    path = write(tmp_path)
-    import_benchmark(path, slug="o")
-    beside(tmp_path, "Q_D/anime.json", {"000": QUESTIONS})
-    assert import_benchmark(path, slug="o").created == 1
-    changed = {**QUESTIONS, "dependency": '{"1": [0],"2": [0]}'}
-    beside(tmp_path, "Q_D/anime.json", {"000": changed})
-    with pytest.raises(InputError, match="'dependencies' of oneig as stored before"):
-        import_benchmark(path, slug="o")
-
-
 def test_chinese_prompts_take_chinese_questions(tmp_path):
     rows = [{"category": "Multilingualism", "id": "000", "prompt_cn": "一个男孩"}]
     path = write(tmp_path, rows, "OneIG-Bench-ZH.csv")
@@ -107,13 +96,6 @@ def test_chinese_prompts_take_chinese_questions(tmp_path):
     assert story.shots.get().text == {"zh": {"prompt": "一个男孩"}}
     assert story.extra["oneig"]["language"] == "zh"
     assert story.extra["oneig"]["questions"] == QUESTIONS["question"]
-
-
-def test_two_lists_in_a_folder_are_two_benchmarks(tmp_path):
-    write(tmp_path)
-    write(tmp_path, name="OneIG-Bench-ZH.csv")
-    (problem,) = complaints(tmp_path)
-    assert "the path of one list; each of the two is a benchmark of its own" in problem
 
 
 @pytest.mark.parametrize("name", ["list.json", "list.jsonl"])
@@ -224,15 +206,6 @@ def test_links_beside_the_list_are_refused(tmp_path, name):
     link.symlink_to(target)
     (problem,) = complaints(path)
     assert problem == f"{link}: expected a file of its own, not a link"
-
-
-def test_a_linked_folder_beside_the_list_is_named_once(tmp_path):
-    path = write(tmp_path)
-    for name in ("anime.json", "human.json"):
-        beside(tmp_path / "elsewhere", name, {"000": QUESTIONS})
-    (tmp_path / "Q_D").symlink_to(tmp_path / "elsewhere")
-    (problem,) = complaints(path)
-    assert problem == f"{tmp_path / 'Q_D'}: expected a file of its own, not a link"
 
 
 def test_prompt_lengths(tmp_path, capsys):

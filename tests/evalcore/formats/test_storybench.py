@@ -3,7 +3,6 @@
 import json
 
 import pytest
-from django.core.management import call_command
 
 from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
@@ -79,18 +78,6 @@ def test_story_generation_has_a_background_and_nothing_given(tmp_path):
     assert "setting" not in second.text["en"]
 
 
-def test_a_first_action_that_was_given_has_no_length(tmp_path):
-    task = TASK | {"exact_frames_per_prompt": [-1, 17, 47]}
-    import_benchmark(write_tasks(tmp_path, task), slug="oops")
-    times = Shot.objects.values_list("start_seconds", "end_seconds")
-    assert list(times)[:2] == [(0.5, 0.5), (0.5, 2.625)]
-
-
-def test_the_data_set_of_another_folder_is_the_comments(tmp_path):
-    import_benchmark(write_tasks(tmp_path, TASK, folder="mine"), slug="oops")
-    assert Story.objects.get().tags["data set"] == "oops"
-
-
 WRONG = {
     "comment": ({"comment": "a/b"}, "task 1: a/b: comment: expected an object whose"),
     "no comment": ({"comment": None}, "comment: expected an object whose comment"),
@@ -115,21 +102,6 @@ def test_every_mistake_is_named(tmp_path, change, what):
     assert not Story.objects.exists()
 
 
-def test_the_same_story_twice(tmp_path):
-    with pytest.raises(InputError, match="oops_val_0_0_ms: expected a comment that"):
-        import_benchmark(write_tasks(tmp_path, TASK, TASK), slug="oops")
-
-
-@pytest.mark.parametrize("text", ["{", "{}", "[]", "[1]", b"\xff".decode("latin-1")])
-def test_other_files(tmp_path, text):
-    file = tmp_path / "a.json"
-    file.write_text(text, encoding="latin-1")
-    with pytest.raises(InputError, match=str(file)):
-        import_benchmark(file, slug="oops")
-    with pytest.raises(InputError, match="readable file"):
-        import_benchmark(tmp_path / "none.json", slug="oops")
-
-
 def test_times_that_changed_are_refused(tmp_path):
     import_benchmark(write_tasks(tmp_path, TASK), slug="oops")
     changed = TASK | {"exact_frames_per_prompt": [15, 18, 47], "npz_video_end_frame": 5}
@@ -138,12 +110,6 @@ def test_times_that_changed_are_refused(tmp_path):
     found = " ".join(map(str, refused.value.problems))
     assert "the conditioning seconds as stored before" in found
     assert "the times of shot 2 as stored before" in found
-
-
-def test_the_command(tmp_path, capsys):
-    file = write_tasks(tmp_path, TASK)
-    call_command("import_benchmark", file, benchmark="oops")
-    assert "1 stories, 3 shots" in capsys.readouterr().out
 
 
 def film_shot(index, start, end, **more):

@@ -4,7 +4,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.models import MetricScore, Story
+from evalcore.models import MetricScore
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -44,12 +44,6 @@ def test_dover(tmp_path, head, capsys):
     ]
     load(tmp_path, text, "scores_0.tsv")
     assert "Nothing new" in capsys.readouterr().out
-
-
-def test_dover_cuts_names_at_the_first_dot(tmp_path):
-    Story.objects.filter(key="01").update(key="a.mp4")
-    load(tmp_path, HEAD + "a\t1\t2\t3\n02\t1\t2\t3\n", "scores_0.tsv")
-    assert MetricScore.objects.filter(story__key="a.mp4").count() == 3
 
 
 @pytest.mark.parametrize(
@@ -105,11 +99,3 @@ def test_mistakes_of_samples_are_named(tmp_path):
         ": expected --method: the file does not say which it is",
         ": expected --metric: the file does not say which it is",
     ]
-
-
-def test_a_table_takes_no_options_of_other_formats(tmp_path):
-    text = "story,method,metric,score\n01,Alder,cids,0.5\n"
-    with pytest.raises(CommandError, match="--method: expected no such option for st"):
-        load(tmp_path, text, "a.csv")
-    load(tmp_path, text, "a.csv", method="")
-    assert MetricScore.objects.count() == 1

@@ -127,15 +127,3 @@ def test_every_mistake_in_objects_is_named(tmp_path, row, what):
     assert first.startswith(":2: ")
     assert what in first
     assert second == ":3: prompt 3: z: expected a prompt with text"
-
-
-def test_an_id_twice_and_an_empty_file(tmp_path):
-    path = write(tmp_path, [GOOD, GOOD], "core.json")
-    assert complaints(path) == [": good: expected a prompt_id that occurs once"]
-    assert complaints(write(tmp_path, "\n\n")) == [": expected at least one prompt"]
-    assert "a list of objects" in complaints(write(tmp_path, {}, "a.json"))[0]
-
-
-def test_a_file_of_objects_is_recognised(tmp_path):
-    import_benchmark(write(tmp_path, [GOOD], "any.jsonl"), slug="v")
-    assert Benchmark.objects.get().source == "VISTAR prompts"

@@ -12,7 +12,6 @@ from evalcore.models import (
     MetricAbsence,
     MetricRun,
     MetricScore,
-    Output,
     Story,
 )
 from tests.evalcore.vistorybench_folder import (
@@ -123,25 +122,11 @@ def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
     assert MetricRun.objects.count() == 1
 
 
-def test_the_folder_of_a_method_or_of_a_run_will_do(tmp_path, benchmark, capsys):
-    folder = write_run(tmp_path)
-    load(folder)
-    load(tmp_path / "UNO")
-    assert "Nothing new" in capsys.readouterr().out.splitlines()[-1]
-
-
 def test_the_path_tells_whose_results_they_are_without_metadata(tmp_path, benchmark):
     (write_run(tmp_path) / "metadata.json").unlink()
     load(tmp_path)
     assert MetricScore.objects.filter(method__name="UNO").count() > 20
     shutil.rmtree(tmp_path / "UNO/base/en/x", ignore_errors=True)
-
-
-def test_a_run_without_metadata_below_nothing_is_named(tmp_path, benchmark):
-    folder = write_run(tmp_path)
-    (folder / "metadata.json").unlink()
-    (problem,) = complaints(folder)
-    assert "expected the method of the run, in metadata.json or in the path" in problem
 
 
 # Several runs -------------------------------------------------------------------------
@@ -183,14 +168,6 @@ def test_a_method_imported_with_its_mode_is_found(tmp_path, benchmark):
     write_run(tmp_path)
     load(tmp_path)
     assert MetricScore.objects.filter(method__name="UNO (base)").exists()
-
-
-def test_one_mode_or_method_can_be_asked_for(tmp_path, benchmark):
-    write_run(tmp_path)
-    write_run(tmp_path, mode="ref")
-    write_run(tmp_path, "Other")
-    load(tmp_path, mode="base", method="UNO", language="en")
-    assert set(MetricScore.objects.values_list("method__name", flat=True)) == {"UNO"}
 
 
 # What is odd --------------------------------------------------------------------------
@@ -262,21 +239,6 @@ def test_shots_that_are_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
     assert "shots are counted from 0 here" in capsys.readouterr().err
 
 
-def test_an_empty_story_has_no_beauty(tmp_path, benchmark):
-    folder = write_run(tmp_path)
-    change(
-        folder / "metrics/aesthetic/story_results.json",
-        lambda data: data["01"].update(
-            metrics={"aesthetic_score": 0}, per_image_scores=[]
-        ),
-    )
-    load(tmp_path)
-    assert "aesthetic" not in of_story("01")
-    assert MetricAbsence.objects.filter(
-        metric="aesthetic", reason="no picture"
-    ).exists()
-
-
 def test_keys_that_are_unknown_keep_their_name(tmp_path, benchmark):
     folder = write_run(tmp_path)
     change(
@@ -291,18 +253,6 @@ def test_keys_that_are_unknown_keep_their_name(tmp_path, benchmark):
     assert not {"prompt_align.notes", "prompt_align.flag"} & set(names)
 
 
-def test_other_files_are_noted(tmp_path, benchmark, capsys):
-    folder = write_run(tmp_path)
-    (folder / "metrics/cids/mid_results").mkdir()
-    (folder / "metrics/.DS_Store").write_text("")
-    (folder / "metrics/readme.txt").write_text("")
-    load(tmp_path)
-    notes = capsys.readouterr().err
-    assert "metrics/cids: not read: mid_results" in notes
-    assert "readme.txt: no folder of a metric; left out" in notes
-    assert "DS_Store" not in notes
-
-
 def test_stories_and_shots_that_are_unknown_are_named(tmp_path, benchmark):
     folder = write_run(tmp_path)
     Story.objects.filter(key="02").update(key="012")
@@ -315,13 +265,6 @@ def test_stories_and_shots_that_are_unknown_are_named(tmp_path, benchmark):
         "012? (--create makes new ones)"
     )
     assert shot == f"{path}:7: shot: 9: expected the number of a shot of the story"
-
-
-def test_missing_stories_can_be_created(tmp_path):
-    write_run(tmp_path)
-    load(tmp_path, create=True, benchmark="new")
-    assert Output.objects.filter(story__benchmark__slug="new").count() == 2
-    assert Story.objects.get(key="01").shots.count() == 3
 
 
 # Mistakes -----------------------------------------------------------------------------
@@ -380,27 +323,6 @@ def test_every_problem_of_every_file_is_listed(tmp_path, benchmark):
     assert len(complaints(tmp_path)) == 6
 
 
-def test_links_are_not_followed(tmp_path, benchmark, capsys):
-    folder = write_run(tmp_path / "in")
-    path = folder / "metrics/csd/story_results.json"
-    path.rename(tmp_path / "elsewhere.json")
-    path.symlink_to(tmp_path / "elsewhere.json")
-    (problem,) = complaints(tmp_path / "in")
-    assert problem.endswith(
-        "story_results.json: expected a file of its own, not a link"
-    )
-
-
-def test_a_folder_without_results_is_named(tmp_path, benchmark):
-    (tmp_path / "a").mkdir()
-    (problem,) = complaints(tmp_path)
-    assert "expected results of ViStoryBench: <method>/<mode>/<language>" in problem
-    (tmp_path / "UNO/base/en/x/metrics/csd").mkdir(parents=True)
-    put(tmp_path / "UNO/base/en/x/metrics/csd/story_results.json", {})
-    (problem,) = complaints(tmp_path)
-    assert "expected results with values; there are none yet" in problem
-
-
 def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     load(tmp_path)
@@ -432,22 +354,3 @@ def test_what_lies_beside_a_value_is_part_of_it(tmp_path, benchmark):
         load(tmp_path)
     load(tmp_path, replace=True)
     load(tmp_path)
-
-
-def test_options_of_tables_are_refused(tmp_path, benchmark):
-    write_run(tmp_path)
-    (problem,) = complaints(tmp_path, lower_is_better="csd_self")
-    assert problem == (
-        "--lower-is-better: expected no such option for a folder of ViStoryBench's "
-        "results"
-    )
-
-
-def test_an_output_that_is_not_there_is_named(tmp_path, benchmark):
-    write_run(tmp_path)
-    Output.objects.filter(story__key="02").delete()
-    (problem,) = complaints(tmp_path)
-    assert problem.endswith(
-        "aesthetic/items.jsonl:4: method: 02 / UNO: expected an output of woods "
-        "(--create makes new ones)"
-    )

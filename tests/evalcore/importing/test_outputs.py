@@ -18,12 +18,10 @@ from evalcore.models import (
     Benchmark,
     Frame,
     Method,
-    MetricScore,
     Output,
     Shot,
     Story,
 )
-from evalcore.scoring import metric_runs
 from fixtures import dataset
 from tests.factories import picture_bytes
 
@@ -81,14 +79,6 @@ def test_every_layout(tmp_path, benchmark, layout, names):
     )
 
 
-@pytest.mark.parametrize(
-    "names", [("00.jpg", "01.jpg", "02.jpg"), ("a_1.png", "a_2.png", "a_3.png")]
-)
-def test_other_file_names(tmp_path, benchmark, names):
-    draw(tmp_path / "UNO/01", names)
-    assert import_outputs(tmp_path, benchmark=benchmark).pictures == 3
-
-
 def test_shot_ten_comes_after_shot_two(tmp_path):
     row = Benchmark.objects.create(slug="long", title="long")
     draw(tmp_path / "UNO/7", [f"shot_{n}.png" for n in range(1, 12)])
@@ -119,20 +109,6 @@ def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_02.png",))
     assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
     assert not Frame.objects.filter(media=None).exists()
-
-
-def test_a_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
-    import_outputs(tmp_path, benchmark=benchmark)
-
-    def shares():
-        metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
-        return list(MetricScore.objects.values_list("value", flat=True))
-
-    assert shares() == [pytest.approx(2 / 3)]
-    draw(tmp_path / "UNO/01", ("shot_02.png",))
-    import_outputs(tmp_path, benchmark=benchmark)
-    assert shares() == [1.0]
 
 
 def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
@@ -177,18 +153,6 @@ def test_modes_and_languages_become_methods_of_their_own(tmp_path, benchmark):
     assert Method.objects.filter(name="UNO").exists()
 
 
-def test_one_methods_folder(tmp_path, benchmark):
-    draw(tmp_path / "base/en/20250601_120000/01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark, method="UNO")
-    assert Method.objects.get().name == "UNO"
-
-
-def test_generated_character_pictures_are_no_shots(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01/shots", ONE)
-    draw(tmp_path / "UNO/01/chars", ("Mira_1.png",))
-    assert import_outputs(tmp_path, benchmark=benchmark).pictures == 3
-
-
 def test_stories_can_be_made_from_the_folders(tmp_path):
     row = Benchmark.objects.create(slug="own", title="own")
     draw(tmp_path / "UNO/012060", ZERO)
@@ -210,53 +174,6 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
     assert "UNO/O1: O1: expected a story of the benchmark" in text
     assert not Output.objects.exists()
     assert not Method.objects.exists()
-
-
-def test_two_pictures_of_one_shot_are_refused(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_1.jpg"))
-    with pytest.raises(InputError, match="one picture of shot 1"):
-        import_outputs(tmp_path, benchmark=benchmark)
-
-
-def test_links_out_of_the_tree_are_not_followed(tmp_path, benchmark):
-    outside = tmp_path / "outside"
-    draw(outside, ONE)
-    (tmp_path / "in/UNO/01").mkdir(parents=True)
-    draw(tmp_path / "in/UNO/01", ("shot_01.png",))
-    (tmp_path / "in/UNO/01/shot_02.png").symlink_to(outside / "shot_02.png")
-    (tmp_path / "in/UNO/02").symlink_to(outside)
-    with pytest.raises(InputError, match="not a link") as caught:
-        import_outputs(tmp_path / "in", benchmark=benchmark)
-    assert len(caught.value.problems) == 1
-
-
-def test_the_command_ends_with_status_2(tmp_path, benchmark):
-    draw(tmp_path / "UNO/99", ONE)
-    with pytest.raises(CommandError, match="Nothing was written") as caught:
-        call_command("import_outputs", tmp_path, benchmark="vistory")
-    assert caught.value.returncode == 2
-
-
-def test_an_empty_folder_says_so(tmp_path, benchmark):
-    with pytest.raises(InputError, match="at least one folder of pictures"):
-        import_outputs(tmp_path, benchmark=benchmark)
-
-
-@pytest.mark.slow
-@pytest.mark.shared
-def test_nine_real_stories(shared, capsys):
-    call_command(
-        "import_outputs",
-        shared / "data/real_stories/outputs",
-        benchmark="real",
-        create_stories=True,
-    )
-    assert (
-        "9 stories by 1 method (story-adapter), 114 pictures, 0 missing"
-        in capsys.readouterr().out
-    )
-    assert Frame.objects.count() == 114
-    assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
 
 @pytest.mark.slow
@@ -298,25 +215,6 @@ def test_helper_folders_are_no_methods(tmp_path, benchmark, extra):
     assert len(notes) == (not extra.startswith("."))
 
 
-def test_generated_shots_beside_generated_characters(tmp_path, benchmark):
-    for story in ("01", "02"):
-        draw(tmp_path / "UNO" / story / "genshots", ONE)
-        draw(tmp_path / "UNO" / story / "genchars", ["mira_1.png"])
-    found, _notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "01"), ("UNO", "02")]
-
-
-@pytest.mark.parametrize("mode", ["zero-shot", "with_characters", "en_shots"])
-def test_a_mode_may_end_like_a_helper_folder(tmp_path, benchmark, mode):
-    draw(tmp_path / "UNO" / mode / "en/20250601_120000/01", ONE)
-    draw(tmp_path / "UNO/base/en/20250601_120000/01", ONE)
-    found, _notes = imported(tmp_path, benchmark)
-    assert found == [(f"UNO ({mode})", "01"), ("UNO (base)", "01")] or found == [
-        ("UNO (base)", "01"),
-        (f"UNO ({mode})", "01"),
-    ]
-
-
 @pytest.mark.parametrize("key", ["lost_character", "longshot", "fox_en", "shots"])
 def test_a_story_may_be_called_like_a_helper_folder(tmp_path, benchmark, key):
     story = Story.objects.create(benchmark=benchmark, key=key)
@@ -326,26 +224,12 @@ def test_a_story_may_be_called_like_a_helper_folder(tmp_path, benchmark, key):
     assert imported(tmp_path, benchmark)[0] == [("UNO", key)]
 
 
-@pytest.mark.parametrize("key", ["lost_character", "longshot", "fox_en"])
-def test_so_may_a_new_story(tmp_path, benchmark, key):
-    draw(tmp_path / "UNO" / key, ONE)
-    found, _notes = imported(tmp_path, benchmark, create_stories=True)
-    assert found == [("UNO", key)]
-
-
 def test_pictures_without_shot_numbers_make_no_output(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ["page.png"])
     draw(tmp_path / "UNO/02", ONE)
     found, notes = imported(tmp_path, benchmark)
     assert found == [("UNO", "02")]
     assert "page.png: no shot number" in notes[0]
-
-
-def test_only_such_pictures_are_a_problem(tmp_path):
-    draw(tmp_path / "UNO/01", ["page.png"])
-    with pytest.raises(CommandError, match=r"named like shot_01\.png"):
-        call_command("import_outputs", tmp_path, benchmark="new", create_stories=True)
-    assert not Benchmark.objects.filter(slug="new").exists()
 
 
 # Numbers of shots ---------------------------------------------------------------------
@@ -357,14 +241,6 @@ def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark)
     summary = import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
     assert summary.missing == []
     assert Story.objects.get(key="fox").shots.count() == 3
-
-
-def test_a_failed_first_shot_does_not_move_the_others(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ZERO)
-    draw(tmp_path / "UNO/02", ZERO[1:])
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.missing == ["UNO: story 02: shot 1"]
-    assert "counted from 0 like the other stories of UNO" in summary.warnings[0]
 
 
 def test_a_method_may_count_one_story_from_0_and_another_from_1(tmp_path, benchmark):
@@ -393,20 +269,6 @@ def test_outputs_that_a_table_made_get_their_pictures_later(tmp_path):
 # Runs, containers, and names ----------------------------------------------------------
 
 
-def test_the_folder_of_all_methods_may_lie_one_level_deeper(tmp_path, benchmark):
-    draw(tmp_path / "outputs/UNO/01", ONE)
-    draw(tmp_path / "figures", ["overview_1.png"])
-    (tmp_path / "README.md").write_text("What this is.")
-    assert imported(tmp_path, benchmark)[0] == [("UNO", "01")]
-
-
-def test_stories_from_several_runs_are_noted(tmp_path, benchmark):
-    for stamp, story in (("20250601_120000", "01"), ("20250602_120000", "02")):
-        draw(tmp_path / "UNO/base/en" / stamp / story, ONE)
-    _found, notes = imported(tmp_path, benchmark)
-    assert notes[0].startswith("UNO: stories from 2 runs")
-
-
 def test_an_unknown_mode_is_answered_with_those_there_are(tmp_path, benchmark):
     draw(tmp_path / "UNO/base/EN/20250601_120000/01", ONE)
     with pytest.raises(InputError, match=r"--mode: ref: .*one of those found: base"):
@@ -430,11 +292,6 @@ def test_linked_folders_are_noted(tmp_path, benchmark):
     assert notes == [f"{tmp_path / 'a/DALL'}: a link; left out"]
 
 
-def test_names_are_written_as_tables_write_them(tmp_path, benchmark):
-    draw(tmp_path / "Cafe\u0301 /01", ONE)
-    assert imported(tmp_path, benchmark)[0] == [("Caf\u00e9", "01")]
-
-
 def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
     draw(tmp_path / ("x" * 230) / "01", ONE)
     with pytest.raises(InputError, match="at most 200 letters"):
@@ -448,12 +305,6 @@ def test_folder_whose_name_has_a_control_character_is_left_out(tmp_path, benchma
     assert found == [("UNO", "01")]
     place = f"{tmp_path}/U\\x01NO/01"
     assert notes == [f"'{place}': its name has U+0001, no letter; left out"]
-
-
-def test_a_mode_that_does_not_fit_is_a_problem(tmp_path, benchmark):
-    draw(tmp_path / "UNO" / ("m" * 120) / "en/20250601_120000/01", ONE)
-    with pytest.raises(InputError, match="a mode name of at most 100 letters"):
-        import_outputs(tmp_path, benchmark=benchmark)
 
 
 def test_signs_that_are_no_decimal_digits_are_letters(tmp_path, benchmark):
@@ -473,14 +324,6 @@ def test_a_seed_in_a_file_name_is_no_shot_number(tmp_path):
     assert len(caught.value.problems) == 2
     assert "20250: expected a shot number of at most 10,000" in str(caught.value)
     assert not Shot.objects.filter(story__benchmark__slug="new").exists()
-
-
-def test_links_deeper_down_are_noted_as_well(tmp_path, benchmark):
-    draw(tmp_path / "a/UNO/01", ONE)
-    draw(tmp_path / "elsewhere", ONE)
-    (tmp_path / "a/UNO/02").symlink_to(tmp_path / "elsewhere")
-    _found, notes = imported(tmp_path / "a", benchmark)
-    assert notes == [f"{tmp_path / 'a/UNO/02'}: a link; left out"]
 
 
 def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
@@ -505,13 +348,6 @@ def test_a_story_that_only_other_methods_drew_is_noted(tmp_path, benchmark):
     (tmp_path / "DALL/02").mkdir()
     _found, notes = imported(tmp_path, benchmark)
     assert notes == ["DALL: no output of these stories, which others have: 02"]
-
-
-def test_a_new_story_counted_like_the_others_is_noted(tmp_path, benchmark):
-    draw(tmp_path / "UNO/fox", ZERO)
-    draw(tmp_path / "UNO/owl", ONE)
-    _found, notes = imported(tmp_path, benchmark, create_stories=True)
-    assert "owl: no file 0, but counted from 0" in notes[0]
 
 
 def test_the_folder_of_one_method_needs_its_name(tmp_path, benchmark):
@@ -564,53 +400,6 @@ def test_an_unreadable_picture_is_refused_or_left_out(
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
-def test_every_file_that_was_left_out_is_listed(tmp_path, benchmark, capsys):
-    for method in ("UNO", "DALL", "Oak"):
-        for story in ("01", "02"):
-            draw(tmp_path / method / story, ONE)
-            (tmp_path / method / story / "shot_01.png").write_bytes(EMPTY)
-    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
-    told = capsys.readouterr().out.splitlines()
-    assert told[-7] == "Left out 6 unreadable files; their shots or videos are missing:"
-    assert len({line for line in told[-6:] if "shot_01.png: expected" in line}) == 6
-
-
-def test_an_output_without_a_readable_picture_is_none(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    draw(tmp_path / "UNO/02", ONE)
-    draw(tmp_path / "DALL/02", ONE)
-    for name in ONE:
-        (tmp_path / "UNO/02" / name).write_bytes(EMPTY)
-    found, notes = imported(tmp_path, benchmark, skip_unreadable=True)
-    assert found == [("DALL", "02"), ("UNO", "01")]
-    assert "UNO: story 02: none of its files is readable, so none is imported" in notes
-    assert "UNO: no output of these stories, which others have: 02" in notes
-
-
-def test_where_nothing_is_readable_nothing_is_imported(tmp_path):
-    draw(tmp_path / "UNO/01", ONE)
-    for name in ONE:
-        (tmp_path / "UNO/01" / name).write_bytes(EMPTY)
-    row = Benchmark(slug="new", title="new")
-    with pytest.raises(InputError, match="this file is empty") as refused:
-        import_outputs(
-            tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
-        )
-    assert "--skip-unreadable" not in str(refused.value)
-    assert not Benchmark.objects.filter(slug="new").exists()
-
-
-def test_an_unreadable_first_or_last_shot_is_missing_all_the_same(tmp_path):
-    row = Benchmark.objects.create(slug="own", title="own")
-    draw(tmp_path / "UNO/fox", ZERO)
-    for name in (ZERO[0], ZERO[-1]):
-        (tmp_path / "UNO/fox" / name).write_bytes(EMPTY)
-    summary = import_outputs(
-        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
-    )
-    assert summary.missing == ["UNO: story fox: shot 1", "UNO: story fox: shot 3"]
-
-
 def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ONE)
     path = tmp_path / "UNO/01/shot_02.png"
@@ -619,19 +408,6 @@ def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
     import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
     path.write_bytes(whole)
     assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
-    assert not Frame.objects.filter(media=None).exists()
-
-
-def test_a_stored_picture_stays_where_its_file_was_spoilt(tmp_path, benchmark, capsys):
-    draw(tmp_path / "UNO/01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark)
-    (tmp_path / "UNO/01/shot_02.png").write_bytes(EMPTY)
-    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
-    shown = capsys.readouterr()
-    assert "missing" not in shown.err
-    assert "0 missing shots" in shown.out
-    assert "their shots or videos are missing" not in shown.out
-    assert "Left out 1 unreadable file; what is stored stays:" in shown.out
     assert not Frame.objects.filter(media=None).exists()
 
 
@@ -658,27 +434,6 @@ def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
     assert "not a link" in text
     assert "a readable file (Permission denied)" in text
     assert "--skip-unreadable" not in text
-
-
-def test_many_missing_shots_are_counted(tmp_path, benchmark, capsys):
-    for method in range(20):
-        draw(tmp_path / f"M{method}/01", ("shot_01.png", "shot_03.png"))
-    call_command("import_outputs", tmp_path, benchmark="vistory")
-    notes = capsys.readouterr().err.splitlines()
-    assert len(notes) == 11
-    assert notes[0] == "note: missing: M0: story 01: shot 2"
-    assert notes[-1] == "... and 10 more"
-
-
-def test_missing_shots_of_named_stories_are_one_kind(tmp_path, benchmark, capsys):
-    for name in "abcdefghijkl":
-        story = Story.objects.create(benchmark=benchmark, key=f"fox {name}")
-        Shot.objects.bulk_create(Shot(story=story, number=n) for n in (1, 2))
-        draw(tmp_path / f"UNO/fox {name}", ("shot_01.png",))
-    call_command("import_outputs", tmp_path, benchmark="vistory")
-    notes = capsys.readouterr().err.splitlines()
-    assert notes[0] == "note: missing: UNO: story fox a: shot 2"
-    assert notes[10:] == ["... and 2 more"]
 
 
 def test_notes_of_more_kinds_than_are_kept_are_counted():
@@ -795,18 +550,6 @@ def test_method_that_loses_all_its_files_fails_the_import(
     assert not Method.objects.exists()
 
 
-def test_method_of_unreadable_files_fails_even_where_such_are_left_out(
-    tmp_path, benchmark
-):
-    draw(tmp_path / "UNO/01", ONE)
-    draw(tmp_path / "Flux/01", ONE)
-    for name in ONE:
-        (tmp_path / "Flux/01" / name).write_bytes(EMPTY)
-    with pytest.raises(InputError, match="at least one output of method Flux"):
-        import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
-    assert not Output.objects.exists()
-
-
 def test_folder_of_notes_is_no_method(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ONE)
     (tmp_path / "prompts/01").mkdir(parents=True)
@@ -829,16 +572,3 @@ def test_profile_that_cannot_be_used_is_noted_with_its_file(tmp_path, benchmark)
     Image.new("RGB", (8, 8)).save(path, icc_profile=b"no profile")
     _found, notes = imported(tmp_path, benchmark)
     assert [note.partition(": ")[0] for note in notes] == [str(path)]
-
-
-@pytest.mark.shared
-def test_pictures_with_and_without_profiles_show_the_same_colour(shared):
-    """Four of the eight show (200, 120, 40), one of them in ProPhoto, one turned."""
-    row = Benchmark(slug="own", title="own")
-    folder = shared / "cases/06-icc-profile/w7-colours/outputs"
-    import_outputs(folder, benchmark=row, create_stories=True)
-    for number in (1, 2, 3, 5, 6):
-        stored = Frame.objects.get(number=number).media
-        with Image.open(media.rendition_path(stored, "display")) as shown:
-            red, green, blue = shown.getpixel((stored.width // 2, stored.height // 2))
-        assert abs(red - 200) + abs(green - 120) + abs(blue - 40) <= 10, number

@@ -90,16 +90,6 @@ def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
     assert Output.objects.get(story__key="77").frames.count() == 0
 
 
-def test_a_direction_can_be_corrected(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,blur,5\n02,Alder,blur,6\n")
-    again = HEAD + "01,Alder,blur,5\n"
-    with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, again, lower_is_better="blur")
-    load(tmp_path, again, lower_is_better="blur", replace=True)
-    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
-    assert list(directions) == [False, False]
-
-
 def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     tmp_path, benchmark, capsys
 ):
@@ -146,30 +136,6 @@ def test_a_mistyped_metric_of_lower_is_better_is_refused(tmp_path, benchmark):
     assert not MetricScore.objects.exists()
 
 
-def test_an_output_that_is_not_there_is_a_problem(tmp_path, benchmark):
-    Output.objects.filter(story__key="01", method__name="Alder").delete()
-    with pytest.raises(CommandError, match=r"01 / Alder: .*an output of woods"):
-        load(tmp_path, HEAD + "01,Alder,cids,0.5\n")
-    assert not Output.objects.filter(story__key="01", method__name="Alder").exists()
-
-
-def test_shots_written_in_two_ways_are_one(tmp_path, benchmark, capsys):
-    text = "story,method,shot,metric,score\n01,Alder,01,sharp,0.5\n"
-    load(tmp_path, text)
-    load(tmp_path, text.replace(",01,sharp", ",1.0,sharp"))
-    assert "Nothing new" in capsys.readouterr().out
-    with pytest.raises(CommandError, match="line 2 has the same"):
-        load(tmp_path, text + "01,Alder,1,sharp,0.7\n")
-
-
-def test_new_stories_with_shots_in_a_new_benchmark(tmp_path):
-    text = "story,method,shot,metric,score\nfox,Elm,1,sharp,0.5\nfox,Elm,3,sharp,1\n"
-    load(tmp_path, text, create=True)
-    numbers = MetricScore.objects.order_by("value").values_list("shot__number")
-    assert list(numbers) == [(1,), (3,)]
-    assert Story.objects.get(key="fox").benchmark.slug == "woods"
-
-
 @pytest.mark.parametrize("row", [",Alder,1,sharp,0.5", "01,Alder,0,sharp,0.5"])
 def test_a_shot_belongs_to_a_story_and_counts_from_1(tmp_path, benchmark, row):
     text = f"story,method,shot,metric,score\n{row}\n"
@@ -199,17 +165,6 @@ def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
     assert lines[4].startswith("cids.csv:2: story: 9: expected a story of woods")
     assert lines[8].startswith("cids.csv:2: method: Nobody0: expected a method of")
     assert lines[12:] == ["Nothing was written."]
-
-
-def test_extra_columns_may_have_any_name(tmp_path, benchmark):
-    load(tmp_path, "line,story,method,metric,score\n7,01,Alder,cids,0.5\n")
-    assert MetricScore.objects.count() == 1
-
-
-@pytest.mark.parametrize("slug", ["my bench", "a/b", "", "x" * 81])
-def test_a_name_that_no_address_can_hold_is_refused(tmp_path, slug):
-    with pytest.raises(CommandError, match="write letters, digits"):
-        load(tmp_path, HEAD, benchmark=slug, create=True)
 
 
 def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
@@ -250,11 +205,3 @@ def test_name_that_is_there_in_another_spelling_is_not_made(
     with pytest.raises(CommandError, match=told):
         load(tmp_path, f"{HEAD}{row}\n", create=True)
     assert not MetricScore.objects.exists()
-
-
-def test_empty_direction_is_told_by_the_name(tmp_path, benchmark, capsys):
-    head = HEAD.replace("score\n", "score,higher_is_better\n")
-    load(tmp_path, head + "01,Alder,LPIPS,5,\n01,Alder,fid,5,true\n")
-    found = MetricScore.objects.values_list("metric", "higher_is_better")
-    assert dict(found) == {"LPIPS": False, "fid": True}
-    assert "note: LPIPS: lower is taken to be better" in capsys.readouterr().err

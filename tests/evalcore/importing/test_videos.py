@@ -124,21 +124,6 @@ def test_new_stories_are_named_by_the_file_or_its_folder(
     assert output.story.shots.count() == 1
 
 
-@pytest.mark.parametrize("name", ["x.mp4", "x.mp4.mp4", "x.mp4/video.webm"])
-def test_a_story_named_like_a_file(tmp_path, place, name):
-    row = Benchmark.objects.create(slug="didemo", title="DiDeMo")
-    Story.objects.create(benchmark=row, key="x.mp4")
-    place(f"Loom/{name}")
-    import_outputs(tmp_path, benchmark=row)
-    assert Output.objects.get().story.key == "x.mp4"
-
-
-def test_one_method(tmp_path, benchmark, place):
-    place("01.mp4")
-    import_outputs(tmp_path, benchmark=benchmark, method="Loom")
-    assert str(Output.objects.get().method) == "Loom"
-
-
 def test_a_second_run_changes_nothing(tmp_path, benchmark, place):
     place("Loom/01.mp4")
     import_outputs(tmp_path, benchmark=benchmark)
@@ -199,11 +184,6 @@ def test_every_bad_video_is_named_and_nothing_is_kept(tmp_path, benchmark, place
     assert not story.outputs.exists()
 
 
-def test_unknown_stories_are_named(tmp_path, benchmark, place):
-    place("Loom/011.mp4")
-    assert "did you mean 01?" in problems_of(tmp_path, benchmark)[0]
-
-
 def test_several_videos_of_one_story(tmp_path, benchmark, place):
     first = place("Loom/01/shot_01.mp4")
     place("Loom/01/shot_02.mp4")
@@ -251,15 +231,6 @@ def test_a_stored_video_is_not_replaced_by_pictures(tmp_path, benchmark, place):
         import_outputs(tmp_path, benchmark=benchmark)
 
 
-def test_pictures_from_zero_beside_a_video(tmp_path, benchmark, place):
-    draw(tmp_path / "Loom/01", ("shot_00.png", "shot_01.png"))
-    place("Loom/02.mp4")
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.line().startswith(
-        "Imported 2 stories by 1 method (Loom), 1 videos, 2 pictures, 0 missing shots"
-    )
-
-
 def test_the_command(tmp_path, benchmark, place, capsys):
     place("Loom/01.mp4")
     call_command("import_outputs", tmp_path, benchmark="reel")
@@ -302,13 +273,6 @@ def test_copy_of_a_video_is_refused(tmp_path, benchmark, place, name, create):
     assert "expected one video of story 01" in found
 
 
-def test_video_named_like_a_copy_is_one_where_there_is_nothing_else(tmp_path, place):
-    place("Loom/fox (1).mp4")
-    row = Benchmark(slug="new", title="new")
-    import_outputs(tmp_path, benchmark=row, create_stories=True)
-    assert Output.objects.get().story.key == "fox (1)"
-
-
 @pytest.mark.parametrize("name", ["02.wmv", "02.MPG", "02/video.flv"])
 def test_video_of_an_unknown_kind_is_a_problem(tmp_path, benchmark, place, name):
     place("Loom/01.mp4")
@@ -317,8 +281,3 @@ def test_video_of_an_unknown_kind_is_a_problem(tmp_path, benchmark, place, name)
     path.write_bytes(b"another kind of video")
     (found,) = problems_of(tmp_path, benchmark)
     assert found.startswith(f"{path}: expected a video of the kind mp4")
-
-
-def test_ending_of_a_video_may_be_in_capitals(tmp_path, benchmark, place):
-    place("Loom/01.mp4").rename(tmp_path / "Loom/01.MP4")
-    assert import_outputs(tmp_path, benchmark=benchmark).videos == 1

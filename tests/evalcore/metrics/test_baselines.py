@@ -8,20 +8,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from analysis.reading.metric_names import higher_by_name
 from evalcore.metrics import registry
 from evalcore.metrics.baselines.colourfulness import colourfulness
-from evalcore.metrics.baselines.palette import LEVELS, histogram, palette_consistency
+from evalcore.metrics.baselines.palette_consistency import (
+    palette_consistency,
+)
 from evalcore.metrics.baselines.sharpness import sharpness
+from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 
 def flat(*rgb):
     return np.full((4, 4, 3), rgb, dtype=float)
-
-
-def test_colourfulness_of_one_colour_is_its_distance_from_grey():
-    # rg = 100, yb = 50 everywhere: no spread, 0.3 sqrt(100^2 + 50^2).
-    assert colourfulness(flat(100, 0, 0)) == pytest.approx(0.3 * np.hypot(100, 50))
 
 
 def test_colourfulness_of_half_red_half_green():
@@ -37,22 +36,9 @@ def test_sharpness_of_a_single_dot():
     assert sharpness(grey) == pytest.approx(np.var([-4, 1, 1, 1, 1, 0, 0, 0, 0]))
 
 
-def test_a_histogram_sums_to_one_and_puts_a_colour_in_its_cell():
-    shares = histogram(flat(255, 0, 32))
-    assert shares.sum() == 1
-    assert shares[(7 * LEVELS + 0) * LEVELS + 1] == 1
-
-
 def test_palette_consistency_is_the_mean_over_pairs():
     a, b, c = np.array([1.0, 0]), np.array([0.5, 0.5]), np.array([0.0, 1])
     assert palette_consistency([a, b, c]) == pytest.approx((0.5 + 0 + 0.5) / 3)
-
-
-@pytest.mark.parametrize(("present", "share"), [(0, 0), (3, 0.75)])
-def test_share_present(present, share, tmp_path):
-    pictures = [noise(i) if i < present else None for i in range(4)]
-    (value,) = score(registry.load("shots_present"), rendering_of(pictures), tmp_path)
-    assert value.value == share
 
 
 @pytest.mark.parametrize("name", registry.names())
@@ -94,13 +80,6 @@ def test_undefined_says_why(tmp_path):
     assert "fewer than two" in value.reason
 
 
-@pytest.mark.parametrize("name", ["shots_present", "palette_consistency"])
-def test_a_story_without_shots(name, tmp_path):
-    (value,) = score(registry.load(name), rendering_of([]), tmp_path)
-    assert value.value is None
-    assert value.reason
-
-
 @pytest.mark.parametrize("side", [128, 200, 300, 512])
 def test_resolution_alone_changes_little(side, tmp_path):
     """One smooth picture in many sizes; enlarging must not look like detail."""
@@ -137,6 +116,40 @@ def test_asking_what_is_ready_loads_no_network_library():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert asked.stdout == "[]\n"
+
+
+def test_only_the_metric_that_is_asked_for_is_imported():
+    code = (
+        "import sys; from evalcore.metrics import registry; registry.names(); "
+        "registry.load('palette_consistency').missing(); "
+        "print(sorted(m for m in sys.modules if '.baselines.' in m or '.oneig.' in m))"
+    )
+    asked = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert asked.stdout == "['evalcore.metrics.baselines.palette_consistency']\n"
+
+
+def test_a_name_does_not_contradict_the_declared_direction():
+    lower = {m for m in registry.names() if higher_by_name(m) is False}
+    declared = {m: registry.load(m).info.higher_is_better for m in registry.names()}
+    assert lower == {name for name, is_higher in declared.items() if not is_higher}
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("pqa", r"DOVER \(it has no maintained package; .* its TSV, .* be imported"),
+        ("light_integrity", "VISTAR's shadow network"),
+        ("oneig_style@grid-2x2", "OneIG-StyleEncoder"),
+    ],
+)
+def test_metric_that_nobody_can_compute_names_what_it_lacks(tmp_path, name, what):
+    metric = registry.load(name)
+    with pytest.raises(WeightsError, match=what) as raised:
+        score(metric, rendering_of(PICTURES), tmp_path)
+    assert str(raised.value) == str(metric.missing())
+    assert metric.info.profile == name.partition("@")[2]
 
 
 def test_an_unknown_metric_names_the_nearest():

@@ -20,11 +20,9 @@ from evalcore.metrics.envision.dimensions import SUB_SCORES, all_scores, stabili
 from evalcore.metrics.envision.judged import why_unjudged
 from evalcore.metrics.envision.reading import read_trial
 from evalcore.metrics.oneig.questionnaire import alignment
-from evalcore.metrics.oneig.style import style_scores
 from evalcore.metrics.oneig.text import compare, text_score
 from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.pqa import perceptual_quality
 from evalcore.metrics.storybench.sim import SimilarityOfImages
 from evalcore.metrics.storybench.vtm import video_text_matching
 from evalcore.metrics.vistar.answering import parse_boolean, parse_lines
@@ -340,9 +338,6 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     ),
     ("FVD", "frames taken of a video of 4"): lambda _: len(choice(4)),
     ("FVD", "frames taken of a video of 20"): lambda _: len(choice(20)),
-    ("PQA", "both views at their means"): lambda _: round(
-        perceptual_quality(0.1107, -0.08285).overall, 6
-    ),
     # Envision
     ("Envision @code", "4.5"): lambda _: envision(nine(4.5, *[3] * 8)),
     ("Envision @paper", "4.5"): lambda _: envision(
@@ -418,9 +413,6 @@ OURS: dict[tuple[str, str], Callable[[Path], object]] = {
     # OneIG
     ("OneIG alignment", "a parent answered no"): lambda _: alignment(
         {1: False, 2: True, 3: True}, {2: (1,)}
-    ),
-    ("OneIG style", "a largest cosine below 0"): lambda _: float(
-        style_scores(X[None], X[None], (-X[None], -X[None]))[0]
     ),
     ("OneIG text", "punctuation differs"): lambda _: (
         text_score([compare("Open late!", "“Open late”")], "en").score

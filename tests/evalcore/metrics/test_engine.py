@@ -57,12 +57,6 @@ def values(outcome):
 PICTURES = [image_of(np.full((4, 6, 3), level, np.uint8)) for level in range(9)]
 
 
-def test_features_come_in_the_order_they_were_asked_for(engine):
-    items = [PICTURES[i] for i in (5, 0, 5, 3)]
-    found = outcomes(engine, asking(Brightness(), items))
-    assert values(found[0]) == [5, 0, 5, 3]
-
-
 def test_each_item_is_encoded_once_in_full_batches(engine):
     encoder = Brightness(batch=4)
     outcomes(engine, *(asking(encoder, PICTURES) for _ in range(5)))
@@ -70,13 +64,6 @@ def test_each_item_is_encoded_once_in_full_batches(engine):
     again = Brightness(batch=4)
     outcomes(engine, asking(again, PICTURES))
     assert again.batches == []
-
-
-def test_an_encoder_of_another_name_begins_afresh(engine):
-    outcomes(engine, asking(Brightness("one"), PICTURES))
-    other = Brightness("two")
-    outcomes(engine, asking(other, PICTURES))
-    assert sum(other.batches) == 9
 
 
 def test_a_picture_is_decoded_once_for_all_that_want_it(engine):
@@ -122,12 +109,6 @@ def test_frames_and_clips_of_a_video_come_from_one_decoding(engine):
     found = outcomes(engine, asking(Brightness(), items))
     assert values(found[0]) == [3, 3.5, 0]
     assert decoded == {"it": 1, "frames": 6}
-
-
-def test_a_frame_that_is_not_there_is_named(engine):
-    film = Source("film", lambda: iter([noise(0)]))
-    found = outcomes(engine, asking(Brightness(), [Image(film, 4)]))
-    assert str(found[0].error) == "there is no frame 4"
 
 
 def broken():
@@ -261,18 +242,6 @@ def test_a_job_is_done_as_soon_as_all_it_asked_for_is_known(engine):
     for done in range(1, 5):
         assert next(found).key == done - 1
         assert encoder.batches == [2] * done
-
-
-def test_what_is_remembered_waits_for_no_encoding(engine):
-    outcomes(engine, asking(Brightness(), PICTURES[:2]))
-    encoder = Brightness()
-    jobs = [
-        MetricJob("new", asking(encoder, PICTURES)),
-        MetricJob("old", asking(encoder, PICTURES[:2])),
-    ]
-    first = next(engine.run(jobs))
-    assert first.key == "old"
-    assert encoder.batches == []
 
 
 def test_within_a_run_all_hear_the_same_of_an_item(tmp_path):

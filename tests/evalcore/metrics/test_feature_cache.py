@@ -35,24 +35,6 @@ def test_what_is_put_is_got(tmp_path_factory, feature):
     np.testing.assert_array_equal(got["key"], feature)
 
 
-def test_texts_are_features_too(store):
-    store.put_many("ocr", {"a": np.array(["HELLO", "世界"]), "b": np.array([], "U1")})
-    got = store.get_many("ocr", ["a", "b"])
-    assert got["a"].tolist() == ["HELLO", "世界"]
-    assert got["b"].tolist() == []
-
-
-def test_encoders_have_nothing_in_common(store):
-    store.put_many("one", {"key": np.array([1.0])})
-    assert store.get_many("two", ["key"]) == {}
-    assert store.get_many("one", ["Key"]) == {}
-
-
-def test_a_folder_says_which_encoder_it_holds(store):
-    store.put_many("CLIP; fp32", {"key": np.array([1.0])})
-    assert [p.read_text() for p in store.folder.rglob("*.txt")] == ["CLIP; fp32\n"]
-
-
 @pytest.mark.parametrize("kept", [0, 1, 5, 12])
 def test_a_file_cut_short_is_not_there(store, kept):
     store.put_many("one", {"key": np.arange(4.0)})

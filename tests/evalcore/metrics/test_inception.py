@@ -68,16 +68,6 @@ def encoded(encoder, *items):
 # FID's network -----------------------------------------------------------------------
 
 
-def test_the_names_of_the_weights_are_those_of_the_published_file():
-    # Told by pytorch-fid's file: no auxiliary classifier, 1,008 classes.
-    state = inception.fid_network().state_dict()
-    assert state["fc.weight"].shape == (1008, 2048)
-    assert state["Conv2d_1a_3x3.conv.weight"].shape == (32, 3, 3, 3)
-    assert state["Mixed_7c.branch_pool.bn.running_var"].shape == (192,)
-    assert "Mixed_6e.branch7x7dbl_5.bn.num_batches_tracked" in state
-    assert not any("Aux" in key for key in state)
-
-
 @pytest.mark.parametrize("name", ["5b", "5c", "5d", "6b", "6c", "6d", "6e", "7b", "7c"])
 def test_what_the_pooling_branches_see(name):
     """Of ones every average over those there is 1; torchvision's counts the padding."""
@@ -153,37 +143,7 @@ def test_features_are_those_of_the_last_pooling(folder):
     assert torch.allclose(classes, from_features, rtol=1e-3, atol=1e-3)
 
 
-def test_precision_does_not_matter(monkeypatch):
-    picture = noise(3)
-    (exact,) = encoded(inception.fid_encoder(FID), picture)
-    monkeypatch.setenv("EVALCORE_PRECISION", "bf16")
-    (still,) = encoded(inception.fid_encoder(FID), picture)
-    assert np.array_equal(exact, still)
-
-
-def test_the_id_names_network_and_weights():
-    assert inception.fid_encoder(FID).id.startswith(
-        f"Inception v3 of FID, pool3; {FID_FILE} "
-    )
-    assert inception.fid_encoder(FID).id.endswith("; fp32")
-    ids = {
-        inception.imagenet_encoder(transform_input=as_trained, weights=IMAGENET).id
-        for as_trained in (True, False)
-    }
-    assert len(ids) == 2
-
-
 # torchvision's network ---------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "size", [(299, 299), (640, 480), (301, 900), (403, 300), (600, 299), (20, 31)]
-)
-def test_the_middle_is_torchvisions(size):
-    picture = noise(4, size)
-    cut = v2.Compose([v2.Resize(299), v2.CenterCrop(299)])
-    theirs = np.asarray(cut(PillowImage.fromarray(picture)))
-    assert np.array_equal(inception.middle_square(picture), theirs)
 
 
 @pytest.mark.parametrize("as_trained", [True, False])
@@ -247,28 +207,6 @@ def test_a_file_from_before_batches_were_counted(folder, tmp_path):
     assert torch.equal(
         network.Mixed_7c.branch1x1.conv.weight, state["Mixed_7c.branch1x1.conv.weight"]
     )
-
-
-def test_a_file_that_lacks_some_counters_is_refused(folder, tmp_path):
-    state = torch.load(folder / FID_FILE)
-    del state["Conv2d_1a_3x3.bn.num_batches_tracked"]
-    torch.save(state, tmp_path / FID_FILE)
-    with pytest.raises(WeightsError, match="1 missing: Conv2d_1a_3x3"):
-        load_from(tmp_path, inception.load_fid_network, FID)
-
-
-def test_the_other_networks_weights_are_refused(folder, tmp_path):
-    (tmp_path / FID_FILE).write_bytes((folder / IMAGENET_FILE).read_bytes())
-    with pytest.raises(
-        WeightsError, match=r"14 not of this network.*fc\.weight is \(1000, 2048\)"
-    ):
-        load_from(tmp_path, inception.load_fid_network, FID)
-
-
-def test_a_file_without_names_is_refused(tmp_path):
-    torch.save(torch.zeros(3), tmp_path / FID_FILE)
-    with pytest.raises(WeightsError, match="holds no weights by name"):
-        load_from(tmp_path, inception.load_fid_network, FID)
 
 
 def test_an_altered_file_is_refused():
@@ -364,13 +302,6 @@ def test_clips_of_different_sizes_go_one_after_the_other(tmp_path, monkeypatch):
     assert encoder.batch == 1
     clips = np.zeros((3, 4, 6, 3), np.uint8), np.zeros((20, 8, 8, 3), np.uint8)
     assert [len(f) for f in encoded(encoder, *clips)] == [400, 400]
-
-
-def test_what_is_no_archive_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    (tmp_path / I3D_FILE.path).write_bytes(b"not an archive")
-    with pytest.raises(WeightsError, match=r"i3d_torchscript\.pt is no TorchScript"):
-        i3d.load_i3d(I3D_FILE)
 
 
 def test_an_archive_is_run_only_if_it_is_the_published_one(tmp_path, monkeypatch):

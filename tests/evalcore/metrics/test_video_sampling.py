@@ -8,7 +8,7 @@ from hypothesis import given as having
 from hypothesis import strategies as st
 
 from evalcore.metrics.base import Clip, Image
-from evalcore.metrics.video_sampling import film, frame_count, segments
+from evalcore.metrics.video_sampling import film, segments
 from evalcore.video.decoding import UnreadableVideoError
 from tests.clips import number_of, write_clip
 
@@ -39,11 +39,6 @@ def test_at_its_own_rate_each_frame_comes_once(tmp_path, name, rate):
     # .webm rounds times to milliseconds: a frame may seem to come a little late.
     path = write_clip(tmp_path / name, frames=40, rate=rate)
     assert shown(path, float(40 / Fraction(rate)), float(rate)) == list(range(40))
-
-
-def test_a_slow_video_shows_its_frames_several_times(tmp_path):
-    path = write_clip(tmp_path / "a.mp4", frames=3, rate=2)
-    assert shown(path, 1.5) == [0] * 4 + [1] * 4 + [2] * 4
 
 
 def test_uneven_frames_stay_as_long_as_they_are_shown(tmp_path):
@@ -112,46 +107,12 @@ def test_what_is_not_asked_for_is_not_decoded(tmp_path):
         list(source.pictures())
 
 
-def test_nothing_is_read_before_it_is_asked_for(tmp_path):
-    source = film(tmp_path / "gone.mp4", "k", seconds=1)
-    with pytest.raises(FileNotFoundError, match=r"gone\.mp4"):
-        next(iter(source.pictures()))
-
-
-def test_another_kind_of_file_is_refused_by_name(tmp_path):
-    (tmp_path / "notes.mp4").write_text("once upon a time")
-    source = film(tmp_path / "notes.mp4", "k", seconds=1)
-    with pytest.raises(UnreadableVideoError, match=r"notes\.mp4: expected a video of"):
-        next(iter(source.pictures()))
-
-
-def test_the_key_names_file_and_rate(tmp_path):
-    keys = {film(tmp_path / "a.mp4", "abc", seconds=1, rate=r).key for r in (8, 12.5)}
-    assert keys == {"abc@8fps", "abc@12.5fps"}
-
-
 def test_images_and_clips_are_cut_from_it(tmp_path):
     source = film(write_clip(tmp_path / "a.mp4", rate=8), "k", seconds=3)
     assert number_of(Image(source, 5).read()) == 5
     pictures = list(source.pictures())
     clip = Clip(source, 4, 7).cut([pictures[i] for i in range(4, 7)])
     assert [number_of(frame) for frame in clip] == [4, 5, 6]
-
-
-@pytest.mark.parametrize(
-    ("seconds", "frames"),
-    [(2.0, 16), (2.01, 17), (1.9996, 16), (2.0004, 16), (0.01, 1), (0.0005, 1)],
-)
-def test_how_many_frames(seconds, frames):
-    assert frame_count(seconds) == frames
-
-
-@pytest.mark.parametrize("value", [0, -1.0, float("nan"), float("inf")])
-def test_a_length_and_a_rate_are_positive(value):
-    with pytest.raises(ValueError, match="a positive length in seconds"):
-        frame_count(value)
-    with pytest.raises(ValueError, match="a positive rate"):
-        frame_count(1.0, value)
 
 
 # Segments ----------------------------------------------------------------------------
@@ -163,20 +124,9 @@ def test_the_given_part_belongs_to_no_shot():
     assert cut == (range(4, 8), range(8, 16))
 
 
-def test_gaps_and_what_follows_belong_to_none():
-    cut = segments([(0.0, 0.5), (1.0, 1.5)], 20)
-    assert cut == (range(4), range(8, 12))
-
-
 def test_a_short_video_lacks_its_last_shots():
     cut = segments([(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)], 12)
     assert cut == (range(8), range(8, 12), range(12, 12))
-
-
-def test_a_shot_without_frames_is_empty():
-    # As StoryBench has it where a first action lies within the given part.
-    cut = segments([(0.5, 0.5), (0.5, 2.0)], 16, given=0.5)
-    assert cut == (range(4, 4), range(4, 16))
 
 
 def test_times_are_rounded_to_frames():
@@ -192,15 +142,6 @@ def test_shots_without_times_share_what_follows():
         range(4, 10),
         range(10, 16),
     )
-
-
-def test_no_shots():
-    assert segments([], 8, given=0.5) == ()
-
-
-def test_more_was_given_than_there_is():
-    cut = segments([(1.0, 2.0)], 4, given=1.0)
-    assert cut == (range(4, 4),)
 
 
 def test_a_shot_that_ends_before_it_starts():

@@ -111,14 +111,6 @@ def test_a_shot_at_impossible_times_fails_its_own_story(reels, start, end, said)
     assert stories == {"01", "02"}
 
 
-def test_a_shot_of_no_length_has_no_frames_and_fails_nothing(reels):
-    Shot.objects.filter(story__key="03", number=2).update(end_seconds=1.0)
-    run = scored(reels, "sharpness")
-    assert run.state == "done"
-    # Each of the 6 outputs has two shots, but those of one story have one.
-    assert MetricScore.objects.count() == 10
-
-
 def test_all_outputs_of_a_method_wait_for_the_odd_one(reels, levels):
     without_length("Loom", "02")
     run = scored(reels, "run")
@@ -126,13 +118,6 @@ def test_all_outputs_of_a_method_wait_for_the_odd_one(reels, levels):
     assert (run.done, run.total) == (2, 2)
     row = MetricScore.objects.get()
     assert (row.method.name, row.value) == ("Oak", 3.0)
-
-
-def test_a_true_video_without_length_fails_who_is_held_against_it(reels, levels):
-    without_length("Oak", "02")
-    run = scored(reels, "pair", truth="Oak")
-    assert run.error.endswith(f"Loom / 02: pair: the true output: {NO_LENGTH}")
-    assert MetricScore.objects.count() == 2
 
 
 def test_a_value_that_somebody_else_has_stored_meanwhile_stays(monkeypatch):

@@ -152,9 +152,3 @@ def test_blurring_takes_the_same_share_of_the_detail_at_every_size(size):
     assert (after.size, after.mode) == (before.size, before.mode)
     contrast = [ImageStat.Stat(p.convert("L")).stddev[0] for p in (before, after)]
     assert contrast[1] < contrast[0] / 3
-
-
-def test_a_fitted_picture_has_the_size_and_no_bars():
-    after = degrading.fitted(Image.new("RGB", (300, 100), "navy"), (64, 96))
-    assert after.size == (64, 96)
-    assert after.getcolors() == [(64 * 96, (0, 0, 128))]

@@ -51,12 +51,6 @@ def test_blurring_costs_sharpness_and_a_copied_shot_does_not(woods):
     assert not MetricScore.objects.exists()
 
 
-def test_pairs_without_a_value_are_counted_apart(woods):
-    Frame.objects.filter(output__story__key="01", number__gt=1).update(media=None)
-    found, _failed = rows(woods, "palette_consistency")
-    assert found["palette_consistency", "blurred"].undefined == 3
-
-
 @pytest.mark.parametrize("size", [1.0, 1e-170, 1e-318])
 def test_small_scores_differ_as_large_ones_do(size):
     info = SimpleNamespace(higher_is_better=True)
@@ -84,12 +78,6 @@ def test_the_command(woods):
         call_command("compare_twins", "woods", metrics="mobilenet_diversity")
     with pytest.raises(CommandError, match="Did you mean"):
         call_command("compare_twins", "woods", metrics="sharpnes")
-
-
-def test_a_benchmark_without_twins_is_told_how_to_make_them():
-    make_benchmark(slug="bare")
-    with pytest.raises(CommandError, match="`make_twins bare` makes them"):
-        call_command("compare_twins", "bare")
 
 
 @pytest.mark.slow

@@ -185,29 +185,6 @@ def test_blurred_frames_show_the_same_with_soft_edges(output):
     assert steepest(after[3]) > 200, "what was given is sharp"
 
 
-def test_without_a_given_part_all_is_blurred(reel, tmp_path):
-    story = add_story(reel, "03", times=[(1, 2)], given=None)
-    output = add_output(
-        story, write_clip(tmp_path / "a.mp4", pictures=lambda n: numbered(n + 85))
-    )
-    twin = twin_outputs.make_twin(output, "blurred", 1)
-    for number in (2, 15, 23):
-        assert steepest(pictures(twin)[number]) < 80
-
-
-def test_shots_without_times_share_what_follows_the_given_part(output):
-    Shot.objects.update(start_seconds=None, end_seconds=None)
-    twin = twin_outputs.make_twin(output, "shuffled", 1)
-    assert [part[1:3] for part in twin.parts] == [(6, 17), (17, 29), (29, 40)]
-
-
-def test_a_shot_begins_after_the_one_before(output):
-    output.story.shots.filter(number=2).update(start_seconds=1.0)
-    output.story.shots.filter(number=3).update(start_seconds=10, end_seconds=12)
-    twin = twin_outputs.make_twin(output, "blurred", 1)
-    assert [part[:3] for part in twin.parts] == [(1, 6, 18), (2, 18, 24)]
-
-
 def test_webm_at_an_odd_rate_and_size(reel, tmp_path):
     clip = write_clip(
         tmp_path / "odd.webm",
@@ -228,17 +205,6 @@ def test_webm_at_an_odd_rate_and_size(reel, tmp_path):
     }
 
 
-def test_the_same_seed_shows_the_same(output):
-    first = shown(twin_outputs.make_twin(output, "foreign_shot", 1))
-    twin_outputs.forget_twins(output)
-    assert shown(twin_outputs.make_twin(output, "foreign_shot", 1)) == first
-    others = set()
-    for seed in range(2, 8):
-        twin_outputs.forget_twins(output)
-        others.add(tuple(shown(twin_outputs.make_twin(output, "foreign_shot", seed))))
-    assert len(others) > 1
-
-
 # What cannot be made -----------------------------------------------------------------
 
 
@@ -254,11 +220,6 @@ def test_what_is_impossible_says_why(reel, output, tmp_path):
     assert why == "its video shows no shot of the story"
     twin = twin_outputs.make_twin(output, "blurred", 1)
     assert "a degraded twin itself" in twin_outputs.why_impossible(twin, "shuffled")
-
-
-def test_pictures_are_not_put_into_videos(output):
-    Output.objects.filter(story__key="02").update(video=None)
-    assert "foreign_shot" not in twin_outputs.possible(output)
 
 
 def test_a_blank_video_cannot_be_blurred(reel, tmp_path):

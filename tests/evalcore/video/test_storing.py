@@ -2,14 +2,12 @@
 
 import struct
 from fractions import Fraction
-from pathlib import Path
 
 import av
 import numpy as np
 import pytest
 
 from evalcore import media
-from evalcore.formats import folder_layouts
 from evalcore.models import MediaFile
 from evalcore.video import decoding, storing
 from evalcore.video.storing import UnreadableVideoError
@@ -30,15 +28,6 @@ SECRET = "rendered by Alder-XL"
 TAGS = {"title": SECRET, "comment": SECRET}
 # Without B-frames, so that every picture suffers from what is scribbled over it.
 SAME = {"x264-params": "bframes=0"}
-
-
-def test_it_works(tmp_path):
-    stored = stored_clip(write_clip(tmp_path / "a.mp4", frames=30, rate=12))
-    assert (stored.width, stored.height, stored.content_type) == (96, 64, "video/mp4")
-    assert (stored.duration_seconds, stored.frame_rate) == (2.5, 12)
-    assert storing.frame_count(stored) == 30
-    assert MediaFile.objects.get() == stored
-    assert media.original_path(stored).suffix == ".mp4"
 
 
 @pytest.mark.parametrize(
@@ -65,14 +54,6 @@ def test_every_kind_becomes_the_same_kind_of_rendition(tmp_path, name, codec):
         assert len(file.streams) == 1
     # Every half second, wherever the original has its own.
     assert key_frames(path) == [0, 6, 12, 18, 24]
-
-
-def test_key_frames_of_the_original_are_not_ours(tmp_path):
-    own = {"x264-params": "keyint=5:min-keyint=5:scenecut=0"}
-    source = write_clip(tmp_path / "a.mp4", options=own)
-    assert key_frames(source) == [0, 5, 10, 15, 20]
-    stored = stored_clip(source)
-    assert key_frames(storing.video_rendition_path(stored)) == [0, 6, 12, 18]
 
 
 def test_no_metadata_survives(tmp_path):
@@ -196,13 +177,6 @@ def test_uneven_frames_are_shown_at_their_average_rate(tmp_path):
     assert len(shown) == storing.frame_count(stored)
 
 
-@pytest.mark.parametrize("rate", [8, 24, 30, Fraction(24000, 1001)])
-def test_rates_survive_time_stamps_in_milliseconds(tmp_path, rate):
-    stored = stored_clip(write_clip(tmp_path / "a.webm", rate=rate, frames=40))
-    assert stored.frame_rate == float(rate)
-    assert numbers(storing.video_rendition_path(stored)) == list(range(40))
-
-
 def test_a_still_is_from_the_middle(tmp_path):
     stored = stored_clip(write_clip(tmp_path / "a.mp4", frames=31, rate=8))
     middle = storing.video_still_path(stored, "thumb")
@@ -323,16 +297,3 @@ def test_a_name_with_a_colon_is_no_address(tmp_path, monkeypatch):
     source = write_clip(tmp_path / "http:" / "x.mp4")
     monkeypatch.chdir(tmp_path)
     storing.check_video(source.relative_to(tmp_path))
-
-
-def test_the_limits_are_documented():
-    text = (Path(__file__).parents[3] / "docs/videos.md").read_text("utf-8")
-    for limit in (
-        f"{decoding.MAX_BYTES // 10**6} MB",
-        f"{decoding.MAX_SECONDS // 60} minutes",
-        f"{4096} x {decoding.MAX_PIXELS // 4096} pixels",
-        f"{decoding.MIN_RATE} to {decoding.MAX_RATE} frames a second",
-    ):
-        assert limit in text
-    for name in folder_layouts.VIDEO_NAMES:
-        assert f"`{name}`" in text

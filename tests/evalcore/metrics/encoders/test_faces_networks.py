@@ -60,29 +60,6 @@ def test_arcface_is_given_rgb_from_minus_1_to_1(batch, monkeypatch, tmp_path):
     assert np.array(vectors) == pytest.approx(want, abs=1e-5)
 
 
-def test_arcface_names_its_weights(monkeypatch, tmp_path):
-    save_arcface(tmp_path / "arcface.onnx", MATRIX)
-    first = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx")).id
-    save_arcface(tmp_path / "arcface.onnx", 2 * MATRIX)
-    second = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx")).id
-    assert first.startswith("ArcFace; arcface.onnx ")
-    assert first != second
-
-
-def test_arcface_of_another_length_is_refused(monkeypatch, tmp_path):
-    save_arcface(tmp_path / "arcface.onnx", MATRIX[:, :128])
-    encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
-    with pytest.raises(WeightsError, match=r"shape \(3, 128\), not \(3, 512\)"):
-        encoder.encode(FACES)
-
-
-def test_a_face_of_another_size_is_an_error_of_that_batch(monkeypatch, tmp_path):
-    save_arcface(tmp_path / "arcface.onnx", MATRIX)
-    encoder = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
-    with pytest.raises(RuntimeError, match=r"(?s)arcface\.onnx: .*Expected: 112"):
-        encoder.encode([noise(1, (96, 96))])
-
-
 # AdaFace -----------------------------------------------------------------------------
 
 
@@ -179,41 +156,6 @@ def test_a_unit_halves_in_its_second_convolution(network):
         )
 
 
-def test_adaface_lacking_a_weight_is_refused(network, monkeypatch, tmp_path):
-    def change(state):
-        del state["model.body.1.res_layer.3.weight"]
-
-    weights = saved(network, monkeypatch, tmp_path, change)
-    with pytest.raises(
-        WeightsError, match=r"adaface\.ckpt .*1 missing: body\.1\.res_layer\.3\.weight"
-    ):
-        load_adaface(weights, UNITS, WIDTHS)
-
-
-@pytest.mark.parametrize("key", ["model.body.9.weight", "teacher.weight"])
-def test_adaface_with_a_weight_too_many_is_refused(key, network, monkeypatch, tmp_path):
-    weights = saved(
-        network, monkeypatch, tmp_path, lambda state: state.update({key: torch.ones(1)})
-    )
-    name = key.removeprefix("model.")
-    with pytest.raises(WeightsError, match=f"1 not of this network: {name}"):
-        load_adaface(weights, UNITS, WIDTHS)
-
-
-def test_adaface_with_a_weight_of_another_shape_is_refused(
-    network, monkeypatch, tmp_path
-):
-    def change(state):
-        state["model.input_layer.0.weight"] = torch.zeros(4, 1, 3, 3)
-
-    weights = saved(network, monkeypatch, tmp_path, change)
-    with pytest.raises(
-        WeightsError,
-        match=r"input_layer\.0\.weight is \(4, 1, 3, 3\), not \(4, 3, 3, 3\)",
-    ):
-        load_adaface(weights, UNITS, WIDTHS)
-
-
 def test_adaface_of_another_depth_is_refused(network, monkeypatch, tmp_path):
     weights = saved(network, monkeypatch, tmp_path)
     with pytest.raises(WeightsError, match=r"missing: body\.5"):
@@ -272,23 +214,3 @@ def test_facenet_without_a_classifier_is_the_same(published, tmp_path, monkeypat
     network = load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))
     for key, value in network.state_dict().items():
         assert torch.equal(value, state[key])
-
-
-def test_facenet_with_other_weights_is_refused(published, tmp_path, monkeypatch):
-    state = published.state_dict()
-    del state["block8.conv2d.bias"]
-    state["block9.conv2d.bias"] = torch.zeros(3)
-    state["last_bn.weight"] = torch.zeros(128)
-    torch.save(state, tmp_path / "facenet.pt")
-    with pytest.raises(WeightsError) as caught:
-        load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))
-    message = str(caught.value)
-    assert "1 missing: block8.conv2d.bias" in message
-    assert "1 not of this network: block9.conv2d.bias" in message
-    assert "last_bn.weight is (128,), not (512,)" in message
-
-
-def test_a_file_that_holds_no_names_is_refused(tmp_path, monkeypatch):
-    torch.save([torch.zeros(2)], tmp_path / "facenet.pt")
-    with pytest.raises(WeightsError, match="holds a list, not named weights"):
-        load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))

@@ -40,14 +40,6 @@ def change(folder, by):
     save_file(state, path, metadata={"format": "pt"})
 
 
-def test_superfluous_weights_are_named_and_refused(tower):
-    change(tower, lambda state: state.update({"extra.weight": torch.zeros(1)}))
-    with pytest.raises(WeightsError, match=r"1 not of this network: extra\.weight$"):
-        load_pretrained(SiglipVisionModel, tower)
-    with pytest.raises(WeightsError, match=r"extra\.weight"):
-        load_pretrained(SiglipVisionModel, tower, beside=TEXT_TOWER)
-
-
 def test_the_picture_tower_loads_from_a_folder_with_both(tmp_path):
     torch.manual_seed(8)
     both = SiglipModel(

@@ -66,27 +66,6 @@ class TestReading:
         assert trial.scores == SAID
         assert trial.lacking == {}
 
-    def test_there_are_nine_scores_and_never_ten(self):
-        """The reference program stores the fifth one under two names."""
-        for called in ("Dynamics and Interactivity", "Dynamics & Interactivity"):
-            text = reply(SAID).replace("Dynamics and Interactivity", called)
-            trial = read_trial(text)
-            assert tuple(trial.scores) == SUB_SCORES
-            assert len(trial.scores) == 9
-
-    @pytest.mark.parametrize(
-        ("name", "called"),
-        [
-            ("artistic_quality", "Artistic Quality"),
-            ("spatial_temporal", "Spatio-Temporal Consistency"),
-            ("spatial_temporal", "Spatio\u2011Temporal Consistency"),
-            ("spatial_temporal", "spatial_temporal consistency"),
-        ],
-    )
-    def test_other_spellings(self, name, called):
-        text = reply(SAID).replace(NAMES[name], called)
-        assert read_trial(text).scores == SAID
-
     @pytest.mark.parametrize(
         ("value", "reason", "in_code"),
         [
@@ -121,20 +100,6 @@ class TestReading:
         assert trial.scores == {**SAID, "expressiveness": in_code or 0}
         missing = {"expressiveness": "Expressiveness is missing"}
         assert trial.lacking == (missing if in_code is None else {})
-
-    @pytest.mark.parametrize("profile", [PAPER, CODE])
-    def test_full_width_digits(self, profile):
-        text = reply({**SAID, "expressiveness": "４"})
-        assert read_trial(text, profile).scores == {**SAID, "expressiveness": 4}
-
-    def test_a_score_that_is_said_twice_alike_is_clear(self):
-        assert read_trial(f"Expressiveness: 1/5\n{reply(SAID)}").scores == SAID
-
-    @pytest.mark.parametrize("profile", [PAPER, CODE])
-    @pytest.mark.parametrize("text", ["", "All four pictures are lovely.", rubric()])
-    def test_a_reply_without_any_score_is_refused(self, text, profile):
-        with pytest.raises(ValueError, match="none of the nine"):
-            read_trial(text, profile)
 
 
 class TestAsking:
@@ -231,14 +196,6 @@ class TestAsking:
         assert "is empty" in third["refused"][0]
         assert len(server.asked) == 5  # nothing is asked again, warmer
 
-    @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
-    def test_no_usable_trial_no_value(self, server, tmp_path, profile, trials):
-        server.then = answers("Lovely.")
-        value = judged(server, EnvisionScore("overall", profile), sequence(), tmp_path)
-        assert value.value is None
-        assert "none of the nine scores is given: 'Lovely.'" in value.reason
-        assert len(value.trace["trials"]) == trials
-
     def test_a_missing_score_counts_0_in_the_programs_profile(self, server, tmp_path):
         short = {n: v for n, v in SAID.items() if n != "semantic"}
         server.then = answers(reply(short))
@@ -249,38 +206,10 @@ class TestAsking:
         value = judged(server, EnvisionScore("consistency"), sequence(), tmp_path)
         assert value.value is None
 
-    def test_trials_can_be_chosen(self, server, tmp_path):
-        metric = registry.load(f"envision_overall@{CODE}-k3")
-        judged(server, metric, sequence(), tmp_path)
-        assert len(server.asked) == 3
-        assert metric.info.full_version == "2 envision-code-05be960-k3"
-        judged(server, EnvisionScore("overall"), sequence(), tmp_path)
-        assert len(server.asked) == 5  # the first three are remembered
-        many = registry.load("envision_overall@envision-paper-k12")
-        value = judged(server, many, sequence(), tmp_path)
-        assert len(server.asked) == len(value.trace["trials"]) == 12
-
-    def test_the_usual_number_of_trials_makes_no_other_profile(self):
-        usual = registry.load("envision_overall@envision-paper-k5").info
-        assert usual.full_version == "1 envision-paper"
-
     @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
     def test_other_numbers_of_trials_are_refused(self, ending):
         with pytest.raises(registry.UnknownMetricError, match="envision-paper-k3"):
             registry.load(f"envision_overall@envision-paper-{ending}")
-
-    def test_thoughts_do_not_count(self, server, tmp_path):
-        thoughts = reply(dict.fromkeys(SAID, 5))
-        server.then = answers(f"<think>{thoughts}</think>{reply(SAID)}")
-        value = judged(server, EnvisionScore("overall"), sequence(), tmp_path)
-        assert value.trace["usable"] == 5
-        row = value.trace["trials"][0]
-        assert row["scores"] == SAID
-        assert row["answer"].startswith("<think>")
-
-    def test_a_part_that_is_none(self):
-        with pytest.raises(ValueError, match="no part 'beauty'; there are semantic"):
-            EnvisionScore("beauty")
 
 
 class TestUndefined:
@@ -307,23 +236,3 @@ class TestUndefined:
             None,
             f"Envision judges 4 steps, not {steps}",
         )
-
-
-class TestDeclaring:
-    @pytest.mark.parametrize("part", PARTS)
-    def test_each_part_is_registered_with_both_profiles(self, part, monkeypatch):
-        monkeypatch.setenv("JUDGE_NAME", "owl")
-        for profile in (PAPER, CODE):
-            info = registry.load(f"envision_{part}@{profile}").info
-            assert (info.name, info.scores) == (f"envision_{part}", "output")
-            assert (info.low, info.high, info.backend) == (0, 5, "owl")
-            assert info.profile == profile
-        assert registry.load(f"envision_{part}").info.profile == PAPER
-
-    def test_what_is_missing_is_named(self, monkeypatch):
-        monkeypatch.delenv("JUDGE_BASE_URL", raising=False)
-        assert "JUDGE_BASE_URL" in str(EnvisionScore("overall").missing())
-
-    def test_the_rubric_asks_for_nine_lines(self):
-        for name in NAMES.values():
-            assert f"\n{name}: <whole number from 0 to 5>" in rubric()

@@ -10,7 +10,6 @@ from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.judging.costs import BudgetExceededError
 from evalcore.metrics.judging.questions import JudgeQuestion
-from evalcore.metrics.judging.replies import without_thoughts
 from tests.evalcore.metrics.judging.serving import (
     answers,
     fails,
@@ -64,11 +63,6 @@ def test_answers_come_in_order(server, tmp_path):
     assert len(server.asked) == 2  # the same question is asked once
 
 
-def test_no_questions_no_requests(server, tmp_path):
-    assert ask(judge_at(server), tmp_path, []) == []
-    assert server.asked == []
-
-
 def test_prose_is_asked_again_warmer(server, tmp_path):
     server.script = [answers("Well, seven."), answers("Let me think.")]
     server.then = answers("7")
@@ -103,14 +97,6 @@ def test_a_refusal_has_a_reason_for_each_attempt(server, tmp_path):
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize("attempts", [1, 10])
-def test_so_many_attempts_and_no_more(server, tmp_path, attempts):
-    server.then = answers("prose")
-    (refusal,) = ask(judge_at(server), tmp_path, ["?"], attempts=attempts)
-    assert len(refusal.reasons) == len(server.asked) == attempts
-    assert server.asked[-1].body["temperature"] == (attempts - 1) / 10
-
-
 def test_it_does_not_get_warmer_for_ever(server, tmp_path):
     server.then = answers("prose")
     question = JudgeQuestion(("?",), temperature=1.85)
@@ -118,13 +104,6 @@ def test_it_does_not_get_warmer_for_ever(server, tmp_path):
     temperatures = [asked.body["temperature"] for asked in server.asked]
     assert temperatures == [1.85, 1.95, 2.0]
     assert len(refusal.reasons) == 3
-
-
-@pytest.mark.parametrize("misbehaviour", [answers(""), answers("7", finish="length")])
-def test_an_empty_answer_is_asked_again(server, tmp_path, misbehaviour):
-    server.script = [misbehaviour]
-    server.then = answers("7")
-    assert ask(judge_at(server), tmp_path, ["?"]) == [JudgeAnswer(7, "7", 2)]
 
 
 def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
@@ -164,11 +143,6 @@ def test_a_picture_that_cannot_be_decoded_is_one_refusal(server, tmp_path):
     bad, good = ask(judge_at(server), tmp_path, [question, "?"])
     assert bad.reasons == ("cannot identify image file",)
     assert good.value == 7
-
-
-def test_a_question_is_asked_at_least_once(server, tmp_path):
-    outcome = ask(judge_at(server), tmp_path, ["?"], attempts=0)
-    assert "attempts=0: expected 1 or more" in str(outcome)
 
 
 @pytest.mark.parametrize("spare", [3, 5, 8])
@@ -225,10 +199,3 @@ def test_only_what_follows_thoughts_is_parsed_and_all_is_kept(server, tmp_path):
     server.then = answers("<think>5</think>Seven.")
     (refusal,) = ask(judge, tmp_path, ["!"], attempts=1)
     assert refusal == Refusal(("no number: 'Seven.'",))
-
-
-def test_thoughts_are_no_answer():
-    assert without_thoughts("<think>3?</think>\n4") == "\n4"
-    assert without_thoughts("<thinking>a</thinking>b</think>4") == "4"
-    assert without_thoughts("<think>never ends") == "<think>never ends"
-    assert len(without_thoughts("<think>" * 200_000)) == 1_400_000

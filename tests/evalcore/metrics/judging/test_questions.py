@@ -10,7 +10,6 @@ import pytest
 from PIL import Image as Pillow
 
 from evalcore.metrics.base import Image, Source
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.payloads import payload
 from evalcore.metrics.judging.questions import JudgeQuestion
 from tests.evalcore.metrics.asking import image_of, noise
@@ -63,21 +62,6 @@ def test_everything_that_decides_the_answer_is_in_the_key():
 def test_a_question_that_cannot_be_asked_is_none(bad, words):
     with pytest.raises(ValueError, match=words):
         JudgeQuestion(**{"parts": ("What?",), **bad})
-
-
-def test_parts_keep_their_order():
-    first, second = noise(1), noise(2)
-    question = JudgeQuestion(("One:", image_of(first), "Two:", image_of(second)))
-    parts = sent(question)
-    assert [part["type"] for part in parts] == ["text", "image_url"] * 2
-    assert [parts[0]["text"], parts[2]["text"]] == ["One:", "Two:"]
-    assert parts[1] != parts[3]
-
-
-def test_pictures_are_squashed():
-    (part,) = sent(JudgeQuestion((image_of(RED),)))
-    assert opened(part).size == (512, 512)
-    assert np.allclose(np.asarray(opened(part))[256, 256], (254, 0, 0), atol=3)
 
 
 @pytest.mark.parametrize(
@@ -133,11 +117,6 @@ def test_each_source_is_decoded_once():
     parts = sent(JudgeQuestion(tuple(images), size=None))
     assert decoded == [1]
     assert parts[0] == parts[2] != parts[1]
-
-
-def test_a_frame_that_is_not_there_has_a_reason():
-    with pytest.raises(FeatureError, match="no frame 3"):
-        payload(JudgeQuestion((Image(Source("a", lambda: iter([RED])), 3),)), "owl")
 
 
 def test_no_question_costs_more_tokens_than_thought():

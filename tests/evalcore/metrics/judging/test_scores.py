@@ -115,24 +115,6 @@ def test_what_could_be_meant_otherwise_is_refused(text, reason):
     assert scores(text) == [Unclear(reason)]
 
 
-def test_numbers_are_given_as_they_stand():
-    assert scores("Score: 3.5") == [3.5]
-    assert scores("Score: 45") == [45.0]
-    assert scores("Score: -1") == [-1.0]
-
-
-def test_all_are_found_in_order():
-    text = "The form is `Score: 0-4`.\nScore: 2\nOn reflection, score: 3"
-    assert scores(text) == [Unclear("0-4`. is a range"), 2.0, 3.0]
-
-
-def test_a_label_is_a_word():
-    text = "Dynamics and Interactivity (0-5): 4\nInteractivity: 1"
-    assert scores(text, r"dynamics\s+and\s+interactivity", 5) == [4.0]
-    assert scores("Basic Properties: 4", "properties", 5) == [4.0]
-    assert scores("Overproperties: 4", "properties", 5) == []
-
-
 @pytest.mark.parametrize(
     ("text", "digits"),
     [

@@ -4,11 +4,10 @@ import json
 
 import pytest
 
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, fails, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 
 QUESTIONS = json.dumps({"1": "A fox?", "2": "A red fox?", "3": "A barn?"})
 DEPENDENCIES = json.dumps({"1": [0], "2": [1], "3": [0]})
@@ -90,21 +89,6 @@ def test_a_picture_without_a_usable_answer_is_left_out(server, tmp_path):
     assert "Yes or No, not 'It depends.'" in told
 
 
-def test_without_usable_answers_there_is_no_score(server, tmp_path):
-    server.then = answers("It depends.")
-    value = aligned(server, tmp_path, [noise(1)])
-    assert value.value is None
-    assert value.reason == "no picture got a usable answer to all questions"
-
-
-def test_a_question_without_a_reply_is_not_left_out(server, tmp_path):
-    server.by_question = lambda asked: (
-        fails(503, "later") if "A barn?" in asked.text else answers("Yes")
-    )
-    with pytest.raises(FeatureError, match="status 503, 'later'"):
-        aligned(server, tmp_path, [noise(1)])
-
-
 @pytest.mark.parametrize(
     ("pictures", "oneig"),
     [([noise(1)], {}), ([noise(1)], {"questions": ""}), ([None], ONEIG), ([], ONEIG)],
@@ -113,15 +97,6 @@ def test_undefined_without_questions_or_pictures(server, tmp_path, pictures, one
     value = aligned(server, tmp_path, pictures, oneig)
     assert value.value is None
     assert "no questions of OneIG, or no shot has a picture" in value.reason
-    assert not server.asked
-
-
-def test_a_wrong_questionnaire_is_an_error(server, tmp_path):
-    wrong = {"questions": QUESTIONS, "dependencies": '{"2": [9]}'}
-    with pytest.raises(ValueError, match="question 2 presupposes 9"):
-        aligned(server, tmp_path, [noise(1)], wrong)
-    with pytest.raises(ValueError, match='"oneig" is an object, not a list'):
-        aligned(server, tmp_path, [noise(1)], ["questions"])
     assert not server.asked
 
 
@@ -145,26 +120,3 @@ def test_a_wrong_questionnaire_is_an_error(server, tmp_path):
 )
 def test_replies(reply, is_yes):
     assert read_answer(reply) is is_yes
-
-
-def test_thoughts_are_no_answers(server, tmp_path):
-    server.then = answers("<think>Yes? It is blue.</think>\nNo")
-    assert aligned(server, tmp_path, [noise(1)]).value == 0
-
-
-@pytest.mark.parametrize(
-    "reply", ["", "It is.", "Nothing", "Yesterday", "1", "The fox"]
-)
-def test_other_replies_are_refused(reply):
-    with pytest.raises(ValueError, match="Yes or No, not"):
-        read_answer(reply)
-
-
-def test_the_judge_is_the_backend(server, monkeypatch):
-    for name in ("JUDGE_NAME", "JUDGE_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-    assert Alignment().info.backend == "judge"
-    assert "JUDGE_BASE_URL" in str(Alignment().missing())
-    with asking(judge_at(server)):
-        assert Alignment().info.backend == "owl"
-        assert not Alignment().missing()

@@ -5,14 +5,14 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Image, Run, Source
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import asking
-from evalcore.metrics.oneig.grids import cells
+from evalcore.metrics.oneig.grids import cells, seen_pictures
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
 
 RED, GREEN, BLUE, BLACK = (90, 0, 0), (0, 90, 0), (0, 0, 90), (0, 0, 0)
-COLOURS = PixelFormula("mean colour", lambda rgb: rgb.mean(axis=(0, 1)))
 
 
 def grid_of(*rows):
@@ -41,12 +41,6 @@ def test_cells_are_cut_row_by_row(size, grid, boxes):
     assert [cell.box for cell in cells(image(*size), grid)] == boxes
 
 
-def test_cells_of_a_part_lie_in_it():
-    part = image(100, 100, (10, 20, 14, 22))
-    boxes = [cell.box for cell in cells(part, (2, 1))]
-    assert boxes == [(10, 20, 12, 22), (12, 20, 14, 22)]
-
-
 def test_a_picture_smaller_than_the_grid():
     with pytest.raises(
         ValueError, match="a picture of 9 x 1 pixels has no 2 x 2 cells"
@@ -54,65 +48,19 @@ def test_a_picture_smaller_than_the_grid():
         cells(image(9, 1), (2, 2))
 
 
-def test_each_cell_is_a_picture(tmp_path):
-    """Pairs of red, green, blue, red: five of six are a right angle apart."""
-    metric = registry.load("oneig_diversity@grid-2x2")
-    metric.encoder = COLOURS
-    subject = rendering_of([grid_of([RED, GREEN], [BLUE, RED])])
-    (value,) = score(metric, subject, tmp_path)
-    assert value.value == pytest.approx(5 / 6)
-    assert metric.info.full_version == "1 grid-2x2"
-    registry.load.cache_clear()
+def seen(picture, grid, folder):
+    """The names of the pictures in a file of so many columns and rows."""
+    job = MetricJob("it", seen_pictures(rendering_of([picture]), grid))
+    (outcome,) = Engine(FeatureStore(folder)).run([job])
+    return list(outcome.values)
 
 
 def test_black_cells_are_no_pictures(tmp_path):
-    metric = registry.load("oneig_diversity@grid-2x2")
-    metric.encoder = COLOURS
-    subject = rendering_of([grid_of([RED, BLACK], [BLACK, GREEN])])
-    (value,) = score(metric, subject, tmp_path)
-    assert value.value == pytest.approx(1)
-    subject = rendering_of([grid_of([RED, BLACK], [BLACK, BLACK])])
-    (value,) = score(metric, subject, tmp_path)
-    assert value.reason == "the prompt has fewer than two pictures"
-    registry.load.cache_clear()
-
-
-def test_one_bright_pixel_makes_a_picture(tmp_path):
-    metric = registry.load("oneig_diversity@grid-2x1")
-    metric.encoder = PixelFormula("one", lambda rgb: np.array([1.0, rgb.max() > 80]))
-    picture = np.zeros((400, 800, 3), np.uint8)
-    picture[0, 0], picture[9, 400, 2] = 255, 1
-    (value,) = score(metric, rendering_of([picture]), tmp_path)
-    assert value.value is not None
-    registry.load.cache_clear()
-
-
-def test_style_and_reasoning_see_cells(tmp_path):
-    picture = grid_of([RED, GREEN])
-    style = registry.load("oneig_style@grid-2x1")
-    style.csd = style.own = COLOURS
-    red = np.array([[1.0, 0, 0]])
-    style.references = {"pop_art": (red, red)}
-    subject = rendering_of([picture], oneig={"style": "Pop art", "answer": "red"})
-    (value,) = score(style, subject, tmp_path)
-    assert value.trace["pictures"] == pytest.approx({"1.1": 1, "1.2": 0})
-    reasoning = registry.load("oneig_reasoning@grid-2x1")
-    reasoning.encoder, reasoning.reader = COLOURS, Red()
-    (value,) = score(reasoning, subject, tmp_path)
-    assert value.value == pytest.approx(0.5)
-    registry.load.cache_clear()
-
-
-class Red:
-    """An encoder of texts to which each one means red."""
-
-    id, batch = "red", 8
-
-    def prepare(self, item):
-        return np.array([1.0, 0, 0])
-
-    def encode(self, prepared):
-        return list(prepared)
+    assert seen(grid_of([RED, GREEN], [BLUE, RED]), (2, 2), tmp_path) == [
+        *("1.1", "1.2", "1.3", "1.4")
+    ]
+    picture = grid_of([RED, BLACK], [BLACK, GREEN])
+    assert seen(picture, (2, 2), tmp_path) == ["1.1", "1.4"]
 
 
 @pytest.fixture

@@ -8,8 +8,6 @@ from evalcore.metrics.oneig.word_counts import (
     REASONING,
     TOTAL,
     TOTAL_WITHOUT,
-    count_words,
-    length_of,
     word_counts,
 )
 
@@ -31,30 +29,6 @@ def of_words(number):
 # Counting ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("prompt", "words"),
-    [
-        ("", 0),
-        ("  A fox,\n\ttwo  barns. ", 4),
-        ("well-lit", 1),
-        ("一只狐狸", 4),
-        ("一只狐狸，站着。", 6),
-        ("标题 “Open 24 h”", 5),  # two characters, three runs of letters and digits
-    ],
-)
-def test_words(prompt, words):
-    assert count_words(prompt) == words
-
-
-@pytest.mark.parametrize(
-    ("words", "length"),
-    [(0, "short"), (29, "short"), (30, "middle"), (60, "middle"), (61, "long")],
-)
-def test_lengths(words, length):
-    # "less than 30", "between 30 and 60", "exceeding 60".
-    assert length_of(words) == length
-
-
 def test_a_table():
     rows = word_counts(
         [
@@ -74,18 +48,6 @@ def test_a_table():
     shares = [(r.short, r.middle, r.long) for r in rows]
     assert shares[0] == pytest.approx((1 / 3, 2 / 3, 0))
     assert shares[2] == pytest.approx((1 / 4, 2 / 4, 1 / 4))
-
-
-@pytest.mark.parametrize("name", [REASONING, "Knowledge_Reasoning"])
-def test_reasoning_is_known_by_either_name(name):
-    *_rows, without = word_counts([(name, "Why?"), ("Portrait", "A fox.")])
-    assert (without.category, without.prompts) == (TOTAL_WITHOUT, 1)
-
-
-def test_without_prompts_there_is_no_row():
-    assert word_counts([]) == []
-    only = word_counts([(REASONING, "Why?")])
-    assert [row.category for row in only] == [REASONING, TOTAL]
 
 
 @given(
@@ -131,24 +93,6 @@ def prompts_of(row, size):
         lacking -= more
     assert lacking == 0
     return [of_words(number) for number in lengths]
-
-
-@pytest.mark.shared
-def test_published_shares_sum_to_one(published):
-    for row in published.values():
-        total = sum(float(row[what]) for what in BOUNDS)
-        assert total == pytest.approx(1, abs=0.0015)  # three roundings
-
-
-@pytest.mark.shared
-def test_published_shares_are_whole_prompts(published):
-    # With these sizes every share is that of a whole number, and they sum up.
-    for category, size in SIZES.items():
-        numbers = numbers_of_prompts(published[category], size)
-        assert sum(numbers.values()) == size
-        for what, number in numbers.items():
-            share = float(published[category][what])
-            assert number / size == pytest.approx(share, abs=0.0005)
 
 
 @pytest.mark.shared

@@ -8,14 +8,13 @@ from PIL import Image as PillowImage
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Pair, Run
-from evalcore.metrics.encoders import published
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
 from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
+from evalcore.metrics.storybench.sim import SimilarityOfImages
 from evalcore.metrics.storybench.subjects import clip_of_frames, left_out, paired
-from evalcore.metrics.storybench.vtm import VideoTextMatching, video_text_matching
+from evalcore.metrics.storybench.vtm import VideoTextMatching
 from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise, rendering_of, score
@@ -99,54 +98,7 @@ def test_fid_takes_every_frame_of_every_shot(tmp_path):
     assert (value.trace["outputs"], value.trace["truths"]) == (3, 4)
 
 
-def test_fid_of_the_true_frames_is_nothing(tmp_path):
-    truths = told([3, 60, 9], story="01"), told([200], [100, 30], story="02")
-    metric = seeing_colours(FrechetDistance("inception"))
-    (value,) = score(metric, Run("true", truths, truths), tmp_path)
-    assert value.value == pytest.approx(0, abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("outputs", "truths", "reason"),
-    [
-        ((told([1, 2]),), (), "no output has a true one of the same story"),
-        ((told([1, 2]),), (told([1], story="9"),), "no output has a true one"),
-        (
-            (told([1]),),
-            (told([1, 2]),),
-            "needs two frames; the method's outputs have 1",
-        ),
-    ],
-)
-def test_fid_is_undefined(tmp_path, outputs, truths, reason):
-    metric = seeing_colours(FrechetDistance("inception"))
-    (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
-    assert value.value is None
-    assert reason in value.reason
-
-
 # SIM ---------------------------------------------------------------------------------
-
-
-def test_sim_formula_by_hand():
-    outputs = np.array([[1.0, 0.0], [2.0, 2.0], [1.0, 0.0]], np.float32)
-    truths = np.array([[5.0, 0.0], [0.0, 3.0], [-2.0, 0.0]], np.float32)
-    # Cosines 1, root(1/2) and -1.
-    wanted = 100 * np.sqrt(0.5) / 3
-    assert similarity_of_images(outputs, truths) == pytest.approx(wanted)
-
-
-@pytest.mark.parametrize(
-    ("outputs", "truths", "what"),
-    [
-        (np.ones((2, 3)), np.ones((3, 3)), "not 3 and 2"),
-        (np.ones((0, 3)), np.ones((0, 3)), "not 0 and 0"),
-        (np.zeros((1, 3)), np.ones((1, 3)), "zeros, which has no direction"),
-    ],
-)
-def test_sim_formula_refuses(outputs, truths, what):
-    with pytest.raises(ValueError, match=what):
-        similarity_of_images(outputs, truths)
 
 
 def sim(tmp_path, output, truth):
@@ -187,38 +139,7 @@ def test_sim_is_undefined_for_story_generation(tmp_path, side):
     assert "story generation" in value.reason
 
 
-@pytest.mark.parametrize("task", ["story_cont", "action_exe", None])
-def test_sim_is_defined_for_the_other_tasks(tmp_path, task):
-    assert sim(tmp_path, told([5], task=task), told([6], task=task)).value > 99
-
-
-def test_sim_is_undefined_without_frames(tmp_path):
-    value = sim(tmp_path, told([], [1]), told([1], []))
-    assert value.value is None
-    assert "no shot has frames both" in value.reason
-
-
 # VTM ---------------------------------------------------------------------------------
-
-
-def test_vtm_formula_does_not_normalise_the_mean_again():
-    # Frames (3, 0) and (0, 2) have the mean direction (.5, .5) of length .71: with the
-    # text (1, 1) / root(2) it is .71, where a normalised mean would give 1.
-    segments = [np.array([[3.0, 0.0], [0.0, 2.0]])]
-    matches = video_text_matching(segments, np.array([[4.0, 4.0]]))
-    assert matches == pytest.approx([100 * np.sqrt(0.5)])
-
-
-@pytest.mark.parametrize(
-    ("segments", "texts", "what"),
-    [
-        ([np.ones((2, 3))], np.ones((2, 3)), "a text a segment, not 2 for 1"),
-        ([np.ones((0, 3))], np.ones((1, 3)), "a segment has no frames"),
-    ],
-)
-def test_vtm_formula_refuses(segments, texts, what):
-    with pytest.raises(ValueError, match=what):
-        video_text_matching(segments, texts)
 
 
 @pytest.fixture
@@ -284,15 +205,6 @@ def test_vtm_of_a_video_leaves_out_what_was_given(tmp_path, tiny_clip):
     assert value.value == pytest.approx(wanted, abs=1e-3)
 
 
-@pytest.mark.parametrize(
-    "story", [told([], [1], captions=["a fox", ""]), told(), told([1], captions=[""])]
-)
-def test_vtm_is_undefined_without_a_shot_with_frames_and_text(tmp_path, story):
-    (value,) = score(VideoTextMatching("output", "storybench-code"), story, tmp_path)
-    assert value.value is None
-    assert value.reason == "no shot has both frames and a text"
-
-
 def test_fid_and_sim_by_clip_use_its_features_unnormalised(tmp_path, tiny_clip):
     pictures = [noise(seed, (224, 224)) for seed in range(4)]
     output, truth = rendering_of(pictures[:2]), rendering_of(pictures[2:])
@@ -339,20 +251,3 @@ def test_profiles_choose_the_network(name, network, backend):
     assert metric.info.backend == backend
     # FID needs lengths; so nothing but directions is thrown away beforehand.
     assert "unit" not in metric.encoder.name
-
-
-def test_only_clip_has_profiles():
-    assert registry.load("fid").info.profile == ""
-    assert registry.load("fid_clip").info.profile == "storybench-code"
-    assert registry.load("vtm@storybench-paper").info.full_version == (
-        "1 storybench-paper"
-    )
-
-
-@pytest.mark.parametrize("name", ["fid", "sim"])
-def test_what_is_lacking_is_named(name, monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    metric = registry.load(name)
-    assert "pt_inception-2015-12-05-6726825d.pth" in str(metric.missing())
-    (tmp_path / published.INCEPTION_FID.path).touch()
-    assert not metric.missing()

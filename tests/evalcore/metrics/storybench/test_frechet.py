@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgWarning, sqrtm
 
-from evalcore.metrics.storybench import frechet
 from evalcore.metrics.storybench.frechet import (
     distance_value,
     frechet_distance,
@@ -32,38 +31,6 @@ def by_singular_values(a, b):
     apart = a.mean(0) - b.mean(0)
     roots = np.linalg.svd(x @ y.T, compute_uv=False).sum()
     return apart @ apart + (x**2).sum() + (y**2).sum() - 2 * roots
-
-
-@pytest.mark.parametrize("block", [1, 3, 4096])
-def test_moments_are_those_of_a_sample(monkeypatch, block):
-    monkeypatch.setattr(frechet, "BLOCK", block)
-    features = sample(0, 7, 4).astype(np.float32)
-    mean, covariance = moments(features)
-    assert mean == pytest.approx(features.mean(axis=0), rel=1e-6)
-    # Divided by n - 1.
-    assert covariance == pytest.approx(np.cov(features.astype(float), rowvar=False))
-    assert covariance.dtype == np.float64
-
-
-@pytest.mark.parametrize("count", [0, 1])
-def test_a_covariance_needs_two_items(count):
-    with pytest.raises(ValueError, match=f"needs 2 items, not {count}"):
-        moments(np.zeros((count, 3)))
-
-
-def test_independent_dimensions_add_up():
-    # |(0, 0) - (3, 4)|^2 + (1 - 2)^2 + (3 - 5)^2 = 25 + 1 + 4.
-    covariances = np.diag([1.0, 9.0]), np.diag([4.0, 25.0])
-    means = np.zeros(2), np.array([3.0, 4.0])
-    found = frechet_distance(means[0], covariances[0], means[1], covariances[1])
-    assert found == pytest.approx(30)
-
-
-def test_two_points_against_two_points():
-    # 0 and 2: mean 1, variance 2; 4 and 10: mean 7, variance 18.
-    # (1 - 7)^2 + 2 + 18 - 2 root(36) = 36 + 20 - 12.
-    found = distance(np.array([[0.0], [2.0]]), np.array([[4.0], [10.0]]))
-    assert found == pytest.approx(44)
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))

@@ -53,20 +53,6 @@ def test_sim_pooled_names_the_stories_that_it_leaves_out(tmp_path):
     assert value.trace == {"frames": 1, "left_out": ["02", "03"]}
 
 
-@pytest.mark.parametrize(
-    ("outputs", "truths", "reason"),
-    [
-        ((told([1]),), (), "no output has a true one of the same story"),
-        ((told([1], task="story_gen"),), (told([1]),), "story generation"),
-        ((told([], [1]),), (told([1], []),), "no shot has frames both"),
-    ],
-)
-def test_sim_pooled_is_undefined(tmp_path, outputs, truths, reason):
-    value = sim_pooled(tmp_path, outputs, truths)
-    assert value.value is None
-    assert reason in value.reason
-
-
 # VTM ---------------------------------------------------------------------------------
 
 
@@ -86,13 +72,6 @@ def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
     single = by_colour(VideoTextMatching("output", "storybench-code"))
     values = [score(single, story, tmp_path)[0].value for story in (first, second)]
     assert values == pytest.approx([200 / 3, 50])
-
-
-def test_vtm_pooled_is_undefined_without_a_shot_with_frames_and_text(tmp_path):
-    run = Run("Alder", (told([], [1], captions=["a fox", ""]),))
-    (value,) = score(VideoTextMatching("run", "storybench-code"), run, tmp_path)
-    assert value.value is None
-    assert value.reason == "no shot has both frames and a text"
 
 
 # What is declared --------------------------------------------------------------------

@@ -9,13 +9,9 @@ from hypothesis import strategies as st
 
 from evalcore.metrics.encoders.character_crops import EXPRESSIONS
 from evalcore.metrics.encoders.instances import SIDE, Instance, packed
-from evalcore.metrics.errors import FeatureError
-from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.character_portrayal import (
     CharacterPortrayal,
     WantedPeople,
-    character_portrayal,
-    count_match,
     label_match,
     wanted_people,
 )
@@ -27,26 +23,6 @@ LABELS = st.lists(st.sampled_from(POSTURES), max_size=5)
 
 
 class TestFormulas:
-    @pytest.mark.parametrize(
-        ("found", "wanted", "value"), [(2, 2, 1), (0, 0, 1), (3, 2, 0), (0, 1, 0)]
-    )
-    def test_count(self, found, wanted, value):
-        assert count_match(found, wanted) == value
-
-    @pytest.mark.parametrize(
-        ("found", "wanted", "value"),
-        [
-            (["sitting"], ["sitting"], 1),
-            (["sitting"], ["sitting", "sitting"], 0.5),
-            (["sitting", "sitting"], ["sitting"], 1),
-            (["standing", ""], ["sitting"], 0),
-            ([], ["lying", "lying"], 0),
-            (["lying", "sitting", "standing"], ["standing", "lying", "lying"], 2 / 3),
-        ],
-    )
-    def test_labels(self, found, wanted, value):
-        assert label_match(found, wanted) == pytest.approx(value)
-
     @given(LABELS, LABELS.filter(bool))
     def test_labels_against_the_best_assignment(self, found, wanted):
         padded = found + ["nobody"] * len(wanted)
@@ -61,28 +37,6 @@ class TestFormulas:
         if best is not None:
             assert label_match(found, wanted) == pytest.approx(best / len(wanted))
 
-    def test_no_label_wanted(self):
-        with pytest.raises(ValueError, match="no label is wanted"):
-            label_match(["sitting"], [])
-
-    def test_all_parts(self):
-        parts = {"count": 1.0, "posture": 0.5, "expression": 0.0}
-        assert character_portrayal(parts) == pytest.approx(0.5)
-        weights = {"count": 0.2, "posture": 0.2, "expression": 0.6}
-        assert character_portrayal(parts, weights) == pytest.approx(0.3)
-
-    def test_what_is_not_wanted_is_left_out(self):
-        weights = {"count": 0.2, "posture": 0.3, "expression": 0.5}
-        # .2 and .5 of .7
-        parts = {"count": 1.0, "expression": 0.5}
-        assert character_portrayal(parts, weights) == pytest.approx(0.45 / 0.7)
-        assert character_portrayal({"posture": 0.25}) == 0.25
-
-    @pytest.mark.parametrize("weights", [{}, {"count": 0.0}])
-    def test_nothing_with_a_weight(self, weights):
-        with pytest.raises(ValueError, match="none with a weight"):
-            character_portrayal(dict.fromkeys(weights, 1.0), weights)
-
 
 def story(pictures, **parameters):
     return rendering_of(pictures, vistar={"parameters": parameters})
@@ -94,9 +48,6 @@ class TestWanted:
         assert wanted_people(told) == WantedPeople(
             2, ("sitting", "standing"), ("happy",)
         )
-
-    def test_nothing(self):
-        assert wanted_people(rendering_of([])) == WantedPeople()
 
     @pytest.mark.parametrize(
         ("parameters", "said"),
@@ -216,25 +167,8 @@ class TestSteps:
         assert value.trace["postures"] == ["", "", ""]
         assert value.value == 0.5
 
-    def test_a_mere_count_needs_no_joints(self, tmp_path):
-        value, shown, _picture = self.seen(
-            [person(0, 0, 1, 1)], FeatureError("not asked"), tmp_path, count="2"
-        )
-        assert (value.value, shown["pose"]) == (0, [])
-
 
 class TestMetric:
-    def test_missing_names_what_to_get(self, weights):
-        said = str(load("character_portrayal").missing())
-        for name in (
-            "rf-detr-seg-medium",
-            "vitpose-base-simple",
-            "vit-face-expression",
-        ):
-            assert name in said
-        weights.save("objects", "pose", "expression")
-        assert not load("character_portrayal").missing()
-
     def test_tiny_networks_end_to_end(self, weights, tmp_path):
         weights.save("objects", bias=9.0)
         weights.save("pose", "expression")

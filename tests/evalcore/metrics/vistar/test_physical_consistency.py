@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.metrics.encoders.instances import SIDE, Instance, packed, unpacked
-from evalcore.metrics.registry import load
 from evalcore.metrics.vistar.physical_consistency import (
     PhysicalConsistency,
     chaos,
@@ -16,7 +15,6 @@ from evalcore.metrics.vistar.physical_consistency import (
     physical_consistency,
     plausibility,
 )
-from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 SHARE = st.floats(0, 1)
@@ -91,9 +89,6 @@ class TestContact:
         inner = mask(50, 60)
         assert contact_depths(APART, LEFT.mask, inner) is None
 
-    def test_what_lies_wholly_in_the_zone_cannot_be_judged(self):
-        assert contact_depths(APART, LEFT.mask, mask(95, 104)) is None
-
 
 class TestAttachment:
     @pytest.mark.parametrize(
@@ -138,11 +133,6 @@ class TestPlausibility:
 
 
 class TestMeetings:
-    def test_one_before_the_other(self):
-        (pair,) = meetings(APART, [LEFT, RIGHT])
-        assert (pair.one, pair.other, pair.attached) == (0, 1, False)
-        assert pair.score == pytest.approx(1, abs=1e-4)
-
     def test_one_through_the_other(self):
         (pair,) = meetings(THROUGH, [LEFT, RIGHT])
         assert pair.chaos == 0
@@ -170,28 +160,6 @@ class TestMeetings:
         assert pairs[1].score > 0.8
         assert physical_consistency(pairs) == 0
 
-    def test_no_pair_scores_1(self):
-        apart = [thing(0, 20), thing(40, 60)]
-        for things in ([], [LEFT], apart):
-            assert physical_consistency(meetings(APART, things)) == 1
-
-    def test_a_pair_that_cannot_be_judged_scores_1_as_no_pair(self):
-        # The second lies within the zone around the overlap: no pixel is elsewhere.
-        pairs = meetings(THROUGH, [LEFT, thing(95, 104)])
-        assert pairs == []
-        assert physical_consistency(pairs) == 1
-        # One that can be judged counts alone.
-        (pair,) = meetings(THROUGH, [LEFT, RIGHT, thing(95, 104)])
-        assert (pair.one, pair.other, pair.score) == (0, 1, 0)
-
-    def test_masks_that_meet_nobody(self):
-        empty = Instance(1, 1.0, (0, 0, 1, 1), np.zeros((SIDE, SIDE), bool))
-        assert meetings(APART, [empty, LEFT, empty]) == []
-
-    def test_a_flat_map_shows_nothing(self):
-        with pytest.raises(ValueError, match="the depth map is flat"):
-            meetings(np.ones((SIDE, SIDE)), [LEFT, RIGHT])
-
 
 def test_instances_survive_packing():
     things = [LEFT, thing(3, 4, 5, 7, sure=0.625, label=90)]
@@ -206,14 +174,6 @@ def test_instances_survive_packing():
 
 
 class TestMetric:
-    def test_missing_names_what_to_get(self, weights):
-        said = str(load("physical_consistency").missing())
-        assert "rf-detr-seg-medium" in said
-        assert "dpt-hybrid-midas" in said
-        assert "Apache-2.0" in said
-        weights.save("objects", "depth")
-        assert not load("physical_consistency").missing()
-
     def test_tiny_networks_end_to_end(self, weights, tmp_path):
         weights.save("depth")
         weights.save("objects", bias=9.0)
@@ -226,14 +186,3 @@ class TestMetric:
             assert {one[0] for one in value.trace["things"]} == {1}
             scores = [pair["score"] for pair in value.trace["pairs"]]
             assert value.value == min(scores, default=1)
-
-    def test_a_picture_without_things_scores_1(self, weights, tmp_path):
-        weights.save("depth")
-        weights.save("objects", bias=-9.0)
-        (value,) = score(PhysicalConsistency(), rendering_of([noise(1)]), tmp_path)
-        assert value.value == 1
-        assert value.trace == {"things": [], "pairs": []}
-
-    def test_without_weights_it_says_so(self, weights, tmp_path):
-        with pytest.raises(WeightsError, match="rf-detr-seg-medium"):
-            score(PhysicalConsistency(), rendering_of([noise(1)]), tmp_path)

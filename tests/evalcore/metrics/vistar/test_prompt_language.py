@@ -42,21 +42,6 @@ def test_any_text_is_read_or_refused_with_a_place_in_it(text):
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1
 
 
-def test_the_papers_examples():
-    prompt = parse('[GD—TR] A poster of a jazz night {font="Futura"}')
-    assert prompt == Prompt("GD", "TR", "A poster of a jazz night", {"font": "Futura"})
-
-
-def test_the_ontology_has_the_papers_size():
-    assert len(ROLES) == 7
-    assert list(ANGLES) == ["TR", "LI", "CSE", "CPA", "PSC", "GC", "SF", "CUL", "MA"]
-
-
-@pytest.mark.parametrize("dash", ["—", "–", "-", " — "])
-def test_dashes(dash):
-    assert parse(f"[GD{dash}TR] A sign").angle == "TR"
-
-
 @pytest.mark.parametrize(
     "written",
     [
@@ -75,10 +60,6 @@ def test_escapes():
     prompt = parse(r'[CA-SF] A \{brace\} \\ here {quote="\"hi\"\n\\\t\r{}"}')
     assert prompt.text == r"A {brace} \ here"
     assert prompt.parameters == {"quote": '"hi"\n\\\t\r{}'}
-
-
-def test_a_text_may_have_several_lines_and_brackets():
-    assert parse("[SA-CSE]\n one [1]\n two\n").text == "one [1]\n two"
 
 
 # Text, line, column, what is expected, what is found.
@@ -163,10 +144,3 @@ def test_a_prompt_that_could_not_be_written_is_refused(
 ):
     with pytest.raises(ValueError, match=re.escape(said)):
         Prompt(role, angle, text, parameters)
-
-
-def test_prompts_are_frozen_and_hashable():
-    prompt = Prompt("GD", "TR", "a", {"b": "c"})
-    assert len({prompt, parse(str(prompt))}) == 1
-    with pytest.raises(AttributeError):
-        prompt.text = "b"

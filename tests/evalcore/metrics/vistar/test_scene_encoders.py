@@ -9,9 +9,7 @@ from transformers.models.rf_detr.image_processing_rf_detr import RfDetrImageProc
 from evalcore.metrics.encoders import people, scenes
 from evalcore.metrics.encoders.character_crops import unframed
 from evalcore.metrics.encoders.instances import SIDE, unpacked
-from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise
-from tests.evalcore.metrics.vistar import networks
 
 WIDE, TALL = noise(1, (400, 250)), noise(2, (90, 160))
 
@@ -107,26 +105,3 @@ def test_expressions(weights):
             expected = network(**inputs).logits[0].softmax(dim=-1)
         np.testing.assert_allclose(feature, expected, atol=1e-4)
         assert feature.sum() == pytest.approx(1)
-
-
-@pytest.mark.parametrize("make", [scenes.depth, scenes.objects, people.pose])
-def test_ids_name_the_weights(make, weights):
-    kind = {"depth": "depth", "objects": "objects", "pose": "pose"}[make.__name__]
-    weights.save(kind)
-    first = make().id
-    make.cache_clear()
-    torch.manual_seed(99)
-    network = {
-        "depth": networks.depth_network,
-        "objects": networks.object_network,
-        "pose": networks.pose_network,
-    }[kind]()
-    network.save_pretrained(weights.folder / make().weights[0].path)
-    assert make().id != first
-
-
-def test_weights_of_another_network_are_refused(weights):
-    folder = weights.folder / scenes.DEPTH.path
-    networks.appearance_network().save_pretrained(folder)
-    with pytest.raises(WeightsError, match="DPTForDepthEstimation"):
-        encoded(scenes.depth(), WIDE)

@@ -85,18 +85,6 @@ def test_a_crop_that_all_encoders_fail_on_is_nobody(monkeypatch, tmp_path):
     assert set(second.trace["errors"]) == {"one", "two"}
 
 
-def test_clip_may_fail_on_a_crop_too(monkeypatch, tmp_path):
-    clip = Fails("clip", BLUE, faces=False)
-    eyes = Eyes(EYES.detector, EYES.faces, {"clip": clip})
-    monkeypatch.setattr(character_matching, "the_eyes", lambda profile: eyes)
-    fox = character("Fox", scene(doll(RED)))
-    rendering = story([scene(doll(BLUE), doll(GREEN, 40))], [("Fox",)], [fox])
-    (cross,) = score(CharacterConsistency("cross", CODE), rendering, tmp_path)
-    assert list(cross.trace["shots"]["1"]) == ["Fox"]
-    assert cross.trace["shots"]["1"]["Fox"]["box"][0] == 50 / 80  # green, not blue
-    assert cross.trace["errors"]["clip"]["failed"] == 1
-
-
 @pytest.mark.parametrize(
     "metric",
     [
@@ -115,15 +103,6 @@ def test_an_encoder_that_always_fails_leaves_no_other_ensemble(
     rendering = story(shots, [("Ann",)] * 2, [ANN])
     with pytest.raises(FeatureError, match=r"^two failed on every .* \(3\): a crop li"):
         score(metric, rendering, tmp_path)
-
-
-def test_faces_that_are_not_there_are_no_success(monkeypatch, tmp_path):
-    """It fails on the one face that it is shown; that others lack one is no help."""
-    with_eyes(monkeypatch, sees("face 1"), Fails("fails", RED))
-    shots = [scene(doll((90, 90, 90))), scene(doll((80, 80, 80)))]
-    rendering = story(shots, [("Ann",)] * 2, [ANN])
-    with pytest.raises(FeatureError, match="two failed on every"):
-        score(CharacterConsistency("matched", CODE), rendering, tmp_path)
 
 
 def test_copy_paste_tells_of_errors(monkeypatch, tmp_path):
@@ -219,14 +198,3 @@ def test_boxes_are_counted_by_the_real_detector_s_code(afresh, monkeypatch):
     (boxes,) = found.encode([found.prepare(picture)])
     assert one.value == pytest.approx(100 * np.exp(-abs(len(boxes) - 1)), rel=1e-4)
     tiny.forget_loaded()
-
-
-def test_counting_boxes_asks_no_encoder(monkeypatch, tmp_path):
-    def refuse(profile):
-        raise AssertionError("encoders were asked for")
-
-    monkeypatch.setattr(character_matching, "the_eyes", refuse)
-    monkeypatch.setattr(character_matching, "the_detector", lambda: EYES.detector)
-    rendering = story([scene(doll(RED))], [("Ann",)], [ANN])
-    (one,) = score(CharacterCount(CODE), rendering, tmp_path)
-    assert one.value == 100

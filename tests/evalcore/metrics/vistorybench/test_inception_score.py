@@ -5,24 +5,15 @@ from hypothesis import strategies as st
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.vistorybench.inception_score import (
     InceptionScore,
     inception_score,
 )
-from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics.asking import rendering_of, score
 
 # Sees which share of a picture's brightness is red, green and blue.
 SHARES = PixelFormula("shares", lambda rgb: rgb.mean((0, 1)) / rgb.mean((0, 1)).sum())
-
-
-def test_by_hand():
-    # p(y) = (3/4, 1/4). KL of (1, 0) is ln(4/3); of (1/2, 1/2) it is
-    # (ln(2/3) + ln 2) / 2 = ln(4/3) / 2. exp of the mean: (4/3)^(3/4).
-    mean, deviation = inception_score(np.array([[1.0, 0.0], [0.5, 0.5]]), 1)
-    assert mean == pytest.approx((4 / 3) ** 0.75)
-    assert deviation == 0
 
 
 def test_splits_are_parts_in_order():
@@ -47,12 +38,6 @@ def test_bounds(seed, count, classes):
     assert deviation == 0
     alike = np.repeat(probabilities[:1], count, axis=0)
     assert inception_score(alike, 1)[0] == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("count", "splits"), [(3, 4), (3, 0), (0, 1)])
-def test_a_part_needs_a_picture(count, splits):
-    with pytest.raises(ValueError, match=f"from 1 to {count} splits"):
-        inception_score(np.full((count, 2), 0.5), splits)
 
 
 def run_of(*stories):
@@ -121,11 +106,3 @@ def test_profiles_choose_the_inputs(name, profile, how):
     metric = registry.load(name)
     assert metric.info.profile == profile
     assert how in metric.encoder.name
-
-
-def test_what_is_lacking_is_named(monkeypatch, tmp_path):
-    monkeypatch.setenv(VARIABLE, str(tmp_path))
-    metric = registry.load("inception_score")
-    assert "inception_v3_google-0cc3c7bd.pth" in str(metric.missing())
-    (tmp_path / "inception_v3_google-0cc3c7bd.pth").touch()
-    assert not metric.missing()

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from evalcore.metrics import registry
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.prompt_alignment import (
@@ -64,29 +63,6 @@ def size_of(place: dict) -> tuple[int, int]:
 
 
 class TestParsing:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("Analysis: a wood.\nScore: 3", 3),
-            ("**Score:** 3", 3),  # the reference program would not see it
-            ("Score: **3**", 3),
-            ("Score: 3/4", 3),
-            ("Score: 0", 0),
-            ("Score: 5", 4),  # clamped
-            ("Score: 45", 4),
-            ("Score: -1", 0),
-            ("The form is Score: 0-4.\nScore: 2", 2),  # a range is passed over
-            ("Score: 2\nOverall score: 4", 2),  # the first counts
-        ],
-    )
-    def test_scores(self, text, expected):
-        assert parse_score(text, whole=True) == expected
-        assert parse_score(text, whole=False) == expected
-
-    def test_a_fraction_is_dropped_or_kept(self):
-        assert parse_score("Score: 3.5", whole=True) == 3
-        assert parse_score("Score: 3.5", whole=False) == 3.5
-
     @pytest.mark.parametrize(
         ("text", "words"),
         [
@@ -165,12 +141,6 @@ class TestShots:
         assert "not this one" in fourth.reason
         assert len(fourth.trace["refused"]) == 1
 
-    def test_nothing_to_judge(self, server, tmp_path):
-        rendering = rendering_of([None], texts=[SCRIPT])
-        (value,) = judged(server, PromptAlignment("camera"), rendering, tmp_path)
-        assert (value.value, value.reason) == (None, "no shot has a picture")
-        assert server.asked == []
-
     @pytest.mark.parametrize(("profile", "attempts"), [(CODE, 10), (PAPER, 3)])
     def test_prose_is_asked_again_and_then_undefined(
         self, server, tmp_path, profile, attempts
@@ -195,28 +165,10 @@ class TestShots:
 
 
 class TestAveraging:
-    def test_rounded_twice(self):
-        """Shots: (3+2)/2 = 2.5 -> 2, 4 -> 4, 1 -> 1; story: 7/3 = 2.33 -> 2."""
-        assert individual_action([[3, 2], [4], [1]], rounded=True) == 2
-
-    def test_rounding_twice_differs_from_once(self):
-        """Shots 1.5 -> 2, 1.5 -> 2, 1 -> 1: 5/3 -> 2; plainly 4/3 = 1.33 -> 1."""
-        shots = [[1, 2], [2, 1], [1]]
-        assert individual_action(shots, rounded=True) == 2
-        assert individual_action(shots, rounded=False) == pytest.approx(4 / 3)
-
     def test_halves_go_to_the_even_number(self):
         assert individual_action([[2, 3]], rounded=True) == 2
         assert individual_action([[3, 4]], rounded=True) == 4
         assert individual_action([[0], [1]], rounded=True) == 0
-
-    def test_shots_count_alike_whoever_is_in_them(self):
-        assert individual_action([[4, 4, 4], [0]], rounded=False) == 2
-
-    def test_shots_without_a_score_do_not_count(self):
-        assert individual_action([[], [4], []], rounded=True) == 4
-        assert individual_action([[], []], rounded=True) is None
-        assert individual_action([], rounded=False) is None
 
     @given(st.lists(st.lists(st.integers(0, 4), min_size=1), min_size=1))
     def test_it_stays_among_the_scores(self, shots):
@@ -319,25 +271,6 @@ class TestIndividualAction:
         assert value.value == 4
         assert "status 400" in value.trace["shots"]["1"]["Owl"]["refused"][0]
 
-    def test_only_refusals_leave_no_value(self, server, tmp_path):
-        server.then = answers("Not for me.")
-        rendering = self.story([scene(doll(RED))], [("Fox",)])
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
-        assert value.value is None
-        assert "Not for me." in value.reason
-
-    def test_nobody_is_found(self, server, tmp_path):
-        rendering = self.story([scene()], [("Fox",)])
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
-        assert value.value is None
-        assert "no expected character was found" in value.reason
-        assert server.asked == []
-
-    def test_a_story_without_characters(self, server, tmp_path):
-        rendering = rendering_of([noise(1)], texts=[SCRIPT])
-        (value,) = judged(server, IndividualAction(), rendering, tmp_path)
-        assert (value.value, value.reason) == (None, "the story names no characters")
-
     def test_an_unknown_reference_drops_the_story_as_in_the_program(
         self, server, tmp_path
     ):
@@ -354,43 +287,3 @@ class TestIndividualAction:
         )
         (value,) = judged(server, IndividualAction(PAPER), rendering, tmp_path)
         assert value.value == 3
-
-
-class TestDeclaring:
-    @pytest.mark.parametrize(
-        ("name", "level"),
-        [
-            ("pa_scene", "shot"),
-            ("pa_camera", "shot"),
-            ("pa_interaction", "shot"),
-            ("pa_action", "output"),
-        ],
-    )
-    def test_each_is_registered_with_both_profiles(self, name, level, monkeypatch):
-        monkeypatch.setenv("JUDGE_NAME", "owl")
-        for profile in (CODE, PAPER):
-            info = registry.load(f"{name}@{profile}").info
-            assert (info.name, info.scores, info.profile) == (name, level, profile)
-            assert (info.low, info.high, info.backend) == (0, 4, "owl")
-        assert registry.load(name).info.profile == CODE
-
-    def test_what_is_missing_is_named(self, monkeypatch):
-        monkeypatch.delenv("JUDGE_BASE_URL", raising=False)
-        assert "JUDGE_BASE_URL" in str(PromptAlignment("scene").missing())
-        assert "JUDGE_BASE_URL" in str(IndividualAction().missing())
-        monkeypatch.setenv("JUDGE_BASE_URL", "http://localhost:11434")
-        monkeypatch.setenv("JUDGE_NAME", "owl")
-        assert not PromptAlignment("scene").missing()
-        assert IndividualAction().missing() == character_matching.missing()
-
-    @pytest.mark.parametrize(
-        "rubric",
-        [rubrics.SCENE, rubrics.CAMERA, rubrics.INTERACTION, rubrics.ACTION],
-    )
-    def test_a_rubric_has_five_anchors_and_a_form(self, rubric):
-        lines = rubric.splitlines()
-        assert [line[0] for line in lines if line[1:2] == ":"] == list("01234")
-        assert lines[-2].startswith("Analysis:")
-        assert lines[-1].startswith("Score:")
-        with pytest.raises(ValueError, match="no line"):
-            parse_score(rubric, whole=True)  # repeating it is no answer

@@ -59,17 +59,6 @@ class TestSelf:
         (one,) = score(csd_self, rendering_of(shots), tmp_path)
         assert one.value == pytest.approx(1 / 6, abs=1e-6)
 
-    def test_missing_shots_are_left_out(self, csd_self, tmp_path):
-        shots = [scene(doll(RED)), None, scene(doll(ORANGE))]
-        (one,) = score(csd_self, rendering_of(shots), tmp_path)
-        assert one.value == pytest.approx(0.8, abs=1e-6)
-
-    @pytest.mark.parametrize("shots", [[], [None], [scene(doll(RED)), None]])
-    def test_fewer_than_two_pictures_are_no_0(self, csd_self, tmp_path, shots):
-        (one,) = score(csd_self, rendering_of(shots), tmp_path)
-        assert one.value is None
-        assert one.reason == "fewer than two shots have a picture"
-
     @given(arrays.arrays(np.float32, (5, 4), elements=st.floats(0.125, 1, width=32)))
     def test_it_is_the_mean_of_all_cosines(self, rows):
         """Against numpy's corrcoef-free definition, pair by pair."""
@@ -78,14 +67,6 @@ class TestSelf:
             float(np.dot(unit[i], unit[j])) for i in range(5) for j in range(i + 1, 5)
         ]
         assert mean_cosine(unit) == pytest.approx(np.mean(pairs), abs=1e-6)
-
-    def test_copies_score_1(self):
-        unit = np.ones((16, 768), np.float32) / np.sqrt(768)
-        assert mean_cosine(unit) == pytest.approx(1, abs=1e-6)
-
-    def test_one_alone_is_refused(self):
-        with pytest.raises(ValueError, match="two pictures"):
-            mean_cosine(np.ones((1, 3)))
 
 
 class TestCross:
@@ -100,15 +81,6 @@ class TestCross:
         assert (one.shot, one.value) == (1, pytest.approx(0.7, abs=1e-6))
         assert one.trace["characters"]["Owl"] == pytest.approx(0.6, abs=1e-6)
 
-    def test_a_shot_without_characters_is_held_against_the_first_of_the_story(
-        self, csd_cross, tmp_path
-    ):
-        fox = character("Fox", scene(doll(RED)))
-        owl = character("Owl", scene(doll(GREEN)))
-        rendering = story([scene(doll(RED)), None], [(), ("Owl",)], [fox, owl])
-        (one,) = score(csd_cross, rendering, tmp_path)
-        assert one.value == pytest.approx(1)
-
     def test_a_character_without_pictures_is_replaced_by_the_first_that_has_one(self):
         fox, owl = RenderedCharacter("Fox"), character("Owl", scene(doll(GREEN)))
         hen = character("Hen", scene(doll(BLUE)))
@@ -116,12 +88,6 @@ class TestCross:
         assert references_of(rendering, rendering.shots[0]) == [
             ("Fox", owl.references[0])
         ]
-
-    def test_no_reference_at_all(self, csd_cross, tmp_path):
-        rendering = story([scene()], [("Fox",)], [RenderedCharacter("Fox")])
-        (one,) = score(csd_cross, rendering, tmp_path)
-        assert one.value is None
-        assert "no character of the story has a reference" in one.reason
 
 
 @pytest.fixture
@@ -173,7 +139,8 @@ def test_an_output_without_pictures_has_no_beauty(tiny_weights):
 class TestClipOnly:
     @pytest.fixture
     def metrics(self, tiny_weights, monkeypatch):
-        from evalcore.metrics.baselines.clip_only import ClipConsistency, ClipScore
+        from evalcore.metrics.baselines.clip_consistency import ClipConsistency
+        from evalcore.metrics.baselines.clip_score import ClipScore
         from evalcore.metrics.encoders.clip import (
             clip_image_encoder,
             clip_text_encoder,
@@ -204,8 +171,3 @@ class TestClipOnly:
         values = score(alignment, rendering, tiny_weights / "f")
         assert [v.shot for v in values] == [1, 3]
         assert all(-1 <= v.value <= 1 for v in values)
-
-    def test_no_text_at_all(self, metrics, tiny_weights):
-        _, alignment = metrics
-        (one,) = score(alignment, rendering_of([noise(1)]), tiny_weights / "f")
-        assert one.reason == "no shot has both a picture and a text"

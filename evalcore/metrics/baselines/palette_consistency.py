@@ -6,7 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from evalcore.metrics.base import Ask, Floats, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.baselines.pixels import PixelFormula
+from evalcore.metrics.pixels import PixelFormula
 from evalcore.metrics.weights import needing
 
 LEVELS = 8  # steps a channel
@@ -15,10 +15,7 @@ LEVELS = 8  # steps a channel
 def histogram(rgb: Floats) -> Floats:
     """Return the share of pixels in each of 8 x 8 x 8 colours.
 
-    Parameters
-    ----------
-    rgb
-        Height x width x 3, from 0 to 255.
+    `rgb`: height x width x 3, from 0 to 255.
     """
     steps = np.minimum(rgb // (256 / LEVELS), LEVELS - 1).astype(int)
     index = (steps[..., 0] * LEVELS + steps[..., 1]) * LEVELS + steps[..., 2]
@@ -30,23 +27,11 @@ def histogram(rgb: Floats) -> Floats:
 def palette_consistency(histograms: Sequence[Floats]) -> float:
     """Return the mean intersection of the histograms of all pairs of shots.
 
-    Parameters
-    ----------
-    histograms
-        At least two, each summing to 1.
+    `histograms`: at least two, each summing to 1. Result: 1 when all shots use the same
+    colours in the same shares, 0 when no two shots share a colour.
 
-    Returns
-    -------
-    float
-        1 when all shots use the same colours in the same shares, 0 when no two shots
-        share a colour.
+    Source: Swain and Ballard (1991), Color indexing: histogram intersection.
 
-    References
-    ----------
-    Swain and Ballard (1991), Color indexing: histogram intersection.
-
-    Examples
-    --------
     >>> palette_consistency([np.array([1.0, 0.0]), np.array([0.5, 0.5])])
     0.5
     """
@@ -81,3 +66,6 @@ class PaletteConsistency:
         if len(histograms) < 2:
             return [Value(None, reason="fewer than two shots have a picture")]
         return [Value(palette_consistency(histograms))]
+
+
+METRIC = PaletteConsistency

@@ -43,3 +43,6 @@ class FaceConsistency:
         if len(seen) < 2:
             return [Value(None, reason="fewer than two shots show a face to dlib")]
         return [Value(mean_cosine(np.stack(seen)), trace={"faces": len(seen)})]
+
+
+METRIC = FaceConsistency

@@ -25,3 +25,6 @@ class ShotsPresent:
         if not rendering.shots:
             return [Value(None, reason="the story has no shots")]
         return [Value(len(rendering.rendered) / len(rendering.shots))]
+
+
+METRIC = ShotsPresent

@@ -44,3 +44,6 @@ class MobilenetDiversity:
             return [Value(None, reason="no output of the method has a picture")]
         shares = yield Ask(self.encoder, images)
         return [Value(inception_score(np.stack(shares), 1)[0])]
+
+
+METRIC = MobilenetDiversity

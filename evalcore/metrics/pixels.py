@@ -27,10 +27,7 @@ LUMA = np.array([0.299, 0.587, 0.114])
 def normalised(picture: Picture) -> Floats:
     """Return the picture squashed to 256 x 256, as floats from 0 to 255.
 
-    Parameters
-    ----------
-    picture
-        Height x width x 3, RGB, eight bits.
+    `picture`: height x width x 3, RGB, eight bits.
     """
     image = Image.fromarray(picture).resize((SIDE, SIDE), Image.Resampling.BICUBIC)
     return np.asarray(image, dtype=np.float64)
@@ -51,12 +48,8 @@ def laplacian(values: Floats) -> Floats:
 class PixelFormula:
     """An encoder without weights: a formula on the pixels of a normalised picture.
 
-    Parameters
-    ----------
-    id
-        Names the formula and its version.
-    formula
-        From floats (height x width x 3, from 0 to 255) to numbers.
+    `id`: names the formula and its version. `formula`: from floats (height x width x 3,
+    from 0 to 255) to numbers.
     """
 
     batch = 256

@@ -37,3 +37,6 @@ class MobilenetConsistency:
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined for fewer than two shots."""
         return (yield from consistency(self.encoder, rendering.images))
+
+
+METRIC = MobilenetConsistency
