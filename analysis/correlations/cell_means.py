@@ -15,16 +15,7 @@ ROUNDING = 1e-12
 
 
 def resampled_human(grid: CellGrid, draws: Draws) -> tuple[Array, Array]:
-    """Return people's cell means, and the weight of each cell, by resample.
-
-    Returns
-    -------
-    human
-        Shape (1, S, M), or (B, S, M) when annotators are drawn.
-    weights
-        Shape (B, S, M): draws of method and unit; 0 outside the common subset
-        and where no drawn annotator rated the cell.
-    """
+    """Return people's cell means, and the weight of each cell, by resample."""
     weights = draws.methods[:, None, :] * grid.cells[None].astype(float)
     if draws.units is not None:
         weights = weights * draws.units
@@ -56,17 +47,7 @@ def turned(grid: CellGrid) -> CellGrid:
 
 
 def method_means(grid: CellGrid, draws: Draws) -> tuple[Array, Array, Array]:
-    """Average people's values and scores over the cells of each method.
-
-    Returns
-    -------
-    human
-        Shape (B, M).
-    scores
-        Shape (K, B, M); those that differ by rounding only are equal.
-    weights
-        Shape (B, M): how often the method was drawn; 0 without a cell.
-    """
+    """Average people's values and scores over the cells of each method."""
     if grid.judge:
         scores = np.concatenate([grid.human[None], grid.scores])
         _, x, weights = method_means(replace(grid, scores=scores, judge=""), draws)
@@ -104,13 +85,6 @@ def method_means(grid: CellGrid, draws: Draws) -> tuple[Array, Array, Array]:
 
 def merged_by_rounding(values: Array, size: Array) -> Array:
     """Make means along the last axis equal that differ by no more than rounding.
-
-    Parameters
-    ----------
-    values
-        Shape (..., M).
-    size
-        Of what each is the mean: so small ones among large ones stay apart.
 
     Examples
     --------

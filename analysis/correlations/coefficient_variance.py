@@ -34,25 +34,7 @@ def coefficients_by_draw(
 
 @dataclass(frozen=True)
 class CoefficientVariances:
-    """What variances of metrics' coefficients, and of their differences, rest on.
-
-    Attributes
-    ----------
-    left_out
-        Shape (K, 1 + M + M (M - 1) / 2): values by `leave_outs`; those of a mean over
-        stories have the stories between, (K, S, ...).
-    by_story, by_output
-        Shape (K, B): values where whole stories are drawn, and where every method has
-        stories of its own drawn; None of a mean over stories, and of whole methods.
-    n_methods, n_stories
-        How many there are.
-    n_pairs
-        How many pairs of outputs (at level ``method`` of methods) are compared: one of
-        them otherwise is the smallest change of Kendall's coefficient, and taken for
-        that of the others.
-    parts
-        What is thought of as drawn.
-    """
+    """What variances of metrics' coefficients, and of their differences, rest on."""
 
     left_out: Array
     by_story: Array | None
@@ -94,15 +76,7 @@ def coefficient_variances(
     *,
     seed: int,
 ) -> dict[str, CoefficientVariances]:
-    """Compute every coefficient without each method, each two, and by drawn stories.
-
-    Parameters
-    ----------
-    grid, level, coefficients, parts
-        As of `metric_differences.metric_differences`.
-    seed
-        Of the draws of stories.
-    """
+    """Compute every coefficient without each method, each two, and by drawn stories."""
     S = len(grid.stories)
     used = np.flatnonzero(grid.cells.any(axis=0))
     M = used.size

@@ -21,19 +21,6 @@ def rank_sums(
 ) -> RankSums:
     """Sum over pairs and ranks in every group and under every weighting.
 
-    Parameters
-    ----------
-    human
-        Shape (G, N).
-    scores
-        Shape (K, G, N).
-    weights
-        Shape (G, B, N), whole numbers.
-    spearman
-        Whether `ranks` is needed; else it is empty.
-
-    Notes
-    -----
     Few points: all signs of a group in one matrix product. Many points are cut into
     blocks; the cost is N (block + values) B instead of N^2 B.
     """

@@ -29,16 +29,7 @@ LEAST_WORK = 2**22
 
 @dataclass(frozen=True)
 class Blocks:
-    """Points of few values in the order of a metric, c blocks of n.
-
-    Attributes
-    ----------
-    points
-        Shape (c, n).
-    kernels
-        Shape (c, V + n, n): which points have each of V values, then signs of points
-        against earlier ones of their block.
-    """
+    """Points of few values in the order of a metric, c blocks of n."""
 
     points: Levels
     kernels: Signs

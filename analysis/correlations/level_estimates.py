@@ -34,19 +34,7 @@ OF_PAIRS = ("kendall", "kendall_c")
 
 @dataclass(frozen=True)
 class Spread:
-    """What intervals and tests of the coefficients of one level rest on.
-
-    Attributes
-    ----------
-    parts
-        What is thought of as drawn.
-    variances
-        Coefficient to its variances; empty where nothing or annotators are drawn.
-    draws
-        Coefficient to the values in resamples, (K, B), where annotators are drawn, or
-        methods are compared that are too few for a variance: the same resamples for all
-        metrics, so that their differences are paired.
-    """
+    """What intervals and tests of the coefficients of one level rest on."""
 
     parts: tuple[str, ...]
     variances: Mapping[str, CoefficientVariances]
@@ -60,22 +48,7 @@ def level_spread(
     parts: tuple[str, ...],
     sampling: Sampling,
 ) -> Spread:
-    """Compute what intervals and tests of one level rest on.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-    level
-        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-    parts
-        What is thought of as drawn, from `analysis.options.resample_parts`. Ratings of
-        whole methods have no stories: of stories and methods, methods are left there.
-    sampling
-        Number of resamples (0 for neither interval nor test), coverage, seed.
-    """
+    """Compute what intervals and tests of one level rest on."""
     if grid.human_is_method_level and parts == CROSSED:
         parts = ("methods",)
     seed, resamples = sampling["seed"], sampling["resamples"]
@@ -109,21 +82,6 @@ def level_estimates(
 ) -> dict[tuple[str, str], Estimate]:
     """Correlate every metric with people at one level, with uncertainty.
 
-    Parameters
-    ----------
-    grid, level, coefficients, sampling
-        As of `level_spread`.
-    spread
-        From there.
-
-    Returns
-    -------
-    dict
-        (metric, coefficient) to its estimate; its p-value is for no association,
-        two-sided.
-
-    Notes
-    -----
     Interval and test are those of `analysis.inference.cluster_variance`. Fewer than
     five methods, or stories, are too few to speak of others: then both are for new
     stories of these methods, or for new methods in these stories, and `Estimate.drawn`

@@ -33,24 +33,7 @@ CHUNK = 10_000_000
 def level_values(
     grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
 ) -> dict[str, Array]:
-    """Correlate every metric at one level in every resample.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-    level
-        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
-    draws
-        How often each cluster counts.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-
-    Returns
-    -------
-    dict
-        Coefficient to an array of shape (K, B); NaN where undefined.
-    """
+    """Correlate every metric at one level in every resample."""
     compute = {"method": _at_methods, "pooled": _over_cells}.get(level, _averaged)
     size = max(1, CHUNK // max(grid.cells.size, 1))
     if level == "within_method":

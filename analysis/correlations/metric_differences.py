@@ -27,23 +27,6 @@ def metric_differences(
 ) -> list[TableRow]:
     """Compare every two metrics by every coefficient at one level.
 
-    Parameters
-    ----------
-    grid, level, coefficients, sampling
-        As of `level_estimates.level_spread`.
-    spread
-        From there.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``metric_comparisons``, one a pair of metrics and coefficient. At level
-        ``story`` `difference` is averaged over the stories in which both have a
-        coefficient, `n_groups` of them. `p_adjusted` is Holm's over the pairs of the
-        question, level and coefficient.
-
-    Notes
-    -----
     The test holds for what is thought of as drawn: the default, ``stories+methods``,
     for new stories and new methods, ``stories`` for new stories of these methods,
     ``methods`` for new methods in these stories, ``units`` for these of both. It is the

@@ -18,15 +18,7 @@ Signs = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Weights of the cells of a table: products of those of rows and of columns.
-
-    Attributes
-    ----------
-    rows, columns
-        Shapes (B, S) and (B, M), whole numbers.
-    cells
-        Shape (S, M): the cells that are points, row by row.
-    """
+    """Weights of the cells of a table: products of those of rows and of columns."""
 
     rows: Counts
     columns: Counts
@@ -53,17 +45,7 @@ class CellWeights:
 
 @dataclass(frozen=True)
 class Ties:
-    """Weights summed over points of equal value, each of shape (..., G, B).
-
-    Attributes
-    ----------
-    total
-        The weight n of all points.
-    squares, cubes
-        Sums of t^2 and t^3 over the values, where t is the weight of a value.
-    values
-        How many values have weight.
-    """
+    """Weights summed over points of equal value, each of shape (..., G, B)."""
 
     total: Array
     squares: Array
@@ -83,17 +65,7 @@ class Ties:
 
 @dataclass(frozen=True)
 class RankSums:
-    """What Kendall's and Spearman's coefficients are made of.
-
-    Attributes
-    ----------
-    pairs
-        C - D over ordered pairs, shape (K, G, B).
-    ranks
-        Sum of products of both centred ranks (doubled), shape (K, G, B).
-    human, metric
-        Sums over ties, shapes (G, B) and (K, G, B).
-    """
+    """What Kendall's and Spearman's coefficients are made of."""
 
     pairs: Array
     ranks: Array
@@ -148,17 +120,6 @@ def column_signs(columns: Floats) -> Signs:
 
 def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
     """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
-
-    Parameters
-    ----------
-    rows
-        Shape (B, N).
-    weights
-        The same shape; None for 1 each.
-
-    Returns
-    -------
-    array of shape (3, B)
 
     Examples
     --------

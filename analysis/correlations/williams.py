@@ -18,32 +18,12 @@ from analysis.sentences import sentence
 def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
     r"""Compare two correlations with the same third variable.
 
-    Parameters
-    ----------
-    r12, r13
-        Pearson's r of people (variable 1) with each of two metrics.
-    r23
-        Pearson's r of the two metrics.
-    n
-        Number of independent points.
-
-    Returns
-    -------
-    t, p_value
-        The statistic, with n - 3 degrees of freedom, and its two-sided p-value; both
-        NaN with fewer than four points, with an undefined correlation, or where the
-        two metrics are the same up to scale.
-
-    Notes
-    -----
     :math:`t = (r_{12} - r_{13}) \sqrt{(n-1)(1+r_{23}) / (2 \frac{n-1}{n-3} K +
     \bar r^2 (1-r_{23})^3)}` with :math:`K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 +
     2 r_{12} r_{13} r_{23}` and :math:`\bar r = (r_{12} + r_{13}) / 2`.
 
-    References
-    ----------
-    Williams, E. J. (1959), The comparison of regression variables, JRSS B 21(2);
-    Steiger, J. H. (1980), Tests for comparing elements of a correlation matrix,
+    Source: Williams, E. J. (1959), The comparison of regression variables, JRSS B
+    21(2); Steiger, J. H. (1980), Tests for comparing elements of a correlation matrix,
     Psychological Bulletin 87(2), equation 7.
 
     Examples
@@ -63,20 +43,7 @@ def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float
 
 
 def williams_rows(grid: CellGrid) -> list[TableRow]:
-    """Test every pair of metrics at method level, the one with independent points.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-
-    Returns
-    -------
-    list of dict
-        Rows of the table ``williams``, one a pair. `value` is t, `p_value` two-sided,
-        `p_adjusted` Holm's over the pairs of the question. Cells share stories and
-        methods, so no other level is tested; methods are taken as independent.
-    """
+    """Test every pair of metrics at method level, the one with independent points."""
     human, scores, weights = method_means(grid, no_draws(*grid.cells.shape))
     used = weights[0] > 0
     n = int(used.sum())

@@ -30,23 +30,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class ClusterVariances:
-    """The variance of a statistic, by what is thought of as drawn.
-
-    Attributes
-    ----------
-    methods, stories
-        Where whole methods are drawn, and where whole stories are.
-    outputs
-        Where every output is drawn alone; the other two contain it.
-    n_methods, n_stories
-        How many there are.
-    step
-        How far the statistic moves where one pair of outputs is otherwise. No variance
-        is taken for less than its square, which is the variance of a metric that is
-        right in all pairs but one.
-    parts
-        What is drawn: ``stories``, ``methods``, both, or ``units`` (outputs).
-    """
+    """The variance of a statistic, by what is thought of as drawn."""
 
     methods: float
     stories: float
@@ -66,8 +50,6 @@ class ClusterVariances:
     def freedom(self) -> float:
         """Degrees of freedom, joined after Satterthwaite (1946).
 
-        Notes
-        -----
         What single methods and stories add to a coefficient or an accuracy has heavy
         tails: over simulated studies, variances of n of them scatter as those of half
         as many normal values do (``docs/coverage.md``), and count as such.
@@ -120,8 +102,6 @@ class ClusterVariances:
     ) -> tuple[float, float]:
         """Return the bounds of a difference, which is between -`most` and `most`.
 
-        Notes
-        -----
         They leave 0 out exactly where `p_value` rejects it. What lies beyond `most`
         cannot be the expected value, so cutting it off leaves the coverage as it is.
         """
@@ -133,8 +113,6 @@ class ClusterVariances:
     ) -> tuple[float, float]:
         """Return the bounds of a value between `lowest` and 1.
 
-        Notes
-        -----
         Wilson's (`shares.share_intervals`), with Student's t for the normal quantile,
         of as many answers as would have the variance: v (1 - v) / V. A coefficient is
         taken as the share (1 + r) / 2. A value is taken no nearer to either end than
@@ -169,17 +147,6 @@ class ClusterVariances:
     ) -> Estimate:
         """Return a coefficient with its interval and the test that it is 0.
 
-        Parameters
-        ----------
-        value, confidence
-            The coefficient, and the coverage of its interval.
-        of_pairs
-            Whether it is Kendall's, whose variance depends little on its value.
-        exact
-            The p-value of an exact test, which the interval then follows; NaN for none.
-
-        Notes
-        -----
         Kendall's is tested as it is. The variances of Pearson's and Spearman's fall
         towards the ends, the former as (1 - r^2)^2, so that large values would be taken
         for too sure: they are tested with the variance that Wilson's bound has at 0,
@@ -229,10 +196,6 @@ def _of_methods(n: int) -> Array:
 def leave_outs(n: int) -> Counts:
     """Return weights of n methods: all of them, without each, without each two.
 
-    Returns
-    -------
-    array of shape (1 + n + n (n - 1) / 2, n)
-
     Examples
     --------
     >>> leave_outs(2)
@@ -251,20 +214,6 @@ def leave_outs(n: int) -> Counts:
 
 def pair_values(values: Array, n: int) -> Array:
     """Take a statistic apart into one value of each pair of methods.
-
-    Parameters
-    ----------
-    values
-        Shape (..., 1 + n + n (n - 1) / 2): the statistic by `leave_outs`.
-    n
-        The number of methods, at least 4.
-
-    Returns
-    -------
-    array of shape (..., n (n - 1) / 2)
-        Their mean is the statistic where it is a mean over methods or over pairs of
-        them, and the values are exactly what it is the mean of, or for a mean over
-        methods the means of two.
 
     Examples
     --------
@@ -285,21 +234,6 @@ def pair_values(values: Array, n: int) -> Array:
 def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
     r"""Return the variance of the mean of pair values where methods are drawn.
 
-    Parameters
-    ----------
-    values
-        Shape (..., n (n - 1) / 2), from `pair_values`.
-    n
-        The number of methods, at least 4.
-
-    Returns
-    -------
-    variance, least
-        Without bias, so it may be below 0; and the part of pairs alone, below which
-        the variance is not.
-
-    Notes
-    -----
     With :math:`g_{ij} = \mu + a_i + a_j + r_{ij}` the variance of the mean is
     :math:`4 \sigma_a^2 / n + 2 \sigma_r^2 / (n (n - 1))`. Both are estimated from the
     sums of squares of the methods' means and of what is left over, which has
@@ -320,18 +254,7 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
 def variances_of_stories(
     values: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
-    """Return the variances of a mean over stories.
-
-    Parameters
-    ----------
-    values
-        Shape (S, 1 + n + n (n - 1) / 2): the statistic of each story by `leave_outs`;
-        NaN where it has none.
-    n
-        The number of methods.
-    step, parts
-        As of `ClusterVariances`.
-    """
+    """Return the variances of a mean over stories."""
     values = values[np.isfinite(values[:, 0])]
     known = np.isfinite(values)
     sums, n_known = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
@@ -344,17 +267,7 @@ def variances_of_stories(
 def variances_of_pairs(
     values: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
-    """Return the variances of a mean over stories and pairs of methods.
-
-    Parameters
-    ----------
-    values
-        Shape (S, n (n - 1) / 2).
-    n
-        The number of methods.
-    step, parts
-        As of `ClusterVariances`.
-    """
+    """Return the variances of a mean over stories and pairs of methods."""
     mean = values.mean(axis=0)
     return _variances(mean, values - mean, values.mean(axis=1), n, step, parts)
 

@@ -76,18 +76,7 @@ def two_sided(t: Array, freedom: Array) -> Array:
 
 @dataclass(frozen=True)
 class ClusteredVariance:
-    """The variances of K estimates where clusters of one kind are drawn.
-
-    Attributes
-    ----------
-    variance
-        Shape (K,).
-    n
-        The number of clusters that each rests on, shape (K,).
-    factor
-        By how much clusters of this kind widen each estimate, by what all of them have
-        in common, shape (K,).
-    """
+    """The variances of K estimates where clusters of one kind are drawn."""
 
     variance: Array
     n: Array
@@ -99,21 +88,6 @@ def joined_errors(
 ) -> Errors:
     r"""Join the variances by one or two kinds of clusters.
 
-    Parameters
-    ----------
-    kinds
-        Stories and annotators, or one of them.
-    both
-        Shape (K,): the variances where what is in one cluster of each kind is drawn; of
-        one kind, where single answers are.
-    n_both
-        Shape (K,): how many of these there are.
-    rank
-        Of how many estimates all others are sums or differences; of one, its own
-        clusters are all that is known.
-
-    Notes
-    -----
     With :math:`v_s`, :math:`v_a` and :math:`v_b` the variances where stories,
     annotators and both are drawn, the variance is
     :math:`\max(v_a, v_b) + \max(v_s - v_b, 0)`.
@@ -150,24 +124,7 @@ def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class CrossedCovariance:
-    """The covariance of P estimates by what is drawn.
-
-    Attributes
-    ----------
-    kinds
-        One or two kinds of clusters: a covariance (P, P) and as how many clusters of
-        equal size these count.
-    both
-        The same of what is in one cluster of each kind; of single answers where there
-        is one kind.
-    rank
-        As of `joined_errors`.
-    model
-        Shape (P, P): the covariance if answers were independent; None: of estimates
-        that are known equally well. It weighs what clusters widen.
-    is_least
-        Whether no variance lies below that of the model.
-    """
+    """The covariance of P estimates by what is drawn."""
 
     kinds: tuple[tuple[Array, float], ...]
     both: tuple[Array, float]
@@ -212,25 +169,6 @@ def crossed_covariance(
     weights: Array | None = None,
 ) -> CrossedCovariance | None:
     """Return the covariance of estimates where whole clusters are drawn.
-
-    Parameters
-    ----------
-    influence
-        Shape (cells, P): what an answer that says a cell adds to each estimate. Sparse
-        where most add to few.
-    cell
-        Shape (n,): what each answer says.
-    clusters
-        One or two kinds. A kind with a single cluster is not drawn.
-    rank, model, is_least
-        As of `CrossedCovariance`.
-    weights
-        Shape (n,): how much each answer counts for, alike if None.
-
-    Returns
-    -------
-    CrossedCovariance or None
-        None where nothing can be drawn.
 
     Examples
     --------
@@ -293,20 +231,6 @@ def _summed(
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
     """Return by what clusters of some sizes are widened.
-
-    Parameters
-    ----------
-    sizes
-        Shape (G,): how much of all there is each cluster has, above 0.
-    of
-        Shape (G,): the estimate that each belongs to.
-    n
-        How many estimates there are.
-
-    Returns
-    -------
-    array of shape (G,)
-        The squares of what clusters add, each times this, sum up to the variance.
 
     Examples
     --------

@@ -20,17 +20,7 @@ def compared(
     variances: Callable[[int, int], ClusterVariances],
     sampling: Sampling,
 ) -> list[TableRow]:
-    """Test every two of several shares; Holm's adjustment is over all of them.
-
-    Parameters
-    ----------
-    values, names
-        K values, NaN where one is undefined, and whose they are.
-    variances
-        From two indexes to the variances of their difference.
-    sampling
-        Number of resamples (0 for neither interval nor test) and coverage.
-    """
+    """Test every two of several shares; Holm's adjustment is over all of them."""
     rows: list[TableRow] = []
     for a, b in itertools.combinations(range(len(names)), 2):
         value = round(float(values[a] - values[b]), DECIMALS)

@@ -38,14 +38,6 @@ def in_threads(
 ) -> list[Result]:
     """Do the work of every item; results stand in the order of the items.
 
-    Parameters
-    ----------
-    work
-        Must not depend on the other items, so that results are the same with any
-        number of threads.
-    items
-        What to work on.
-
     Examples
     --------
     >>> in_threads(abs, [-1, 2, -3])

@@ -30,11 +30,6 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
     """Draw `n` of `n` clusters with replacement, `resamples` times.
 
-    Returns
-    -------
-    array of shape (resamples, n)
-        How often each cluster was drawn. A single cluster is always kept.
-
     Examples
     --------
     >>> cluster_counts(4, 2, np.random.default_rng(0)).sum(axis=1)
@@ -52,19 +47,7 @@ def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
 
 @dataclass(frozen=True)
 class Draws:
-    """Resamples of a stories-by-methods table, as counts.
-
-    Attributes
-    ----------
-    stories
-        Shape (B, S): how often each story was drawn.
-    methods
-        Shape (B, M).
-    units
-        Shape (B, S, M): how often each cell was drawn, or None for once each.
-    annotators
-        Shape (B, A), or None when annotators are kept as they are.
-    """
+    """Resamples of a stories-by-methods table, as counts."""
 
     stories: Counts
     methods: Counts
@@ -107,22 +90,7 @@ def draw(
     resamples: int,
     rng: np.random.Generator,
 ) -> Draws:
-    """Draw clusters with replacement.
-
-    Parameters
-    ----------
-    parts
-        What is drawn; everything else is kept once. Two parts are drawn
-        independently, and a cell counts as often as the product of its counts.
-    cells
-        Shape (S, M): which cells exist.
-    n_annotators
-        Number of annotators.
-    resamples
-        Number of resamples.
-    rng
-        The stream of this step.
-    """
+    """Draw clusters with replacement."""
 
     def counts(part: str, n: int) -> Counts:
         if part in parts:
@@ -143,20 +111,6 @@ def draw(
 def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
     """Return the percentile interval of resampled values.
 
-    Parameters
-    ----------
-    draws
-        One value a resample; NaN where the statistic was undefined there.
-    confidence
-        Coverage, for example 0.95.
-
-    Returns
-    -------
-    tuple
-        Low, high, and the reason when both are NaN.
-
-    Notes
-    -----
     Undefined resamples are left out. When fewer than half are defined, or all give one
     value, which says nothing of how far it may be off, the interval stays empty, and
     the reason says so.
@@ -191,8 +145,6 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
 def bootstrap_p(draws: Array) -> float:
     """Return the two-sided p-value of "zero" from bootstrap values.
 
-    Notes
-    -----
     ``p = min(1, 2 (c + 1) / (k + 1))`` with `k` defined resamples and `c` the
     smaller of the numbers at or below and at or above zero: the test that goes
     with the percentile interval. It is never 0 (Davison & Hinkley 1997,
@@ -213,27 +165,11 @@ def bootstrap_p(draws: Array) -> float:
 def expanded(confidence: float, n: int) -> float:
     r"""Widen a percentile interval for the few clusters behind it.
 
-    Parameters
-    ----------
-    confidence
-        Coverage that is wanted.
-    n
-        Number of clusters; annotators are few.
-
-    Returns
-    -------
-    float
-        Coverage to take percentiles at.
-
-    Notes
-    -----
     The bootstrap distribution of n clusters is narrower than the truth by
     :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
     take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
 
-    References
-    ----------
-    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
+    Source: Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
     American Statistician 69(4), "expanded percentile interval".
 
     Examples
@@ -255,23 +191,7 @@ def estimate(
     p_value: float | None = None,
     drawn: tuple[str, ...] = (),
 ) -> Estimate:
-    """Join a defined value with what its resamples say.
-
-    Parameters
-    ----------
-    value
-        The statistic on the data as they are.
-    draws
-        Its values in the resamples; empty for no interval.
-    confidence
-        Coverage of the interval.
-    n, groups
-        Points and groups behind the value.
-    p_value
-        A p-value from another test; None takes it from the resamples.
-    drawn
-        What the resamples draw.
-    """
+    """Join a defined value with what its resamples say."""
     value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
     low, high, reason = interval(draws, confidence)
     p = bootstrap_p(draws) if p_value is None else p_value

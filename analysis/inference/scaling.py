@@ -20,17 +20,6 @@ def near_one(
 ) -> Array:
     """Multiply by the power of two that brings the largest size to 0.5 up to 1.
 
-    Parameters
-    ----------
-    values
-        Any shape; finite where used.
-    used
-        Same shape or broadcast to it: which values count. The others become 0.
-    axis
-        Along which values share a factor.
-
-    Notes
-    -----
     Exact, but for values that are 1e308 times smaller than the largest.
 
     Examples

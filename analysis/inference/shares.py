@@ -9,17 +9,6 @@ from analysis.results import Array
 def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, Array]:
     """Return the bounds of shares.
 
-    Parameters
-    ----------
-    shares
-        Between 0 and 1.
-    n
-        As how many independent answers those behind each share count.
-    quantiles
-        Of the standard normal, or of Student's t where n is estimated.
-
-    Notes
-    -----
     Wilson (1927, JASA 22). A share that is 0 or 1 has an interval with a width, too.
 
     Examples
@@ -36,13 +25,5 @@ def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, A
 
 
 def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:
-    """Test that each share is a half; where its interval ends at 1/2 is where p does.
-
-    Parameters
-    ----------
-    shares, n
-        As of `share_intervals`.
-    freedom
-        Of Student's t.
-    """
+    """Test that each share is a half; where its interval ends at 1/2 is where p does."""
     return two_sided((shares - 0.5) * 2 * np.sqrt(n), freedom)

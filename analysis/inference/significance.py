@@ -28,17 +28,6 @@ def follow_test(
 ) -> tuple[float, float]:
     """Return bounds that hold chance exactly where the test beside them keeps it.
 
-    Parameters
-    ----------
-    low, high
-        Bounds of the value; NaN where there are none.
-    value, chance
-        What was estimated, and what the test holds it against.
-    rejected
-        Whether the test rejects chance at the level of the interval.
-
-    Notes
-    -----
     An interval is the set of values that are not rejected. Towards chance, Wilson's
     bound lies farther out than that of the test: where it passes a chance that is
     rejected, every value beyond chance is rejected, too, so that chance itself is the
@@ -64,23 +53,6 @@ def permutation_p(
 ) -> dict[str, Array]:
     """Test for no association by permuting methods, two-sided and exact.
 
-    Parameters
-    ----------
-    human
-        Shape (N,): one value a method.
-    scores
-        Shape (K, N).
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-
-    Returns
-    -------
-    dict
-        Coefficient to K p-values; NaN of fewer than two methods, and from
-        `EXACT_BELOW` methods on, which have too many orders.
-
-    Notes
-    -----
     All ``N!`` orders are tried and ``p = c / N!``, where c counts orders with an
     absolute value at least as large as observed. Permuting changes only the numerator
     of a coefficient, so numerators are compared; tau-b and tau-c have the same.
@@ -153,13 +125,6 @@ def _unit(values: Array) -> Array:
 def holm(p_values: Array) -> Array:
     """Adjust p-values for the number of tests made (Holm 1979).
 
-    Parameters
-    ----------
-    p_values
-        NaN where no test could be made; these are not counted.
-
-    Notes
-    -----
     In increasing order, the i-th of m is multiplied by m - i + 1; the result
     is made monotone and cut at 1. Controls the family-wise error without
     assumptions about dependence.

@@ -15,26 +15,6 @@ def accuracy_differences(
 ) -> list[TableRow]:
     """Compare every two metrics by how often they predict people's preferences.
 
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    epsilon
-        Tie threshold of acc_eq, as of `accuracy.pair_agreement`.
-    parts
-        What is thought of as drawn. Where annotators are, there is no test.
-    sampling
-        Number of resamples (0 for neither interval nor test), coverage.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``accuracy_comparisons``: for each statistic of `STATISTICS` one a pair
-        of metrics. `n` counts the pairs of outputs; `p_adjusted` is Holm's over the
-        pairs of metrics of the question, source and statistic.
-
-    Notes
-    -----
     The test is that of `correlation.metric_differences`. Thresholds of acc_eq are kept
     as they are.
     """

@@ -18,26 +18,6 @@ def sanity_rows(
 ) -> list[TableRow]:
     r"""Count the degraded outputs that score at least as high as their originals.
 
-    Parameters
-    ----------
-    table
-        Scores of originals, and the direction of each metric.
-    twins
-        Rows of `analysis.reading.twins.read_twins`.
-    confidence
-        Coverage of the intervals.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``sanity``, one a metric and kind of degradation. Of `n` outputs in
-        `n_stories` stories, `n_missed` twins score at least as high, of which
-        `n_alike` score the same; `value` is the share that is missed. `n_unknown` twins
-        have an original without a score. `verdict` is ``sees`` where the interval lies
-        below a half, ``does not see`` where it lies above, else ``cannot be told``.
-
-    Notes
-    -----
     Scores are means over the shots that twin and original both have. An original's
     score is the one beside its twin's, by the same program, where there is one, else
     that of `table`.

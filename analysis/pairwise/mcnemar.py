@@ -24,28 +24,6 @@ def mcnemar_tests(
 ) -> list[TableRow]:
     r"""Test every two metrics for equal accuracy on the pairs that people decide.
 
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    parts
-        Clusters to draw for the interval of the difference: stories, methods, units
-        (pairs). Annotators are kept as they are; if nothing else is named, stories
-        are drawn.
-    resamples, confidence, seed
-        Number of resamples and of random swaps (0 for neither interval nor
-        `p_stories`), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        One a pair of metrics, in alphabetical order, rows of ``mcnemar``. Of `n`
-        pairs with a preference, `only_a` are predicted by the first metric alone
-        and `only_b` by the second alone. `difference` is (only_a - only_b) / n, the
-        difference of their strict accuracies: a tie of a metric is a miss.
-
-    Notes
-    -----
     `p_value` is McNemar's exact two-sided test: under the null hypothesis `only_a`
     is binomial with probability 1/2 of only_a + only_b (McNemar 1947). It takes
     pairs as independent, which those of one story and those that share an output

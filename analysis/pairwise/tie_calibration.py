@@ -23,20 +23,7 @@ LEVELS = ("method", "story", "pooled", "within_method")
 
 
 def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
-    """Cut stories at random into folds.
-
-    Parameters
-    ----------
-    story
-        Shape (P,): the story of each pair.
-    rng
-        The stream of this step.
-
-    Returns
-    -------
-    array of shape (P,)
-        The fold of each pair, from 0: five, or as many as there are stories.
-    """
+    """Cut stories at random into folds."""
     stories, index = np.unique(story, return_inverse=True)
     fold = rng.permutation(len(stories)) % FOLDS
     return np.asarray(fold[index])
@@ -45,13 +32,6 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
 def repeated_folds(story: Counts) -> Counts:
     """Cut stories into folds again and again, as `story_folds` does.
 
-    Returns
-    -------
-    array of shape (REPEATS, P)
-        The same whatever the seed of an analysis and the name of the question.
-
-    Notes
-    -----
     One division moves acc_eq by as much as metrics differ. Leaving out one story at a
     time divides nothing at random, but is too low where two thresholds are nearly as
     good: each story then decides against itself.
@@ -75,27 +55,7 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
-    """Tell how often a metric predicts and ties each pair, and up to which difference.
-
-    Parameters
-    ----------
-    human
-        Shape (P,): 1, 0 or -1.
-    scores
-        Shape (P,): differences of scores.
-    epsilon
-        ``"heldout"``, ``"insample"`` or ``"0"``; see `accuracy.pair_agreement`.
-    folds
-        Shape (R, P), from `repeated_folds`.
-
-    Returns
-    -------
-    tuple
-        Twice shape (P,): 1, 0, or the share of the divisions into folds in which the
-        pair is right, and in which it is tied; and the threshold, of held-out ones the
-        median. NaN, and no pair predicted, where there is no pair or nothing to hold
-        out.
-    """
+    """Tell how often a metric predicts and ties each pair, and up to which difference."""
     if not len(human) or (epsilon == "heldout" and not folds.any()):
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":
@@ -115,15 +75,6 @@ def predicted_pairs(
 def best_epsilon(human: Array, scores: Array) -> float:
     """Return the smallest tie threshold with the highest accuracy on pairs.
 
-    Parameters
-    ----------
-    human
-        1, 0 or -1 for each pair.
-    scores
-        Differences of scores; absolute ones up to epsilon are ties.
-
-    Notes
-    -----
     Candidates are 0 and every absolute difference that occurs (tie calibration,
     Deutsch, Foster and Freitag 2023).
 
@@ -138,13 +89,6 @@ def best_epsilon(human: Array, scores: Array) -> float:
 
 def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
     """Return the best thresholds of the pairs outside each fold, (R, F).
-
-    Parameters
-    ----------
-    human, scores
-        As of `best_epsilon`, which finds the same in the pairs outside.
-    folds
-        Shape (R, P): a number of each pair, from 0 to F - 1.
 
     Examples
     --------
@@ -189,31 +133,6 @@ def _gains(human: Array, scores: Array) -> Counts:
 def level_accuracy(grid: CellGrid, *, level: str) -> list[TableRow]:
     r"""Measure accuracy with ties, and PPA, over pairs of cells at a level.
 
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension.
-    level
-        Which pairs: ``"story"`` takes cells of one story (two methods),
-        ``"within_method"`` cells of one method (two stories), ``"pooled"`` all
-        cells, ``"method"`` the means of two methods (pairwise accuracy at the system
-        level, Kocmi et al. 2021).
-
-    Returns
-    -------
-    list of Row
-        One a metric, rows of ``accuracy_levels``: `value` is acc_eq of `n` pairs, equal
-        scores alone being ties; the PPA is of the `n_pairs` in which people have a
-        preference. Ratings or scores of whole methods have pairs at the level
-        ``"method"`` only.
-
-    Raises
-    ------
-    OptionError
-        When the level is none of these.
-
-    Notes
-    -----
     Pairs of all groups count alike. Averaging the accuracies of groups instead
     (Deutsch, Foster and Freitag 2023) is the same where all groups have
     the same number of cells.

@@ -23,17 +23,7 @@ _LIMITS = _WORDS | {"annotators": sentence("noise of ratings")}
 
 @dataclass(frozen=True)
 class Point:
-    """What one size of study is expected to show.
-
-    Attributes
-    ----------
-    size, value, low, high
-        The study, its expected value, and the bounds around it.
-    half
-        Half the interval: that of the statistic over studies like this one.
-    n
-        Number of simulated studies.
-    """
+    """What one size of study is expected to show."""
 
     size: StudySize
     value: float
@@ -45,21 +35,7 @@ class Point:
 
 @dataclass(frozen=True)
 class Curve:
-    """A statistic as the study grows.
-
-    Attributes
-    ----------
-    metric, level, statistic
-        What it is.
-    pilot
-        Its estimate on the pilot.
-    points
-        What grows to the sizes, the smallest first; none where it is undefined.
-    reasons
-        What grows to why it is not foretold.
-    target
-        The half-width asked for, where it is not the common one.
-    """
+    """A statistic as the study grows."""
 
     metric: str
     level: str
@@ -78,16 +54,6 @@ def undefined_curve(metric: str, level: str, name: str, why: Estimate) -> Curve:
 def law(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
     """Fit ``half^2 = floor^2 + slope^2 / n``, both squares at least 0.
 
-    Parameters
-    ----------
-    known
-        Pairs of n and half-width; NaN ones are left out.
-
-    Returns
-    -------
-    tuple of float
-        Floor and slope; NaN without a pair. Relative errors are least squared.
-
     Examples
     --------
     >>> floor, slope = law([(4, 0.5), (16, 0.25)])
@@ -104,22 +70,7 @@ def law(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 
 def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, str]:
-    """Return the smallest number that brings the half-width down to a target.
-
-    Parameters
-    ----------
-    points
-        Sizes and half-widths.
-    grows
-        What grows.
-    target
-        The half-width asked for.
-
-    Returns
-    -------
-    tuple
-        The number, and the reason why there is none.
-    """
+    """Return the smallest number that brings the half-width down to a target."""
     known = [(extent(point.size, grows), point.half) for point in points]
     floor, slope = law(known)
     if np.isnan(floor):

@@ -110,16 +110,7 @@ def _of_pilot(
 
 @dataclass(frozen=True)
 class Drawn:
-    """A statistic in simulated studies of one size.
-
-    Attributes
-    ----------
-    values
-        Shape (2, 2, R): along the first axis other stories but the same methods, along
-        the second other methods but the same stories.
-    shrink
-        What variance due to stories is multiplied by, since fewer were drawn.
-    """
+    """A statistic in simulated studies of one size."""
 
     values: Array
     shrink: float = 1.0

@@ -161,26 +161,14 @@ def _alpha_points(
 
 @dataclass(frozen=True)
 class Ratings:
-    """Normal model of single ratings, for how well annotators agree.
-
-    Attributes
-    ----------
-    parts
-        Source to its standard deviation.
-    """
+    """Normal model of single ratings, for how well annotators agree."""
 
     parts: Mapping[tuple[str, ...], float]
 
     def alphas(
         self, size: StudySize, studies: int, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        """Draw pairs of studies with other stories, but methods and people the same.
-
-        Returns
-        -------
-        tuple of array
-            Interval alpha of the first and of the second of each pair, shape (R,).
-        """
+        """Draw pairs of studies with other stories, but methods and people the same."""
         R, S = studies, 2 * int(size.stories)
         M, A = int(size.methods), int(size.per_output)
         x = np.zeros((R, S, M, A))

@@ -34,16 +34,6 @@ MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
     """Return a study that has more or fewer annotators, stories or methods.
 
-    Parameters
-    ----------
-    size
-        The pilot, with whole `per_output`.
-    grows
-        ``"annotators"`` (of each output; the pool grows alike), ``"stories"`` or
-        ``"methods"``.
-    multiple
-        How often as many. At least one annotator, two stories, three methods.
-
     Examples
     --------
     >>> grown(StudySize(10, 20, 5, 2, 4), "annotators", 2)
@@ -65,14 +55,7 @@ def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
 
 @dataclass(frozen=True)
 class Noise:
-    """Variance components of annotators; what they add to means of ratings.
-
-    Attributes
-    ----------
-    annotator, of_method, of_story, rest
-        Components of annotator, method x annotator, story x annotator and the rest;
-        never negative.
-    """
+    """Variance components of annotators; what they add to means of ratings."""
 
     annotator: float = 0.0
     of_method: float = 0.0
@@ -107,23 +90,7 @@ def rating_noise(by_annotator: pd.DataFrame) -> tuple[Noise, Components]:
 
 @dataclass(frozen=True)
 class Pilot:
-    """One question of a pilot study.
-
-    Attributes
-    ----------
-    question, rows, cells
-        Name, kept ratings, and their means by annotator.
-    grid
-        People and metrics, or people alone.
-    metrics
-        All metrics asked for.
-    size, noise
-        How large it is, and how noisy its ratings are; a size with whole numbers.
-    noise_reason
-        Why the noise is unknown; empty where it is known.
-    options
-        Levels, coefficients, confidence, seed.
-    """
+    """One question of a pilot study."""
 
     question: str
     rows: pd.DataFrame
@@ -153,19 +120,7 @@ def pilot_study(
     options: AlignOptions,
     notes: Notes,
 ) -> Pilot:
-    """Lay out one question of a pilot, and measure its noise.
-
-    Parameters
-    ----------
-    question, rows
-        A dimension and its kept ratings.
-    table
-        The scores, or None.
-    options
-        The options of the command line.
-    notes
-        Is told what was dropped.
-    """
+    """Lay out one question of a pilot, and measure its noise."""
     cells = annotator_cells(rows)
     if table is None:
         grid, metrics = rated_grid(question, cells), tuple[str, ...]()

@@ -28,16 +28,7 @@ FEW = 12
 
 @dataclass(frozen=True)
 class Model:
-    """Normal model of people's true values and K metrics.
-
-    Attributes
-    ----------
-    parts
-        ``"method"``, ``"story"``, ``"cell"`` to a factor of the covariance matrix,
-        shape (1 + K, 1 + K), people first.
-    noise
-        Of the ratings.
-    """
+    """Normal model of people's true values and K metrics."""
 
     parts: Mapping[str, Array]
     noise: Noise
@@ -51,25 +42,7 @@ class Model:
         studies: int,
         rng: np.random.Generator,
     ) -> tuple[Array, Array]:
-        """Draw four studies at a time: two sets of stories, by two of methods.
-
-        Parameters
-        ----------
-        size
-            Methods and annotators of one study.
-        stories, each
-            How many are drawn, and of how many stories each is the mean.
-        studies
-            How many times, R.
-
-        Returns
-        -------
-        human
-            Shape (2, 2, R, S, M), means over annotators: the first axis has other
-            stories, the second other methods.
-        scores
-            Shape (K, 2, 2, R, S, M).
-        """
+        """Draw four studies at a time: two sets of stories, by two of methods."""
         R, S, M = studies, 2 * stories, 2 * int(size.methods)
         shapes = {"method": (R, 1, M), "story": (R, S, 1), "cell": (R, S, M)}
         P = len(self.parts["cell"])
@@ -88,16 +61,6 @@ class Model:
 def fit_model(grid: CellGrid, noise: Noise, size: StudySize) -> Model:
     """Fit the model to a pilot's common subset of cells.
 
-    Parameters
-    ----------
-    grid
-        People and metrics, on the same cells.
-    noise, size
-        Of the pilot. The noise is taken out of people's variances; covariances with
-        metrics do not hold any.
-
-    Notes
-    -----
     Metrics are taken near 1, whatever their unit: no coefficient depends on it.
     Components are moment estimates (`variance_components`), made positive semidefinite
     by leaving out negative eigenvalues of the matrix in units of standard deviations.
@@ -149,23 +112,7 @@ def level_points(values: Array, level: str) -> Array:
 def correlated(
     human: Array, scores: Array, coefficients: Sequence[str]
 ) -> dict[str, Array]:
-    """Correlate values without ties, and average over groups.
-
-    Parameters
-    ----------
-    human
-        Shape (R, G, N).
-    scores
-        Shape (R, G, N), one metric.
-    coefficients
-        Some of ``kendall``, ``kendall_c`` (the same without ties), ``spearman``,
-        ``pearson``.
-
-    Returns
-    -------
-    dict
-        Coefficient to an array of shape (R,).
-    """
+    """Correlate values without ties, and average over groups."""
     found = {}
     order = np.argsort(human, axis=-1)
     there = np.argsort(np.argsort(np.take_along_axis(scores, order, -1), axis=-1), -1)
@@ -187,13 +134,6 @@ def correlated(
 def inversions(ranks: Counts) -> Array:
     """Count the pairs that stand in the wrong order.
 
-    Parameters
-    ----------
-    ranks
-        Shape (..., N): a permutation of 0 to N - 1 in each row.
-
-    Notes
-    -----
     By the bits of the ranks from the highest on: where two ranks first differ, the
     larger one has a 1. N log N steps for all rows at once.
 

@@ -50,14 +50,7 @@ NO_INTERVAL = sentence("no interval is made: that of icc_2_1 tells how sure it i
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Take a judge's answers in the columns of ratings; the annotator is the judge.
-
-    Returns
-    -------
-    DataFrame
-        Columns question, metric (the judge), story, method, round, value; averaged over
-        shots.
-    """
+    """Take a judge's answers in the columns of ratings; the annotator is the judge."""
     named = ratings.rename(
         columns={"dimension": "question", "annotator": "metric", "rating": "value"}
     )
@@ -74,23 +67,6 @@ def stability(
 ) -> list[TableRow]:
     r"""Describe how a judge's scores vary over trials, in all and for each method.
 
-    Parameters
-    ----------
-    trials
-        From `rating_trials`.
-    resamples, confidence, seed
-        Number of resamples of the stories (0 for no intervals), coverage, seed. What
-        trials do to means has an interval over trials of the same outputs instead
-        (`trial_noise`); ``minimum`` and ``maximum`` are of these trials and have none.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``stability``; an empty method means all of them. `n` is the
-        number of outputs that have a score in every trial; others are left out.
-
-    Notes
-    -----
     In each trial k the mean over outputs is :math:`m_k`. ``mean``, ``sd`` (K - 1),
     ``sd_population`` (K, as in Envision, equation 5), ``minimum``, ``maximum`` and
     ``coefficient_of_variation`` (sd/mean) are of the K means (ViStoryBench, H.6; the
@@ -295,14 +271,7 @@ def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def named_judge(table: ScoreTable, judge: str) -> pd.DataFrame:
-    """Take a table of scores as one judge's, each metric being a question.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `judge_values`; scores of which less is better have their sign
-        turned.
-    """
+    """Take a table of scores as one judge's, each metric being a question."""
     rows = table.cells.rename(columns={"metric": "question", "score": "value"})
     better = rows["question"].map(dict(table.higher_is_better)).to_numpy(bool)
     value = rows["value"].where(better, -rows["value"])
@@ -320,26 +289,7 @@ def judges(
     parts: tuple[str, ...],
     **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
-    """Correlate every two judges, and every judge with people, question by question.
-
-    Parameters
-    ----------
-    values
-        Of all judges, from `judge_values` or `named_judge`, joined.
-    people
-        Rows of `cells.annotator_cells`; dimensions are matched with questions.
-    levels, coefficients
-        Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
-    parts, sampling
-        As for `analysis.correlations.level_estimates`.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``judges``; people are ``metric_a`` ``"people"``. `n` is the
-        number of points, `n_groups` that of groups averaged; `left_out` says why not
-        over the others.
-    """
+    """Correlate every two judges, and every judge with people, question by question."""
     found: list[TableRow] = []
     for question, rows in values.groupby("question", sort=True):
         name = str(question)

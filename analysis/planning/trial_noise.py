@@ -20,17 +20,6 @@ OF_THESE = sentence(
 def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
     r"""Return a standard deviation over trials with its interval.
 
-    Parameters
-    ----------
-    value
-        It, or a share or multiple of it.
-    freedom
-        Degrees of freedom of its square.
-    confidence
-        Coverage of the interval.
-
-    Notes
-    -----
     Means over many outputs are normal, so that :math:`\nu s^2 / \sigma^2` is
     chi-square: the bounds are :math:`s \sqrt{\nu / \chi^2_{\nu, 1 - a / 2}}` and
     :math:`s \sqrt{\nu / \chi^2_{\nu, a / 2}}`.
@@ -54,13 +43,6 @@ def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
 def freedom_of_noise(means: Array) -> float:
     r"""Return the degrees of freedom of the mean over methods of their variances.
 
-    Parameters
-    ----------
-    means
-        Shape (K, M): the mean of every method in every trial.
-
-    Notes
-    -----
     With n = K - 1 and the covariances S of methods over trials it is
     :math:`n (\mathrm{tr}\,S)^2 / \mathrm{tr}(S^2)` (Box 1954, Annals of Mathematical
     Statistics 25(2), 290-302): n where trials move all methods together, up to n times

@@ -27,19 +27,7 @@ LEAST_KNOWN = 1e-9
 
 @dataclass(frozen=True)
 class Fit:
-    """Parameters of B tables of counts.
-
-    Attributes
-    ----------
-    theta
-        Shape (B, M), mean 0: log strengths.
-    log_nu
-        Shape (B,): Davidson's tie parameter; 0 where it is not fitted.
-    side
-        Shape (B,): log odds for the left output; 0 where it is not fitted.
-    converged
-        Shape (B,): whether the maximum was found.
-    """
+    """Parameters of B tables of counts."""
 
     theta: Array
     log_nu: Array
@@ -49,22 +37,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class _Statistics:
-    """What the likelihood needs of the counts.
-
-    Attributes
-    ----------
-    unsided
-        Shape (B, M, M), symmetric: answers with an unknown side.
-    sided
-        Shape (B, M, M): answers with i on the left and j on the right, or None.
-    observed
-        Shape (B, M + 2): wins and half the ties of every method, number of ties,
-        wins and half the ties of the left.
-    free
-        Shape (B, M + 2): parameters that are fitted.
-    some_ties
-        Shape (B,): where ties have a probability of their own.
-    """
+    """What the likelihood needs of the counts."""
 
     unsided: Array
     sided: Array | None
@@ -87,26 +60,6 @@ class _Statistics:
 def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) -> Fit:
     r"""Fit strengths to many tables of counts by Newton's method.
 
-    Parameters
-    ----------
-    counts
-        Shape (B, 2, M, M): wins of i over j, and ties of i and j in either triangle.
-        Or shape (B, 5, M, M), with a side effect: these two where the side is unknown,
-        wins of i over j with i on the left, with i on the right, and ties with i on
-        the left. The graph of wins and ties must be strongly connected.
-    ties
-        One of `TIES`.
-    start
-        One fit near the tables, B = 1; every table starts from it.
-
-    Returns
-    -------
-    Fit
-        Not converged where ties or the side effect have no finite maximum, or the
-        side cannot be told from the methods.
-
-    Notes
-    -----
     With i on the left, :math:`\eta = \theta_i - \theta_j + \delta`, and without a
     known side :math:`\eta = \theta_i - \theta_j`:
 
@@ -155,26 +108,6 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
 def influence(fit: Fit, counts: Array, ties: str = "half") -> tuple[Array, Array]:
     r"""Return what one more answer of each kind would add to the parameters.
 
-    Parameters
-    ----------
-    fit
-        The fit of one table.
-    counts
-        That table, shape (1, planes, M, M).
-    ties
-        As given to `fit_model`.
-
-    Returns
-    -------
-    influence
-        Shape (planes * M * M, M + 2): by cell of the table, to first order; of
-        strengths, log nu and side. 0 in parameters that are not fitted.
-    covariance
-        Shape (M + 2, M + 2): of the parameters, if answers were independent draws from
-        the model.
-
-    Notes
-    -----
     The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
     and :math:`s` the gradient of the log likelihood of the answer. Summed over all
     answers it is 0 at the maximum.

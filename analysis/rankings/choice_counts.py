@@ -23,20 +23,7 @@ TIE = OUTCOMES.index("tie")
 
 @dataclass(frozen=True)
 class CriterionVotes:
-    """Answers of one criterion.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    planes
-        2, or 5 with the side: see `analysis.rankings.bradley_terry.fit_model`.
-    cell
-        Shape (n,): what each answer says, as an index into a table of counts of
-        shape (planes, M, M).
-    clusters
-        Part to the cluster of each answer, shape (n,), and the number of clusters.
-    """
+    """Answers of one criterion."""
 
     methods: tuple[str, ...]
     planes: int
@@ -109,17 +96,7 @@ def coded(column: pd.Series) -> tuple[Counts, list[str]]:
 def choice_votes(
     choices: pd.DataFrame, *, by_majority: bool, side: bool
 ) -> CriterionVotes:
-    """Read answers into codes.
-
-    Parameters
-    ----------
-    choices
-        Kept rows of one criterion, in any order.
-    by_majority
-        Replace the answers of a story and pair by their majority; without one, a tie.
-    side
-        Keep which output stood on the left, as `left_method` says. Not by majority.
-    """
+    """Read answers into codes."""
     story, stories = coded(choices["story"])
     (first, second), methods = _coded_methods(choices, ("method_a", "method_b"))
     M = len(methods)

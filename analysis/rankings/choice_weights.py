@@ -13,20 +13,6 @@ PROBABILITY, ALTERNATIVES, ORDER = "probability", "alternatives", "submitted_at"
 def with_weights(choices: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
     """Weigh the answers of one criterion by the inverse of how likely they were asked.
 
-    Parameters
-    ----------
-    choices
-        Rows with the columns `probability` (with which the slot was chosen),
-        `alternatives` (among how many free ones) and `submitted_at`. Answers that were
-        not chosen have neither, and count as chosen alike.
-
-    Returns
-    -------
-    choices, is_weighted
-        With a column `weight`, where any answer was chosen; else as they are.
-
-    Notes
-    -----
     `inverse_weights` in the order of submission, as of a study with as many slots as
     were free at most.
     """
@@ -53,23 +39,6 @@ def inverse_weights(
 ) -> Array:
     r"""Return the weights that undo the choice, in the order in which it was made.
 
-    Parameters
-    ----------
-    per_slot, available
-        Of every answer the probability of its slot, and among how many free ones it was
-        chosen.
-    slots
-        Slots of the whole study, N; means over all of them are what is estimated.
-
-    Returns
-    -------
-    array
-        One weight an answer; 1 for a uniform choice, and for all when every slot is
-        filled. A weighted sum over a set of slots, divided by the number of answers,
-        has the expectation of the sum over all slots divided by N.
-
-    Notes
-    -----
     The t-th of M choices weighs
 
     .. math:: 1 + \frac{N - M}{N - t} (u_t - 1), \quad u_t = 1 / (a_t q_t)

@@ -11,20 +11,7 @@ from analysis.results import Array, Counts, TableRow
 
 @dataclass(frozen=True)
 class MethodGaps:
-    """The differences of every two of M methods.
-
-    Attributes
-    ----------
-    n_methods
-        M.
-    first, second
-        Shape (K,): both methods of each pair, K = M (M - 1) / 2.
-    value, low, high
-        Shape (K,): the first less the second, and its interval.
-    p_value, p_adjusted
-        Shape (K,): two-sided, for no difference; Holm over all pairs. NaN where nothing
-        varies.
-    """
+    """The differences of every two of M methods."""
 
     n_methods: int
     first: Counts
@@ -38,8 +25,6 @@ class MethodGaps:
     def settled_ranks(self, confidence: float) -> tuple[Array, Array]:
         """Return the best and the worst rank that each method may have, 1 being best.
 
-        Notes
-        -----
         A method ranks before another one for sure where `p_adjusted` of the two is at
         most 1 - confidence. One plus the methods that are surely better, to the
         methods that are not surely worse: these ranks hold together for all methods
@@ -76,17 +61,7 @@ class MethodGaps:
 def method_gaps(
     values: Array, covariance: CrossedCovariance, confidence: float
 ) -> MethodGaps:
-    """Compare every two methods.
-
-    Parameters
-    ----------
-    values
-        Shape (M,): more is better.
-    covariance
-        Theirs.
-    confidence
-        Coverage of the intervals.
-    """
+    """Compare every two methods."""
     M = len(values)
     first, second = np.triu_indices(M, 1)
     unit = np.eye(M)

@@ -19,17 +19,6 @@ def range_remarks(
 ) -> Iterator[tuple[str, str]]:
     """Yield the composites whose weights do not say what decides, with a remark.
 
-    Parameters
-    ----------
-    values
-        Columns part and value: ratings by question, or scores by metric.
-    known
-        Composites by name; those that are no means have no such trouble.
-    scale_of
-        Lowest and highest answer to a question, if known; else those seen count.
-
-    Notes
-    -----
     A weight acts on the width of its part's range. Widths differ where scales do, or
     where the widest range seen is more than twice the narrowest.
     """

@@ -11,11 +11,6 @@ from analysis.sentences import chained, sentence
 def separate_parts(answers: Array) -> list[Counts]:
     """Return the methods of each part that answers join, the largest part first.
 
-    Parameters
-    ----------
-    answers
-        Shape (M, M): how often two methods met, in either triangle.
-
     Examples
     --------
     >>> [part.tolist() for part in separate_parts(np.array([[0, 0], [0, 0]]))]
@@ -30,13 +25,6 @@ def separate_parts(answers: Array) -> list[Counts]:
 
 def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
     """Say which methods never lost to the others; empty where wins join all.
-
-    Parameters
-    ----------
-    beats
-        Shape (M, M): how often the method of the row beat that of the column.
-    methods
-        M names.
 
     Examples
     --------
@@ -86,22 +74,6 @@ def never_beaten(beats: Array, n: Counts) -> list[str]:
 def bounded_ties(wins: Array, tied: Array) -> Mask:
     r"""Tell in which tables ties have a finite parameter, methods being connected.
 
-    Parameters
-    ----------
-    wins
-        Shape (B, M, M): how often the method of the row beat that of the column.
-    tied
-        Shape (B, M, M): their ties, in either triangle.
-
-    Returns
-    -------
-    array of shape (B,)
-        Whether some chain of answers from a method back to itself, each won or tied by
-        the method before, holds more wins than ties. True also where there are only
-        wins, and where there are only ties: neither has a parameter to fit.
-
-    Notes
-    -----
     Davidson's likelihood never falls along :math:`\log \nu = t` where strengths
     :math:`\theta = t d` exist with :math:`d_i - d_j \ge 2` for every win of i over j
     and :math:`|d_i - d_j| \le 2` for every tie. Such d are the potentials of a graph

@@ -19,15 +19,7 @@ Row = TypeVar("Row", bound="RankedMethod")
 
 @dataclass(frozen=True, kw_only=True)
 class RankedRating:
-    """Where a method stands: its rating and its rank, each with an interval.
-
-    Attributes
-    ----------
-    rating, low, high
-        On the Elo scale, mean 1000; NaN without a rating.
-    rank, rank_low, rank_high
-        1 is best; equal ratings share the better rank. NaN without a rating.
-    """
+    """Where a method stands: its rating and its rank, each with an interval."""
 
     rating: float = NAN
     low: float = NAN
@@ -39,18 +31,7 @@ class RankedRating:
 
 @dataclass(frozen=True, kw_only=True)
 class RankedMethod(RankedRating):
-    """A method and where it stands.
-
-    Attributes
-    ----------
-    method
-        Its name.
-    part
-        Methods of different parts were never compared: each part has ratings and ranks
-        of its own.
-    reason
-        What is said of a method that never lost, or never won.
-    """
+    """A method and where it stands."""
 
     method: str
     part: int = 1
@@ -59,17 +40,7 @@ class RankedMethod(RankedRating):
 
 @dataclass(frozen=True)
 class Standings(Generic[Row]):
-    """The methods of one criterion, every two of them compared, and remarks.
-
-    Attributes
-    ----------
-    rows
-        Part by part, best first, equal ones by name.
-    comparisons
-        Rows of ``method_comparisons``; none without intervals.
-    notes
-        What ratings rest on, or why there are none.
-    """
+    """The methods of one criterion, every two of them compared, and remarks."""
 
     rows: list[Row]
     comparisons: list[TableRow]
@@ -91,18 +62,7 @@ def elo(theta: Array) -> Array:
 def places(
     theta: Array, covariance: CrossedCovariance | None, confidence: float
 ) -> list[RankedRating]:
-    """Rate and rank methods.
-
-    Parameters
-    ----------
-    theta
-        Shape (M,): log strengths.
-    covariance
-        Theirs; None leaves intervals empty.
-    confidence
-        Coverage of the intervals. Ranks are those of
-        `analysis.rankings.compared_methods.MethodGaps.settled_ranks`.
-    """
+    """Rate and rank methods."""
     M, ratings = len(theta), elo(theta)
     rank = ranks(ratings, tolerance=SAME_RATING)
     low, high, best, worst = np.full((4, M), NAN)
@@ -130,20 +90,7 @@ def comparisons(
     methods: tuple[str, ...],
     confidence: float,
 ) -> list[TableRow]:
-    """Compare every two methods in points; nothing without a covariance.
-
-    Parameters
-    ----------
-    theta, covariance, confidence
-        As of `places`.
-    methods
-        M names.
-
-    Returns
-    -------
-    list of TableRow
-        As of `analysis.rankings.compared_methods.MethodGaps.rows`.
-    """
+    """Compare every two methods in points; nothing without a covariance."""
     if covariance is None:
         return []
     return method_gaps(theta, covariance, confidence).rows(methods, ELO_SCALE)

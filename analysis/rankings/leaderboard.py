@@ -83,32 +83,6 @@ def leaderboard(
 ) -> Standings[LeaderboardRow]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
-    Parameters
-    ----------
-    choices
-        Kept rows of the criterion, in any order. ``both_bad`` counts as a tie.
-    criterion
-        Its name in the rows of comparisons.
-    ties
-        ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"`` and
-        ``"rao-kupper"``: tie models with one parameter.
-    by_majority
-        Replace the answers of each story and pair by their majority; without
-        one, a tie.
-    side
-        Adjust for the side on which outputs stood, as `left_method` says; see
-        `side_effect`. Where the effect cannot be estimated a remark says why, and
-        ratings are not adjusted. Answers with an unknown side count without it.
-    prior
-        The weight of a prior, in answers a method; see Notes.
-    parts
-        What other answers are thought of: of other stories, annotators, or units
-        (pairs of outputs of one story), or two of these; none: no intervals.
-    confidence
-        Coverage of the intervals.
-
-    Notes
-    -----
     Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
     Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
     :math:`\pi = e^\theta`. Rao and Kupper: `analysis.rankings.rao_kupper`.
@@ -127,10 +101,8 @@ def leaderboard(
     prior no error is less than that of independent answers. Ranks hold together for all
     methods, see `analysis.rankings.compared_methods`.
 
-    References
-    ----------
-    Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65; Rao and Kupper
-    (1967), JASA 62.
+    Source: Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65; Rao and
+    Kupper (1967), JASA 62.
     """
     ask = _Ask(ties, parts, prior)
     sided = None
@@ -181,21 +153,6 @@ def side_effect(
 ) -> list[TableRow]:
     r"""Estimate how much standing on the left helps an output.
 
-    Parameters
-    ----------
-    choices, criterion, ties, parts, confidence
-        As given to `leaderboard`. `left_method` names the output on the left; answers
-        without it inform the strengths only.
-
-    Returns
-    -------
-    list of TableRow
-        One row of ``side_effect``: value is the log odds for the left output
-        between equal methods, above 0 in favour of the left; elo the same in points;
-        n the answers with a known side; p_value for "no effect".
-
-    Notes
-    -----
     :math:`P(left\ wins) = \operatorname{sigmoid}(\theta_l - \theta_r + \delta)`,
     estimated together with the strengths, so that strong methods that stand on the
     left more often are not mistaken for an effect of the side.
@@ -228,23 +185,7 @@ class _Ask:
 
 @dataclass(frozen=True)
 class _Board:
-    """What is known of the methods of one part.
-
-    Attributes
-    ----------
-    votes
-        The answers.
-    theta
-        Shape (M,): log strengths; NaN where there are none.
-    side
-        Log odds for the left output.
-    of_theta, of_side
-        Their covariances; None where nothing can be drawn.
-    notes
-        What the fit rests on.
-    why
-        Why there is none.
-    """
+    """What is known of the methods of one part."""
 
     votes: CriterionVotes
     theta: Array

@@ -27,23 +27,6 @@ ResultTables = Mapping[str, pd.DataFrame]
 def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
     """Say of each question which method stands first, and ahead of how many others.
 
-    Parameters
-    ----------
-    tables
-        The leaderboards of a report, and with them ``method_comparisons`` and
-        ``method_win_rates``.
-    confidence
-        Of the intervals; a difference is shown where its adjusted p-value is at most
-        1 - confidence.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``method_verdicts``, one a question, kind of answers and part of methods
-        that were compared with one another.
-
-    Notes
-    -----
     `statistic` is ``win_rate`` of choices, the mean over the methods that it met, where
     these are given; ``mean`` of ratings; else ``rating``. `p_adjusted` is the largest
     of those that compare it with the others. `verdict` is ``preferred`` where all of
@@ -59,21 +42,7 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
 
 
 def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRow]:
-    """Say of each question whether the best few methods are told from all others.
-
-    Parameters
-    ----------
-    tables, confidence
-        As of `method_verdict_rows`; the set is shown where its p-value is at most
-        1 - confidence.
-    size
-        Of the set.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``top_methods``; see `analysis.rankings.top_methods`.
-    """
+    """Say of each question whether the best few methods are told from all others."""
     rows: list[TableRow] = []
     for about, board in _parts(tables):
         ranks = dict(zip(board["method"].astype(str), board["rank"], strict=True))

@@ -10,13 +10,6 @@ from analysis.sentences import sentence
 def counted_once(metrics: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return the metrics that an average of ranks counts, and remarks on the others.
 
-    Parameters
-    ----------
-    metrics
-        Those that have scores.
-
-    Notes
-    -----
     A known mean (`metric_names.MEANS`) whose parts have all scores is left out: so
     ViStoryBench counts twelve metrics of thirteen columns. Where only some of its parts
     have scores, the mean counts and these are left out. That a column looks like the

@@ -19,23 +19,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairVotes:
-    """Answers about P pairs of methods.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    first, second
-        Shape (P,): the methods of each pair, the first one first by name.
-    pair
-        Shape (n,): the pair of each answer.
-    points
-        Shape (n,): 1 where the first method won, 1/2 for a tie, 0 where it lost.
-    weight
-        Shape (n,): for how many answers each stands.
-    clusters
-        Part to the cluster of each answer, and the number of clusters.
-    """
+    """Answers about P pairs of methods."""
 
     methods: tuple[str, ...]
     first: Counts
@@ -80,11 +64,6 @@ class PairVotes:
         Answers vary less around a rate that was made of them: one of share h by
         :math:`1 - 2h + \sum h^2` of its variance, of which it is freed (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
-
-        Parameters
-        ----------
-        lone
-            Shape (P,): around what the only answer of a pair is taken to vary.
         """
         share = self._share()
         left = 1 - 2 * share + self.total(share**2)[self.pair]
@@ -99,20 +78,7 @@ class PairVotes:
 
 
 def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
-    """Read side-by-side answers of one criterion, one by one and by majority.
-
-    Parameters
-    ----------
-    choices
-        Kept rows, methods in alphabetical order. A column `weight` says for how many
-        answers each stands.
-
-    Returns
-    -------
-    single, majorities
-        Answers "both bad" are no single votes; a story of a pair without a majority is
-        a tie.
-    """
+    """Read side-by-side answers of one criterion, one by one and by majority."""
     story, stories = coded(choices["story"])
     annotator, annotators = coded(choices["annotator"])
     names = pd.MultiIndex.from_frame(choices[["method_a", "method_b"]])
@@ -158,20 +124,7 @@ def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
 
 
 def rates_by_story_weights(votes: PairVotes, weights: Array) -> Array:
-    """Return the mean win rates of the methods under weights of stories.
-
-    Parameters
-    ----------
-    votes
-        Single votes.
-    weights
-        Shape (B, stories): how often each story counts.
-
-    Returns
-    -------
-    array of shape (B, M)
-        NaN of a method that met none.
-    """
+    """Return the mean win rates of the methods under weights of stories."""
     M, P = len(votes.methods), len(votes.first)
     story, S = votes.clusters["stories"]
     shape = (S, P)

@@ -26,14 +26,6 @@ class ChoiceSets:
     An order of k methods is k - 1 choices: the first of all k, the second of those
     that are left, and so on. A choice is a cell, the set and which of it was chosen;
     how often each cell occurs is all that the likelihood needs.
-
-    Attributes
-    ----------
-    n_methods
-        M.
-    members
-        An array (sets, size) of codes below M for each size, ascending; so are the
-        codes of each set. Cells are numbered in this order, set by set.
     """
 
     n_methods: int
@@ -115,21 +107,6 @@ def choice_sets(
 ) -> tuple[ChoiceSets, Counts, Counts]:
     """Split orders into choices.
 
-    Parameters
-    ----------
-    orders
-        Arrays (n, k) of codes below `n_methods`, the best method of a row first; each
-        method once a row, k from 2. Rows are numbered through all arrays.
-    n_methods
-        M.
-
-    Returns
-    -------
-    ChoiceSets
-        Every set from which something was chosen.
-    array, array
-        Shape (choices,): the cell of each choice, and the row it is from.
-
     Examples
     --------
     >>> sets, cell, row = choice_sets([np.array([[2, 0, 1]])], 3)
@@ -171,26 +148,6 @@ def fit(
 ) -> tuple[Array, Mask]:
     r"""Fit worths to many tables of counts by Newton's method.
 
-    Parameters
-    ----------
-    sets
-        From which methods were chosen.
-    counts
-        Shape (B, cells): how often each choice occurred, fractions allowed. Every
-        method must stand before every other one, directly or by a chain of others:
-        the graph of `ChoiceSets.beats` is strongly connected.
-    start
-        Shape (M,): log worths near those of the tables; every table starts from them.
-
-    Returns
-    -------
-    theta
-        Shape (B, M), mean 0: log worths.
-    converged
-        Shape (B,): whether the maximum was found.
-
-    Notes
-    -----
     An order :math:`i_1 \succ \dots \succ i_k` has the probability
 
     .. math:: \prod_{j=1}^{k-1} \frac{e^{\theta_{i_j}}}{\sum_{l \ge j} e^{\theta_{i_l}}}
@@ -233,21 +190,6 @@ def fit(
 def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
     """Return the inverse of the information, answers being independent.
 
-    Parameters
-    ----------
-    sets, counts
-        As given to `fit`.
-    theta
-        What it returned.
-
-    Returns
-    -------
-    array of shape (B, M, M)
-        Of log worths with mean 0. Their differences have the variances
-        ``c[i, i] + c[j, j] - 2 c[i, j]``.
-
-    Notes
-    -----
     Answers of one story or annotator are not independent, so that intervals from this
     matrix are too narrow: leaderboards sum what answers add (`influence`).
     """
@@ -258,20 +200,6 @@ def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
 def influence(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
     r"""Return what one more choice of each kind would add to the log worths.
 
-    Parameters
-    ----------
-    sets, counts
-        As given to `fit`, B = 1.
-    theta
-        What it returned.
-
-    Returns
-    -------
-    array of shape (cells, M)
-        To first order. Summed over all choices it is 0 at the maximum.
-
-    Notes
-    -----
     The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
     and :math:`s` the gradient of the log likelihood of the choice. Answers of one
     story or annotator are not independent: `analysis.inference.crossed_clusters`.

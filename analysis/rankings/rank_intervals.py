@@ -12,16 +12,6 @@ LEAST_DEFINED = 0.5
 def ranks(values: Array, *, tolerance: float = 0.0, ties: str = "best") -> Array:
     """Rank values, 1 being the largest; NaN has no rank.
 
-    Parameters
-    ----------
-    values
-        Shape (..., M).
-    tolerance
-        Values that differ by no more are equal.
-    ties
-        ``"best"``: equal values share the better rank; ``"middle"``: the mean of the
-        ranks they take up.
-
     Examples
     --------
     >>> ranks(np.array([0.5, 0.9, 0.5, np.nan]))
@@ -41,25 +31,6 @@ def rank_intervals(
 ) -> tuple[Array, Array]:
     r"""Return the ranks that each method may have.
 
-    Parameters
-    ----------
-    values
-        Shape (M,): more is better; NaN for a method without a value.
-    drawn
-        Shape (B, M): the values in B resamples.
-    confidence
-        Coverage for each method, for example 0.95.
-    tolerance
-        Values that differ by no more are equal.
-
-    Returns
-    -------
-    low, high
-        Shape (M,): best and worst rank; NaN where there is no value, or where more
-        than half of the resamples lack one.
-
-    Notes
-    -----
     One plus the number of methods that are surely better, to the number of methods
     that are not surely worse. Surely: the interval of their difference excludes 0,
     and all M - 1 intervals of a method hold together, :math:`\hat d_j \pm c s_j` with
@@ -70,9 +41,7 @@ def rank_intervals(
     miss the true rank far too often, since resampling adds noise to ranks that noise
     has already spread (Xie, Singh and Zhang 2009).
 
-    References
-    ----------
-    Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
     section 3.1; Xie, Singh and Zhang (2009), JASA 104, 775-788.
 
     Examples

@@ -34,15 +34,7 @@ from analysis.sentences import sentence
 
 @dataclass(frozen=True, kw_only=True)
 class RankingLeaderboardRow(RankedMethod):
-    """One method of a leaderboard of rankings.
-
-    Attributes
-    ----------
-    log_worth
-        The rating as a natural logarithm of the worth, mean 0.
-    n_rankings, n_stories
-        Answers in which it is ranked beside others, and stories of these.
-    """
+    """One method of a leaderboard of rankings."""
 
     log_worth: float
     n_rankings: int
@@ -58,27 +50,6 @@ def ranking_leaderboard(
 ) -> Standings[RankingLeaderboardRow]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
-    Parameters
-    ----------
-    rankings
-        Kept rows of the criterion (`analysis.tables.RANKING_COLUMNS`), in any order.
-        Orders are strict. Those of a method alone say nothing and are left out.
-    criterion
-        Its name in the rows of comparisons.
-    parts
-        What other answers are thought of, of
-        `analysis.rankings.choice_counts.PARTS`; units are sets of outputs of one story;
-        none: no intervals.
-    confidence
-        Coverage of the intervals.
-
-    Raises
-    ------
-    InputError
-        Where methods of an answer share a rank.
-
-    Notes
-    -----
     Plackett-Luce: see `analysis.rankings.plackett_luce.fit`. Rating
     :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`, as in the leaderboard of pairs,
     which orders of two methods agree with. So do parts that were never ranked together,
@@ -88,9 +59,8 @@ def ranking_leaderboard(
     other (Hunter 2004, assumption 1 and section 5). Intervals and ranks are made as
     there.
 
-    References
-    ----------
-    Plackett (1975), Applied Statistics 24; Hunter (2004), Annals of Statistics 32.
+    Source: Plackett (1975), Applied Statistics 24; Hunter (2004), Annals of Statistics
+    32.
     """
     stages = ranking_stages(rankings)
     if not stages.methods:

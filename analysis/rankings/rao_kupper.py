@@ -18,25 +18,7 @@ FIRST, SECOND, TIE = range(3)
 
 @dataclass(frozen=True)
 class OrderedFit:
-    """Parameters of one table, and what one more answer would add to them.
-
-    Attributes
-    ----------
-    theta
-        Shape (M,), mean 0: log strengths.
-    log_threshold
-        How far apart two methods must be for a preference, as a logarithm; 0 where
-        there are no ties and it is not fitted.
-    side
-        Log odds for the first one; 0 where it is not fitted.
-    converged
-        Whether the maximum was found.
-    information
-        Shape (M + 2, M + 2), of all answers; fixed parameters have 1 on the diagonal.
-    scores
-        Shape (2, 3, M, M, M + 2): the gradient of one answer, without and with a known
-        side, by outcome, first and second method.
-    """
+    """Parameters of one table, and what one more answer would add to them."""
 
     theta: Array
     log_threshold: float
@@ -49,15 +31,6 @@ class OrderedFit:
 def fit_ordered(counts: Array) -> OrderedFit:
     r"""Fit strengths, the threshold of a tie, and the side.
 
-    Parameters
-    ----------
-    counts
-        Shape (2, 3, M, M): answers without and with a known side, by outcome, first and
-        second method; with a known side the first one stands on the left. The graph of
-        wins and ties must be strongly connected.
-
-    Notes
-    -----
     With :math:`\eta = \theta_i - \theta_j`, plus :math:`\delta` where i stands on the
     left, and a threshold :math:`\tau > 0`:
 

@@ -35,44 +35,6 @@ def rating_leaderboard(
 ) -> tuple[list[TableRow], list[TableRow], list[str]]:
     r"""Rank methods by their ratings in three ways, side by side.
 
-    Parameters
-    ----------
-    ratings, by_annotator
-        Kept rows of one dimension, and their means over shots and rounds
-        (`analysis.reading.cells.annotator_cells`).
-    question
-        The dimension.
-    parts
-        What other ratings are thought of: of other stories, annotators or units
-        (outputs), or two of them; none: no intervals but the mixed model's.
-    confidence
-        Coverage of the intervals.
-    scale
-        Lowest and highest rating: intervals of means stay inside.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``rating_leaderboard``, the highest mean first:
-
-        - ``mean``: mean of the method's cells, each the mean of its annotators, as in
-          ``method_means`` (`method_means.mean_ratings`);
-        - ``standardised``: the same of ratings from which the annotator's mean was
-          taken and which were divided by their standard deviation (n - 1), so that
-          strict and lavish raters count alike;
-        - ``mixed``: estimated marginal mean of `mixed_model.fit_mixed` with its t
-          interval, which holds for other annotators and stories.
-
-        Ranks: 1 is best, equal values share the better one; their intervals are those
-        of `compared_methods.MethodGaps.settled_ranks`. ``reason`` says what is missing,
-        and why.
-    list of TableRow
-        Rows of ``method_comparisons``: every two methods by their means.
-    list of str
-        Remarks: which annotators are left out of standardising.
-
-    Notes
-    -----
     Where annotators judged different methods, standardising takes away true differences
     between these; the mixed model does not. What ratings are standardised by is taken
     as known: in intervals it does not vary.

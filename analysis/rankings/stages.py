@@ -13,22 +13,7 @@ from analysis.results import Array, Counts
 
 @dataclass(frozen=True)
 class Stages:
-    """The choices of the rankings of one criterion: k - 1 of a ranking of k methods.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    sets
-        From which of them something was chosen.
-    cell
-        Shape (n,): what each choice says, as an index into the cells of `sets`.
-    clusters
-        Part to the cluster of each choice, shape (n,), and the number of clusters.
-        Units are sets of outputs of one story.
-    n_rankings, n_stories
-        Shape (M,): rankings in which each method takes part, and their stories.
-    """
+    """The choices of the rankings of one criterion: k - 1 of a ranking of k methods."""
 
     methods: tuple[str, ...]
     sets: ChoiceSets
@@ -53,19 +38,7 @@ class Stages:
 
 
 def ranking_stages(rankings: pd.DataFrame) -> Stages:
-    """Read rankings into codes.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows of one criterion, in any order. Answers with a single method are
-        left out.
-
-    Raises
-    ------
-    InputError
-        Where an answer is no strict order of different methods.
-    """
+    """Read rankings into codes."""
     rows, answer, place = in_orders(rankings)
     method, methods = coded(rows["method"])
     size = np.bincount(answer)

@@ -11,22 +11,6 @@ from analysis.results import TableRow
 def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
     """Count the stories in which people's mean of one method is above another's.
 
-    Parameters
-    ----------
-    by_annotator
-        Rows of `analysis.reading.cells.annotator_cells` of one question.
-    question
-        Its name.
-
-    Returns
-    -------
-    list of dict
-        Columns question, method_a, method_b (the names in alphabetical order), wins_a,
-        ties, wins_b, n_stories: those in which both were rated. A pair that shares no
-        story has no row.
-
-    Notes
-    -----
     Means that differ by less than 1e-9 are equal: a tie.
 
     Examples

@@ -8,15 +8,7 @@ from analysis.results import NAN
 
 @dataclass(frozen=True)
 class TopMethods:
-    """The best methods, as a set.
-
-    Attributes
-    ----------
-    methods
-        Their names by rank; none where the last of them shares its place.
-    p_value
-        For one of them being no better than one of the others; NaN without tests.
-    """
+    """The best methods, as a set."""
 
     methods: tuple[str, ...]
     p_value: float
@@ -29,17 +21,6 @@ def top_methods(
 ) -> TopMethods:
     """Test that the `size` methods of the best ranks are the best ones.
 
-    Parameters
-    ----------
-    ranks
-        Of all methods of one leaderboard, 1 being best.
-    comparisons
-        Rows of ``method_comparisons`` of all pairs of them.
-    size
-        At least 1. With no others there is nothing to tell apart, and p is 0.
-
-    Notes
-    -----
     Every one of the set has to be better than every one of the others. That is claimed
     where each of these comparisons shows it alone, at the level of the claim, without
     adjustment: one that is not true would have to be rejected by its own test (Berger

@@ -30,17 +30,6 @@ def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
 def majority(votes: Array) -> Array:
     """Return the preference of more than half of the votes.
 
-    Parameters
-    ----------
-    votes
-        Shape (..., 4): numbers of answers in the order of `OUTCOMES`.
-
-    Returns
-    -------
-    array
-        1 for the first method, -1 for the second, 0 when neither has more than
-        half: no majority is a tie.
-
     Examples
     --------
     >>> majority(np.array([[2.0, 1, 0, 0], [1, 1, 1, 0], [2, 0, 2, 0]]))
@@ -51,21 +40,7 @@ def majority(votes: Array) -> Array:
 
 
 def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_array]:
-    """Count answers by story, pair of methods and annotator.
-
-    Parameters
-    ----------
-    choices
-        Rows of one criterion, methods in alphabetical order.
-
-    Returns
-    -------
-    DataFrame
-        One row a story and pair: story, method_a, method_b, sorted.
-    sparse array
-        Shape (A, 4 P): answers of each annotator; those of a pair stand side by side
-        in the order of `OUTCOMES`. Its memory grows with the answers.
-    """
+    """Count answers by story, pair of methods and annotator."""
     keys = ["story", "method_a", "method_b"]
     groups = choices.groupby(keys, sort=True)
     pairs = groups.size().index.to_frame(index=False)

@@ -25,28 +25,7 @@ Tables = Mapping[str, pd.DataFrame | None]
 def chosen_tables(
     tables: Tables, options: AlignOptions, notes: Notes | None = None
 ) -> dict[str, pd.DataFrame | None]:
-    """Keep the questions and metrics that were asked for, as if there were no others.
-
-    Parameters
-    ----------
-    tables
-        Any of ratings, trials, choices, rankings and scores by these names.
-    options
-        `questions` and `metrics` of it; None keeps all. No metric is a report of
-        people alone.
-    notes
-        Are told what is left out.
-
-    Returns
-    -------
-    dict
-        The tables; None instead of one of which no row is left.
-
-    Raises
-    ------
-    OptionError
-        No question is asked for, or one that is in no table; the nearest are named.
-    """
+    """Keep the questions and metrics that were asked for, as if there were no others."""
     found = dict(tables)
     for option, columns in COLUMNS.items():
         wanted = getattr(options, option)

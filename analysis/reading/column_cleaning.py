@@ -21,15 +21,7 @@ _ALIKE = ("string", "integer", "floating", "boolean", "empty")
 
 @dataclass(frozen=True)
 class Coded:
-    """A column as its different values and which of them each row has.
-
-    Attributes
-    ----------
-    codes
-        One whole number a row.
-    values
-        The value of each code. A missing cell is the empty text.
-    """
+    """A column as its different values and which of them each row has."""
 
     codes: Counts
     values: list[Any]

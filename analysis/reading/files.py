@@ -33,29 +33,7 @@ def file_and_sheet(path: Path) -> tuple[Path, str]:
 
 
 def read_file(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a file as it stands, by its suffix.
-
-    Parameters
-    ----------
-    path
-        A file, or FILE.xlsx#SHEET.
-    columns
-        The columns that it must have: by them the separator of a text is found, and
-        the sheet of a workbook. Whoever asks for them checks that they are there.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cells as text or as the file types them; the index is the line, 1 being the
-        header (of a Parquet file, which has no lines, the row + 1).
-
-    Raises
-    ------
-    InputError
-        With every line that has not the shape of the others; when the file is larger
-        than `LARGEST_FILE` bytes, `LARGEST_TABLE` rows or `LARGEST_WIDTH` columns,
-        before it is read.
-    """
+    """Read a file as it stands, by its suffix."""
     file, sheet = file_and_sheet(path)
     suffix = file.suffix.lower()
     try:
@@ -93,13 +71,7 @@ def _check_size(path: Path) -> None:
 
 
 def _megabytes(size: int) -> str:
-    """Write a size, rounded up.
-
-    Examples
-    --------
-    >>> _megabytes(2_147_483_648)
-    '2,148 MB'
-    """
+    """Write a size, rounded up."""
     return f"{-(-size // 10**6):,} MB"
 
 

@@ -25,26 +25,7 @@ FIRST = 2
 def opened(
     table: object, name: str, columns: Sequence[str], index: Sequence[str] = ()
 ) -> tuple[pd.DataFrame, str]:
-    """Return the rows of a file or a frame as they stand, and what it is called.
-
-    Parameters
-    ----------
-    table
-        A `Table`; anything else is refused.
-    name
-        What a frame is called.
-    columns
-        Those that it must have: by them the separator of a text is found, and the sheet
-        of a workbook. Whoever asks for them checks that they are there.
-    index
-        Further ones that a frame may have in its index by mistake.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read (`analysis.reading.files.read_file`), or the frame
-        has several levels of columns, a column twice, too many, or no row.
-    """
+    """Return the rows of a file or a frame as they stand, and what it is called."""
     if isinstance(table, pd.DataFrame):
         return frame_rows(table, name, tuple(dict.fromkeys((*columns, *index)))), name
     if not isinstance(table, str | PathLike):

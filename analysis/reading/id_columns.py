@@ -22,18 +22,6 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 def is_id_or_time(name: str, values: Array, *, of_answers: bool) -> bool:
     """Say whether a column of numbers is an id or a time, by its name or its values.
 
-    Parameters
-    ----------
-    name
-        Of the column.
-    values
-        Its numbers in the order of the rows; NaN where there is none.
-    of_answers
-        Whether it would be a question: answers to one do not rise from row to row.
-        Scores may, in a table that is sorted by them.
-
-    Notes
-    -----
     Ids are whole numbers whose column is called so (``annotation_id``, ``HITId``), or
     has no name, as the index of a frame that was written with it. Ten or more whole
     numbers that rise with every row are ids whatever their name.

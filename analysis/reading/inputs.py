@@ -46,32 +46,7 @@ def read_ratings(
     value_columns: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    """Read ratings.
-
-    Parameters
-    ----------
-    table
-        A file of any kind that `files` reads, or a frame.
-    wide
-        One column a dimension instead of one row a rating. Without an annotator column
-        the values are means over raters; without a story column they are method-level.
-    method_column, story_column
-        Names of the key columns of a wide table.
-    value_columns
-        Columns of a wide table that are questions, though they look like ids or times.
-    scale
-        Lowest and highest admitted rating.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `analysis.tables.RATING_COLUMNS` and whatever else the file has.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read ratings."""
     raw, file = opened(
         table,
         "ratings",
@@ -103,13 +78,7 @@ def check_ratings(
 
 
 def read_choices(table: Table) -> pd.DataFrame:
-    """Read choices; the two methods come back in alphabetical order.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read choices; the two methods come back in alphabetical order."""
     raw, file = opened(table, "choices", CHOICE_COLUMNS)
     return _of_file(check_choices(raw, file=file), file)
 
@@ -143,11 +112,6 @@ def read_rankings(table: Table) -> pd.DataFrame:
     An answer is what one annotator says of one story by one criterion, in one round
     and one slot as far as there are such columns. It ranks two or more methods, each
     once, from 1 without gaps and ties.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
     """
     raw, file = opened(table, "rankings", RANKING_COLUMNS)
     return _of_file(check_rankings(raw, file=file), file)
@@ -175,13 +139,7 @@ def read_scores(
     story_column: str = "story",
     value_columns: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read metric scores; an empty score is a missing value and gives no row.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read metric scores; an empty score is a missing value and gives no row."""
     raw, file = opened(
         table,
         "scores",

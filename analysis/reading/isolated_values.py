@@ -25,13 +25,6 @@ MOST_VALUES = 5
 def isolated(values: Array) -> Mask:
     """Say which ratings lie farther from the others than these from one another.
 
-    Parameters
-    ----------
-    values
-        Ratings of one question.
-
-    Notes
-    -----
     Only whole numbers are looked at, 40 or more. The others are the shortest range that
     holds all ratings but one in 200 (two of fewer than 400), and whatever lies no
     farther from it than it is wide, until nothing more does. Ratings outside are
@@ -73,13 +66,7 @@ def _range_of_others(values: Array) -> tuple[float, float]:
 
 
 def isolated_ratings(ratings: pd.DataFrame) -> Iterator[str]:
-    """Remark on isolated ratings, question by question.
-
-    Parameters
-    ----------
-    ratings
-        From `analysis.reading.inputs.read_ratings`; the index is the line.
-    """
+    """Remark on isolated ratings, question by question."""
     file = str(ratings.attrs.get(FILE, "ratings"))
     for question, rows in ratings.groupby("dimension", sort=True):
         values = rows["rating"].to_numpy(float)

@@ -11,21 +11,7 @@ from analysis.tables import FLAGS
 
 
 def kept_rows(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
-    """Drop gold, repeated and excluded rows, and sort by the keys.
-
-    Parameters
-    ----------
-    frame
-        Ratings, choices, rankings or scores.
-    keys
-        Columns that order the rows; absent ones are skipped. Missing keys
-        become the empty string, and all keys become text.
-
-    Returns
-    -------
-    DataFrame
-        A copy whose order does not depend on the order of the file.
-    """
+    """Drop gold, repeated and excluded rows, and sort by the keys."""
     keep = np.ones(len(frame), bool)
     for column in FLAGS:
         if column in frame:

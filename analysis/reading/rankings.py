@@ -33,13 +33,6 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
 def check_orders(check: TableCheck) -> None:
     """Refuse answers that are no strict order of two or more methods.
 
-    Parameters
-    ----------
-    check
-        With clean columns; ranks are text of whole numbers.
-
-    Notes
-    -----
     Rows are looked at only in answers whose every rank and method can be read.
     """
     data = check.frame
@@ -110,26 +103,7 @@ def _asked_again(data: pd.DataFrame, answer: Counts) -> Mask:
 
 
 def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
-    """Sort rows by answer and rank, and number the places in each answer.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows. Where a method was left out, those below it move up: an order of
-        some methods is the same order without one of them.
-
-    Returns
-    -------
-    DataFrame
-        The rows of answers with two or more methods, the best of an answer first.
-    array, array
-        Shape (rows,): the answer of each row, from 0, and its place there, from 0.
-
-    Raises
-    ------
-    InputError
-        Where two methods of an answer share a rank, or a method has two.
-    """
+    """Sort rows by answer and rank, and number the places in each answer."""
     answer = answer_codes(rankings, KEPT_ANSWER)
     rank = rankings["rank"].to_numpy(float)
     for column, wrong in (
@@ -153,19 +127,6 @@ def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
 
 def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
     """Return what orders say of pairs of outputs, as choices.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows.
-
-    Returns
-    -------
-    DataFrame
-        Columns story, method_a, method_b, criterion, annotator, choice: k (k - 1) / 2
-        rows for an answer of k methods, methods in alphabetical order. They are not
-        independent of one another: whatever draws from them must draw stories,
-        annotators or whole answers.
 
     Examples
     --------

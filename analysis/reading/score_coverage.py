@@ -17,19 +17,7 @@ def coverage_notes(
     cells: Mask,
     noun: str = OUTPUT,
 ) -> list[str]:
-    """Say which metrics and cells no comparison uses, and which methods it loses.
-
-    Parameters
-    ----------
-    rated, cells
-        Shape (S, M): what people rated, and on what of it metrics are compared.
-    methods, metrics
-        M and K names.
-    covered
-        Shape (K, S, M): what of it has a score.
-    noun
-        `OUTPUT`, or `METHOD` where people rated whole methods.
-    """
+    """Say which metrics and cells no comparison uses, and which methods it loses."""
     notes = [
         sentence(
             "metric {metric} has no score for any rated method."
@@ -87,13 +75,6 @@ def few_scores(
 
 def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
     """Say how many scores each metric lacks; those that lack the same ones together.
-
-    Parameters
-    ----------
-    metrics
-        K names.
-    covered
-        Shape (K, N). Metrics that have all scores or none are not named.
 
     Examples
     --------

@@ -31,22 +31,7 @@ COMMON_SHARE = 0.5
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores averaged over shots, and what is known of each metric.
-
-    Attributes
-    ----------
-    cells
-        Columns metric, story, method, score, sorted by the first three.
-    higher_is_better
-        By metric.
-    notes
-        Which rows were left out, in sentences.
-    composites
-        Metrics that are made of others (`analysis.rankings.composite_values`).
-    mixed
-        Composites, of metrics or questions, whose parts differ from story to story:
-        outputs of different stories have no common scale.
-    """
+    """Scores averaged over shots, and what is known of each metric."""
 
     cells: pd.DataFrame
     higher_is_better: Mapping[str, bool]
@@ -72,27 +57,6 @@ class ScoreTable:
 def score_table(scores: pd.DataFrame) -> ScoreTable:
     """Average scores over shots.
 
-    Parameters
-    ----------
-    scores
-        Rows of `kept_rows`; rows without a score are absent. Where a metric has a
-        value of a whole output, those of its shots are left out; where it has values
-        of stories, those of whole methods are.
-
-    Returns
-    -------
-    ScoreTable
-        A metric that occurs with several versions or backends is several
-        metrics, named ``metric (version, backend)``.
-
-    Raises
-    ------
-    OptionError
-        When no row has a score, a metric is marked both higher and lower is better,
-        or it has the name of a baseline, with its version and backend.
-
-    Notes
-    -----
     Means over shots are correctly rounded (``math.fsum``), so that outputs with
     the same scores in another order stay tied.
     """
@@ -198,24 +162,7 @@ def _directions(rows: pd.DataFrame) -> dict[str, bool]:
 
 
 def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
-    """Return which metrics are compared with one another, and on what.
-
-    Parameters
-    ----------
-    table
-        The scores.
-    covered
-        Shape (K, ...): whether each metric has a score of what people judged.
-
-    Returns
-    -------
-    metrics
-        Shape (K,): from the metric with most scores down, each with which
-        `COMMON_SHARE` of the outputs of the first remain common; and composites that
-        score exactly what all of these do.
-    kept
-        Shape (...): what all of them have scores of.
-    """
+    """Return which metrics are compared with one another, and on what."""
     flat = covered.reshape(len(covered), math.prod(covered.shape[1:]))
     made = np.array([metric in table.composites for metric in table.metrics], bool)
     counts = np.where(made, 0, flat.sum(axis=1))
@@ -237,17 +184,7 @@ def score_cube(
     stories: tuple[str, ...],
     methods: tuple[str, ...],
 ) -> tuple[Array, frozenset[str]]:
-    """Lay scores out as metrics x stories x methods.
-
-    Returns
-    -------
-    cube
-        Scores as given, NaN where there is none. A method-level score (empty
-        story) stands in every story; if the only story is "", a metric with
-        stories is averaged over them.
-    method_level
-        The metrics that have method-level scores only.
-    """
+    """Lay scores out as metrics x stories x methods."""
     cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
     method_level = set()
     for k, metric in enumerate(metrics):

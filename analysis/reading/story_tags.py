@@ -26,26 +26,7 @@ _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
 def read_stories(table: Table) -> pd.DataFrame:
-    """Read the tags of stories.
-
-    Parameters
-    ----------
-    table
-        A file of any kind that `files` reads, or a frame: a column ``story`` and one
-        column a tag.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column ``story``, then every tag as text; empty where a story has no value.
-        The index is the line in the file.
-
-    Raises
-    ------
-    InputError
-        With every problem: no column of stories, no tag, a story without a name or
-        twice.
-    """
+    """Read the tags of stories."""
     frame, file = opened(table, "stories", ("story",))
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
@@ -107,29 +88,10 @@ def word_count_class(words: float) -> str:
 def binned(tags: pd.DataFrame, column: str) -> pd.Series:
     """Cut a tag of numbers into a few classes; leave any other tag as it is.
 
-    Parameters
-    ----------
-    tags
-        Rows of `read_stories`.
-    column
-        The tag.
-
-    Returns
-    -------
-    pandas.Series
-        Text. A tag that is called a number of words, or the length of the text, is
-        cut at 30 and 60 as in OneIG-Bench; other numbers with more than `MOST_VALUES`
-        different values are cut into thirds of the stories. The labels name the
-        bounds. A story without a value stays without.
-
-    Notes
-    -----
     Equal numbers are in one class, so thirds may differ in size; where a whole third
     is one number, there are two classes.
 
-    References
-    ----------
-    OneIG-Bench, supplement, table 1 and the reasons given above it.
+    Source: OneIG-Bench, supplement, table 1 and the reasons given above it.
     """
     given = tags[column]
     values, empty = numbers(given)
@@ -172,15 +134,7 @@ def _thirds(values: Array) -> list[str]:
 
 
 def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Cut every tag of numbers into classes.
-
-    Returns
-    -------
-    DataFrame
-        The same stories and tags.
-    list of str
-        Which tags were cut, in sentences.
-    """
+    """Cut every tag of numbers into classes."""
     found, notes = tags.copy(deep=False), []
     for column in tags.columns.drop("story"):
         found[column] = binned(tags, column)

@@ -13,27 +13,7 @@ TWIN_KEY = ("story", "method", "shot", "twin", "metric")
 
 
 def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
-    """Read scores of degraded twins.
-
-    Parameters
-    ----------
-    table
-        A file, or a frame: columns story, method, twin (the kind of degradation),
-        metric, score; perhaps shot, and `original`, the score of the original by the
-        same program.
-    metrics
-        Those that have scores of originals.
-
-    Returns
-    -------
-    pandas.DataFrame
-        The clean columns; rows without a score are left out.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read scores of degraded twins."""
     rows, file = opened(table, "twins", TWIN_COLUMNS)
     check = TableCheck(rows, file, TWIN_COLUMNS)
     check.text(("story", "method", "twin", "metric"), required=True)

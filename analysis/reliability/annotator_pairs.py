@@ -38,31 +38,6 @@ def annotator_pairs(
 ) -> Rows:
     """Return the agreement of each two annotators who answered a unit in common.
 
-    Parameters
-    ----------
-    data
-        Answers of one question.
-    statistic
-        A key of `analysis.reliability.agreement.STATISTICS`.
-    question
-        Its name.
-    parts
-        Clusters to draw: units, stories or methods.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotator_pairs``, names in alphabetical order: the statistic of all
-        annotators, over the answers of two to the `n` units that both answered. Below
-        `FEW_UNITS` of these there is no value, of more than `MOST_DRAWN` pairs there
-        is no interval, of more than `MOST_PAIRS` those without a value have no row, and
-        of more than that with one there are none. None of ratings that are means over
-        raters.
-    list of str
-        Remarks: that there are too many pairs.
-
     Examples
     --------
     >>> from analysis.reliability.matrices import rating_reliability
@@ -99,22 +74,7 @@ def annotator_pairs(
 def ranking_pairs(
     rankings: pd.DataFrame, *, question: str, **sampling: Unpack[Sampling]
 ) -> Rows:
-    """Return how alike each two annotators rank, as `ranking_agreement` of them alone.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows of one criterion.
-    question
-        The criterion.
-    resamples, confidence, seed
-        Number of resamples of whole stories, coverage, seed.
-
-    Returns
-    -------
-    list of Row, list of str
-        As of `annotator_pairs`; units are pairs of outputs that both ranked.
-    """
+    """Return how alike each two annotators rank, as `ranking_agreement` of them alone."""
     own = [rows for _name, rows in rankings.groupby("annotator", sort=True)]
     names = [str(rows["annotator"].iloc[0]) for rows in own]
 

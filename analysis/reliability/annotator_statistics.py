@@ -17,20 +17,7 @@ ONE_CLUSTER = sentence("no interval: all answers are in one cluster")
 
 @dataclass(frozen=True)
 class AnnotatorMeasure:
-    """Statistics of one annotator, as functions of how often each cluster counts.
-
-    Attributes
-    ----------
-    names
-        The statistics.
-    compute
-        From counts of clusters, shape (clusters, B), to one array of shape (B,) a
-        name.
-    n
-        Answers that enter.
-    reason
-        Why there is no value; empty when there is one.
-    """
+    """Statistics of one annotator, as functions of how often each cluster counts."""
 
     names: tuple[str, ...]
     compute: Callable[[Array], Sequence[Array]]
@@ -40,19 +27,7 @@ class AnnotatorMeasure:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is measured of one annotator on one question.
-
-    Attributes
-    ----------
-    question, annotator, n_answers
-        Of whom, and how many answers there are.
-    clusters
-        How many are drawn from.
-    measures
-        Statistics.
-    of_people
-        Whether the clusters are annotators: few, so that intervals are `expanded`.
-    """
+    """What is measured of one annotator on one question."""
 
     question: str
     annotator: str
@@ -81,23 +56,7 @@ def mean_measure(
     reason: str = "",
     n_clusters: int = 0,
 ) -> AnnotatorMeasure:
-    """Return the mean of values as a statistic.
-
-    Parameters
-    ----------
-    name
-        The statistic.
-    values
-        Shape (N,).
-    clusters
-        Shape (N,): the cluster of each.
-    used
-        Shape (N,): which values enter; None for all.
-    reason
-        Why there is no value when none enters.
-    n_clusters
-        How many clusters there are, where the last have no value.
-    """
+    """Return the mean of values as a statistic."""
     entered = np.ones(len(values)) if used is None else used.astype(float)
     sums = summed(np.stack([values * entered, entered]), clusters, n_clusters)
 
@@ -112,14 +71,7 @@ def mean_measure(
 def sheet_rows(
     sheets: Sequence[Sheet], resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
-    """Estimate every sheet; sheets with equally many clusters share their draws.
-
-    Returns
-    -------
-    list of Row
-        Columns of ``annotators``, in the order of the sheets; of each first
-        ``n_answers``, then its measures.
-    """
+    """Estimate every sheet; sheets with equally many clusters share their draws."""
     found: dict[int, list[TableRow]] = {}
     for size in sorted({sheet.clusters for sheet in sheets}):
         alike = {i: sheet for i, sheet in enumerate(sheets) if sheet.clusters == size}

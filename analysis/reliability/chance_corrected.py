@@ -37,17 +37,6 @@ LARGEST_KEY = 2**62
 class ResampledVotes:
     """Answers of units under B resamples, counted by unit and value.
 
-    Parameters
-    ----------
-    data
-        Answers.
-    weights
-        Shape (B, U): how often each unit counts.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Notes
-    -----
     A *cell* is a value that a unit got. Arrays are (U, B), (V, B) or (cells, B);
     the last axis has length 1 where all resamples have the same.
     """
@@ -133,24 +122,6 @@ def alpha(
 ) -> Array:
     r"""Krippendorff's alpha, for many weightings of the units at once.
 
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U): how often each unit counts.
-    metric
-        ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where fewer than two different values occur.
-
-    Notes
-    -----
     :math:`\alpha = 1 - \sum o_{ck} d_{ck}^2 / \sum e_{ck} d_{ck}^2`, where a unit
     with m answers gives each ordered pair of them weight :math:`1/(m - 1)` and
     :math:`e_{ck} = (n_c n_k - [c=k] n_c)/(n - 1)`. The ordinal difference
@@ -163,9 +134,7 @@ def alpha(
     so that it still counts V in all (with ones: :math:`1/(m - 1)`), and the pairs of
     different answers behind e number :math:`n^2 - \sum v^2` (:math:`n(n - 1)`).
 
-    References
-    ----------
-    Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
+    Source: Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
 
     Examples
     --------
@@ -233,13 +202,6 @@ def alpha_value(data: Reliability, metric: str) -> float:
 
     Taken from the ``krippendorff`` package where the answers have few values, else
     from `alpha`, whose memory does not grow with the square of their number.
-
-    Parameters
-    ----------
-    data
-        Answers; at least two different ones in units with two or more.
-    metric
-        As of `alpha`.
     """
     counts = data.counts[data.pairable]
     if counts.shape[0] * counts.shape[1] ** 2 > PACKAGE_SIZE or counts.shape[1] < 2:
@@ -258,24 +220,6 @@ def gwet(
 ) -> Array:
     r"""Gwet's AC1 or quadratic AC2, or Fleiss' kappa, over weighted units.
 
-    Parameters
-    ----------
-    data
-        Answers. Categories are those of its scale, else the observed ones.
-    weights
-        Shape (B, U).
-    kind
-        ``"ac1"``, ``"ac2_quadratic"`` or ``"fleiss_kappa"``.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where chance agreement is total.
-
-    Notes
-    -----
     :math:`(p_a - p_e)/(1 - p_e)`. Agreement :math:`p_a` averages units with two
     answers or more, category shares :math:`\pi_k` all units. AC1:
     :math:`p_e = \sum \pi_k (1 - \pi_k)/(q - 1)`; AC2 with weights
@@ -284,9 +228,7 @@ def gwet(
     :math:`p_e = \sum \pi_k^2`. For skewed answers, where alpha collapses. Sums of
     squares replace the matrix of weights, as in `alpha`.
 
-    References
-    ----------
-    Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
+    Source: Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
     (1971), Psychological Bulletin 76(5), with unequal numbers of raters as there.
     """
     v = ResampledVotes(data, weights, people)
@@ -335,18 +277,7 @@ def category_values(data: Reliability) -> Array:
 def majority_share(
     data: Reliability, weights: Array, people: Array | None = None
 ) -> Array:
-    """Average share of a unit's answers that its most frequent answer has.
-
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U).
-    people
-        Must be None: the largest share is no mean over pairs of annotators, and
-        grows by itself when some of them count twice.
-    """
+    """Average share of a unit's answers that its most frequent answer has."""
     if people is not None:
         raise ValueError("majority_share: annotators cannot be drawn")
     used = data.pairable
@@ -360,11 +291,6 @@ def alike(columns: list[Counts]) -> Counts:
     """Give units a number each, the same one to units with equal keys.
 
     Numbers are in the order in which units first have them.
-
-    Parameters
-    ----------
-    columns
-        Arrays of shape (U,), whole numbers from 0.
 
     Examples
     --------

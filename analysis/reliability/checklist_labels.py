@@ -34,23 +34,6 @@ def label_rows(
 ) -> list[TableRow]:
     """Hold the video against the text, for every label and method.
 
-    Parameters
-    ----------
-    ratings
-        Kept ratings: columns story, method, annotator, dimension, rating, and perhaps
-        shot and round. Dimensions ``label|text`` and ``label|video`` with ratings of 0
-        or 1 are boxes; other dimensions are left out.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``labels``; for each label, and for all of them together, one row
-        a method. Empty without boxes.
-
-    Notes
-    -----
     An answer is what one annotator ticked for one label of one shot; n counts them,
     where both boxes have one. With T and V the numbers of answers in which the label
     is in the text, and in the video, and B of those in which it is in both, recall is

@@ -12,23 +12,6 @@ MOST_RATINGS = 21
 def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
     """Count the ratings of every method, question by question.
 
-    Parameters
-    ----------
-    ratings
-        Kept ratings: columns dimension, method, rating; one row an answer.
-
-    Returns
-    -------
-    list of dict
-        Columns question, method, rating, n (answers) and share (of the method's
-        answers to that question; they sum to 1). Every rating that anybody gave to
-        any method of the question has a row for each method, with n = 0 where this
-        method did not get it. Sorted by question, method and rating. A question with
-        more than `MOST_RATINGS` different ratings has no rows, since it is a
-        continuous scale; means over raters are no answers and have none either.
-
-    Notes
-    -----
     Missing ratings count nowhere. A question without any rating has no rows.
 
     Examples

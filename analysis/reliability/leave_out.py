@@ -30,24 +30,6 @@ def ordinal_interval(
 ) -> tuple[float, float]:
     r"""Return the bounds of ordinal alpha by leaving out one cluster after the other.
 
-    Parameters
-    ----------
-    data
-        Answers.
-    value
-        Their ordinal alpha.
-    parts
-        What is drawn: stories, methods, units, annotators, or two of them.
-    confidence
-        Coverage.
-
-    Returns
-    -------
-    low, high
-        NaN where nothing varies, or alpha is undefined without some cluster.
-
-    Notes
-    -----
     With G clusters the variance is :math:`(G - 1)/G \sum (\alpha_{(g)} -
     \bar\alpha_{(\cdot)})^2` (the jackknife; Efron and Stein 1981, Annals of Statistics
     9). Of two kinds both are added, and of stories and methods that of units, which are

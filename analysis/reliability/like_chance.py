@@ -38,17 +38,7 @@ ONE_ANSWER = sentence("the own answers are all the same")
 
 @dataclass(frozen=True)
 class Answers:
-    """An annotator's answers on one question, to units that others answered as well.
-
-    Attributes
-    ----------
-    units, clusters
-        Shape (N,): what was answered, and what is drawn of it, with the same numbers
-        on all questions.
-    own, others
-        Shape (N, k): of each answer, and of the others' to the same unit. The sum of
-        their product is 1 where all agree.
-    """
+    """An annotator's answers on one question, to units that others answered as well."""
 
     units: Counts
     clusters: Counts
@@ -58,15 +48,7 @@ class Answers:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tells whether an annotator answers like chance.
-
-    Attributes
-    ----------
-    statistic
-        Of which row of ``annotators`` the verdict is.
-    questions
-        The answers, question by question.
-    """
+    """What tells whether an annotator answers like chance."""
 
     statistic: str
     questions: tuple[Answers, ...]
@@ -81,15 +63,6 @@ class Evidence:
     ) -> AnnotatorMeasure:
         r"""Return agreement above that of shuffled answers, and the latter.
 
-        Parameters
-        ----------
-        names
-            Of the statistics; with one name only the first.
-        clusters, n
-            Shape (N,): the cluster of each answer, of so many.
-
-        Notes
-        -----
         With :math:`T = \sum x_i z_i / N` of own and others' answers, and
         :math:`E = \sum_q N_q \bar x_q \bar z_q / N`, its mean over all shuffles of the
         own answers within questions: :math:`(T - E) / (1 - E)`, and E.
@@ -123,8 +96,6 @@ class Evidence:
     def p_value(self, resamples: int, rng: np.random.Generator) -> float:
         r"""Return how often shuffled answers agree as much with the others.
 
-        Notes
-        -----
         All answers to a unit are shuffled together, among the units that were asked the
         same questions, which keeps how often each is given: :math:`p = (1 + c) /
         (1 + B)` with the c of B shuffles that agree at least as much (one-sided). Of
@@ -153,17 +124,7 @@ class Evidence:
         resamples: int,
         rng: np.random.Generator,
     ) -> Array:
-        """Return how much each shuffle agrees with the others, shape (resamples,).
-
-        Parameters
-        ----------
-        own, others
-            Shape (U, c): answers by unit, those to all questions side by side.
-        groups
-            Shape (U,): units that were asked the same questions, together.
-        resamples, rng
-            Number of shuffles, where they are from.
-        """
+        """Return how much each shuffle agrees with the others, shape (resamples,)."""
         # Whole numbers stay apart: a shuffle within each group.
         keys = groups + rng.random((resamples, len(own)))
         drawn = own[np.argsort(keys, axis=1)]
@@ -204,17 +165,7 @@ def annotator_rows(
     names: tuple[str, ...],
     sampling: Sampling,
 ) -> list[TableRow]:
-    """Return the rows of sheets, then of all questions together, with verdicts.
-
-    Parameters
-    ----------
-    sheets, evidence
-        Of all annotators.
-    names
-        The statistics, as of `Evidence.measure`.
-    sampling
-        Number of resamples and shuffles, coverage, seed.
-    """
+    """Return the rows of sheets, then of all questions together, with verdicts."""
     further, joined = pooled(evidence, names)
     return with_verdicts(
         sheet_rows([*sheets, *further], **sampling),
@@ -227,20 +178,7 @@ def annotator_rows(
 def pooled(
     evidence: Mapping[tuple[str, str], Evidence], names: tuple[str, ...]
 ) -> tuple[list[Sheet], dict[tuple[str, str], Evidence]]:
-    """Join the questions of each annotator who answered several.
-
-    Parameters
-    ----------
-    evidence
-        By question and annotator.
-    names
-        The statistics, as of `Evidence.measure`.
-
-    Returns
-    -------
-    list of Sheet, dict
-        One sheet an annotator, and the evidence, of the question `ALL_QUESTIONS`.
-    """
+    """Join the questions of each annotator who answered several."""
     people: dict[str, list[Evidence]] = {}
     for (_question, annotator), one in evidence.items():
         people.setdefault(annotator, []).append(one)
@@ -265,30 +203,7 @@ def with_verdicts(
     resamples: int,
     seed: int,
 ) -> list[TableRow]:
-    """Return rows of ``annotators`` with who answers like chance.
-
-    Parameters
-    ----------
-    rows
-        Of all annotators.
-    evidence
-        By question and annotator.
-    resamples, seed
-        Number of shuffles (0 for no test), seed.
-
-    Returns
-    -------
-    list of Row
-        Beside the statistic that is tested stand `p_value`, `others`: the median of
-        this statistic over the other annotators, and `verdict`:
-
-        - ``above chance``: p is at most .05;
-        - ``below chance``: the interval lies below 0, and 1 - p is at most .05 over the
-          number of annotators;
-        - ``like chance``: neither, and the interval lies below two thirds of `others`,
-          so that there were answers enough to see a person who agrees as these do;
-        - ``cannot be told``: all else, and of fewer than `FEW_ANSWERS` answers.
-    """
+    """Return rows of ``annotators`` with who answers like chance."""
     found = list(rows)
     tested: dict[str, list[TableRow]] = {}
     for row in found:

@@ -17,24 +17,6 @@ class Reliability:
     """Answers of one question, laid out for agreement.
 
     Memory grows with the number of answers, never with units times annotators.
-
-    Attributes
-    ----------
-    values
-        The V different answers, sorted; 0 to V - 1 for choices.
-    units, annotators, codes
-        Shape (N,): the unit of each answer, who gave it, and its index in `values`.
-    n_units
-        U.
-    names
-        The A annotators, in the order of their indexes.
-    clusters
-        Part ("stories", "methods", "units") to the cluster indexes of each
-        unit, shape (U, c): c is 2 for the two methods of a pair.
-    scale
-        Lowest and highest category, or None for the observed ones.
-    of_means
-        Whether the answers are means over raters, so that nobody is behind one.
     """
 
     values: Array
@@ -99,13 +81,7 @@ class Reliability:
         return float((same / (m * (m - 1))).mean())
 
     def take(self, units: Counts) -> "Reliability":
-        """Return some of the units, in ascending order; all annotators stay.
-
-        Parameters
-        ----------
-        units
-            Their indexes, each once.
-        """
+        """Return some of the units, in ascending order; all annotators stay."""
         place = np.full(self.n_units, -1)
         place[units] = np.arange(len(units))
         rows = place[self.units] >= 0
@@ -122,16 +98,7 @@ class Reliability:
 def rating_reliability(
     ratings: pd.DataFrame, scale: tuple[int, int] | None = None
 ) -> Reliability:
-    """Lay out the ratings of one dimension.
-
-    Parameters
-    ----------
-    ratings
-        Rows of `analysis.reading.kept_rows.kept_rows`. A unit is what was rated at
-        once: an output, or one shot of it, in one round.
-    scale
-        Lowest and highest rating.
-    """
+    """Lay out the ratings of one dimension."""
     keys = ["story", "method", *(c for c in ("shot", "round") if c in ratings)]
     return replace(
         _reliability(ratings, keys, "rating", scale), of_means=are_means(ratings)

@@ -23,23 +23,6 @@ def ranking_agreement(
 ) -> TableRow:
     r"""Return Kendall's tau of two annotators over outputs that both ranked.
 
-    Parameters
-    ----------
-    rankings
-        Kept rows of one criterion.
-    question
-        The criterion.
-    resamples, confidence, seed
-        Number of resamples of whole stories (0 for no interval), coverage, seed.
-
-    Returns
-    -------
-    Row
-        A row of the table ``agreement``: units are pairs of outputs of one story that
-        two or more annotators ranked, answers what these say of them.
-
-    Notes
-    -----
     :math:`\tau = (C - D)/(C + D)` over all pairs of annotators and all pairs of
     outputs that both ordered, C alike and D not; orders are strict. Two who rank
     without looking have 0, whichever methods are strong: no chance is estimated from

@@ -28,27 +28,6 @@ def ranking_annotators(
 ) -> list[TableRow]:
     """Hold each annotator's rankings against those of the others.
 
-    Parameters
-    ----------
-    rankings
-        Kept rows, of any number of criteria.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotators``, by criterion, annotator and statistic:
-
-        - ``n_answers``: how many rankings the annotator gave;
-        - ``mean_kendall_others``: Kendall's tau with the others, averaged over the own
-          rankings; of each over the pairs of outputs that somebody else ranked in the
-          same story, the others counting alike. Beside it stands a verdict
-          (`like_chance.with_verdicts`), and of several criteria their mean, with one
-          of its own.
-
-    Notes
-    -----
     Intervals draw the sets of outputs that the annotator ranked. The others stay as
     they are.
 
@@ -122,8 +101,6 @@ class RankingEvidence(Evidence):
     def moments(self, own: Array, others: Array, groups: Counts) -> tuple[float, float]:
         r"""Return mean and variance of what `shuffled` returns, over all renamings.
 
-        Notes
-        -----
         An antisymmetric matrix over k outputs is one of differences of row means and a
         rest, of which renamings mix neither with the other, in spaces of k - 1 and
         (k - 1)(k - 2) / 2 dimensions that have no smaller part of this kind. By Schur's
