@@ -84,14 +84,7 @@ def method_means(grid: CellGrid, draws: Draws) -> tuple[Array, Array, Array]:
 
 
 def merged_by_rounding(values: Array, size: Array) -> Array:
-    """Make means along the last axis equal that differ by no more than rounding.
-
-    Examples
-    --------
-    >>> means = np.array([0.1 + 0.2, 0.3, 1e-30, 2e-30])
-    >>> merged_by_rounding(means, means).tolist()
-    [0.3, 0.3, 1e-30, 2e-30]
-    """
+    """Make means along the last axis equal that differ by no more than rounding."""
     tolerance = ROUNDING * size
     gaps = np.diff(np.sort(values))
     near = (gaps > 0) & (gaps <= tolerance.max(axis=-1, keepdims=True, initial=0))

@@ -54,15 +54,6 @@ def correlate(
     33(3). Stuart, A. (1953), The estimation and comparison of strengths of association
     in contingency tables, Biometrika 40(1/2). Values equal ``scipy.stats.kendalltau``
     (variants b and c), ``spearmanr`` and ``pearsonr``.
-
-    Examples
-    --------
-    >>> human = np.array([[1.0, 2, 3, 4]])
-    >>> scores = np.array([[[1.0, 2, 4, 3]]])
-    >>> from analysis.options import COEFFICIENTS
-    >>> found = correlate(human, scores, np.ones((1, 1, 4)), COEFFICIENTS)
-    >>> {name: round(float(values[0, 0, 0]), 3) for name, values in found.items()}
-    {'kendall': 0.667, 'spearman': 0.8, 'pearson': 0.8}
     """
     found = {}
     if set(RANKED) & set(coefficients):

@@ -36,7 +36,6 @@ class Blocks:
 
     @property
     def n_values(self) -> int:
-        """The number of values, V."""
         return int(self.kernels.shape[1] - self.kernels.shape[2])
 
 

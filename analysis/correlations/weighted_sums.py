@@ -39,7 +39,6 @@ class CellWeights:
         return found if self.cells.all() else found[self.cells.reshape(-1)]
 
     def __array__(self, dtype: None = None, copy: bool | None = None) -> Floats:
-        """Return all weights, (1, B, N)."""
         return self.some(slice(None)).T[None]
 
 
@@ -74,39 +73,20 @@ class RankSums:
 
 
 def dense_levels(values: Array | Levels) -> Levels:
-    """Replace values by whole numbers of the same order, from 0 on.
-
-    Examples
-    --------
-    >>> dense_levels(np.array([0.5, -3.0, 0.5]))
-    array([1, 0, 1])
-    """
+    """Replace values by whole numbers of the same order, from 0 on."""
     order = np.unique(values, return_inverse=True)[1]
     return np.asarray(order.reshape(values.shape), np.int64)
 
 
 def signs_of(values: Floats | Levels) -> Signs:
-    """Compare all values with each other: (..., n) to (..., n, n).
-
-    Examples
-    --------
-    >>> signs_of(np.array([2, 1]))
-    array([[ 0,  1],
-           [-1,  0]], dtype=int8)
-    """
+    """Compare all values with each other: (..., n) to (..., n, n)."""
     rows, columns = values[..., :, None], values[..., None, :]
     more, less = rows > columns, rows < columns
     return np.asarray(more.view(np.int8) - less.view(np.int8))
 
 
 def column_signs(columns: Floats) -> Signs:
-    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B).
-
-    Examples
-    --------
-    >>> column_signs(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    array([[-1,  0]], dtype=int8)
-    """
+    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B)."""
     N, B = columns.shape
     more, less = np.empty((2, N * (N - 1) // 2, B), bool)
     start = 0

@@ -194,16 +194,7 @@ def _of_methods(n: int) -> Array:
 
 
 def leave_outs(n: int) -> Counts:
-    """Return weights of n methods: all of them, without each, without each two.
-
-    Examples
-    --------
-    >>> leave_outs(2)
-    array([[1, 1],
-           [0, 1],
-           [1, 0],
-           [0, 0]])
-    """
+    """Return weights of n methods: all of them, without each, without each two."""
     i, j = np.triu_indices(n, 1)
     found = np.ones((1 + n + len(i), n), int)
     found[1 + np.arange(n), np.arange(n)] = 0
@@ -213,14 +204,7 @@ def leave_outs(n: int) -> Counts:
 
 
 def pair_values(values: Array, n: int) -> Array:
-    """Take a statistic apart into one value of each pair of methods.
-
-    Examples
-    --------
-    >>> means = leave_outs(4) @ np.array([1.0, 2, 3, 10]) / leave_outs(4).sum(axis=1)
-    >>> pair_values(means, 4)
-    array([1.5, 2. , 5.5, 2.5, 6. , 6.5])
-    """
+    """Take a statistic apart into one value of each pair of methods."""
     i, j = _pairs_of(n)
     whole, one, two = np.split(values, [1, 1 + n], axis=-1)
 
@@ -254,7 +238,6 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
 def variances_of_stories(
     values: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
-    """Return the variances of a mean over stories."""
     values = values[np.isfinite(values[:, 0])]
     known = np.isfinite(values)
     sums, n_known = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)

@@ -168,16 +168,7 @@ def crossed_covariance(
     is_least: bool = False,
     weights: Array | None = None,
 ) -> CrossedCovariance | None:
-    """Return the covariance of estimates where whole clusters are drawn.
-
-    Examples
-    --------
-    >>> influence = np.array([[0.5], [-0.5]]) / 8
-    >>> cell = np.array([0, 0, 1, 1, 0, 0, 1, 1])
-    >>> people = np.repeat(np.arange(4), 2)
-    >>> crossed_covariance(influence, cell, [(people, 4)], rank=1).of(np.eye(1))
-    Errors(variance=array([0.08333333]), freedom=array([3.]))
-    """
+    """Return the covariance of estimates where whole clusters are drawn."""
     kinds, both = drawn_clusters(clusters, len(cell))
     if not kinds:
         return None
@@ -230,16 +221,6 @@ def _summed(
 
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
-    """Return by what clusters of some sizes are widened.
-
-    Examples
-    --------
-    >>> one = np.zeros(3, int)
-    >>> widened_clusters(np.array([5, 5, 5]), one, 1).round(3).tolist()
-    [1.225, 1.225, 1.225]
-    >>> widened_clusters(np.array([2, 1, 1]), one, 1).round(3).tolist()
-    [1.633, 1.089, 1.089]
-    """
     share = sizes / np.bincount(of, sizes, minlength=n)[of]
     number = np.bincount(of, minlength=n)[of]
     rest = np.where(number > 1, 1 - share, 1.0)
@@ -247,5 +228,4 @@ def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
 
 
 def _squared(contrasts: Array, covariance: Array) -> Array:
-    """Return c' V c of each row c."""
     return np.asarray(((contrasts @ covariance) * contrasts).sum(axis=1))

@@ -28,13 +28,7 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 
 
 def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
-    """Draw `n` of `n` clusters with replacement, `resamples` times.
-
-    Examples
-    --------
-    >>> cluster_counts(4, 2, np.random.default_rng(0)).sum(axis=1)
-    array([4, 4])
-    """
+    """Draw `n` of `n` clusters with replacement, `resamples` times."""
     counts = np.empty((resamples, n), np.int64)
     # Whole numbers, counted: a tenth of the time of `multinomial`.
     step = max(1, DRAWN_AT_ONCE // n)
@@ -56,7 +50,6 @@ class Draws:
 
     @property
     def resamples(self) -> int:
-        """The number of resamples, B."""
         return len(self.stories)
 
     @property
@@ -114,12 +107,6 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
     Undefined resamples are left out. When fewer than half are defined, or all give one
     value, which says nothing of how far it may be off, the interval stays empty, and
     the reason says so.
-
-    Examples
-    --------
-    >>> low, high, reason = interval(np.arange(101.0), 0.9)
-    >>> round(low, 6), round(high, 6), reason
-    (5.0, 95.0, '')
     """
     # Rounding first: the last bits would decide whether an interval includes 0.
     defined = np.round(draws[np.isfinite(draws)], DECIMALS)
@@ -149,11 +136,6 @@ def bootstrap_p(draws: Array) -> float:
     smaller of the numbers at or below and at or above zero: the test that goes
     with the percentile interval. It is never 0 (Davison & Hinkley 1997,
     section 4.2: count the observed value among the draws).
-
-    Examples
-    --------
-    >>> bootstrap_p(np.ones(999))
-    0.002
     """
     defined = draws[np.isfinite(draws)]
     if defined.size == 0 or defined.size < LEAST_DEFINED * draws.size:
@@ -171,11 +153,6 @@ def expanded(confidence: float, n: int) -> float:
 
     Source: Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
     American Statistician 69(4), "expanded percentile interval".
-
-    Examples
-    --------
-    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
-    (0.9981, 0.95)
     """
     t = stats.t.ppf((1 + confidence) / 2, n - 1)
     return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))

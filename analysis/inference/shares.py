@@ -10,12 +10,6 @@ def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, A
     """Return the bounds of shares.
 
     Wilson (1927, JASA 22). A share that is 0 or 1 has an interval with a width, too.
-
-    Examples
-    --------
-    >>> low, high = share_intervals(np.array([1.0]), np.array([16.0]), np.array([1.96]))
-    >>> round(float(low[0]), 3), float(high[0])
-    (0.806, 1.0)
     """
     z = quantiles**2 / n
     middle = shares + z / 2

@@ -33,13 +33,6 @@ def follow_test(
     rejected, every value beyond chance is rejected, too, so that chance itself is the
     bound, and belongs to what is left out (`BEYOND`). Where chance is not rejected, the
     interval is stretched to hold it.
-
-    Examples
-    --------
-    >>> follow_test(0.4, 0.99, 0.9, 0.5, True)
-    (0.500000001, 0.99)
-    >>> follow_test(0.52, 0.7, 0.6, 0.5, False)
-    (0.5, 0.7)
     """
     if not rejected:
         return min(low, chance), max(high, chance)
@@ -56,12 +49,6 @@ def permutation_p(
     All ``N!`` orders are tried and ``p = c / N!``, where c counts orders with an
     absolute value at least as large as observed. Permuting changes only the numerator
     of a coefficient, so numerators are compared; tau-b and tau-c have the same.
-
-    Examples
-    --------
-    >>> p = permutation_p(np.arange(4.0), np.arange(4.0)[None], ["kendall"])
-    >>> round(float(p["kendall"][0]), 6)
-    0.083333
     """
     n = len(human)
     found = {name: np.full(len(scores), NAN) for name in coefficients}
@@ -105,13 +92,7 @@ def _numerators(
 
 
 def centred_ranks(values: Array) -> Array:
-    """Return mid-ranks minus their mean, doubled: whole numbers, along the last axis.
-
-    Examples
-    --------
-    >>> centred_ranks(np.array([10.0, 30.0, 30.0]))
-    array([-2.,  1.,  1.])
-    """
+    """Return mid-ranks minus their mean, doubled: whole numbers, along the last axis."""
     return np.asarray(
         np.sign(values[..., :, None] - values[..., None, :]).sum(axis=-1), float
     )
@@ -128,11 +109,6 @@ def holm(p_values: Array) -> Array:
     In increasing order, the i-th of m is multiplied by m - i + 1; the result
     is made monotone and cut at 1. Controls the family-wise error without
     assumptions about dependence.
-
-    Examples
-    --------
-    >>> holm(np.array([0.01, 0.04, 0.03]))
-    array([0.03, 0.06, 0.06])
     """
     adjusted = np.full(len(p_values), NAN)
     tested = np.isfinite(p_values)

@@ -82,14 +82,7 @@ def share_interval(
     stories: "np.typing.NDArray[np.intp]",
     confidence: float,
 ) -> tuple[float, float]:
-    """Return bounds of a share of outputs that cluster in stories; see `sanity_rows`.
-
-    Examples
-    --------
-    >>> nine = np.arange(9)
-    >>> [round(bound, 4) for bound in share_interval(nine >= 0, nine, 0.95)]
-    [0.6637, 1.0]
-    """
+    """Return bounds of a share of outputs that cluster in stories; see `sanity_rows`."""
     n = len(hits)
     if not n:
         return NAN, NAN

@@ -205,7 +205,6 @@ class _WithAnnotators(ClusterVariances):
 
     @property
     def variance(self) -> float:
-        """The variance by all that is drawn."""
         return super().variance + self.between
 
     @property

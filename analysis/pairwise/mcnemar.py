@@ -74,13 +74,7 @@ def mcnemar_tests(
 
 
 def exact_p(only_a: int, only_b: int) -> float:
-    """Return McNemar's exact two-sided p-value; 1 without a pair that tells them apart.
-
-    Examples
-    --------
-    >>> round(exact_p(1, 9), 7)
-    0.0214844
-    """
+    """Return McNemar's exact two-sided p-value; 1 without a pair that tells them apart."""
     n = only_a + only_b
     return min(1.0, 2 * float(binom.cdf(min(only_a, only_b), n, 0.5))) if n else 1.0
 
@@ -101,7 +95,6 @@ def _drawn_differences(
     resamples: int,
     seed: int,
 ) -> Array:
-    """Return resampled differences of accuracy, (B, number of couples)."""
     parts = tuple(part for part in parts if part != "annotators") or ("stories",)
     features = np.vstack([decided, hits]).T
     rng = stream(seed, "mcnemar", pairs.question, pairs.source)

@@ -55,7 +55,6 @@ class Pairs:
 
 
 def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
-    """Return the pairs of some stories, for a stratum."""
     wanted = np.array([name in stories for name in pairs.stories], bool)
     kept = np.asarray(wanted[pairs.story], bool)
 

@@ -39,7 +39,6 @@ class Clusters:
 
 
 def story_sums(clusters: Clusters, features: Array) -> Array:
-    """Sum features over the pairs of each story."""
     return _grouped(clusters.story, clusters.n_stories, features)
 
 
@@ -54,7 +53,6 @@ def weighted_sums(
     stories: Array | None,
     methods: Array | None,
 ) -> Array:
-    r"""Sum features over pairs, weighted by stories and methods."""
     if methods is None:
         sums = story_sums(clusters, features)
         if stories is None:

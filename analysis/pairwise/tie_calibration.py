@@ -41,13 +41,7 @@ def repeated_folds(story: Counts) -> Counts:
 
 
 def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
-    """Tell which pairs the metric predicts, ties up to epsilon included.
-
-    Examples
-    --------
-    >>> right_with_ties(np.array([1.0, 0]), np.array([0.3, -0.1]), 0.1)
-    array([ True,  True])
-    """
+    """Tell which pairs the metric predicts, ties up to epsilon included."""
     predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
     return np.asarray(predicted == human)
 
@@ -77,25 +71,13 @@ def best_epsilon(human: Array, scores: Array) -> float:
 
     Candidates are 0 and every absolute difference that occurs (tie calibration,
     Deutsch, Foster and Freitag 2023).
-
-    Examples
-    --------
-    >>> best_epsilon(np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2]))
-    0.2
     """
     everywhere = np.zeros((1, len(human)), int)
     return float(_best_epsilons(human, scores, everywhere, outside=False)[0, 0])
 
 
 def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
-    """Return the best thresholds of the pairs outside each fold, (R, F).
-
-    Examples
-    --------
-    >>> human, scores = np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2])
-    >>> held_out_epsilons(human, scores, np.array([[0, 1, 1]]))
-    array([[0.2, 0. ]])
-    """
+    """Return the best thresholds of the pairs outside each fold, (R, F)."""
     return _best_epsilons(human, scores, folds, outside=True)
 
 

@@ -35,12 +35,10 @@ class BenchmarkScores:
         return self.stories == ("",)
 
     def part(self, stories: Mask) -> "BenchmarkScores":
-        """Return some of the stories."""
         names = tuple(np.array(self.stories, object)[stories])
         return replace(self, stories=names, values=self.values[stories])
 
     def named(self, methods: Sequence[str]) -> "BenchmarkScores":
-        """Return some of the methods, in this order."""
         where = [self.methods.index(name) for name in methods]
         return replace(self, methods=tuple(methods), values=self.values[:, where])
 

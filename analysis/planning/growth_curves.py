@@ -52,14 +52,7 @@ def undefined_curve(metric: str, level: str, name: str, why: Estimate) -> Curve:
 
 
 def law(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Fit ``half^2 = floor^2 + slope^2 / n``, both squares at least 0.
-
-    Examples
-    --------
-    >>> floor, slope = law([(4, 0.5), (16, 0.25)])
-    >>> round(floor, 6), round(slope, 6)
-    (0.0, 1.0)
-    """
+    """Fit ``half^2 = floor^2 + slope^2 / n``, both squares at least 0."""
     pairs = np.array([p for p in known if np.isfinite(p[1]) and p[1] > 0], float)
     if len(pairs) == 0:
         return (0.0, 0.0) if known and all(h == 0 for _, h in known) else (NAN, NAN)

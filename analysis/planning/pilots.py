@@ -32,13 +32,7 @@ MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
-    """Return a study that has more or fewer annotators, stories or methods.
-
-    Examples
-    --------
-    >>> grown(StudySize(10, 20, 5, 2, 4), "annotators", 2)
-    StudySize(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
-    """
+    """Return a study that has more or fewer annotators, stories or methods."""
     if grows == "stories":
         return replace(size, stories=max(2, round(size.stories * multiple)))
     if grows == "methods":
@@ -153,7 +147,6 @@ def pilot_study(
 
 
 def extent(size: StudySize, grows: str) -> float:
-    """Return how many there are of what grows."""
     return {
         "annotators": size.per_output,
         "stories": size.stories,

@@ -136,11 +136,6 @@ def inversions(ranks: Counts) -> Array:
 
     By the bits of the ranks from the highest on: where two ranks first differ, the
     larger one has a 1. N log N steps for all rows at once.
-
-    Examples
-    --------
-    >>> inversions(np.array([[0, 1, 2], [2, 1, 0], [0, 2, 1]]))
-    array([0., 3., 1.])
     """
     n = ranks.shape[-1]
     if n <= FEW:

@@ -33,7 +33,6 @@ NO_PERCENT = sentence("there are no per cent of a mean of 0")
 
 
 def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
-    """Return the stories of which a tag has a value."""
     names = [str(name) for name in tags.columns if name != "story"]
     if tag not in names:
         raise OptionError(f"--tag: {tag!r}: expected {', '.join(names)}")

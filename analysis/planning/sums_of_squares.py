@@ -32,13 +32,7 @@ VarianceSource = tuple[str, ...]
 
 
 def component_name(source: VarianceSource, factors: Sequence[str] = FACTORS) -> str:
-    """Return the name of a component as tables write it.
-
-    Examples
-    --------
-    >>> component_name(("method", "story")), component_name(FACTORS)
-    ('method x story', 'rest')
-    """
+    """Return the name of a component as tables write it."""
     return "rest" if len(source) == len(factors) else " x ".join(source)
 
 
@@ -55,7 +49,6 @@ class Design:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return len(next(iter(self.codes.values())))
 
     @cached_property
@@ -63,7 +56,6 @@ class Design:
         return {}
 
     def groups(self, source: VarianceSource) -> tuple[Counts, int]:
-        """Return the group of each row, and how many groups there are."""
         if source not in self._groups:
             self._groups[source] = self._grouped(source)
         return self._groups[source]

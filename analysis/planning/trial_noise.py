@@ -23,12 +23,6 @@ def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
     Means over many outputs are normal, so that :math:`\nu s^2 / \sigma^2` is
     chi-square: the bounds are :math:`s \sqrt{\nu / \chi^2_{\nu, 1 - a / 2}}` and
     :math:`s \sqrt{\nu / \chi^2_{\nu, a / 2}}`.
-
-    Examples
-    --------
-    >>> found = trial_interval(1.0, 4, 0.95)
-    >>> round(found.low, 3), round(found.high, 3)
-    (0.599, 2.874)
     """
     if value < 10**-DECIMALS:
         return Estimate(value, reason=SAME)
@@ -48,12 +42,6 @@ def freedom_of_noise(means: Array) -> float:
     Statistics 25(2), 290-302): n where trials move all methods together, up to n times
     the number of methods where they move each by itself. Of few trials it is rather
     too small, so that intervals are rather too wide.
-
-    Examples
-    --------
-    >>> together = np.outer([0.0, 1.0, 2.0, 5.0], [1.0, 1.0, 1.0])
-    >>> round(freedom_of_noise(together), 6)
-    3.0
     """
     covariance = np.atleast_2d(np.cov(means, rowvar=False))
     squares = float((covariance**2).sum())

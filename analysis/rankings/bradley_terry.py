@@ -46,7 +46,6 @@ class _Statistics:
     some_ties: Mask
 
     def of(self, rows: Mask) -> "_Statistics":
-        """Return some of the tables."""
         sided = None if self.sided is None else self.sided[rows]
         return _Statistics(
             self.unsided[rows],

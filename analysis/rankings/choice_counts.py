@@ -77,14 +77,7 @@ class CriterionVotes:
 
 
 def coded(column: pd.Series) -> tuple[Counts, list[str]]:
-    """Return codes of a column and the sorted texts they stand for; -1 is missing.
-
-    Examples
-    --------
-    >>> codes, names = coded(pd.Series(["uno", "sora", "uno"]))
-    >>> codes.tolist(), names
-    ([1, 0, 1], ['sora', 'uno'])
-    """
+    """Return codes of a column and the sorted texts they stand for; -1 is missing."""
     codes, values = pd.factorize(column)
     names = [str(value) for value in values]
     order = sorted(range(len(names)), key=names.__getitem__)

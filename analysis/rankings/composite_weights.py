@@ -36,20 +36,13 @@ class Composite:
 
     @property
     def weights(self) -> dict[str, float]:
-        """The parts that have a weight."""
         return {part: weight for part, weight in self.parts.items() if weight}
 
 
 def equally(
     name: str, parts: Iterable[str], *, over: str = "metrics", kind: str = "mean"
 ) -> Composite:
-    """Return a composite whose parts weigh the same.
-
-    Examples
-    --------
-    >>> equally("artist", ["SF", "MA"]).parts
-    {'SF': 1.0, 'MA': 1.0}
-    """
+    """Return a composite whose parts weigh the same."""
     return Composite(name, dict.fromkeys(parts, 1.0), over, kind)
 
 
@@ -94,12 +87,6 @@ def leaves(known: Mapping[str, Composite], name: str) -> dict[str, float]:
 
     Empty where it, or a composite inside it, is no mean: ranks and drops are of
     methods, and outputs have none.
-
-    Examples
-    --------
-    >>> inner, outer = equally("in", "ab"), Composite("out", {"in": 3, "c": 1})
-    >>> leaves(by_name([inner, outer]), "out")
-    {'a': 0.375, 'b': 0.375, 'c': 0.25}
     """
     composite = known[name]
     if composite.kind != "mean":

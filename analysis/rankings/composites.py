@@ -163,7 +163,6 @@ def _lacking(
     parts: Mapping[str, Array],
     methods: tuple[str, ...],
 ) -> list[str]:
-    """Say for each method which parts, not composites, it lacks."""
     leaves = [part for part in sorted(inside(known, name)) if part not in known]
     found = []
     for i in range(len(methods)):

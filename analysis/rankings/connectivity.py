@@ -9,13 +9,7 @@ from analysis.sentences import chained, sentence
 
 
 def separate_parts(answers: Array) -> list[Counts]:
-    """Return the methods of each part that answers join, the largest part first.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in separate_parts(np.array([[0, 0], [0, 0]]))]
-    [[0], [1]]
-    """
+    """Return the methods of each part that answers join, the largest part first."""
     n, part = sparse.csgraph.connected_components(
         sparse.csr_array(answers), directed=False
     )
@@ -24,13 +18,7 @@ def separate_parts(answers: Array) -> list[Counts]:
 
 
 def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
-    """Say which methods never lost to the others; empty where wins join all.
-
-    Examples
-    --------
-    >>> who_stands_apart(np.array([[0, 2.0], [0, 0]]), ("uno", "sora"))
-    'uno never lost to the others'
-    """
+    """Say which methods never lost to the others; empty where wins join all."""
     unbeaten = _unbeaten(beats)
     if len(unbeaten) == 1 and len(unbeaten[0]) == len(methods):
         return ""
@@ -79,12 +67,6 @@ def bounded_ties(wins: Array, tied: Array) -> Mask:
     and :math:`|d_i - d_j| \le 2` for every tie. Such d are the potentials of a graph
     whose edges weigh 1 for a win and -1 for a tie; they exist where no cycle weighs
     more than 0, which is where Bellman and Ford's longest paths stop growing.
-
-    Examples
-    --------
-    >>> wins, tied = np.array([[[0, 3.0], [0, 0]]]), np.array([[[0, 2.0], [0, 0]]])
-    >>> bounded_ties(wins, tied), bounded_ties(wins + wins.transpose(0, 2, 1), tied)
-    (array([False]), array([ True]))
     """
     B, M, _ = wins.shape
     weight = np.where(tied + tied.transpose(0, 2, 1) > 0, -1.0, -np.inf)

@@ -48,13 +48,7 @@ class Standings(Generic[Row]):
 
 
 def elo(theta: Array) -> Array:
-    """Return log strengths (..., M) with a mean of 1000; 400 are odds of ten to one.
-
-    Examples
-    --------
-    >>> elo(np.array([np.log(10), 0.0])).round(6)
-    array([1200.,  800.])
-    """
+    """Return log strengths (..., M) with a mean of 1000; 400 are odds of ten to one."""
     centred = theta - theta.mean(axis=-1, keepdims=True)
     return np.asarray(ELO_MEAN + ELO_SCALE * centred)
 

@@ -151,7 +151,6 @@ class Means:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """M names."""
         return self._answers.methods
 
     def intervals(

@@ -33,7 +33,6 @@ class ChoiceSets:
 
     @property
     def size(self) -> int:
-        """The number of cells."""
         return sum(sets.size for sets in self.members)
 
     def blocks(self, counts: Array) -> Iterator[tuple[Counts, Array]]:
@@ -105,14 +104,6 @@ class ChoiceSets:
 def choice_sets(
     orders: Sequence[Counts], n_methods: int
 ) -> tuple[ChoiceSets, Counts, Counts]:
-    """Split orders into choices.
-
-    Examples
-    --------
-    >>> sets, cell, row = choice_sets([np.array([[2, 0, 1]])], 3)
-    >>> [members.tolist() for members in sets.members], cell.tolist(), row.tolist()
-    ([[[0, 1]], [[0, 1, 2]]], [0, 4], [0, 0])
-    """
     found: dict[int, list[tuple[Counts, Counts]]] = defaultdict(list)
     first = 0
     for ranked in orders:
@@ -157,14 +148,6 @@ def fit(
     strict: ties have no probability here. The log likelihood is concave, and has a
     maximum where the graph is strongly connected (Hunter 2004, Annals of Statistics
     32, section 5, whose iterations find the same in more steps).
-
-    Examples
-    --------
-    >>> sets, cell, _ = choice_sets([np.array([[0, 1]] * 3 + [[1, 0]])], 2)
-    >>> counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
-    >>> theta, converged = fit(sets, counts)
-    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
-    (1.098612, True)
     """
     counts = np.asarray(counts, float)
     theta = np.zeros((len(counts), sets.n_methods))

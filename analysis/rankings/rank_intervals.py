@@ -10,15 +10,7 @@ LEAST_DEFINED = 0.5
 
 
 def ranks(values: Array, *, tolerance: float = 0.0, ties: str = "best") -> Array:
-    """Rank values, 1 being the largest; NaN has no rank.
-
-    Examples
-    --------
-    >>> ranks(np.array([0.5, 0.9, 0.5, np.nan]))
-    array([ 2.,  1.,  2., nan])
-    >>> ranks(np.array([0.5, 0.9, 0.5]), ties="middle")
-    array([2.5, 1. , 2.5])
-    """
+    """Rank values, 1 being the largest; NaN has no rank."""
     gaps = values[..., None, :] - values[..., :, None]
     found = 1.0 + (gaps > tolerance).sum(axis=-1)
     if ties == "middle":
@@ -43,14 +35,6 @@ def rank_intervals(
 
     Source: Mogstad, Romano, Shaikh and Wilhelm (2024), Review of Economic Studies 91,
     section 3.1; Xie, Singh and Zhang (2009), JASA 104, 775-788.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> values = np.array([2.0, 0.1, 0.0])
-    >>> low, high = rank_intervals(values, values + rng.normal(0, 0.1, (200, 3)), 0.95)
-    >>> low, high
-    (array([1., 2., 2.]), array([1., 3., 3.]))
     """
     M = len(values)
     low, high = np.full(M, np.nan), np.full(M, np.nan)

@@ -12,13 +12,6 @@ def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
     """Count the stories in which people's mean of one method is above another's.
 
     Means that differ by less than 1e-9 are equal: a tie.
-
-    Examples
-    --------
-    >>> cells = pd.DataFrame({"story": ["s", "s"], "method": ["A", "B"],
-    ...                       "annotator": "Ann", "dimension": "q", "rating": [4, 2]})
-    >>> story_wins(cells, question="q")[0]["wins_a"]
-    1
     """
     grid = rated_grid(question, by_annotator)
     found: list[TableRow] = []

@@ -27,13 +27,6 @@ def top_methods(
     1982, Technometrics 24). The p-value is the largest of theirs, two-sided, since
     either of two equal methods could have come to stand in the set; 1 where one of the
     set is behind.
-
-    Examples
-    --------
-    >>> pairs = [{"method_a": "a", "method_b": b, "difference": 9.0, "p_value": p}
-    ...          for b, p in (("b", 0.04), ("c", 0.01))]
-    >>> top_methods({"a": 1, "b": 2, "c": 3}, pairs, 1)
-    TopMethods(methods=('a',), p_value=0.04)
     """
     first = sorted((rank, name) for name, rank in ranks.items() if rank <= size)
     best = [name for _rank, name in first]

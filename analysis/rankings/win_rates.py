@@ -98,7 +98,6 @@ class _Shares:
 
     @classmethod
     def of_pairs(cls, votes: PairVotes, parts: tuple[str, ...]) -> "_Shares":
-        """Return the rates of pairs."""
         n = votes.n_equal()
         decided = n * (1 - votes.tied())
         return cls(votes.rates(), n, decided, _pair_errors(votes, parts))

@@ -27,14 +27,7 @@ NO_CELL = sentence("no output has a rating and a score of every metric")
 
 
 def same_within_tolerance(values: Array) -> Array:
-    """Make people's means that differ by rounding exactly equal.
-
-    Examples
-    --------
-    >>> a, b = same_within_tolerance(np.array([0.1 + 0.2, 0.3]))
-    >>> bool(a == b)
-    True
-    """
+    """Make people's means that differ by rounding exactly equal."""
     levels, where = np.unique(values, return_inverse=True)
     new_level = np.diff(levels, prepend=-np.inf) > HUMAN_TOLERANCE
     same = levels[new_level][np.cumsum(new_level) - 1]
@@ -92,7 +85,6 @@ class CellGrid:
         return level == "method" or not whole
 
     def why_no_level(self, metric: str) -> str:
-        """Return why a metric has no value at a level, where it has none."""
         if metric not in self.metrics:
             return sentence("no rated output has a score of this metric")
         if not self.cells.any():
@@ -205,19 +197,7 @@ CELL_COLUMNS = (
 
 
 def cell_frame(grid: CellGrid, table: ScoreTable) -> pd.DataFrame:
-    """Write the cells of a grid as rows: the points behind the figures.
-
-    Examples
-    --------
-    >>> ratings = {"dimension": "q", "story": "s", "method": ["m", "n"]}
-    >>> ratings = pd.DataFrame({**ratings, "annotator": "Ann", "rating": [1.0, 2.0]})
-    >>> scores = {"metric": "fid", "story": "s", "method": ["m", "n"]}
-    >>> scores = pd.DataFrame({**scores, "score": [9.0, 8.0]})
-    >>> table = ScoreTable(scores, {"fid": False})
-    >>> grid, notes = common_grid("q", annotator_cells(ratings), table)
-    >>> cell_frame(grid, table)["score"].tolist()
-    [9.0, 8.0]
-    """
+    """Write the cells of a grid as rows: the points behind the figures."""
     k, s, m = np.nonzero(np.broadcast_to(grid.cells, grid.scores.shape))
     better = np.array([table.higher_is_better[name] for name in grid.metrics], bool)
 

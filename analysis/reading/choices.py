@@ -10,14 +10,7 @@ OUTCOMES = ("a", "b", "tie", "both_bad")
 
 
 def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
-    """Return choices with method_a before method_b, answers turned to match.
-
-    Examples
-    --------
-    >>> row = {"method_a": "uno", "method_b": "sora", "choice": "a"}
-    >>> ordered_choices(pd.DataFrame([row])).loc[0, "choice"]
-    'b'
-    """
+    """Return choices with method_a before method_b, answers turned to match."""
     data = choices.copy(deep=False)
     swap = choices["method_a"] > choices["method_b"]
     data["method_a"] = choices["method_a"].where(~swap, choices["method_b"])
@@ -28,13 +21,7 @@ def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
 
 
 def majority(votes: Array) -> Array:
-    """Return the preference of more than half of the votes.
-
-    Examples
-    --------
-    >>> majority(np.array([[2.0, 1, 0, 0], [1, 1, 1, 0], [2, 0, 2, 0]]))
-    array([1., 0., 0.])
-    """
+    """Return the preference of more than half of the votes."""
     half = votes.sum(axis=-1) / 2
     return np.asarray((votes[..., 0] > half).astype(float) - (votes[..., 1] > half))
 

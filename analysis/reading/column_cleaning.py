@@ -41,7 +41,6 @@ class Coded:
         return np.array([test(value) for value in self.values], bool)[self.codes]
 
     def column(self, index: pd.Index) -> Column:
-        """Return the values as a column of text."""
         texts = np.array(self.values, object)
         try:
             values = pd.array(texts, dtype="str").take(self.codes)
@@ -69,13 +68,7 @@ def coded(column: Column) -> Coded:
 
 
 def as_text(value: object) -> str:
-    """Return a cell as text; letters that look the same become the same.
-
-    Examples
-    --------
-    >>> as_text(1.0), as_text(" UNO "), as_text("Cafe\u0301") == "Caf\u00e9"
-    ('1', 'UNO', True)
-    """
+    """Return a cell as text; letters that look the same become the same."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = str(value).strip()

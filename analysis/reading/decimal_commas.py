@@ -13,35 +13,17 @@ _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 
 
 def has_decimal_comma(value: Any) -> bool:
-    """Say whether a cell may be a number with a decimal comma.
-
-    Examples
-    --------
-    >>> [has_decimal_comma(text) for text in ("0,5", "-,5e3", "1,000,5", "1.0,5", 5)]
-    [True, True, False, False, False]
-    """
+    """Say whether a cell may be a number with a decimal comma."""
     return isinstance(value, str) and _COMMA.fullmatch(value.strip()) is not None
 
 
 def with_point(value: Any) -> Any:
-    """Return a cell with a point in place of its decimal comma.
-
-    Examples
-    --------
-    >>> with_point("0,5"), with_point("a,5"), with_point(3)
-    ('0.5', 'a,5', 3)
-    """
+    """Return a cell with a point in place of its decimal comma."""
     return value.replace(",", ".") if has_decimal_comma(value) else value
 
 
 def as_tags(values: list[Any]) -> list[Any]:
-    """Return the values of a tag, with points where all of them are numbers.
-
-    Examples
-    --------
-    >>> as_tags(["0,5", "2", ""]), as_tags(["0,5", "B"]), as_tags(["0,5", "1.5"])
-    (['0.5', '2', ''], ['0,5', 'B'], ['0,5', '1.5'])
-    """
+    """Return the values of a tag, with points where all of them are numbers."""
     pointed = [with_point(value) for value in values]
     filled = (value for value in pointed if as_text(value) != "")
     is_number = all(isfinite(as_number(value)) for value in filled)

@@ -21,13 +21,7 @@ _SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def file_and_sheet(path: Path) -> tuple[Path, str]:
-    """Split FILE.xlsx#SHEET; the sheet is empty where none is named.
-
-    Examples
-    --------
-    >>> file_and_sheet(Path("pilot.xlsx#Ratings")), file_and_sheet(Path("a#b.csv"))
-    ((PosixPath('pilot.xlsx'), 'Ratings'), (PosixPath('a#b.csv'), ''))
-    """
+    """Split FILE.xlsx#SHEET; the sheet is empty where none is named."""
     named = _SHEET.fullmatch(str(path))
     return (Path(named[1]), named[2]) if named else (path, "")
 

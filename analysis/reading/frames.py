@@ -38,13 +38,7 @@ def opened(
 def frame_rows(
     frame: pd.DataFrame, name: str, columns: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return a frame with its rows numbered as the lines of a file would be.
-
-    Examples
-    --------
-    >>> frame_rows(pd.DataFrame({" story ": ["s", "t"]}, index=[7, 7]), "tags").index
-    RangeIndex(start=2, stop=4, step=1, name='row')
-    """
+    """Return a frame with its rows numbered as the lines of a file would be."""
     if frame.columns.nlevels > 1:
         expected = f"one name a column, not {frame.columns.nlevels} levels of names"
         raise InputError([Problem(name, expected, value=str(frame.columns[0]))])
@@ -69,26 +63,12 @@ def frame_rows(
 
 
 def place(index: pd.Index, line: object) -> str:
-    """Return where a row stands in words: a line of a file, a position in a frame.
-
-    Examples
-    --------
-    >>> place(pd.RangeIndex(2, 4), 3), place(pd.RangeIndex(2, 4, name=ROW), 3)
-    ('line 3', 'iloc[1]')
-    """
+    """Return where a row stands in words: a line of a file, a position in a frame."""
     return f"iloc[{int(str(line)) - FIRST}]" if index.name == ROW else f"line {line}"
 
 
 def address(name: str, index: pd.Index, line: object) -> str:
-    """Return a row with its table, as problems name it.
-
-    Examples
-    --------
-    >>> address("r.csv", pd.RangeIndex(2, 4), 3)
-    'r.csv:3'
-    >>> address("ratings", pd.RangeIndex(2, 4, name=ROW), 3)
-    'ratings.iloc[1]'
-    """
+    """Return a row with its table, as problems name it."""
     where = place(index, line)
     return f"{name}.{where}" if index.name == ROW else f"{name}:{line}"
 

@@ -46,7 +46,6 @@ def read_ratings(
     value_columns: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    """Read ratings."""
     raw, file = opened(
         table,
         "ratings",

@@ -31,12 +31,6 @@ def isolated(values: Array) -> Mask:
     isolated, unless they are within the smallest usual scale that holds the range (0 to
     10, -5 to 5, 0 to 100, -100 to 100), or the end of the range next to them has not
     ten times as many ratings.
-
-    Examples
-    --------
-    >>> values = np.array([1, 2, 3, 4, 5] * 20 + [33, 0])
-    >>> values[isolated(values)]
-    array([33])
     """
     values = np.asarray(values, float)
     none = np.zeros(len(values), bool)

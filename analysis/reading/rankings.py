@@ -19,12 +19,6 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
     """Return the answer of each row, numbered in the order of its keys.
 
     Keys that are no columns of the rows are skipped.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"story": ["t", "s", "t"], "criterion": "q"})
-    >>> answer_codes(rows.assign(annotator="Ann")).tolist()
-    [1, 0, 1]
     """
     codes = combined(rows[key] for key in keys if key in rows)
     return np.unique(codes, return_inverse=True)[1]
@@ -77,7 +71,6 @@ def _repeated(answer: Counts, column: Column) -> Mask:
 
 
 def _some(rows: Mask, answer: Counts) -> Mask:
-    """Say of each answer whether some of its rows are marked."""
     return np.bincount(answer[rows], minlength=answer.max(initial=-1) + 1) > 0
 
 
@@ -126,15 +119,7 @@ def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
 
 
 def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Return what orders say of pairs of outputs, as choices.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"method": ["uno", "sora", "wan"], "rank": [1, 2, 3]})
-    >>> pairs = implied_choices(rows.assign(story="s", criterion="q", annotator="Ann"))
-    >>> pairs[["method_a", "method_b", "choice"]].to_numpy().tolist()
-    [['sora', 'uno', 'b'], ['uno', 'wan', 'a'], ['sora', 'wan', 'a']]
-    """
+    """Return what orders say of pairs of outputs, as choices."""
     rows, answer, place = in_orders(rankings)
     size = np.bincount(answer)[answer] if len(answer) else answer
     # Every row beside each one below it in its answer.

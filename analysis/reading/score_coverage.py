@@ -74,13 +74,7 @@ def few_scores(
 
 
 def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
-    """Say how many scores each metric lacks; those that lack the same ones together.
-
-    Examples
-    --------
-    >>> lacking_scores(("a", "b", "c"), np.array([[1, 0], [1, 1], [1, 0]], bool))
-    'a, c lack 1'
-    """
+    """Say how many scores each metric lacks; those that lack the same ones together."""
     alike: dict[bytes, list[int]] = {}
     for k, row in enumerate(covered):
         if row.any() and not row.all():

@@ -41,7 +41,6 @@ class ScoreTable:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All metrics, sorted."""
         return tuple(sorted(self.higher_is_better))
 
     def only(self, metric: str) -> "ScoreTable":
@@ -162,7 +161,6 @@ def _directions(rows: pd.DataFrame) -> dict[str, bool]:
 
 
 def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
-    """Return which metrics are compared with one another, and on what."""
     flat = covered.reshape(len(covered), math.prod(covered.shape[1:]))
     made = np.array([metric in table.composites for metric in table.metrics], bool)
     counts = np.where(made, 0, flat.sum(axis=1))

@@ -213,7 +213,6 @@ class _Names:
         )
 
     def _rows_of(self, names: set[str]) -> tuple[int, int]:
-        """Return how many rows have one of some names, and how many there are."""
         rows = total = 0
         for own in self._columns:
             has = np.any([cells.mask(lambda x: x in names) for cells in own], axis=0)

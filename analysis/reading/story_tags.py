@@ -26,7 +26,6 @@ _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
 def read_stories(table: Table) -> pd.DataFrame:
-    """Read the tags of stories."""
     frame, file = opened(table, "stories", ("story",))
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
@@ -54,14 +53,7 @@ def _as_written(value: object) -> str:
 
 
 def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:
-    """Return the stories with a value of any tag, or of the one before a ``=``.
-
-    Examples
-    --------
-    >>> tags = pd.DataFrame({"story": ["1", "2"], "angle": ["SF", "MA"]})
-    >>> tagged(tags, "SF"), tagged(tags, "angle=MA"), tagged(tags, "role=MA")
-    (frozenset({'1'}), frozenset({'2'}), frozenset())
-    """
+    """Return the stories with a value of any tag, or of the one before a ``=``."""
     if tags is None:
         return frozenset()
     name, _, value = tag.partition("=")
@@ -71,15 +63,7 @@ def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:
 
 
 def word_count_class(words: float) -> str:
-    """Return OneIG-Bench's class of a prompt by its number of words.
-
-    Examples
-    --------
-    >>> word_count_class(29), word_count_class(30), word_count_class(60)
-    ('short', 'middle', 'middle')
-    >>> word_count_class(61)
-    'long'
-    """
+    """Return OneIG-Bench's class of a prompt by its number of words."""
     if words < SHORT_BELOW:
         return "short"
     return "middle" if words <= LONG_ABOVE else "long"
@@ -151,12 +135,6 @@ def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def stratum_order(name: str) -> tuple[int, str]:
-    """Return by what strata are sorted: classes by size, all others by name.
-
-    Examples
-    --------
-    >>> sorted(["long (above 60)", "oil", "short (below 30)"], key=stratum_order)
-    ['short (below 30)', 'oil', 'long (above 60)']
-    """
+    """Return by what strata are sorted: classes by size, all others by name."""
     first = name.partition(" (")[0]
     return (_ORDER.get(first, 1), "" if first in _ORDER and first != name else name)

@@ -36,19 +36,7 @@ def annotator_pairs(
     parts: tuple[str, ...] = ("units",),
     **sampling: Unpack[Sampling],
 ) -> Rows:
-    """Return the agreement of each two annotators who answered a unit in common.
-
-    Examples
-    --------
-    >>> from analysis.reliability.matrices import rating_reliability
-    >>> stories = [f"s{i}" for i in range(10)] * 2
-    >>> rows = pd.DataFrame({"story": stories, "method": "m", "rating": [1, 2] * 10,
-    ...     "annotator": ["Ann"] * 10 + ["Bob"] * 10})
-    >>> (row,), _notes = annotator_pairs(rating_reliability(rows), "alpha_ordinal",
-    ...     question="q", resamples=0, confidence=0.95, seed=0)
-    >>> row["annotator_a"], row["annotator_b"], row["value"], row["n"]
-    ('Ann', 'Bob', 1.0, 10)
-    """
+    """Return the agreement of each two annotators who answered a unit in common."""
     own = _by_annotator(data)
 
     def of_two(a: int, b: int, resamples: int) -> Estimate:

@@ -56,7 +56,6 @@ def mean_measure(
     reason: str = "",
     n_clusters: int = 0,
 ) -> AnnotatorMeasure:
-    """Return the mean of values as a statistic."""
     entered = np.ones(len(values)) if used is None else used.astype(float)
     sums = summed(np.stack([values * entered, entered]), clusters, n_clusters)
 

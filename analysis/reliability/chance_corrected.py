@@ -85,7 +85,6 @@ class ResampledVotes:
         return self.total**2 - self.own
 
     def by_unit(self, of_cells: Array) -> Array:
-        """Sum what cells have over each unit."""
         return np.asarray(self.cells @ of_cells)
 
     def moment(self, of_values: Array) -> Array:
@@ -135,15 +134,6 @@ def alpha(
     different answers behind e number :math:`n^2 - \sum v^2` (:math:`n(n - 1)`).
 
     Source: Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from analysis.reliability.matrices import rating_reliability
-    >>> rows = pd.DataFrame({"story": list("aabb"), "method": "m", "dimension": "d",
-    ...     "annotator": list("xyxy"), "rating": [1, 1, 2, 2]})
-    >>> alpha(rating_reliability(rows), np.ones((1, 2)), "ordinal")
-    array([1.])
     """
     v = ResampledVotes(data, weights, people)
     used = (v.pairs > 0).astype(float)
@@ -291,11 +281,6 @@ def alike(columns: list[Counts]) -> Counts:
     """Give units a number each, the same one to units with equal keys.
 
     Numbers are in the order in which units first have them.
-
-    Examples
-    --------
-    >>> alike([np.array([0, 0, 1, 0]), np.array([2, 1, 1, 2])])
-    array([0, 1, 2, 0])
     """
     code = np.zeros(len(columns[0]), np.int64)
     highest = 0

@@ -15,14 +15,7 @@ KEYS = ("story", "method", "shot", "round", "annotator")
 
 
 def box_dimensions(ratings: pd.DataFrame) -> list[str]:
-    """Return the dimensions that are boxes of a label with both its boxes.
-
-    Examples
-    --------
-    >>> names = ["pan|text", "pan|video", "zoom|text", "look"]
-    >>> box_dimensions(pd.DataFrame({"dimension": names}))
-    ['pan|text', 'pan|video']
-    """
+    """Return the dimensions that are boxes of a label with both its boxes."""
     names = set(map(str, ratings["dimension"].unique()))
     labels = {name.removesuffix(TEXT) for name in names if name.endswith(TEXT)}
     both = sorted(label for label in labels if label + VIDEO in names)
@@ -41,15 +34,6 @@ def label_rows(
     much of what is shown was asked for). A label that nobody ticked in the text has no
     recall, and one that nobody ticked in the video no precision. Intervals draw
     stories.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"story": list("ssss"), "method": list("mmmm"),
-    ...     "annotator": list("aabb"), "rating": [1, 1, 1, 0],
-    ...     "dimension": ["pan|text", "pan|video"] * 2})
-    >>> [(r["label"], r["recall"], r["precision"]) for r in
-    ...  label_rows(rows, resamples=0, confidence=0.95, seed=1)]
-    [('all labels', 0.5, 1.0), ('pan', 0.5, 1.0)]
     """
     boxes = box_dimensions(ratings)
     if not boxes or are_means(ratings):

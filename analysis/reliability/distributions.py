@@ -13,13 +13,6 @@ def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
     """Count the ratings of every method, question by question.
 
     Missing ratings count nowhere. A question without any rating has no rows.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"dimension": "q", "method": list("AAB"),
-    ...                      "rating": [1, 4, 4]})
-    >>> [(r["method"], r["rating"], r["share"]) for r in rating_distribution(rows)]
-    [('A', 1.0, 0.5), ('A', 4.0, 0.5), ('B', 1.0, 0.0), ('B', 4.0, 1.0)]
     """
     found: list[TableRow] = []
     known = ratings.dropna(subset=["rating"])

@@ -25,12 +25,6 @@ def cronbach(items: Array, weights: Array) -> Array:
 
     Source: Cronbach, L. J. (1951), Coefficient alpha and the internal structure of
     tests, Psychometrika 16(3), formula 2.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 2], [2, 3], [3, 4]])
-    >>> cronbach(x, np.ones((1, 3)))
-    array([1.])
     """
     return _cronbach(weights @ _powers(items), items.shape[1])
 

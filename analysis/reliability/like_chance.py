@@ -55,7 +55,6 @@ class Evidence:
 
     @property
     def n(self) -> int:
-        """The number of answers."""
         return sum(len(one.units) for one in self.questions)
 
     def measure(

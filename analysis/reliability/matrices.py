@@ -31,7 +31,6 @@ class Reliability:
 
     @property
     def n_annotators(self) -> int:
-        """Number of annotators, A."""
         return len(self.names)
 
     @cached_property
@@ -45,7 +44,6 @@ class Reliability:
 
     @cached_property
     def per_unit(self) -> Array:
-        """Number of answers of each unit, m_u."""
         return np.bincount(self.units, minlength=self.n_units).astype(float)
 
     @cached_property

@@ -28,16 +28,6 @@ def ranking_agreement(
     without looking have 0, whichever methods are strong: no chance is estimated from
     the answers. Annotators are not drawn, as one drawn twice would be paired with
     himself.
-
-    Examples
-    --------
-    >>> keys = {"story": "s", "criterion": "q", "rank": [1, 2, 3]}
-    >>> orders = {"Ann": ["uno", "sora", "wan"], "Bob": ["uno", "wan", "sora"]}
-    >>> rows = [pd.DataFrame(keys | {"annotator": a, "method": m})
-    ...         for a, m in orders.items()]
-    >>> found = ranking_agreement(pd.concat(rows), question="q", resamples=0)
-    >>> round(found["value"], 6), found["n_units"], found["n_answers"]
-    (0.333333, 3, 6)
     """
     pairs, votes = annotator_votes(implied_choices(rankings))
     given = np.asarray(votes.sum(axis=0)).reshape(len(pairs), -1)

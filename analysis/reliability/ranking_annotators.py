@@ -30,16 +30,6 @@ def ranking_annotators(
 
     Intervals draw the sets of outputs that the annotator ranked. The others stay as
     they are.
-
-    Examples
-    --------
-    >>> keys = {"story": "s", "criterion": "q", "rank": [1, 2, 3]}
-    >>> orders = {"Ann": ["uno", "sora", "wan"], "Bob": ["uno", "wan", "sora"]}
-    >>> rows = [pd.DataFrame(keys | {"annotator": a, "method": m})
-    ...         for a, m in orders.items()]
-    >>> found = ranking_annotators(pd.concat(rows), resamples=0, confidence=.95, seed=0)
-    >>> [(row["annotator"], round(row["value"], 6)) for row in found[1::2]]
-    [('Ann', 0.333333), ('Bob', 0.333333)]
     """
     told, own, others = _signs(rankings)
     sheets: list[Sheet] = []
