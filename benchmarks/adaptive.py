@@ -258,8 +258,8 @@ def errors(
     truth = (expected.sum(axis=1) - 0.5) / (METHODS - 1)
     weight = weights_of(log)
     place = np.argsort(order)
-    fit = fit_model(np.stack([wins, ties])[None], ties="davidson")
-    abilities = np.where(fit.converged[0], fit.theta[0], np.nan)
+    fit = fit_model(np.stack([wins, ties]), ties="davidson")
+    abilities = fit.theta if fit.converged else np.full(METHODS, np.nan)
     found = {
         "share of wins, raw": share_of_wins(log, np.ones(len(log))) - truth,
         "share of wins, weighted": share_of_wins(log, weight) - truth,

@@ -30,14 +30,13 @@ from scipy.sparse.csgraph import connected_components
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from analysis.rankings.elo import ELO_SCALE
 from analysis.rankings.plackett_luce import (
     ChoiceSets,
     choice_sets,
-    covariance,
     fit,
 )
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
+from analysis.rankings.standings import ELO_SCALE
 
 STORYBENCH = (0.59, 0.26, -0.04, -0.11, -0.70)
 DSG = (0.73, 0.31, -0.06, -0.39, -0.60)
@@ -96,8 +95,8 @@ def truth(world: World, k: int) -> np.ndarray:
     rng = np.random.default_rng([30, k])
     found = orders(world, k, ENDLESS, rng, endless=True)
     sets, cell, _ = choice_sets([found], M)
-    counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
-    return fit(sets, counts)[0][0]
+    counts = np.bincount(cell, minlength=sets.size).astype(float)
+    return fit(sets, counts).parameters
 
 
 @dataclass(frozen=True)
@@ -123,12 +122,13 @@ def simulate(world: World, k: int, studies: int) -> Outcome:
     rmse, tau, half = (np.full(shape, np.nan) for _ in range(3))
     for i, n in enumerate(GRID):
         counts = tables(sets, cell[answer < n], study[answer < n], studies)
-        known = np.array([is_connected(table) for table in sets.beats(counts)])
-        theta, converged = fit(sets, counts[known], start=true)
-        assert converged.all()
+        known = np.array([is_connected(sets.beats(own)) for own in counts])
+        found = [fit(sets, own) for own in counts[known]]
+        assert all(one.converged for one in found)
+        theta = np.array([one.parameters for one in found])
         rmse[known, i] = np.sqrt(((theta - true) ** 2).mean(axis=1)) / unit
         tau[known, i] = taus(theta)
-        errors = covariance(sets, counts[known], theta)
+        errors = np.array([one.covariance for one in found])
         sd = np.sqrt(np.diagonal(errors, axis1=1, axis2=2))
         half[known, i] = 1.96 * sd.mean(axis=1) / unit
     return Outcome(rmse, tau, half)
@@ -270,8 +270,8 @@ def board_truth(k: int) -> np.ndarray:
     own = rng.normal(size=(ENDLESS, M)) * np.hypot(OF_STORY, OF_ANNOTATOR)
     found = np.take_along_axis(shown, values(own, shown, rng), axis=1)
     sets, cell, _ = choice_sets([found], M)
-    counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
-    return ELO_SCALE * fit(sets, counts)[0][0] + 1000
+    counts = np.bincount(cell, minlength=sets.size).astype(float)
+    return ELO_SCALE * fit(sets, counts).parameters + 1000
 
 
 def board_study(k: int, answers: int, number: int) -> pd.DataFrame:

@@ -19,5 +19,5 @@ def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, A
 
 
 def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:
-    """Test that each share is a half; where its interval ends at 1/2 is where p does."""
+    """Test that each share is a half, in agreement with `share_intervals`."""
     return two_sided((shares - 0.5) * 2 * np.sqrt(n), freedom)

@@ -92,7 +92,7 @@ def _numerators(
 
 
 def centred_ranks(values: Array) -> Array:
-    """Return mid-ranks minus their mean, doubled: whole numbers, along the last axis."""
+    """Return mid-ranks minus their mean, doubled, along the last axis."""
     return np.asarray(
         np.sign(values[..., :, None] - values[..., None, :]).sum(axis=-1), float
     )

@@ -82,7 +82,7 @@ def share_interval(
     stories: "np.typing.NDArray[np.intp]",
     confidence: float,
 ) -> tuple[float, float]:
-    """Return bounds of a share of outputs that cluster in stories; see `sanity_rows`."""
+    """Return the bounds of a share of outputs that cluster in stories."""
     n = len(hits)
     if not n:
         return NAN, NAN

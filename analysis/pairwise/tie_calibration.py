@@ -49,7 +49,7 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
-    """Tell how often a metric predicts and ties each pair, and up to which difference."""
+    """Tell how often a metric predicts and ties each pair, and its threshold."""
     if not len(human) or (epsilon == "heldout" and not folds.any()):
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":

@@ -17,7 +17,7 @@ from analysis.inference.resampling import (
 )
 from analysis.inference.scaling import divided, unit_of
 from analysis.rankings.composite_weights import Composite, inside, split_part
-from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.rankings.standings import rank_intervals, ranks
 from analysis.reading.story_tags import tagged
 from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import sparse
 
 from analysis.printing import counted
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array, Counts
 from analysis.sentences import chained, sentence
 
 
@@ -59,8 +59,8 @@ def never_beaten(beats: Array, n: Counts) -> list[str]:
     return told
 
 
-def bounded_ties(wins: Array, tied: Array) -> Mask:
-    r"""Tell in which tables ties have a finite parameter, methods being connected.
+def bounded_ties(wins: Array, tied: Array) -> bool:
+    r"""Tell whether ties have a finite parameter where methods are connected.
 
     Davidson's likelihood never falls along :math:`\log \nu = t` where strengths
     :math:`\theta = t d` exist with :math:`d_i - d_j \ge 2` for every win of i over j
@@ -68,12 +68,11 @@ def bounded_ties(wins: Array, tied: Array) -> Mask:
     whose edges weigh 1 for a win and -1 for a tie; they exist where no cycle weighs
     more than 0, which is where Bellman and Ford's longest paths stop growing.
     """
-    B, M, _ = wins.shape
-    weight = np.where(tied + tied.transpose(0, 2, 1) > 0, -1.0, -np.inf)
+    M = len(wins)
+    weight = np.where(tied + tied.T > 0, -1.0, -np.inf)
     weight[wins > 0] = 1
-    longest = np.zeros((B, M))
+    longest = np.zeros(M)
     for _ in range(M):
         before = longest
-        longest = np.maximum(before, (before[:, :, None] + weight).max(axis=1))
-    grows = (longest > before).any(axis=1)
-    return np.asarray(grows | ~wins.any(axis=(1, 2)))
+        longest = np.maximum(before, (before[:, None] + weight).max(axis=0))
+    return bool((longest > before).any() or not wins.any())

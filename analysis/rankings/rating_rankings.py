@@ -6,7 +6,6 @@ import pandas as pd
 from analysis.inference.crossed_clusters import Errors
 from analysis.options import Scale
 from analysis.printing import counted
-from analysis.rankings.compared_methods import method_gaps
 from analysis.rankings.method_means import (
     Answers,
     Means,
@@ -14,7 +13,7 @@ from analysis.rankings.method_means import (
     scaled_intervals,
 )
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
-from analysis.rankings.rank_intervals import ranks
+from analysis.rankings.standings import method_gaps, ranks
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, TableRow
 from analysis.sentences import chained, sentence

@@ -25,7 +25,7 @@ Tables = Mapping[str, pd.DataFrame | None]
 def chosen_tables(
     tables: Tables, options: AlignOptions, notes: Notes | None = None
 ) -> dict[str, pd.DataFrame | None]:
-    """Keep the questions and metrics that were asked for, as if there were no others."""
+    """Keep the questions and metrics that were asked for."""
     found = dict(tables)
     for option, columns in COLUMNS.items():
         wanted = getattr(options, option)

@@ -62,7 +62,7 @@ def annotator_pairs(
 def ranking_pairs(
     rankings: pd.DataFrame, *, question: str, **sampling: Unpack[Sampling]
 ) -> Rows:
-    """Return how alike each two annotators rank, as `ranking_agreement` of them alone."""
+    """Return how alike each two annotators rank."""
     own = [rows for _name, rows in rankings.groupby("annotator", sort=True)]
     names = [str(rows["annotator"].iloc[0]) for rows in own]
 

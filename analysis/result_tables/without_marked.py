@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.rank_intervals import ranks
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
+from analysis.rankings.standings import ranks
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.rankings import KEPT_ANSWER, answer_codes

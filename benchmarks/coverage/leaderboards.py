@@ -13,7 +13,8 @@ import pandas as pd
 
 from analysis.options import Sampling
 from analysis.rankings.bradley_terry import fit_model
-from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.standings import ELO_MEAN, ELO_SCALE
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.results import TableRow
 from benchmarks.coverage.scenarios import (
@@ -94,10 +95,10 @@ def arena_truth(arena: Arena, number: int, ties: str) -> np.ndarray:
     spread = np.sqrt(2 * (arena.story**2 + arena.taste**2))
     gap = (theta[:, None] - theta[None, :])[..., None] + spread * nodes
     win, _, tie = (chances(arena, gap) * (weights / weights.sum())).sum(axis=-1)
-    counts = np.zeros((1, 2, M, M))
-    counts[0, 0] = win * (1 - np.eye(M))
-    counts[0, 1] = np.triu(tie, 1)
-    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties=ties).theta[0]
+    counts = np.zeros((2, M, M))
+    counts[0] = win * (1 - np.eye(M))
+    counts[1] = np.triu(tie, 1)
+    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties=ties).theta
 
 
 def simulated_choices(
