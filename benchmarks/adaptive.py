@@ -32,9 +32,9 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analysis.rankings.bradley_terry import fit_model
-from analysis.rankings.choice_weights import inverse_weights
 from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.top_methods import TopMethods, top_methods
+from analysis.rankings.method_verdicts import TopMethods, top_methods
+from analysis.rankings.pair_votes import inverse_weights
 from analysis.rankings.win_rates import method_win_rates
 from annotate.assignment.adaptive import (
     ChosenUnit,

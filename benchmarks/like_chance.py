@@ -21,13 +21,13 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from analysis.options import Sampling
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RANKING_KEYS, RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
+from analysis.reliability.annotator_pairs import ranking_agreement
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.chance_corrected import alpha_value
 from analysis.reliability.like_chance import ABOVE, ALL_QUESTIONS, MARKED
 from analysis.reliability.matrices import choice_reliability, rating_reliability
-from analysis.reliability.ranking_agreement import ranking_agreement
 from analysis.reliability.ranking_annotators import ranking_annotators
 from analysis.results import Array
 

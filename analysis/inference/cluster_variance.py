@@ -1,4 +1,4 @@
-r"""How far a statistic would move with other stories and other methods.
+"""How far a statistic would move with other stories and other methods.
 
 Every method renders every story, so answers cluster twice. A statistic varies with the
 methods that were taken, with the stories, and with what a method makes of a story; the
@@ -9,17 +9,20 @@ pair of methods: the jackknife counts the latter twice (Efron and Stein 1981, Th
 jackknife estimate of variance, Annals of Statistics 9(3)).
 """
 
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from analysis.inference.crossed_clusters import share_intervals
 from analysis.inference.resampling import DECIMALS
-from analysis.inference.shares import share_intervals
-from analysis.inference.significance import follow_test, rejects
+from analysis.inference.significance import follow_test, holm, rejects
+from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, Estimate
+from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import sentence
 
 # What is thought of as drawn unless something else is asked for.
@@ -278,3 +281,48 @@ def _variances(
 def variance_of_methods(values: Array, n: int) -> float:
     """Return the variance by methods of the mean of pair values; NaN of too few."""
     return float(np.maximum(*pair_variance(values, n))) if n >= LEAST else NAN
+
+
+def compared(
+    values: Array,
+    names: Sequence[str],
+    variances: Callable[[int, int], ClusterVariances],
+    sampling: Sampling,
+) -> list[TableRow]:
+    """Test every two of several shares; Holm's adjustment is over all of them."""
+    rows: list[TableRow] = []
+    for a, b in itertools.combinations(range(len(names)), 2):
+        value = round(float(values[a] - values[b]), DECIMALS)
+        row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
+        rows.append(row | tested(value, partial(variances, a, b), sampling, most=1.0))
+    return with_holm(rows)
+
+
+def with_holm(rows: list[TableRow]) -> list[TableRow]:
+    """Add p-values that are adjusted over the rows of one family."""
+    adjusted = holm(np.array([row["p_value"] for row in rows], float))
+    return [
+        row | {"p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def tested(
+    value: float,
+    variances: Callable[[], ClusterVariances],
+    sampling: Sampling,
+    *,
+    most: float,
+) -> TableRow:
+    """Return what a comparison holds of a difference, at most `most`, but its value."""
+    row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
+    row |= {"test": "", "reason": ""}
+    if not sampling["resamples"]:
+        return row
+    if np.isnan(value):
+        return row | {"reason": sentence("one of the two is undefined")}
+    known = variances()
+    if known.why_not:
+        return row | {"reason": known.why_not}
+    low, high = known.interval(value, sampling["confidence"], most)
+    bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
+    return row | bounds | {"test": "+".join(known.parts)}

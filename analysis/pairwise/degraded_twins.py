@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from analysis.reading.scores import ScoreTable
 from analysis.results import NAN, Array, TableRow
@@ -89,10 +90,8 @@ def share_interval(
     share = float(hits.mean())
     tail = (1 - confidence) / 2
     size = _worth(hits.astype(float) - share, stories, share, tail)
-    x = share * size
-    low = float(stats.beta.ppf(tail, x, size - x + 1)) if x > 0 else 0.0
-    high = float(stats.beta.ppf(1 - tail, x + 1, size - x)) if x < size else 1.0
-    return low, high
+    low, high = proportion_confint(share * size, size, 2 * tail, method="beta")
+    return float(low), float(high)
 
 
 def _worth(

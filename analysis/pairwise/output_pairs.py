@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.cell_means import HUMAN_DIGITS
+from analysis.correlations.levels import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
 from analysis.reading.cells import CellGrid
-from analysis.reading.choices import OUTCOMES, annotator_votes, majority
-from analysis.reading.score_coverage import (
+from analysis.reading.rankings import OUTCOMES, annotator_votes, majority
+from analysis.reading.scores import (
+    ScoreTable,
     common_note,
+    compared_metrics,
     few_scores,
     lacking_scores,
+    score_cube,
 )
-from analysis.reading.scores import ScoreTable, compared_metrics, score_cube
 from analysis.results import Array, Counts, Mask
 from analysis.sentences import sentence
 

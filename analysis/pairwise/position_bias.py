@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from analysis.inference.crossed_clusters import NOTHING, crossed_covariance
-from analysis.inference.differences import with_holm
-from analysis.inference.shares import share_intervals
+from analysis.inference.cluster_variance import with_holm
+from analysis.inference.crossed_clusters import (
+    NOTHING,
+    crossed_covariance,
+    share_intervals,
+)
 from analysis.results import NAN, ONE, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import chained, sentence
 

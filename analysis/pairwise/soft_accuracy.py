@@ -5,9 +5,9 @@ from scipy.special import ndtr
 
 from analysis.inference.cluster_variance import (
     ClusterVariances,
+    compared,
     variance_of_methods,
 )
-from analysis.inference.differences import compared
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import near_one

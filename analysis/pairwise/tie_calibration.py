@@ -8,8 +8,8 @@ sample, on the same pairs, which flatters.
 
 import numpy as np
 
-from analysis.correlations.cell_means import method_means, turned
 from analysis.correlations.kendall import rank_sums
+from analysis.correlations.levels import method_means, turned
 from analysis.correlations.weighted_sums import dense_levels, tie_sums
 from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known

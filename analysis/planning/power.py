@@ -30,10 +30,9 @@ import pandas as pd
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
-from analysis.planning.growth_curves import Curve, Point, needed
 from analysis.planning.metric_forecasts import coefficients
 from analysis.planning.people_forecasts import alpha, gap
-from analysis.planning.pilots import GROWS, Pilot, pilot_study
+from analysis.planning.pilots import GROWS, Curve, Pilot, Point, needed, pilot_study
 from analysis.planning.variance_components import (
     expected_reliability,
     variance_components,

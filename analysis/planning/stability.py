@@ -1,8 +1,7 @@
-"""How stable a judge is over repeated trials, and whom it agrees with.
+"""Intervals of what repeated trials do to means: over trials, not over stories.
 
-A judge is a model that scores outputs, asked K times under the same conditions (trials,
-`round` in the tables). Its own noise is told apart from its agreement with people and
-with other judges.
+Drawing stories would add a noise of its own to every mean over them, as large as the
+one that is to be told: intervals would lie too high.
 """
 
 from collections.abc import Sequence
@@ -13,23 +12,56 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.correlations.cell_means import merged_by_rounding
 from analysis.correlations.level_estimates import level_estimates, level_spread
-from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.correlations.levels import merged_by_rounding
+from analysis.inference.resampling import DECIMALS, cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
-from analysis.planning.trial_noise import (
-    OF_THESE,
-    freedom_of_noise,
-    trial_interval,
-)
 from analysis.reading.cells import CellGrid, common_grid
-from analysis.reading.kept_rows import key_texts
+from analysis.reading.column_cleaning import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.icc import icc
 from analysis.reliability.matrices import Reliability, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import sentence
+
+SAME = sentence("no interval: the trials have the same means")
+OF_THESE = sentence(
+    "no interval is made: it is of these trials, not of trials in general"
+)
+
+
+def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
+    r"""Return a standard deviation over trials with its interval.
+
+    Means over many outputs are normal, so that :math:`\nu s^2 / \sigma^2` is
+    chi-square: the bounds are :math:`s \sqrt{\nu / \chi^2_{\nu, 1 - a / 2}}` and
+    :math:`s \sqrt{\nu / \chi^2_{\nu, a / 2}}`.
+    """
+    if value < 10**-DECIMALS:
+        return Estimate(value, reason=SAME)
+    tail = (1 - confidence) / 2
+    low, high = (
+        value * float(np.sqrt(freedom / stats.chi2.ppf(share, freedom)))
+        for share in (1 - tail, tail)
+    )
+    return Estimate(value, low, high)
+
+
+def freedom_of_noise(means: Array) -> float:
+    r"""Return the degrees of freedom of the mean over methods of their variances.
+
+    With n = K - 1 and the covariances S of methods over trials it is
+    :math:`n (\mathrm{tr}\,S)^2 / \mathrm{tr}(S^2)` (Box 1954, Annals of Mathematical
+    Statistics 25(2), 290-302): n where trials move all methods together, up to n times
+    the number of methods where they move each by itself. Of few trials it is rather
+    too small, so that intervals are rather too wide.
+    """
+    covariance = np.atleast_2d(np.cov(means, rowvar=False))
+    squares = float((covariance**2).sum())
+    n = float(len(means) - 1)
+    return n * float(np.trace(covariance)) ** 2 / squares if squares > 0 else n
+
 
 PEOPLE = "people"
 OVER_TRIALS = (

@@ -14,7 +14,7 @@ from analysis.rankings.bradley_terry import (
     WINS_ON_LEFT,
     WINS_ON_RIGHT,
 )
-from analysis.reading.choices import OUTCOMES, majority
+from analysis.reading.rankings import OUTCOMES, majority
 from analysis.results import Array, Counts, Mask
 
 PARTS = ("stories", "annotators", "units")

@@ -10,8 +10,8 @@ from analysis.inference.crossed_clusters import (
     CrossedCovariance,
     Errors,
     crossed_covariance,
+    share_intervals,
 )
-from analysis.inference.shares import share_intervals
 from analysis.options import Scale
 from analysis.rankings.choice_counts import coded, kinds_drawn
 from analysis.reading.kept_answers import are_means

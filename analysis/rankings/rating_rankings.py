@@ -1,5 +1,7 @@
 """Leaderboards from ratings: plain means, standardised means, a mixed model."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 
@@ -14,6 +16,7 @@ from analysis.rankings.method_means import (
 )
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.standings import method_gaps, ranks
+from analysis.reading.cells import rated_grid
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, TableRow
 from analysis.sentences import chained, sentence
@@ -159,3 +162,29 @@ def _standardised(answers: Answers) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(squares / (n - 1))
         return np.where(spread[who] > SAME, away / spread[who], np.nan)
+
+
+def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
+    """Count the stories in which people's mean of one method is above another's.
+
+    Means that differ by less than 1e-9 are equal: a tie.
+    """
+    grid = rated_grid(question, by_annotator)
+    found: list[TableRow] = []
+    for a, b in combinations(range(len(grid.methods)), 2):
+        both = grid.cells[:, a] & grid.cells[:, b]
+        if not both.any():
+            continue
+        apart = grid.human[both, a] - grid.human[both, b]
+        found.append(
+            {
+                "question": question,
+                "method_a": grid.methods[a],
+                "method_b": grid.methods[b],
+                "wins_a": int((apart > 0).sum()),
+                "ties": int((apart == 0).sum()),
+                "wins_b": int((apart < 0).sum()),
+                "n_stories": int(both.sum()),
+            }
+        )
+    return found

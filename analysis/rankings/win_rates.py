@@ -12,10 +12,11 @@ from analysis.inference.crossed_clusters import (
     Errors,
     crossed_covariance,
     drawn_clusters,
+    half_p_values,
     joined_errors,
+    share_intervals,
     widened_clusters,
 )
-from analysis.inference.shares import half_p_values, share_intervals
 from analysis.inference.significance import holm
 from analysis.rankings.choice_counts import kinds_drawn
 from analysis.rankings.pair_votes import PairVotes, pair_votes

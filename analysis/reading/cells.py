@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.reading.score_coverage import METHOD, OUTPUT, coverage_notes, few_scores
 from analysis.reading.scores import (
+    METHOD,
+    OUTPUT,
     ScoreTable,
     compared_metrics,
+    coverage_notes,
+    few_scores,
     laid_out,
     score_cube,
 )

@@ -9,15 +9,15 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from analysis.reading.choices import ordered_choices
+from analysis.problems import listed
 from analysis.reading.column_checks import (
     LARGEST_RATING,
     LARGEST_SCORE,
     TableCheck,
 )
-from analysis.reading.frames import Table, opened
+from analysis.reading.files import Table, opened
 from analysis.reading.metric_names import UNTOLD
-from analysis.reading.rankings import check_orders
+from analysis.reading.rankings import check_orders, ordered_choices
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
 from analysis.reading.wide_tables import WideKeys, long_rows
@@ -184,3 +184,22 @@ def metrics_without_scores(scores: pd.DataFrame) -> tuple[str, ...]:
     Whoever reads the report should learn of them: their rows are gone.
     """
     return tuple(scores.attrs.get(WITHOUT_SCORES, ()))
+
+
+TWIN_COLUMNS = ("story", "method", "twin", "metric", "score")
+TWIN_KEY = ("story", "method", "shot", "twin", "metric")
+
+
+def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
+    """Read scores of degraded twins."""
+    rows, file = opened(table, "twins", TWIN_COLUMNS)
+    check = TableCheck(rows, file, TWIN_COLUMNS)
+    check.text(("story", "method", "twin", "metric"), required=True)
+    named = check.frame["metric"]
+    unknown = ~named.isin(list(metrics)) & (named != "")
+    check.refuse(unknown, "metric", f"one of {listed(sorted(metrics))}")
+    check.whole("shot", least=0)
+    for column in {"score", "original"} & {*check.frame.columns}:
+        check.number(column, required=False, largest=LARGEST_SCORE)
+    check.unique(TWIN_KEY)
+    return check.result().dropna(subset=["score"])

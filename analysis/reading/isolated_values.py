@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.printing import counted
-from analysis.reading.frames import address
+from analysis.reading.files import address
 from analysis.reading.shared_names import FILE
 from analysis.results import Array, Mask
 from analysis.sentences import sentence

@@ -18,7 +18,7 @@ from analysis.problems import (
     shown,
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
-from analysis.reading.frames import ROW, address
+from analysis.reading.files import ROW, address
 from analysis.reading.spellings import Nearest, without_zeros, written
 from analysis.sentences import chained, sentence
 

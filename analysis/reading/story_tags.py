@@ -7,10 +7,9 @@ import pandas as pd
 
 from analysis.problems import InputError, Problem
 from analysis.reading.column_checks import TableCheck
-from analysis.reading.column_cleaning import Coded, as_text, coded, numbers
+from analysis.reading.column_cleaning import Coded, as_tags, as_text, coded, numbers
 from analysis.reading.csv_files import DECIMAL_COMMA
-from analysis.reading.decimal_commas import as_tags
-from analysis.reading.frames import Table, opened
+from analysis.reading.files import Table, opened
 from analysis.reading.shared_names import FILE
 from analysis.results import Array
 from analysis.sentences import sentence

@@ -20,10 +20,11 @@ from analysis.reliability.chance_corrected import (
     alpha_value,
     category_values,
     gwet,
+    has_many_values,
     majority_share,
+    ordinal_interval,
 )
 from analysis.reliability.icc import has_rest, icc, rater_vs_rest
-from analysis.reliability.leave_out import has_many_values, ordinal_interval
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, ONE, Array, Counts, Estimate, undefined
 from analysis.sentences import chained, sentence

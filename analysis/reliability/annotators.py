@@ -10,14 +10,7 @@ from scipy import sparse, stats
 from analysis.inference.scaling import divided
 from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
-from analysis.reading.kept_rows import key_texts
-from analysis.reliability.annotator_statistics import (
-    AnnotatorMeasure,
-    Sheet,
-    mean_measure,
-    renumbered,
-    summed,
-)
+from analysis.reading.column_cleaning import key_texts
 from analysis.reliability.icc import (
     LARGEST_TABLE,
     correlate_tables,
@@ -25,9 +18,14 @@ from analysis.reliability.icc import (
 )
 from analysis.reliability.like_chance import (
     ALONE,
+    AnnotatorMeasure,
     Answers,
     Evidence,
+    Sheet,
     annotator_rows,
+    mean_measure,
+    renumbered,
+    summed,
 )
 from analysis.reliability.matrices import (
     Reliability,

@@ -9,13 +9,15 @@ import pandas as pd
 from analysis.options import Sampling
 from analysis.reading.column_cleaning import combined
 from analysis.reading.rankings import in_orders
-from analysis.reliability.annotator_statistics import (
+from analysis.reliability.like_chance import (
     AnnotatorMeasure,
+    Answers,
+    Evidence,
     Sheet,
+    annotator_rows,
     mean_measure,
     renumbered,
 )
-from analysis.reliability.like_chance import Answers, Evidence, annotator_rows
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence
 

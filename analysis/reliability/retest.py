@@ -10,11 +10,12 @@ from analysis.inference.scaling import divided
 from analysis.notes import Notes
 from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.reading.choices import ordered_choices
+from analysis.reading.column_cleaning import is_true, kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
-from analysis.reading.kept_rows import is_true, kept_rows
+from analysis.reading.rankings import ordered_choices
 from analysis.reliability.agreement import LEAST_DRAWN
-from analysis.reliability.annotator_statistics import (
+from analysis.reliability.chance_corrected import ROUNDING, alpha
+from analysis.reliability.like_chance import (
     AnnotatorMeasure,
     Sheet,
     mean_measure,
@@ -22,7 +23,6 @@ from analysis.reliability.annotator_statistics import (
     sheet_rows,
     summed,
 )
-from analysis.reliability.chance_corrected import ROUNDING, alpha
 from analysis.reliability.matrices import Reliability
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.cell_means import method_means
-from analysis.correlations.levels import level_values
+from analysis.correlations.levels import level_values, method_means
 from analysis.inference.resampling import DECIMALS, Draws, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
