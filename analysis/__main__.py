@@ -110,9 +110,9 @@ def _align(options: argparse.Namespace) -> "Analysis":
         known_composites,
         needed_scores,
     )
-    from analysis.reading.chosen_tables import chosen_tables
+    from analysis.reading.inputs import read_twins
+    from analysis.reading.kept_answers import chosen_tables
     from analysis.reading.story_tags import read_stories
-    from analysis.reading.twins import read_twins
 
     tables = _tables(options, "ratings", "choices", "rankings")
     scores = _tables(options, "scores")["scores"]

@@ -10,8 +10,8 @@ import pandas as pd
 from analysis.options import AlignOptions
 from analysis.problems import InputError, Problem, by_line, one_of
 from analysis.rankings.composite_weights import Composite
-from analysis.reading.frames import Table, opened
-from analysis.reading.kept_rows import key_texts
+from analysis.reading.column_cleaning import key_texts
+from analysis.reading.files import Table, opened
 from analysis.tables import restored
 
 HYPOTHESIS_COLUMNS = ("question", "metric")

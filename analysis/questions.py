@@ -16,7 +16,7 @@ from analysis.notes import Notes
 from analysis.options import AlignOptions, Scale
 from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
 from analysis.reading.cells import CellGrid, annotator_cells, common_grid
-from analysis.reading.kept_rows import kept_rows, without_methods
+from analysis.reading.column_cleaning import kept_rows, without_methods
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reading.shared_names import OF_METRICS, spelling_remarks
@@ -102,7 +102,7 @@ class QuestionData:
         """Which statistics of agreement suit the answers; none those of rankings.
 
         Chance is estimated from which method's name comes first, which pairs of a
-        ranking should not depend on: see `analysis.reliability.ranking_agreement`.
+        ranking should not depend on: see `analysis.reliability.annotator_pairs`.
         """
         if self.pairs.source == "rankings":
             return ()

@@ -25,9 +25,9 @@ from analysis.rankings import leaderboard as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import cell_frame
-from analysis.reading.chosen_tables import chosen_tables
 from analysis.reading.kept_answers import (
     KeptAnswers,
+    chosen_tables,
     kept_people,
     note_directions,
     note_exclusions,
@@ -114,7 +114,7 @@ def align(
         Metrics that were declared to measure a question: columns question, metric
         (`analysis.hypotheses`). All others are explored.
     twins
-        Scores of degraded twins (`analysis.reading.twins.read_twins`).
+        Scores of degraded twins (`analysis.reading.inputs.read_twins`).
     progress
         Is told each step before it begins.
 

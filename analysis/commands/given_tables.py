@@ -15,9 +15,9 @@ from analysis.rankings.composite_weights import (
     read_composites,
 )
 from analysis.reading import inputs
-from analysis.reading.chosen_tables import COLUMNS
-from analysis.reading.frames import Table
+from analysis.reading.files import Table
 from analysis.reading.isolated_values import isolated_ratings
+from analysis.reading.kept_answers import COLUMNS
 from analysis.reading.metric_names import UNTOLD, higher_by_name
 from analysis.reading.wide_tables import left_out_columns, left_out_ids
 from analysis.sentences import sentence

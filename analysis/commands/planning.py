@@ -21,8 +21,7 @@ from analysis.planning.stability import stability as trial_stability
 from analysis.planning.subset import subset_rows
 from analysis.questions import kept_scores
 from analysis.reading.cells import annotator_cells
-from analysis.reading.chosen_tables import chosen_tables
-from analysis.reading.kept_answers import kept_ratings
+from analysis.reading.kept_answers import chosen_tables, kept_ratings
 from analysis.reading.shared_names import (
     OF_STORIES,
     OUTPUT_NAMES,

@@ -31,29 +31,6 @@ def correlate(
 ) -> dict[str, Array]:
     r"""Correlate scores with human values, in groups and under many weights.
 
-    Parameters
-    ----------
-    human
-        Shape (G, N): N points in each of G groups. Values at points of weight
-        0 are ignored, but must be finite.
-    scores
-        Shape (K, G, N): K metrics.
-    weights
-        Shape (G, B, N), whole numbers: how often each point occurs in each of
-        B resamples. 0 leaves a point out; that is also how a missing cell is
-        written. `CellWeights` are made where they are needed.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-
-    Returns
-    -------
-    dict
-        Coefficient to an array of shape (K, G, B); NaN where either side is
-        constant or fewer than two points have weight. Constant means that all values
-        are equal, however small their differences are.
-
-    Notes
-    -----
     With :math:`s_{ij} = w_i w_j \operatorname{sgn}(x_i - x_j)
     \operatorname{sgn}(y_i - y_j)` summed over all i, j,
 
@@ -73,21 +50,10 @@ def correlate(
     Sums of the first three are whole numbers and therefore exact: the result
     does not depend on the order of the points.
 
-    References
-    ----------
-    Kendall, M. G. (1945), The treatment of ties in ranking problems,
-    Biometrika 33(3). Stuart, A. (1953), The estimation and comparison of strengths
-    of association in contingency tables, Biometrika 40(1/2). Values equal
-    ``scipy.stats.kendalltau`` (variants b and c), ``spearmanr`` and ``pearsonr``.
-
-    Examples
-    --------
-    >>> human = np.array([[1.0, 2, 3, 4]])
-    >>> scores = np.array([[[1.0, 2, 4, 3]]])
-    >>> from analysis.options import COEFFICIENTS
-    >>> found = correlate(human, scores, np.ones((1, 1, 4)), COEFFICIENTS)
-    >>> {name: round(float(values[0, 0, 0]), 3) for name, values in found.items()}
-    {'kendall': 0.667, 'spearman': 0.8, 'pearson': 0.8}
+    Source: Kendall, M. G. (1945), The treatment of ties in ranking problems, Biometrika
+    33(3). Stuart, A. (1953), The estimation and comparison of strengths of association
+    in contingency tables, Biometrika 40(1/2). Values equal ``scipy.stats.kendalltau``
+    (variants b and c), ``spearmanr`` and ``pearsonr``.
     """
     found = {}
     if set(RANKED) & set(coefficients):
@@ -107,17 +73,7 @@ def correlate(
 
 
 def tau_c(pairs: Array, values: Array, total: Array) -> Array:
-    """Return C - D (ordered pairs) / (n^2 (m - 1) / m); NaN where m is below 2.
-
-    Parameters
-    ----------
-    pairs
-        C - D over ordered pairs: twice that of unordered ones.
-    values
-        The smaller number of distinct values, m.
-    total
-        The number of points, n.
-    """
+    """Return C - D (ordered pairs) / (n^2 (m - 1) / m); NaN where m is below 2."""
     size = total**2 * (values - 1)
     with np.errstate(invalid="ignore", divide="ignore"):
         value = pairs * values / size
@@ -139,20 +95,7 @@ def quotient(product: Array, human: Array, metric: Array) -> Array:
 
 
 def standardise(values: Array, used: Array | Mask) -> Array:
-    """Subtract the mean and divide by the deviation over the used points.
-
-    Parameters
-    ----------
-    values
-        Shape (..., N).
-    used
-        Same shape or broadcast to it; weight of each point, 0 for unused.
-
-    Returns
-    -------
-    array
-        All 0 in a group whose used values are equal, and only there.
-    """
+    """Subtract the mean and divide by the deviation over the used points."""
     w = np.broadcast_to(used, values.shape).astype(float)
     values = near_one(values, w)
     total = np.maximum(w.sum(axis=-1, keepdims=True), 1)
@@ -199,15 +142,7 @@ def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
 
 
 def pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
-    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...).
-
-    Returns
-    -------
-    values
-        Shape (K, ...); NaN where a side varies too little for its sums to tell.
-    small
-        Shape (1 + K, ...), people's values first: which sides those are.
-    """
+    """Return Pearson's r from weighted sums of features, (2 + 3 K, ...)."""
     K = (len(sums) - 2) // 3
     means = sums / np.maximum(total, 1)
     mh, sh, mx, sx, product = np.split(means, [1, 2, 2 + K, 2 + 2 * K])
@@ -224,22 +159,6 @@ def lacking_digits(
 ) -> Mask:
     """Tell where a variance may be small for want of digits: `pearson_alone` knows.
 
-    Parameters
-    ----------
-    small
-        Shape (1 + K, ..., B), from `pearson_of`.
-    human, scores, used
-        Shapes (..., N), (K, ..., N) and (..., N).
-    total
-        Number of points of each resample, shape (..., B).
-
-    Returns
-    -------
-    array
-        Shape (K, ..., B). Where it is False, a side that is small has equal values.
-
-    Notes
-    -----
     Values in a range R have a deviation of at most R/2. If n of them are not all
     equal, and differ by d or more where they do, their variance is at least
     :math:`d^2 (n - 1)/n^2`, and so :math:`2 (d/R)^2/n` of the group's own.

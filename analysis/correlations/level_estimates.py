@@ -1,23 +1,36 @@
-"""Coefficients at one level with their intervals and tests."""
+"""Coefficients at one level with their variances, intervals and tests."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analysis.correlations.cell_means import method_means
-from analysis.correlations.coefficient_variance import (
-    CoefficientVariances,
-    coefficient_variances,
-)
 from analysis.correlations.levels import (
     can_vary,
     level_point,
     level_values,
+    method_means,
+    story_values,
     why_undefined,
 )
-from analysis.inference.cluster_variance import CROSSED, LEAST
-from analysis.inference.resampling import draw, estimate, no_draws, stream
+from analysis.inference.cluster_variance import (
+    CROSSED,
+    LEAST,
+    ClusterVariances,
+    leave_outs,
+    pair_values,
+    variance_of_methods,
+    variances_of_stories,
+)
+from analysis.inference.resampling import (
+    DECIMALS,
+    Draws,
+    cluster_counts,
+    draw,
+    estimate,
+    no_draws,
+    stream,
+)
 from analysis.inference.significance import (
     EXACT_BELOW,
     follow_test,
@@ -26,7 +39,109 @@ from analysis.inference.significance import (
 )
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, Array, Estimate, undefined
+from analysis.results import NAN, Array, Counts, Estimate, Mask, undefined
+
+# Draws of stories where a coefficient is no mean over them: at least and at most, and
+# cells that are drawn in all.
+DRAWS = (200, 1000)
+MOST_DRAWN = 2_000_000
+
+
+def coefficients_by_draw(
+    grid: CellGrid, level: str, draws: Draws, coefficients: Sequence[str]
+) -> dict[str, Array]:
+    """Return coefficients, (K, B), at level story those of every story, (K, S, B)."""
+    if level == "story":
+        return story_values(grid, draws, coefficients)
+    return level_values(grid, level, draws, coefficients)
+
+
+@dataclass(frozen=True)
+class CoefficientVariances:
+    """What variances of metrics' coefficients, and of their differences, rest on."""
+
+    left_out: Array
+    by_story: Array | None
+    by_output: Array | None
+    n_methods: int
+    n_stories: int
+    n_pairs: int
+    parts: tuple[str, ...]
+
+    def of(self, a: int, b: int | None = None) -> ClusterVariances:
+        """Return the variances of a metric's coefficient, or of a difference."""
+
+        def own(values: Array) -> Array:
+            found = values[a] if b is None else values[a] - values[b]
+            return np.asarray(np.round(found, DECIMALS))
+
+        values, step = own(self.left_out), 2 / max(self.n_pairs, 1)
+        if values.ndim > 1:
+            return variances_of_stories(values, self.n_methods, step, self.parts)
+        methods = variance_of_methods(
+            pair_values(values, self.n_methods), self.n_methods
+        )
+        # Draws of S scatter (S - 1) / S times as much as S others would.
+        S = self.n_stories
+        stories, outputs = (
+            NAN if drawn is None else float(np.nanvar(own(drawn))) * S / (S - 1)
+            for drawn in (self.by_story, self.by_output)
+        )
+        return ClusterVariances(
+            methods, stories, outputs, self.n_methods, S, step, self.parts
+        )
+
+
+def coefficient_variances(
+    grid: CellGrid,
+    level: str,
+    coefficients: Sequence[str],
+    parts: tuple[str, ...],
+    *,
+    seed: int,
+) -> dict[str, CoefficientVariances]:
+    """Compute every coefficient without each method, each two, and by drawn stories."""
+    S = len(grid.stories)
+    used = np.flatnonzero(grid.cells.any(axis=0))
+    M = used.size
+    without: Counts = np.zeros((1 + M + M * (M - 1) // 2, len(grid.methods)), int)
+    without[:, used] = leave_outs(M)
+    by_method = Draws(np.ones((len(without), S), int), without)
+    found = coefficients_by_draw(grid, level, by_method, coefficients)
+    by_story: dict[str, Array] = {}
+    by_output: dict[str, Array] = {}
+    if level != "story" and S > 1:
+        rng = stream(seed, "stories", grid.question, level)
+        drawn = story_draws(grid.cells, rng)
+        by_story, by_output = (
+            coefficients_by_draw(grid, level, part, coefficients) for part in drawn
+        )
+    sizes = {
+        "method": np.array([M]),
+        "pooled": grid.cells.sum(),
+        "within_method": grid.cells.sum(axis=0),
+    }.get(level, grid.cells.sum(axis=1))
+    n_pairs = int((sizes * (sizes - 1) // 2).sum())
+    return {
+        name: CoefficientVariances(
+            found[name], by_story.get(name), by_output.get(name), M, S, n_pairs, parts
+        )
+        for name in coefficients
+    }
+
+
+def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
+    """Draw stories as wholes, and for every method alone."""
+    S, M = cells.shape
+    B = int(np.clip(MOST_DRAWN // cells.size, *DRAWS))
+    every = np.ones((B, M), int)
+    by_story = Draws(cluster_counts(S, B, rng), every)
+    alone = np.zeros((B, S, M), int)
+    for m in np.flatnonzero(cells.any(axis=0)):
+        rows = np.flatnonzero(cells[:, m])
+        alone[:, rows, m] = cluster_counts(len(rows), B, rng)
+    return by_story, Draws(np.ones((B, S), int), every, alone)
+
 
 # Coefficients that count pairs.
 OF_PAIRS = ("kendall", "kendall_c")
@@ -34,19 +149,7 @@ OF_PAIRS = ("kendall", "kendall_c")
 
 @dataclass(frozen=True)
 class Spread:
-    """What intervals and tests of the coefficients of one level rest on.
-
-    Attributes
-    ----------
-    parts
-        What is thought of as drawn.
-    variances
-        Coefficient to its variances; empty where nothing or annotators are drawn.
-    draws
-        Coefficient to the values in resamples, (K, B), where annotators are drawn, or
-        methods are compared that are too few for a variance: the same resamples for all
-        metrics, so that their differences are paired.
-    """
+    """What intervals and tests of the coefficients of one level rest on."""
 
     parts: tuple[str, ...]
     variances: Mapping[str, CoefficientVariances]
@@ -60,22 +163,7 @@ def level_spread(
     parts: tuple[str, ...],
     sampling: Sampling,
 ) -> Spread:
-    """Compute what intervals and tests of one level rest on.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-    level
-        ``"method"``, ``"story"``, ``"within_method"`` or ``"pooled"``.
-    coefficients
-        Some of ``kendall``, ``kendall_c``, ``spearman``, ``pearson``.
-    parts
-        What is thought of as drawn, from `analysis.options.resample_parts`. Ratings of
-        whole methods have no stories: of stories and methods, methods are left there.
-    sampling
-        Number of resamples (0 for neither interval nor test), coverage, seed.
-    """
+    """Compute what intervals and tests of one level rest on."""
     if grid.human_is_method_level and parts == CROSSED:
         parts = ("methods",)
     seed, resamples = sampling["seed"], sampling["resamples"]
@@ -109,21 +197,6 @@ def level_estimates(
 ) -> dict[tuple[str, str], Estimate]:
     """Correlate every metric with people at one level, with uncertainty.
 
-    Parameters
-    ----------
-    grid, level, coefficients, sampling
-        As of `level_spread`.
-    spread
-        From there.
-
-    Returns
-    -------
-    dict
-        (metric, coefficient) to its estimate; its p-value is for no association,
-        two-sided.
-
-    Notes
-    -----
     Interval and test are those of `analysis.inference.cluster_variance`. Fewer than
     five methods, or stories, are too few to speak of others: then both are for new
     stories of these methods, or for new methods in these stories, and `Estimate.drawn`

@@ -23,23 +23,6 @@ def cluster_rows(
 ) -> list[TableRow]:
     """Sort the metrics of every question, level and coefficient into clusters.
 
-    Parameters
-    ----------
-    correlations, comparisons
-        The tables ``correlations`` and ``metric_comparisons``.
-        A metric is worse than another when its coefficient is smaller and the
-        adjusted p-value of the pair is at most `SIGNIFICANT`.
-
-    Returns
-    -------
-    list of dict
-        Rows of the table ``clusters``, best metric first in each family. `cluster`
-        counts from 1; `not_worse_than_best` is true where the test does not
-        find the metric worse than the best one. Both are empty with a reason where
-        the coefficient is undefined, no tests were made, or the metric is in none.
-
-    Notes
-    -----
     Metrics are ordered by their mean difference to the others, on the outputs that all
     of them score. A metric opens a new cluster when any metric of the current one is
     significantly better (the ranks of WMT). Inside a cluster the tests separate no two
@@ -49,9 +32,7 @@ def cluster_rows(
     every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of
     equal metrics would be split. A pair without a p-value counts as not different.
 
-    References
-    ----------
-    Freitag, M. et al. (2023), Results of WMT23 Metrics Shared Task, section 6;
+    Source: Freitag, M. et al. (2023), Results of WMT23 Metrics Shared Task, section 6;
     Holm, S. (1979), A simple sequentially rejective multiple test procedure,
     Scandinavian Journal of Statistics 6(2).
     """

@@ -18,15 +18,7 @@ Signs = npt.NDArray[np.int8]
 
 @dataclass(frozen=True)
 class CellWeights:
-    """Weights of the cells of a table: products of those of rows and of columns.
-
-    Attributes
-    ----------
-    rows, columns
-        Shapes (B, S) and (B, M), whole numbers.
-    cells
-        Shape (S, M): the cells that are points, row by row.
-    """
+    """Weights of the cells of a table: products of those of rows and of columns."""
 
     rows: Counts
     columns: Counts
@@ -47,23 +39,12 @@ class CellWeights:
         return found if self.cells.all() else found[self.cells.reshape(-1)]
 
     def __array__(self, dtype: None = None, copy: bool | None = None) -> Floats:
-        """Return all weights, (1, B, N)."""
         return self.some(slice(None)).T[None]
 
 
 @dataclass(frozen=True)
 class Ties:
-    """Weights summed over points of equal value, each of shape (..., G, B).
-
-    Attributes
-    ----------
-    total
-        The weight n of all points.
-    squares, cubes
-        Sums of t^2 and t^3 over the values, where t is the weight of a value.
-    values
-        How many values have weight.
-    """
+    """Weights summed over points of equal value, each of shape (..., G, B)."""
 
     total: Array
     squares: Array
@@ -83,17 +64,7 @@ class Ties:
 
 @dataclass(frozen=True)
 class RankSums:
-    """What Kendall's and Spearman's coefficients are made of.
-
-    Attributes
-    ----------
-    pairs
-        C - D over ordered pairs, shape (K, G, B).
-    ranks
-        Sum of products of both centred ranks (doubled), shape (K, G, B).
-    human, metric
-        Sums over ties, shapes (G, B) and (K, G, B).
-    """
+    """What Kendall's and Spearman's coefficients are made of."""
 
     pairs: Array
     ranks: Array
@@ -102,39 +73,20 @@ class RankSums:
 
 
 def dense_levels(values: Array | Levels) -> Levels:
-    """Replace values by whole numbers of the same order, from 0 on.
-
-    Examples
-    --------
-    >>> dense_levels(np.array([0.5, -3.0, 0.5]))
-    array([1, 0, 1])
-    """
+    """Replace values by whole numbers of the same order, from 0 on."""
     order = np.unique(values, return_inverse=True)[1]
     return np.asarray(order.reshape(values.shape), np.int64)
 
 
 def signs_of(values: Floats | Levels) -> Signs:
-    """Compare all values with each other: (..., n) to (..., n, n).
-
-    Examples
-    --------
-    >>> signs_of(np.array([2, 1]))
-    array([[ 0,  1],
-           [-1,  0]], dtype=int8)
-    """
+    """Compare all values with each other: (..., n) to (..., n, n)."""
     rows, columns = values[..., :, None], values[..., None, :]
     more, less = rows > columns, rows < columns
     return np.asarray(more.view(np.int8) - less.view(np.int8))
 
 
 def column_signs(columns: Floats) -> Signs:
-    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B).
-
-    Examples
-    --------
-    >>> column_signs(np.array([[1.0, 2.0], [3.0, 2.0]]))
-    array([[-1,  0]], dtype=int8)
-    """
+    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B)."""
     N, B = columns.shape
     more, less = np.empty((2, N * (N - 1) // 2, B), bool)
     start = 0
@@ -148,17 +100,6 @@ def column_signs(columns: Floats) -> Signs:
 
 def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
     """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
-
-    Parameters
-    ----------
-    rows
-        Shape (B, N).
-    weights
-        The same shape; None for 1 each.
-
-    Returns
-    -------
-    array of shape (3, B)
 
     Examples
     --------

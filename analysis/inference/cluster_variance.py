@@ -1,4 +1,4 @@
-r"""How far a statistic would move with other stories and other methods.
+"""How far a statistic would move with other stories and other methods.
 
 Every method renders every story, so answers cluster twice. A statistic varies with the
 methods that were taken, with the stories, and with what a method makes of a story; the
@@ -9,17 +9,20 @@ pair of methods: the jackknife counts the latter twice (Efron and Stein 1981, Th
 jackknife estimate of variance, Annals of Statistics 9(3)).
 """
 
+import itertools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from analysis.inference.crossed_clusters import share_intervals
 from analysis.inference.resampling import DECIMALS
-from analysis.inference.shares import share_intervals
-from analysis.inference.significance import follow_test, rejects
+from analysis.inference.significance import follow_test, holm, rejects
+from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.results import NAN, Array, Counts, Estimate
+from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import sentence
 
 # What is thought of as drawn unless something else is asked for.
@@ -30,23 +33,7 @@ LEAST = 5
 
 @dataclass(frozen=True)
 class ClusterVariances:
-    """The variance of a statistic, by what is thought of as drawn.
-
-    Attributes
-    ----------
-    methods, stories
-        Where whole methods are drawn, and where whole stories are.
-    outputs
-        Where every output is drawn alone; the other two contain it.
-    n_methods, n_stories
-        How many there are.
-    step
-        How far the statistic moves where one pair of outputs is otherwise. No variance
-        is taken for less than its square, which is the variance of a metric that is
-        right in all pairs but one.
-    parts
-        What is drawn: ``stories``, ``methods``, both, or ``units`` (outputs).
-    """
+    """The variance of a statistic, by what is thought of as drawn."""
 
     methods: float
     stories: float
@@ -66,8 +53,6 @@ class ClusterVariances:
     def freedom(self) -> float:
         """Degrees of freedom, joined after Satterthwaite (1946).
 
-        Notes
-        -----
         What single methods and stories add to a coefficient or an accuracy has heavy
         tails: over simulated studies, variances of n of them scatter as those of half
         as many normal values do (``docs/coverage.md``), and count as such.
@@ -120,8 +105,6 @@ class ClusterVariances:
     ) -> tuple[float, float]:
         """Return the bounds of a difference, which is between -`most` and `most`.
 
-        Notes
-        -----
         They leave 0 out exactly where `p_value` rejects it. What lies beyond `most`
         cannot be the expected value, so cutting it off leaves the coverage as it is.
         """
@@ -133,8 +116,6 @@ class ClusterVariances:
     ) -> tuple[float, float]:
         """Return the bounds of a value between `lowest` and 1.
 
-        Notes
-        -----
         Wilson's (`shares.share_intervals`), with Student's t for the normal quantile,
         of as many answers as would have the variance: v (1 - v) / V. A coefficient is
         taken as the share (1 + r) / 2. A value is taken no nearer to either end than
@@ -169,17 +150,6 @@ class ClusterVariances:
     ) -> Estimate:
         """Return a coefficient with its interval and the test that it is 0.
 
-        Parameters
-        ----------
-        value, confidence
-            The coefficient, and the coverage of its interval.
-        of_pairs
-            Whether it is Kendall's, whose variance depends little on its value.
-        exact
-            The p-value of an exact test, which the interval then follows; NaN for none.
-
-        Notes
-        -----
         Kendall's is tested as it is. The variances of Pearson's and Spearman's fall
         towards the ends, the former as (1 - r^2)^2, so that large values would be taken
         for too sure: they are tested with the variance that Wilson's bound has at 0,
@@ -227,20 +197,7 @@ def _of_methods(n: int) -> Array:
 
 
 def leave_outs(n: int) -> Counts:
-    """Return weights of n methods: all of them, without each, without each two.
-
-    Returns
-    -------
-    array of shape (1 + n + n (n - 1) / 2, n)
-
-    Examples
-    --------
-    >>> leave_outs(2)
-    array([[1, 1],
-           [0, 1],
-           [1, 0],
-           [0, 0]])
-    """
+    """Return weights of n methods: all of them, without each, without each two."""
     i, j = np.triu_indices(n, 1)
     found = np.ones((1 + n + len(i), n), int)
     found[1 + np.arange(n), np.arange(n)] = 0
@@ -250,28 +207,7 @@ def leave_outs(n: int) -> Counts:
 
 
 def pair_values(values: Array, n: int) -> Array:
-    """Take a statistic apart into one value of each pair of methods.
-
-    Parameters
-    ----------
-    values
-        Shape (..., 1 + n + n (n - 1) / 2): the statistic by `leave_outs`.
-    n
-        The number of methods, at least 4.
-
-    Returns
-    -------
-    array of shape (..., n (n - 1) / 2)
-        Their mean is the statistic where it is a mean over methods or over pairs of
-        them, and the values are exactly what it is the mean of, or for a mean over
-        methods the means of two.
-
-    Examples
-    --------
-    >>> means = leave_outs(4) @ np.array([1.0, 2, 3, 10]) / leave_outs(4).sum(axis=1)
-    >>> pair_values(means, 4)
-    array([1.5, 2. , 5.5, 2.5, 6. , 6.5])
-    """
+    """Take a statistic apart into one value of each pair of methods."""
     i, j = _pairs_of(n)
     whole, one, two = np.split(values, [1, 1 + n], axis=-1)
 
@@ -285,21 +221,6 @@ def pair_values(values: Array, n: int) -> Array:
 def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
     r"""Return the variance of the mean of pair values where methods are drawn.
 
-    Parameters
-    ----------
-    values
-        Shape (..., n (n - 1) / 2), from `pair_values`.
-    n
-        The number of methods, at least 4.
-
-    Returns
-    -------
-    variance, least
-        Without bias, so it may be below 0; and the part of pairs alone, below which
-        the variance is not.
-
-    Notes
-    -----
     With :math:`g_{ij} = \mu + a_i + a_j + r_{ij}` the variance of the mean is
     :math:`4 \sigma_a^2 / n + 2 \sigma_r^2 / (n (n - 1))`. Both are estimated from the
     sums of squares of the methods' means and of what is left over, which has
@@ -320,18 +241,6 @@ def pair_variance(values: Array, n: int) -> tuple[Array, Array]:
 def variances_of_stories(
     values: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
-    """Return the variances of a mean over stories.
-
-    Parameters
-    ----------
-    values
-        Shape (S, 1 + n + n (n - 1) / 2): the statistic of each story by `leave_outs`;
-        NaN where it has none.
-    n
-        The number of methods.
-    step, parts
-        As of `ClusterVariances`.
-    """
     values = values[np.isfinite(values[:, 0])]
     known = np.isfinite(values)
     sums, n_known = np.where(known, values, 0.0).sum(axis=0), known.sum(axis=0)
@@ -344,17 +253,7 @@ def variances_of_stories(
 def variances_of_pairs(
     values: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
-    """Return the variances of a mean over stories and pairs of methods.
-
-    Parameters
-    ----------
-    values
-        Shape (S, n (n - 1) / 2).
-    n
-        The number of methods.
-    step, parts
-        As of `ClusterVariances`.
-    """
+    """Return the variances of a mean over stories and pairs of methods."""
     mean = values.mean(axis=0)
     return _variances(mean, values - mean, values.mean(axis=1), n, step, parts)
 
@@ -382,3 +281,48 @@ def _variances(
 def variance_of_methods(values: Array, n: int) -> float:
     """Return the variance by methods of the mean of pair values; NaN of too few."""
     return float(np.maximum(*pair_variance(values, n))) if n >= LEAST else NAN
+
+
+def compared(
+    values: Array,
+    names: Sequence[str],
+    variances: Callable[[int, int], ClusterVariances],
+    sampling: Sampling,
+) -> list[TableRow]:
+    """Test every two of several shares; Holm's adjustment is over all of them."""
+    rows: list[TableRow] = []
+    for a, b in itertools.combinations(range(len(names)), 2):
+        value = round(float(values[a] - values[b]), DECIMALS)
+        row = {"metric_a": names[a], "metric_b": names[b], "difference": value}
+        rows.append(row | tested(value, partial(variances, a, b), sampling, most=1.0))
+    return with_holm(rows)
+
+
+def with_holm(rows: list[TableRow]) -> list[TableRow]:
+    """Add p-values that are adjusted over the rows of one family."""
+    adjusted = holm(np.array([row["p_value"] for row in rows], float))
+    return [
+        row | {"p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def tested(
+    value: float,
+    variances: Callable[[], ClusterVariances],
+    sampling: Sampling,
+    *,
+    most: float,
+) -> TableRow:
+    """Return what a comparison holds of a difference, at most `most`, but its value."""
+    row: TableRow = dict.fromkeys(("low", "high", "p_value"), NAN)
+    row |= {"test": "", "reason": ""}
+    if not sampling["resamples"]:
+        return row
+    if np.isnan(value):
+        return row | {"reason": sentence("one of the two is undefined")}
+    known = variances()
+    if known.why_not:
+        return row | {"reason": known.why_not}
+    low, high = known.interval(value, sampling["confidence"], most)
+    bounds = {"low": low, "high": high, "p_value": known.p_value(value)}
+    return row | bounds | {"test": "+".join(known.parts)}

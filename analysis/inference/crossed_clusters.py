@@ -76,18 +76,7 @@ def two_sided(t: Array, freedom: Array) -> Array:
 
 @dataclass(frozen=True)
 class ClusteredVariance:
-    """The variances of K estimates where clusters of one kind are drawn.
-
-    Attributes
-    ----------
-    variance
-        Shape (K,).
-    n
-        The number of clusters that each rests on, shape (K,).
-    factor
-        By how much clusters of this kind widen each estimate, by what all of them have
-        in common, shape (K,).
-    """
+    """The variances of K estimates where clusters of one kind are drawn."""
 
     variance: Array
     n: Array
@@ -99,21 +88,6 @@ def joined_errors(
 ) -> Errors:
     r"""Join the variances by one or two kinds of clusters.
 
-    Parameters
-    ----------
-    kinds
-        Stories and annotators, or one of them.
-    both
-        Shape (K,): the variances where what is in one cluster of each kind is drawn; of
-        one kind, where single answers are.
-    n_both
-        Shape (K,): how many of these there are.
-    rank
-        Of how many estimates all others are sums or differences; of one, its own
-        clusters are all that is known.
-
-    Notes
-    -----
     With :math:`v_s`, :math:`v_a` and :math:`v_b` the variances where stories,
     annotators and both are drawn, the variance is
     :math:`\max(v_a, v_b) + \max(v_s - v_b, 0)`.
@@ -150,24 +124,7 @@ def _moderated(kind: ClusteredVariance, both: Array, rank: int) -> tuple[Array, 
 
 @dataclass(frozen=True)
 class CrossedCovariance:
-    """The covariance of P estimates by what is drawn.
-
-    Attributes
-    ----------
-    kinds
-        One or two kinds of clusters: a covariance (P, P) and as how many clusters of
-        equal size these count.
-    both
-        The same of what is in one cluster of each kind; of single answers where there
-        is one kind.
-    rank
-        As of `joined_errors`.
-    model
-        Shape (P, P): the covariance if answers were independent; None: of estimates
-        that are known equally well. It weighs what clusters widen.
-    is_least
-        Whether no variance lies below that of the model.
-    """
+    """The covariance of P estimates by what is drawn."""
 
     kinds: tuple[tuple[Array, float], ...]
     both: tuple[Array, float]
@@ -211,35 +168,7 @@ def crossed_covariance(
     is_least: bool = False,
     weights: Array | None = None,
 ) -> CrossedCovariance | None:
-    """Return the covariance of estimates where whole clusters are drawn.
-
-    Parameters
-    ----------
-    influence
-        Shape (cells, P): what an answer that says a cell adds to each estimate. Sparse
-        where most add to few.
-    cell
-        Shape (n,): what each answer says.
-    clusters
-        One or two kinds. A kind with a single cluster is not drawn.
-    rank, model, is_least
-        As of `CrossedCovariance`.
-    weights
-        Shape (n,): how much each answer counts for, alike if None.
-
-    Returns
-    -------
-    CrossedCovariance or None
-        None where nothing can be drawn.
-
-    Examples
-    --------
-    >>> influence = np.array([[0.5], [-0.5]]) / 8
-    >>> cell = np.array([0, 0, 1, 1, 0, 0, 1, 1])
-    >>> people = np.repeat(np.arange(4), 2)
-    >>> crossed_covariance(influence, cell, [(people, 4)], rank=1).of(np.eye(1))
-    Errors(variance=array([0.08333333]), freedom=array([3.]))
-    """
+    """Return the covariance of estimates where whole clusters are drawn."""
     kinds, both = drawn_clusters(clusters, len(cell))
     if not kinds:
         return None
@@ -292,30 +221,6 @@ def _summed(
 
 
 def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
-    """Return by what clusters of some sizes are widened.
-
-    Parameters
-    ----------
-    sizes
-        Shape (G,): how much of all there is each cluster has, above 0.
-    of
-        Shape (G,): the estimate that each belongs to.
-    n
-        How many estimates there are.
-
-    Returns
-    -------
-    array of shape (G,)
-        The squares of what clusters add, each times this, sum up to the variance.
-
-    Examples
-    --------
-    >>> one = np.zeros(3, int)
-    >>> widened_clusters(np.array([5, 5, 5]), one, 1).round(3).tolist()
-    [1.225, 1.225, 1.225]
-    >>> widened_clusters(np.array([2, 1, 1]), one, 1).round(3).tolist()
-    [1.633, 1.089, 1.089]
-    """
     share = sizes / np.bincount(of, sizes, minlength=n)[of]
     number = np.bincount(of, minlength=n)[of]
     rest = np.where(number > 1, 1 - share, 1.0)
@@ -323,5 +228,22 @@ def widened_clusters(sizes: Array | Counts, of: Counts, n: int) -> Array:
 
 
 def _squared(contrasts: Array, covariance: Array) -> Array:
-    """Return c' V c of each row c."""
     return np.asarray(((contrasts @ covariance) * contrasts).sum(axis=1))
+
+
+def share_intervals(shares: Array, n: Array, quantiles: Array) -> tuple[Array, Array]:
+    """Return the bounds of shares.
+
+    Wilson (1927, JASA 22). A share that is 0 or 1 has an interval with a width, too.
+    """
+    # proportion_confint of statsmodels takes no quantiles of Student's t.
+    z = quantiles**2 / n
+    middle = shares + z / 2
+    far = np.sqrt(z * (shares * (1 - shares) + z / 4))
+    low, high = (middle - far) / (1 + z), (middle + far) / (1 + z)
+    return np.clip(low, 0, 1), np.clip(high, 0, 1)
+
+
+def half_p_values(shares: Array, n: Array, freedom: Array) -> Array:
+    """Test that each share is a half, in agreement with `share_intervals`."""
+    return two_sided((shares - 0.5) * 2 * np.sqrt(n), freedom)

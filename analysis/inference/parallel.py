@@ -36,21 +36,7 @@ def one_thread_a_product() -> Iterator[None]:
 def in_threads(
     work: Callable[[WorkItem], Result], items: Iterable[WorkItem]
 ) -> list[Result]:
-    """Do the work of every item; results stand in the order of the items.
-
-    Parameters
-    ----------
-    work
-        Must not depend on the other items, so that results are the same with any
-        number of threads.
-    items
-        What to work on.
-
-    Examples
-    --------
-    >>> in_threads(abs, [-1, 2, -3])
-    [1, 2, 3]
-    """
+    """Do the work of every item; results stand in the order of the items."""
     todo = list(items)
     if THREADS == 1 or len(todo) < 2:
         return [work(item) for item in todo]

@@ -28,18 +28,7 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 
 
 def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
-    """Draw `n` of `n` clusters with replacement, `resamples` times.
-
-    Returns
-    -------
-    array of shape (resamples, n)
-        How often each cluster was drawn. A single cluster is always kept.
-
-    Examples
-    --------
-    >>> cluster_counts(4, 2, np.random.default_rng(0)).sum(axis=1)
-    array([4, 4])
-    """
+    """Draw `n` of `n` clusters with replacement, `resamples` times."""
     counts = np.empty((resamples, n), np.int64)
     # Whole numbers, counted: a tenth of the time of `multinomial`.
     step = max(1, DRAWN_AT_ONCE // n)
@@ -52,19 +41,7 @@ def cluster_counts(n: int, resamples: int, rng: np.random.Generator) -> Counts:
 
 @dataclass(frozen=True)
 class Draws:
-    """Resamples of a stories-by-methods table, as counts.
-
-    Attributes
-    ----------
-    stories
-        Shape (B, S): how often each story was drawn.
-    methods
-        Shape (B, M).
-    units
-        Shape (B, S, M): how often each cell was drawn, or None for once each.
-    annotators
-        Shape (B, A), or None when annotators are kept as they are.
-    """
+    """Resamples of a stories-by-methods table, as counts."""
 
     stories: Counts
     methods: Counts
@@ -73,7 +50,6 @@ class Draws:
 
     @property
     def resamples(self) -> int:
-        """The number of resamples, B."""
         return len(self.stories)
 
     @property
@@ -107,22 +83,7 @@ def draw(
     resamples: int,
     rng: np.random.Generator,
 ) -> Draws:
-    """Draw clusters with replacement.
-
-    Parameters
-    ----------
-    parts
-        What is drawn; everything else is kept once. Two parts are drawn
-        independently, and a cell counts as often as the product of its counts.
-    cells
-        Shape (S, M): which cells exist.
-    n_annotators
-        Number of annotators.
-    resamples
-        Number of resamples.
-    rng
-        The stream of this step.
-    """
+    """Draw clusters with replacement."""
 
     def counts(part: str, n: int) -> Counts:
         if part in parts:
@@ -143,29 +104,9 @@ def draw(
 def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
     """Return the percentile interval of resampled values.
 
-    Parameters
-    ----------
-    draws
-        One value a resample; NaN where the statistic was undefined there.
-    confidence
-        Coverage, for example 0.95.
-
-    Returns
-    -------
-    tuple
-        Low, high, and the reason when both are NaN.
-
-    Notes
-    -----
     Undefined resamples are left out. When fewer than half are defined, or all give one
     value, which says nothing of how far it may be off, the interval stays empty, and
     the reason says so.
-
-    Examples
-    --------
-    >>> low, high, reason = interval(np.arange(101.0), 0.9)
-    >>> round(low, 6), round(high, 6), reason
-    (5.0, 95.0, '')
     """
     # Rounding first: the last bits would decide whether an interval includes 0.
     defined = np.round(draws[np.isfinite(draws)], DECIMALS)
@@ -191,17 +132,10 @@ def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
 def bootstrap_p(draws: Array) -> float:
     """Return the two-sided p-value of "zero" from bootstrap values.
 
-    Notes
-    -----
     ``p = min(1, 2 (c + 1) / (k + 1))`` with `k` defined resamples and `c` the
     smaller of the numbers at or below and at or above zero: the test that goes
     with the percentile interval. It is never 0 (Davison & Hinkley 1997,
     section 4.2: count the observed value among the draws).
-
-    Examples
-    --------
-    >>> bootstrap_p(np.ones(999))
-    0.002
     """
     defined = draws[np.isfinite(draws)]
     if defined.size == 0 or defined.size < LEAST_DEFINED * draws.size:
@@ -213,33 +147,12 @@ def bootstrap_p(draws: Array) -> float:
 def expanded(confidence: float, n: int) -> float:
     r"""Widen a percentile interval for the few clusters behind it.
 
-    Parameters
-    ----------
-    confidence
-        Coverage that is wanted.
-    n
-        Number of clusters; annotators are few.
-
-    Returns
-    -------
-    float
-        Coverage to take percentiles at.
-
-    Notes
-    -----
     The bootstrap distribution of n clusters is narrower than the truth by
     :math:`\sqrt{(n-1)/n}`, and its percentiles are those of a normal where t is due:
     take the tails at :math:`\Phi(-\sqrt{n/(n-1)}\, t_{\alpha/2, n-1})`.
 
-    References
-    ----------
-    Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
+    Source: Hesterberg, T. C. (2015), What teachers should know about the bootstrap, The
     American Statistician 69(4), "expanded percentile interval".
-
-    Examples
-    --------
-    >>> round(expanded(0.95, 5), 4), round(expanded(0.95, 1000), 3)
-    (0.9981, 0.95)
     """
     t = stats.t.ppf((1 + confidence) / 2, n - 1)
     return float(1 - 2 * stats.norm.cdf(-t * np.sqrt(n / (n - 1))))
@@ -255,23 +168,7 @@ def estimate(
     p_value: float | None = None,
     drawn: tuple[str, ...] = (),
 ) -> Estimate:
-    """Join a defined value with what its resamples say.
-
-    Parameters
-    ----------
-    value
-        The statistic on the data as they are.
-    draws
-        Its values in the resamples; empty for no interval.
-    confidence
-        Coverage of the interval.
-    n, groups
-        Points and groups behind the value.
-    p_value
-        A p-value from another test; None takes it from the resamples.
-    drawn
-        What the resamples draw.
-    """
+    """Join a defined value with what its resamples say."""
     value = round(value, DECIMALS) + 0.0  # as the interval: no 1e-17, and no -0.0
     low, high, reason = interval(draws, confidence)
     p = bootstrap_p(draws) if p_value is None else p_value

@@ -20,24 +20,7 @@ def near_one(
 ) -> Array:
     """Multiply by the power of two that brings the largest size to 0.5 up to 1.
 
-    Parameters
-    ----------
-    values
-        Any shape; finite where used.
-    used
-        Same shape or broadcast to it: which values count. The others become 0.
-    axis
-        Along which values share a factor.
-
-    Notes
-    -----
     Exact, but for values that are 1e308 times smaller than the largest.
-
-    Examples
-    --------
-    >>> near_one(np.array([[2.0**-1070, 2.0**-1069], [1.0, -2.0]]))
-    array([[ 0.25,  0.5 ],
-           [ 0.25, -0.5 ]])
     """
     if used is not None:
         values = np.where(used, values, 0.0)
@@ -51,11 +34,6 @@ def unit_of(values: Array) -> float:
     What differs by rounding is told by absolute tolerances, which suit numbers near 1.
     Scores are divided by their unit first, and what comes of them is multiplied by it,
     so that their own unit decides nothing.
-
-    Examples
-    --------
-    >>> unit_of(np.array([3.0, np.nan])), unit_of(np.array([0.2])), unit_of(np.zeros(1))
-    (4.0, 0.25, 1.0)
     """
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     if largest == 0:
@@ -64,12 +42,6 @@ def unit_of(values: Array) -> float:
 
 
 def divided(part: Array, whole: Array) -> Array:
-    """Divide; NaN where there is no whole.
-
-    Examples
-    --------
-    >>> divided(np.array([1.0, 0.0]), np.array([4.0, 0.0]))
-    array([0.25,  nan])
-    """
+    """Divide; NaN where there is no whole."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return np.where(whole > 0, part / whole, np.nan)

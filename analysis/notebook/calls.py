@@ -16,8 +16,7 @@ from analysis.commands.dates import VARIABLE, report_date
 from analysis.commands.defaults import WIDE, drawn
 from analysis.options import AlignOptions, OptionError, Scale
 from analysis.problems import one_of
-from analysis.reading.files import file_and_sheet
-from analysis.reading.frames import Table, placed_in
+from analysis.reading.files import Table, file_and_sheet, placed_in
 
 # Frames do not say from when they are.
 NO_DATE = "unknown date"

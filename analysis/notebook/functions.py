@@ -21,8 +21,8 @@ from analysis.notebook.further_tables import (
 from analysis.notebook.reports import Report
 from analysis.options import OptionError, silent
 from analysis.planning.best_subset import SIZES
-from analysis.reading.chosen_tables import chosen_tables
-from analysis.reading.frames import Table
+from analysis.reading.files import Table
+from analysis.reading.kept_answers import chosen_tables
 
 
 def align(

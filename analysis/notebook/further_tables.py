@@ -11,9 +11,9 @@ from analysis.commands.given_tables import declared_metrics, known_composites
 from analysis.notebook.calls import named, names
 from analysis.problems import InputError, Problem
 from analysis.rankings.composite_weights import Composite
-from analysis.reading.frames import Table
+from analysis.reading.files import Table
+from analysis.reading.inputs import read_twins
 from analysis.reading.story_tags import read_stories
-from analysis.reading.twins import read_twins
 
 # Name to what it is made of, as in a file of composites, or such a file.
 Composites: TypeAlias = Mapping[str, object] | PathLike[str] | str

@@ -32,30 +32,7 @@ from analysis.results import NAN, Array, Estimate
 
 @dataclass(frozen=True)
 class PairAgreement:
-    """How one metric predicts people's preferences.
-
-    Attributes
-    ----------
-    metric
-        Its name.
-    strict, half
-        Pairwise prediction accuracy: a metric tie is a miss, or half a hit. The
-        p-value of `half` is for chance.
-    tie_rate
-        Share of the pairs which the metric ties.
-    n_pairs
-        Pairs in which people have a preference.
-    acc_eq
-        Share of all pairs predicted, ties included; the p-value is for chance.
-    chance
-        What acc_eq is by chance, for as many ties of the metric and of people.
-    epsilon
-        Largest difference of scores that acc_eq takes for a tie.
-    in_sample
-        Whether epsilon was tuned on the same pairs.
-    drawn
-        What is thought of as drawn by the intervals and tests; empty without any.
-    """
+    """How one metric predicts people's preferences."""
 
     metric: str
     strict: Estimate
@@ -80,31 +57,6 @@ def pair_agreement(
 ) -> list[PairAgreement]:
     r"""Measure how every metric predicts people's preferences inside stories.
 
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    epsilon
-        Tie threshold of acc_eq. ``"heldout"``: stories fall into five folds, twenty
-        times; each fold uses the threshold that is best on the other four. A pair
-        counts as often as it is right, and the median threshold is reported.
-        ``"insample"``: the best one on the same pairs, which flatters. ``"0"``: equal
-        scores only.
-    parts
-        Clusters to draw; ``units`` are pairs here.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of PairAgreement
-        One a metric, then two baselines: ``constant`` ties every pair, and
-        ``random (expected)`` is what a metric that guesses reaches on average. The
-        latter is computed, not drawn: a drawn one would be lucky or unlucky, and
-        change with the seed.
-
-    Notes
-    -----
     With C concordant and D discordant pairs, Th tied by people only, Tm by the
     metric only, Thm by both, and N their sum:
 
@@ -196,13 +148,6 @@ def _drawn_estimate(
 def random_agreement(pairs: Pairs) -> PairAgreement:
     """Return what a metric without ties that guesses reaches on average.
 
-    Parameters
-    ----------
-    pairs
-        Only how often people have a preference matters.
-
-    Notes
-    -----
     Of the pairs with a preference half are right, of the others none, so acc_eq is
     (C + D) / 2N at epsilon 0. Nothing is estimated, so there is no interval.
     """
@@ -219,22 +164,7 @@ def random_agreement(pairs: Pairs) -> PairAgreement:
 def ppa_by_story_weights(
     pairs: Pairs, stories: Array, methods: Array | None = None
 ) -> tuple[Array, Array]:
-    """Compute both accuracies where stories and methods count a number of times.
-
-    Parameters
-    ----------
-    pairs
-        Their `stories` and `methods` name the columns of the weights.
-    stories
-        Shape (B, S): whole numbers.
-    methods
-        Shape (B, M); None for once each.
-
-    Returns
-    -------
-    strict, half
-        Shapes (B, K), one column a metric; NaN where no pair counts.
-    """
+    """Compute both accuracies where stories and methods count a number of times."""
     features = _features(pairs.human, pairs.scores)
     sums = _PairSums.of(weighted_sums(pairs.clusters, features, stories, methods))
     strict, half = sums.ppa()

@@ -22,28 +22,7 @@ CHANCE = 0.5
 
 @dataclass(frozen=True)
 class AccuracyVariances:
-    """Accuracies of all metrics, and what their variances rest on.
-
-    Attributes
-    ----------
-    values
-        Shape (K,): the accuracies; NaN where no pair counts.
-    chances
-        Shape (K,): what chance makes of them; NaN of strict accuracy, which falls with
-        every tie.
-    contributions, by_chance
-        Shapes (K, S, M (M - 1) / 2): of each value, and of each chance, what a story
-        and a pair of methods add to it, around it, and scaled so that their mean moves
-        as it does.
-    n_pairs
-        How many pairs of outputs count.
-    n_methods
-        M, of which some pair is compared.
-    parts
-        What is thought of as drawn.
-    epsilons
-        Largest differences of scores that each metric's acc_eq takes for a tie.
-    """
+    """Accuracies of all metrics, and what their variances rest on."""
 
     values: Array
     chances: Array
@@ -66,8 +45,6 @@ class AccuracyVariances:
     def estimate(self, k: int, confidence: float) -> Estimate:
         """Return one metric's accuracy with its interval and the test of chance.
 
-        Notes
-        -----
         The test is of the difference to chance, whose error counts where chance is
         estimated. A metric that differs from chance in no pair has none.
         """
@@ -96,8 +73,6 @@ def accuracy_variances(
 ) -> AccuracyVariances:
     r"""Take an accuracy of every metric apart by stories and pairs of methods.
 
-    Notes
-    -----
     Half accuracy is a half by chance. Of acc_eq, where people tie a share :math:`p` of
     all pairs and the metric a share :math:`t` (up to its threshold), chance is
     :math:`t p + (1 - t)(1 - p) / 2`: what the same ties and a coin for the rest reach

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
 
 from analysis.reading.scores import ScoreTable
 from analysis.results import NAN, Array, TableRow
@@ -18,26 +19,6 @@ def sanity_rows(
 ) -> list[TableRow]:
     r"""Count the degraded outputs that score at least as high as their originals.
 
-    Parameters
-    ----------
-    table
-        Scores of originals, and the direction of each metric.
-    twins
-        Rows of `analysis.reading.twins.read_twins`.
-    confidence
-        Coverage of the intervals.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``sanity``, one a metric and kind of degradation. Of `n` outputs in
-        `n_stories` stories, `n_missed` twins score at least as high, of which
-        `n_alike` score the same; `value` is the share that is missed. `n_unknown` twins
-        have an original without a score. `verdict` is ``sees`` where the interval lies
-        below a half, ``does not see`` where it lies above, else ``cannot be told``.
-
-    Notes
-    -----
     Scores are means over the shots that twin and original both have. An original's
     score is the one beside its twin's, by the same program, where there is one, else
     that of `table`.
@@ -102,24 +83,15 @@ def share_interval(
     stories: "np.typing.NDArray[np.intp]",
     confidence: float,
 ) -> tuple[float, float]:
-    """Return bounds of a share of outputs that cluster in stories; see `sanity_rows`.
-
-    Examples
-    --------
-    >>> nine = np.arange(9)
-    >>> [round(bound, 4) for bound in share_interval(nine >= 0, nine, 0.95)]
-    [0.6637, 1.0]
-    """
+    """Return the bounds of a share of outputs that cluster in stories."""
     n = len(hits)
     if not n:
         return NAN, NAN
     share = float(hits.mean())
     tail = (1 - confidence) / 2
     size = _worth(hits.astype(float) - share, stories, share, tail)
-    x = share * size
-    low = float(stats.beta.ppf(tail, x, size - x + 1)) if x > 0 else 0.0
-    high = float(stats.beta.ppf(1 - tail, x + 1, size - x)) if x < size else 1.0
-    return low, high
+    low, high = proportion_confint(share * size, size, 2 * tail, method="beta")
+    return float(low), float(high)
 
 
 def _worth(

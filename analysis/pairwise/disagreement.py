@@ -18,24 +18,7 @@ DECIMALS = 12
 def cell_disagreement(
     grid: CellGrid, higher_is_better: Mapping[str, bool]
 ) -> list[TableRow]:
-    """Find the outputs that a metric ranks furthest from where people rank them.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension.
-    higher_is_better
-        By metric, from `ScoreTable`: scores are written as they were given.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``disagreement``, kind ``cell``. `value` is the metric's rank
-        minus people's, each the share of the `n` cells below (mid-ranks of ties, in
-        0 to 1): positive where the metric thinks better of the output than people
-        do. Largest differences first, then by story and method. A metric with the
-        same score everywhere ranks nothing and has no row.
-    """
+    """Find the outputs that a metric ranks furthest from where people rank them."""
     rows: list[TableRow] = []
     story, method = np.nonzero(grid.cells)
     human = grid.human[story, method]
@@ -69,24 +52,7 @@ def cell_disagreement(
 def pair_disagreement(
     pairs: Pairs, higher_is_better: Mapping[str, bool]
 ) -> list[TableRow]:
-    """Find the pairs in which a metric strongly prefers what people reject.
-
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    higher_is_better
-        By metric, from `ScoreTable`: scores are written as they were given.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``disagreement``, kind ``pair``: the metric prefers `method`,
-        people `other_method`. `value` is how strongly the metric does plus how
-        strongly people do (0 to 2), each the share of the `n` pairs with a smaller
-        difference (mid-ranks of ties). `human` is a mean rating, or the share of
-        votes. Largest first, then by story and methods.
-    """
+    """Find the pairs in which a metric strongly prefers what people reject."""
     people = _ranks(np.abs(pairs.sides[0] - pairs.sides[1]))
 
     def of_metric(k: int) -> list[TableRow]:

@@ -50,28 +50,6 @@ def calibrate(
 ) -> list[TableRow]:
     r"""Fit the weights of a composite score to people's preferences.
 
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    metrics
-        The components; none named: all of `pairs`.
-    parts
-        What is thought of as drawn, as for `accuracy.pair_agreement`.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``calibration``. For each component, the mean of the standardised
-        components, and the composite: ``ppa_half``, ``ppa_strict`` and ``acc_eq``, with
-        the intervals of ``pairwise_accuracy``. Of each component its ``weight``. Of the
-        composite its ``gain`` in half accuracy against the best component and
-        against the mean; the reason says when it is within noise.
-
-    Notes
-    -----
     The probability that people prefer the first output is :math:`\sigma(\beta' x)`
     with x the differences of the scores, each divided by its root mean square: a
     Bradley-Terry model whose abilities are weighted sums of scores. The likelihood

@@ -30,29 +30,6 @@ def human_pairs(
 ) -> list[TableRow]:
     r"""Measure how one annotator, and each metric, predict all other annotators.
 
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    parts
-        What is drawn beside annotators: stories, methods; stories if nothing of these
-        is named.
-    with_intervals
-        Whether to compute intervals and tests.
-    confidence
-        Coverage.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``human_pairs``: the row `one annotator`, then one a metric.
-        `value` is half accuracy; `n` counts (pair, annotator) with a preference of
-        the others, `n_annotators` the annotators who judged what others did, too.
-        `difference` is the metric's half accuracy less that of one annotator: above 0
-        the metric predicts people better than one of them does.
-
-    Notes
-    -----
     Each annotator in turn predicts, by the order of his or her two ratings or by the
     choice, what the mean or the majority of all others prefers, on the pairs which
     both judged. Metrics are held against the same people on the same pairs, so the
@@ -127,25 +104,7 @@ def _why_not(pairs: Pairs, tally: "_Tally") -> str:
 
 @dataclass(frozen=True)
 class _Tally:
-    """Predictions of the other annotators by one annotator and by K metrics.
-
-    Attributes
-    ----------
-    n, n_known
-        Judgements whose others have a preference, and all judgements.
-    n_annotators
-        Annotators who judged what others did, too.
-    decided
-        Shape (P,): how many judgements of each pair count.
-    right
-        Shape (K + 1,): judgements in which the prediction is right, ties too.
-    credit
-        Shape (3, K + 1, P): half credit, strict credit, and ties.
-    n_people
-        Shape (S,): how many annotators each story has.
-    weights
-        Shape (A,): shares of the judgements.
-    """
+    """Predictions of the other annotators by one annotator and by K metrics."""
 
     n: int
     n_known: int
@@ -239,22 +198,13 @@ def _against_the_first(rows: Array) -> Array:
 
 @dataclass(frozen=True)
 class _WithAnnotators(ClusterVariances):
-    """The same where annotators are drawn, too.
-
-    Attributes
-    ----------
-    between
-        The variance by what differs between annotators.
-    n_annotators
-        How many there are.
-    """
+    """The same where annotators are drawn, too."""
 
     between: float = 0.0
     n_annotators: int = 2
 
     @property
     def variance(self) -> float:
-        """The variance by all that is drawn."""
         return super().variance + self.between
 
     @property
@@ -266,17 +216,7 @@ class _WithAnnotators(ClusterVariances):
 
 
 class _Errors:
-    """Standard errors of shares and of their differences.
-
-    Parameters
-    ----------
-    pairs, tally
-        The pairs, and what was predicted of them.
-    parts
-        What is drawn beside annotators.
-    confidence
-        Coverage of the intervals.
-    """
+    """Standard errors of shares and of their differences."""
 
     def __init__(
         self,

@@ -6,17 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.cell_means import HUMAN_DIGITS
+from analysis.correlations.levels import HUMAN_DIGITS
 from analysis.pairwise.pair_sums import Clusters
 from analysis.printing import counted
 from analysis.reading.cells import CellGrid
-from analysis.reading.choices import OUTCOMES, annotator_votes, majority
-from analysis.reading.score_coverage import (
+from analysis.reading.rankings import OUTCOMES, annotator_votes, majority
+from analysis.reading.scores import (
+    ScoreTable,
     common_note,
+    compared_metrics,
     few_scores,
     lacking_scores,
+    score_cube,
 )
-from analysis.reading.scores import ScoreTable, compared_metrics, score_cube
 from analysis.results import Array, Counts, Mask
 from analysis.sentences import sentence
 
@@ -26,45 +28,7 @@ LeftOut = tuple[Counts, Array, Array]
 
 @dataclass(frozen=True)
 class Pairs:
-    """All pairs of outputs inside stories that people and all metrics cover.
-
-    Attributes
-    ----------
-    question
-        A dimension or a criterion.
-    source
-        ``"ratings"`` (differences of mean ratings), ``"choices"`` (majority) or
-        ``"rankings"`` (majority over the pairs in the answers).
-    stories, methods
-        S and M names; some may have no pair.
-    story, first, second
-        Shape (P,): indexes of the story and of the two methods.
-    human
-        Shape (P,): 1 where people prefer the first, -1 the second, 0 neither.
-    sides
-        Shape (2, P): what people gave the first and the second: their mean rating,
-        or its share of the votes.
-    scores
-        Shape (K, P): score of the first minus score of the second, more is
-        better.
-    cells
-        Shape (K, S, M): the scores themselves, more is better.
-    metrics
-        K names.
-    n_annotators
-        Number of annotators behind `human`.
-    redraw
-        From annotator counts (B, A) to resampled `human` (B, P) and whether any
-        drawn annotator judged the pair (B, P).
-    left_out
-        Yields for each annotator the pairs which both he or she and somebody else
-        judged, as indexes, and what he or she and what all others prefer in them:
-        1, -1 or 0.
-    apart
-        Metrics that score other pairs than these, and are judged on all of those.
-    notes
-        Which pairs and metrics are not compared, in sentences.
-    """
+    """All pairs of outputs inside stories that people and all metrics cover."""
 
     question: str
     source: str
@@ -93,15 +57,6 @@ class Pairs:
 
 
 def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
-    """Return the pairs of some stories, for a stratum.
-
-    Parameters
-    ----------
-    pairs
-        From `rating_pairs` or `choice_pairs`.
-    stories
-        Names; those without a pair change nothing.
-    """
     wanted = np.array([name in stories for name in pairs.stories], bool)
     kept = np.asarray(wanted[pairs.story], bool)
 
@@ -132,15 +87,7 @@ def restricted(pairs: Pairs, stories: Collection[str]) -> Pairs:
 
 
 def rating_pairs(grid: CellGrid) -> Pairs:
-    """Compare mean ratings of all pairs of methods inside each story.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension. People's means are equal when they
-        differ by rounding only; scores are compared as given. Metrics with
-        method-level scores only are left out: they say nothing of a story.
-    """
+    """Compare mean ratings of all pairs of methods inside each story."""
     i, j = np.triu_indices(len(grid.methods), 1)
     story, pair = np.nonzero(grid.cells[:, i] & grid.cells[:, j])
     first, second = i[pair], j[pair]
@@ -199,21 +146,7 @@ def choice_pairs(
     *,
     source: str = "choices",
 ) -> Pairs:
-    """Compare metrics with the majority of side-by-side answers.
-
-    Parameters
-    ----------
-    criterion
-        The question.
-    choices
-        Its rows, methods in alphabetical order.
-    table
-        The scores. Pairs are kept where all metrics score both outputs, but those that
-        score few (`analysis.reading.scores.compared_metrics`).
-    source
-        Where the answers come from: ``"rankings"`` if they are those of
-        `analysis.reading.rankings.implied_choices`.
-    """
+    """Compare metrics with the majority of side-by-side answers."""
     pairs, votes = annotator_votes(choices)
     stories, story = np.unique(pairs["story"].to_numpy(str), return_inverse=True)
     methods, both = np.unique(

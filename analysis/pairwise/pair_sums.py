@@ -23,15 +23,7 @@ LEAST_FILLED = 0.1
 
 @dataclass(frozen=True)
 class Clusters:
-    """Which story and which two methods each of P pairs belongs to.
-
-    Attributes
-    ----------
-    story, first, second
-        Shape (P,): indexes.
-    n_stories, n_methods
-        How many there are; some may have no pair.
-    """
+    """Which story and which two methods each of P pairs belongs to."""
 
     story: Counts
     first: Counts
@@ -47,19 +39,6 @@ class Clusters:
 
 
 def story_sums(clusters: Clusters, features: Array) -> Array:
-    """Sum features over the pairs of each story.
-
-    Parameters
-    ----------
-    clusters
-        P pairs.
-    features
-        Shape (P, F).
-
-    Returns
-    -------
-    array of shape (S, F)
-    """
     return _grouped(clusters.story, clusters.n_stories, features)
 
 
@@ -74,24 +53,6 @@ def weighted_sums(
     stories: Array | None,
     methods: Array | None,
 ) -> Array:
-    r"""Sum features over pairs, weighted by stories and methods.
-
-    Parameters
-    ----------
-    clusters
-        P pairs.
-    features
-        Shape (P, F): small whole numbers, so that sums are exact.
-    stories
-        Shape (B, S): how often each story counts; None for once.
-    methods
-        Shape (B, M), likewise.
-
-    Returns
-    -------
-    array of shape (B, F)
-        :math:`\sum_p a_{s(p)} b_{i(p)} b_{j(p)} x_{pf}`; one row when both are None.
-    """
     if methods is None:
         sums = story_sums(clusters, features)
         if stories is None:
@@ -161,22 +122,7 @@ def resampled_sums(
     resamples: int,
     rng: np.random.Generator,
 ) -> Array:
-    """Sum features in resamples of stories, methods or single pairs.
-
-    Parameters
-    ----------
-    clusters, features
-        P pairs and F numbers of each.
-    parts
-        What is drawn: ``stories``, ``methods``, ``units`` (pairs).
-    resamples, rng
-        How many draws, and their stream.
-
-    Returns
-    -------
-    array of shape (resamples, F)
-        No rows where nothing can vary, since every cluster is alone.
-    """
+    """Sum features in resamples of stories, methods or single pairs."""
     if resamples == 0 or not can_vary(clusters, parts):
         return np.empty((0, features.shape[1]))
     drawn = draw_clusters(clusters, parts, resamples, rng)
@@ -207,13 +153,7 @@ def _unit_draws(
 def draw_clusters(
     clusters: Clusters, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
 ) -> tuple[Array | None, Array | None]:
-    """Draw stories and methods that have a pair; None for what is not drawn.
-
-    Returns
-    -------
-    stories, methods
-        Shapes (B, S) and (B, M).
-    """
+    """Draw stories and methods that have a pair; None for what is not drawn."""
 
     def drawn(part: str, present: Counts, n: int) -> Array | None:
         if part not in parts:

@@ -6,9 +6,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binomtest
 
-from analysis.inference.crossed_clusters import NOTHING, crossed_covariance
-from analysis.inference.differences import with_holm
-from analysis.inference.shares import share_intervals
+from analysis.inference.cluster_variance import with_holm
+from analysis.inference.crossed_clusters import (
+    NOTHING,
+    crossed_covariance,
+    share_intervals,
+)
 from analysis.results import NAN, ONE, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import chained, sentence
 
@@ -38,25 +41,6 @@ def position_bias(
 ) -> list[TableRow]:
     r"""Test whether the left output wins more often than the right one.
 
-    Parameters
-    ----------
-    choices
-        Kept rows with methods in alphabetical order, and `left_method`. Rows in which
-        it is empty, or no method of the pair, say nothing of sides.
-    parts
-        What other answers are thought of: of other stories, annotators, or both; none:
-        no intervals.
-    confidence
-        Coverage of the intervals.
-
-    Returns
-    -------
-    list of Row
-        One a criterion, rows of ``position_bias``: `value` is the share of left
-        among the `n` answers that choose a side (0.5: no bias).
-
-    Notes
-    -----
     `p_value` is the exact two-sided binomial test of 1/2, which takes answers as
     independent; intervals are Wilson's, of as many independent answers as have the
     variance of these by stories and annotators. Answers "both bad" are neither wins nor
@@ -99,22 +83,7 @@ def position_bias(
 def sides_of_annotators(
     choices: pd.DataFrame, *, confidence: float | None = 0.95
 ) -> list[TableRow]:
-    """Test for each annotator whether the left output wins more often.
-
-    Parameters
-    ----------
-    choices
-        As of `position_bias`.
-    confidence
-        Coverage of the intervals; None: no intervals.
-
-    Returns
-    -------
-    list of Row
-        One a criterion and annotator who chose a side, rows of ``annotator_sides``:
-        share of left, exact interval (Clopper and Pearson) and exact two-sided binomial
-        test of 1/2; `p_adjusted` is Holm's over the annotators of the criterion.
-    """
+    """Test for each annotator whether the left output wins more often."""
     rows: list[TableRow] = []
     for criterion, answers in choices.groupby("criterion", sort=True):
         known = _with_sides(answers)

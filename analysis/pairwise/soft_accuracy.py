@@ -5,9 +5,9 @@ from scipy.special import ndtr
 
 from analysis.inference.cluster_variance import (
     ClusterVariances,
+    compared,
     variance_of_methods,
 )
-from analysis.inference.differences import compared
 from analysis.inference.parallel import in_threads
 from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.inference.scaling import near_one
@@ -29,22 +29,6 @@ def soft_pairwise_accuracy(
 ) -> list[TableRow]:
     r"""Compare how sure people and each metric are that one method beats another.
 
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension. Two methods are compared on the stories
-        which both rendered.
-    resamples, confidence, seed
-        Number of resamples for the intervals (0 for none), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        One a metric, rows of ``spa``; `n` is the number of pairs of methods that
-        share a story, `n_stories` that of stories with two methods.
-
-    Notes
-    -----
     .. math:: SPA = 1 - \frac{1}{n} \sum_{i<j} |p^{human}_{ij} - p^{metric}_{ij}|
 
     where :math:`p_{ij}` is the one-sided p-value of a paired permutation test that
@@ -113,21 +97,6 @@ def shared_pairs(grid: CellGrid) -> PairCounts:
 def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
     """Compare every two metrics by soft pairwise accuracy.
 
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension.
-    sampling
-        Number of resamples (0 for neither interval nor test), coverage, seed.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``accuracy_comparisons``; `n` counts the pairs of methods that share a
-        story.
-
-    Notes
-    -----
     SPA is a mean over pairs of methods, and is tested for new methods
     (`analysis.inference.cluster_variance`). Its p-values are of these stories: what
     stories add that suit one metric more than another is not in the test.

@@ -8,8 +8,8 @@ sample, on the same pairs, which flatters.
 
 import numpy as np
 
-from analysis.correlations.cell_means import method_means, turned
 from analysis.correlations.kendall import rank_sums
+from analysis.correlations.levels import method_means, turned
 from analysis.correlations.weighted_sums import dense_levels, tie_sums
 from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
@@ -23,20 +23,7 @@ LEVELS = ("method", "story", "pooled", "within_method")
 
 
 def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
-    """Cut stories at random into folds.
-
-    Parameters
-    ----------
-    story
-        Shape (P,): the story of each pair.
-    rng
-        The stream of this step.
-
-    Returns
-    -------
-    array of shape (P,)
-        The fold of each pair, from 0: five, or as many as there are stories.
-    """
+    """Cut stories at random into folds."""
     stories, index = np.unique(story, return_inverse=True)
     fold = rng.permutation(len(stories)) % FOLDS
     return np.asarray(fold[index])
@@ -45,13 +32,6 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
 def repeated_folds(story: Counts) -> Counts:
     """Cut stories into folds again and again, as `story_folds` does.
 
-    Returns
-    -------
-    array of shape (REPEATS, P)
-        The same whatever the seed of an analysis and the name of the question.
-
-    Notes
-    -----
     One division moves acc_eq by as much as metrics differ. Leaving out one story at a
     time divides nothing at random, but is too low where two thresholds are nearly as
     good: each story then decides against itself.
@@ -61,13 +41,7 @@ def repeated_folds(story: Counts) -> Counts:
 
 
 def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
-    """Tell which pairs the metric predicts, ties up to epsilon included.
-
-    Examples
-    --------
-    >>> right_with_ties(np.array([1.0, 0]), np.array([0.3, -0.1]), 0.1)
-    array([ True,  True])
-    """
+    """Tell which pairs the metric predicts, ties up to epsilon included."""
     predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
     return np.asarray(predicted == human)
 
@@ -75,27 +49,7 @@ def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
 def predicted_pairs(
     human: Array, scores: Array, epsilon: str, folds: Counts
 ) -> tuple[Array, Array, float]:
-    """Tell how often a metric predicts and ties each pair, and up to which difference.
-
-    Parameters
-    ----------
-    human
-        Shape (P,): 1, 0 or -1.
-    scores
-        Shape (P,): differences of scores.
-    epsilon
-        ``"heldout"``, ``"insample"`` or ``"0"``; see `accuracy.pair_agreement`.
-    folds
-        Shape (R, P), from `repeated_folds`.
-
-    Returns
-    -------
-    tuple
-        Twice shape (P,): 1, 0, or the share of the divisions into folds in which the
-        pair is right, and in which it is tied; and the threshold, of held-out ones the
-        median. NaN, and no pair predicted, where there is no pair or nothing to hold
-        out.
-    """
+    """Tell how often a metric predicts and ties each pair, and its threshold."""
     if not len(human) or (epsilon == "heldout" and not folds.any()):
         return np.zeros(len(human)), np.zeros(len(human)), NAN
     if epsilon != "heldout":
@@ -115,43 +69,15 @@ def predicted_pairs(
 def best_epsilon(human: Array, scores: Array) -> float:
     """Return the smallest tie threshold with the highest accuracy on pairs.
 
-    Parameters
-    ----------
-    human
-        1, 0 or -1 for each pair.
-    scores
-        Differences of scores; absolute ones up to epsilon are ties.
-
-    Notes
-    -----
     Candidates are 0 and every absolute difference that occurs (tie calibration,
     Deutsch, Foster and Freitag 2023).
-
-    Examples
-    --------
-    >>> best_epsilon(np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2]))
-    0.2
     """
     everywhere = np.zeros((1, len(human)), int)
     return float(_best_epsilons(human, scores, everywhere, outside=False)[0, 0])
 
 
 def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
-    """Return the best thresholds of the pairs outside each fold, (R, F).
-
-    Parameters
-    ----------
-    human, scores
-        As of `best_epsilon`, which finds the same in the pairs outside.
-    folds
-        Shape (R, P): a number of each pair, from 0 to F - 1.
-
-    Examples
-    --------
-    >>> human, scores = np.array([1.0, 0, 0]), np.array([0.5, 0.1, -0.2])
-    >>> held_out_epsilons(human, scores, np.array([[0, 1, 1]]))
-    array([[0.2, 0. ]])
-    """
+    """Return the best thresholds of the pairs outside each fold, (R, F)."""
     return _best_epsilons(human, scores, folds, outside=True)
 
 
@@ -189,31 +115,6 @@ def _gains(human: Array, scores: Array) -> Counts:
 def level_accuracy(grid: CellGrid, *, level: str) -> list[TableRow]:
     r"""Measure accuracy with ties, and PPA, over pairs of cells at a level.
 
-    Parameters
-    ----------
-    grid
-        The common subset of one dimension.
-    level
-        Which pairs: ``"story"`` takes cells of one story (two methods),
-        ``"within_method"`` cells of one method (two stories), ``"pooled"`` all
-        cells, ``"method"`` the means of two methods (pairwise accuracy at the system
-        level, Kocmi et al. 2021).
-
-    Returns
-    -------
-    list of Row
-        One a metric, rows of ``accuracy_levels``: `value` is acc_eq of `n` pairs, equal
-        scores alone being ties; the PPA is of the `n_pairs` in which people have a
-        preference. Ratings or scores of whole methods have pairs at the level
-        ``"method"`` only.
-
-    Raises
-    ------
-    OptionError
-        When the level is none of these.
-
-    Notes
-    -----
     Pairs of all groups count alike. Averaging the accuracies of groups instead
     (Deutsch, Foster and Freitag 2023) is the same where all groups have
     the same number of cells.

@@ -20,19 +20,7 @@ SAME_MEANS = sentence("all means are the same")
 
 @dataclass(frozen=True)
 class BenchmarkScores:
-    """One metric's scores, or people's ratings on one question, of a benchmark.
-
-    Attributes
-    ----------
-    question, metric
-        A dimension and an empty metric, or a metric and an empty question.
-    stories, methods
-        Labels; one story "" where values hold for methods as a whole.
-    values
-        Shape (S, M), as given; NaN where there is none.
-    higher_is_better
-        Which end of the order is its top.
-    """
+    """One metric's scores, or people's ratings on one question, of a benchmark."""
 
     question: str
     metric: str
@@ -47,12 +35,10 @@ class BenchmarkScores:
         return self.stories == ("",)
 
     def part(self, stories: Mask) -> "BenchmarkScores":
-        """Return some of the stories."""
         names = tuple(np.array(self.stories, object)[stories])
         return replace(self, stories=names, values=self.values[stories])
 
     def named(self, methods: Sequence[str]) -> "BenchmarkScores":
-        """Return some of the methods, in this order."""
         where = [self.methods.index(name) for name in methods]
         return replace(self, methods=tuple(methods), values=self.values[:, where])
 

@@ -39,32 +39,6 @@ def best_subsets(
 ) -> tuple[list[TableRow], list[TableRow]]:
     """Search for the stories that keep means and order of the methods best.
 
-    Parameters
-    ----------
-    boards
-        The whole benchmark; all metrics and questions are kept together.
-    sizes
-        Numbers of stories; those that are not fewer than there are, are left out.
-    confidence
-        Share of the splits between `low` and `high`.
-    seed
-        Of the splits and random subsets.
-
-    Returns
-    -------
-    best_subset
-        Columns of ``best_subset``, averages over splits; `source` is ``heldout``
-        (stories chosen on the other half of the methods), ``insample`` (on the same
-        half: it flatters), ``random`` (as many stories at random), or ``gain``
-        (held out less random). `n` is the number of methods of the half.
-    subset_stories
-        Columns of ``subset_stories``: the subset chosen on all methods, none where no
-        half of the methods could check it; `chosen` is
-        the share of splits in which the story was chosen, a low one being a sign that
-        others would do as well.
-
-    Notes
-    -----
     What is searched for: the least mean squared difference between a method's mean in
     the subset and in the whole, in units of the methods' standard deviation, over all
     methods and boards; greedily, then by exchanges as long as one helps. A missing
@@ -192,15 +166,7 @@ def _search(products: Array, n: int) -> list[int]:
 def _checked(
     cube: Array, sizes: Sequence[int], rng: np.random.Generator
 ) -> tuple[dict[tuple[int, str, str], Array], dict[int, Array]]:
-    """Choose on one half of the methods, check on the other.
-
-    Returns
-    -------
-    dict
-        (size, statistic, source) to an array (splits, K).
-    dict
-        Size to the share of splits that chose each story.
-    """
+    """Choose on one half of the methods, check on the other."""
     K, S, M = cube.shape
     found = {
         (n, name, source): np.full((SPLITS, K), np.nan)

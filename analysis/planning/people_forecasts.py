@@ -6,12 +6,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.cell_means import method_means
-from analysis.correlations.levels import can_vary
+from analysis.correlations.levels import can_vary, method_means
 from analysis.inference.resampling import draw, no_draws, stream
-from analysis.planning.growth_curves import Curve, Point, law, undefined_curve
-from analysis.planning.pilots import GROWS, Pilot, extent, rating_noise
-from analysis.planning.simulated_studies import fit_model
+from analysis.planning.metric_forecasts import fit_model
+from analysis.planning.pilots import (
+    GROWS,
+    Curve,
+    Pilot,
+    Point,
+    extent,
+    law,
+    rating_noise,
+    undefined_curve,
+)
 from analysis.planning.sums_of_squares import ANNOTATOR, METHOD, STORY
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import rated_grid
@@ -161,26 +168,14 @@ def _alpha_points(
 
 @dataclass(frozen=True)
 class Ratings:
-    """Normal model of single ratings, for how well annotators agree.
-
-    Attributes
-    ----------
-    parts
-        Source to its standard deviation.
-    """
+    """Normal model of single ratings, for how well annotators agree."""
 
     parts: Mapping[tuple[str, ...], float]
 
     def alphas(
         self, size: StudySize, studies: int, rng: np.random.Generator
     ) -> tuple[Array, Array]:
-        """Draw pairs of studies with other stories, but methods and people the same.
-
-        Returns
-        -------
-        tuple of array
-            Interval alpha of the first and of the second of each pair, shape (R,).
-        """
+        """Draw pairs of studies with other stories, but methods and people the same."""
         R, S = studies, 2 * int(size.stories)
         M, A = int(size.methods), int(size.per_output)
         x = np.zeros((R, S, M, A))

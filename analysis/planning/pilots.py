@@ -1,9 +1,11 @@
 """A pilot study: how large it is, how noisy its ratings are, and what may grow."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pandas as pd
-from scipy import stats
+from scipy import optimize, stats
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions
@@ -25,30 +27,15 @@ from analysis.reading.cells import (
 )
 from analysis.reading.kept_answers import are_means
 from analysis.reading.scores import ScoreTable
-from analysis.sentences import sentence
+from analysis.results import NAN, Estimate
+from analysis.sentences import chained, sentence
 
 GROWS = ("annotators", "stories", "methods")
 MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
 def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
-    """Return a study that has more or fewer annotators, stories or methods.
-
-    Parameters
-    ----------
-    size
-        The pilot, with whole `per_output`.
-    grows
-        ``"annotators"`` (of each output; the pool grows alike), ``"stories"`` or
-        ``"methods"``.
-    multiple
-        How often as many. At least one annotator, two stories, three methods.
-
-    Examples
-    --------
-    >>> grown(StudySize(10, 20, 5, 2, 4), "annotators", 2)
-    StudySize(annotators=20.0, stories=20, methods=5, per_output=4, per_story=8.0)
-    """
+    """Return a study that has more or fewer annotators, stories or methods."""
     if grows == "stories":
         return replace(size, stories=max(2, round(size.stories * multiple)))
     if grows == "methods":
@@ -65,14 +52,7 @@ def grown(size: StudySize, grows: str, multiple: float) -> StudySize:
 
 @dataclass(frozen=True)
 class Noise:
-    """Variance components of annotators; what they add to means of ratings.
-
-    Attributes
-    ----------
-    annotator, of_method, of_story, rest
-        Components of annotator, method x annotator, story x annotator and the rest;
-        never negative.
-    """
+    """Variance components of annotators; what they add to means of ratings."""
 
     annotator: float = 0.0
     of_method: float = 0.0
@@ -107,23 +87,7 @@ def rating_noise(by_annotator: pd.DataFrame) -> tuple[Noise, Components]:
 
 @dataclass(frozen=True)
 class Pilot:
-    """One question of a pilot study.
-
-    Attributes
-    ----------
-    question, rows, cells
-        Name, kept ratings, and their means by annotator.
-    grid
-        People and metrics, or people alone.
-    metrics
-        All metrics asked for.
-    size, noise
-        How large it is, and how noisy its ratings are; a size with whole numbers.
-    noise_reason
-        Why the noise is unknown; empty where it is known.
-    options
-        Levels, coefficients, confidence, seed.
-    """
+    """One question of a pilot study."""
 
     question: str
     rows: pd.DataFrame
@@ -153,19 +117,7 @@ def pilot_study(
     options: AlignOptions,
     notes: Notes,
 ) -> Pilot:
-    """Lay out one question of a pilot, and measure its noise.
-
-    Parameters
-    ----------
-    question, rows
-        A dimension and its kept ratings.
-    table
-        The scores, or None.
-    options
-        The options of the command line.
-    notes
-        Is told what was dropped.
-    """
+    """Lay out one question of a pilot, and measure its noise."""
     cells = annotator_cells(rows)
     if table is None:
         grid, metrics = rated_grid(question, cells), tuple[str, ...]()
@@ -198,9 +150,87 @@ def pilot_study(
 
 
 def extent(size: StudySize, grows: str) -> float:
-    """Return how many there are of what grows."""
     return {
         "annotators": size.per_output,
         "stories": size.stories,
         "methods": size.methods,
     }[grows]
+
+
+# Needing more times the pilot than this is as good as never.
+FARTHEST = 1000
+_WORDS = {
+    "annotators": sentence("annotators"),
+    "stories": sentence("stories"),
+    "methods": sentence("methods"),
+}
+_LIMITS = _WORDS | {"annotators": sentence("noise of ratings")}
+
+
+@dataclass(frozen=True)
+class Point:
+    """What one size of study is expected to show."""
+
+    size: StudySize
+    value: float
+    low: float
+    high: float
+    half: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A statistic as the study grows."""
+
+    metric: str
+    level: str
+    statistic: str
+    pilot: Estimate
+    points: dict[str, list[Point]]
+    reasons: dict[str, str]
+    target: float | None = None
+
+
+def undefined_curve(metric: str, level: str, name: str, why: Estimate) -> Curve:
+    """Return the curve of a statistic that has no value, with the reason why."""
+    return Curve(metric, level, name, why, {}, dict.fromkeys(GROWS, why.reason))
+
+
+def law(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Fit ``half^2 = floor^2 + slope^2 / n``, both squares at least 0."""
+    pairs = np.array([p for p in known if np.isfinite(p[1]) and p[1] > 0], float)
+    if len(pairs) == 0:
+        return (0.0, 0.0) if known and all(h == 0 for _, h in known) else (NAN, NAN)
+    n, squares = pairs[:, 0], pairs[:, 1] ** 2
+    sides = np.stack([np.ones(len(n)), 1 / n], axis=1) / squares[:, None]
+    found, _ = optimize.nnls(sides, np.ones(len(n)))
+    return float(np.sqrt(found[0])), float(np.sqrt(found[1]))
+
+
+def needed(points: Sequence[Point], grows: str, target: float) -> tuple[float, str]:
+    """Return the smallest number that brings the half-width down to a target."""
+    known = [(extent(point.size, grows), point.half) for point in points]
+    floor, slope = law(known)
+    if np.isnan(floor):
+        return NAN, sentence("the half-width is not defined at these sizes")
+    if target <= 0:
+        return NAN, sentence("the two means are equal: no interval can tell them apart")
+    others = [_LIMITS[name] for name in GROWS if name != grows]
+    if floor >= target:
+        return NAN, sentence(
+            "more {grows} alone never reach it: {floor} remain, from the {others} of "
+            "the study",
+            grows=_WORDS[grows],
+            floor=f"{floor:.3f}",
+            others=chained("{first} and {second}", others),
+        )
+    n = slope**2 / (target**2 - floor**2)
+    most = FARTHEST * extent(points[-1].size, grows)
+    if n > most:
+        return NAN, sentence(
+            "more than {n} {grows}, which is as good as never",
+            n=f"{most:.0f}",
+            grows=_WORDS[grows],
+        )
+    return float(max(1, np.ceil(round(n, 6)))), ""

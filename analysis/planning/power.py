@@ -30,10 +30,9 @@ import pandas as pd
 
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
-from analysis.planning.growth_curves import Curve, Point, needed
 from analysis.planning.metric_forecasts import coefficients
 from analysis.planning.people_forecasts import alpha, gap
-from analysis.planning.pilots import GROWS, Pilot, pilot_study
+from analysis.planning.pilots import GROWS, Curve, Pilot, Point, needed, pilot_study
 from analysis.planning.variance_components import (
     expected_reliability,
     variance_components,
@@ -56,33 +55,6 @@ def power_analysis(
 ) -> dict[str, list[TableRow]]:
     """Foretell the intervals of larger and smaller studies from a pilot.
 
-    Parameters
-    ----------
-    ratings, scores
-        The pilot, with the columns of `analysis.tables`; without scores there are no
-        coefficients.
-    options
-        The options of the command line. Stories and methods are drawn, whatever
-        `resample` says; `resamples` is the number of the pilot's own resamples.
-    target
-        Half-width of a coefficient, and of alpha, that is asked for.
-    notes
-        Is told what was left out.
-
-    Returns
-    -------
-    dict
-        Rows of the tables power, needed, variance
-        and reliability (`analysis.planning.variance_components`).
-
-    Raises
-    ------
-    OptionError
-        When nothing is left, ratings are choices, there are fewer than two resamples,
-        or the target is not positive.
-
-    Notes
-    -----
     In the table power, `value` is what the statistic is expected to be, `n` the number
     of simulated studies (0 where the law or a formula foretells), `n_annotators` the
     annotators of each output, `half_width` that of the statistic over studies of this

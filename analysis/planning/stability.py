@@ -1,8 +1,7 @@
-"""How stable a judge is over repeated trials, and whom it agrees with.
+"""Intervals of what repeated trials do to means: over trials, not over stories.
 
-A judge is a model that scores outputs, asked K times under the same conditions (trials,
-`round` in the tables). Its own noise is told apart from its agreement with people and
-with other judges.
+Drawing stories would add a noise of its own to every mean over them, as large as the
+one that is to be told: intervals would lie too high.
 """
 
 from collections.abc import Sequence
@@ -13,23 +12,56 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.correlations.cell_means import merged_by_rounding
 from analysis.correlations.level_estimates import level_estimates, level_spread
-from analysis.inference.resampling import cluster_counts, interval, stream
+from analysis.correlations.levels import merged_by_rounding
+from analysis.inference.resampling import DECIMALS, cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import Sampling
-from analysis.planning.trial_noise import (
-    OF_THESE,
-    freedom_of_noise,
-    trial_interval,
-)
 from analysis.reading.cells import CellGrid, common_grid
-from analysis.reading.kept_rows import key_texts
+from analysis.reading.column_cleaning import key_texts
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reliability.icc import icc
 from analysis.reliability.matrices import Reliability, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import sentence
+
+SAME = sentence("no interval: the trials have the same means")
+OF_THESE = sentence(
+    "no interval is made: it is of these trials, not of trials in general"
+)
+
+
+def trial_interval(value: float, freedom: float, confidence: float) -> Estimate:
+    r"""Return a standard deviation over trials with its interval.
+
+    Means over many outputs are normal, so that :math:`\nu s^2 / \sigma^2` is
+    chi-square: the bounds are :math:`s \sqrt{\nu / \chi^2_{\nu, 1 - a / 2}}` and
+    :math:`s \sqrt{\nu / \chi^2_{\nu, a / 2}}`.
+    """
+    if value < 10**-DECIMALS:
+        return Estimate(value, reason=SAME)
+    tail = (1 - confidence) / 2
+    low, high = (
+        value * float(np.sqrt(freedom / stats.chi2.ppf(share, freedom)))
+        for share in (1 - tail, tail)
+    )
+    return Estimate(value, low, high)
+
+
+def freedom_of_noise(means: Array) -> float:
+    r"""Return the degrees of freedom of the mean over methods of their variances.
+
+    With n = K - 1 and the covariances S of methods over trials it is
+    :math:`n (\mathrm{tr}\,S)^2 / \mathrm{tr}(S^2)` (Box 1954, Annals of Mathematical
+    Statistics 25(2), 290-302): n where trials move all methods together, up to n times
+    the number of methods where they move each by itself. Of few trials it is rather
+    too small, so that intervals are rather too wide.
+    """
+    covariance = np.atleast_2d(np.cov(means, rowvar=False))
+    squares = float((covariance**2).sum())
+    n = float(len(means) - 1)
+    return n * float(np.trace(covariance)) ** 2 / squares if squares > 0 else n
+
 
 PEOPLE = "people"
 OVER_TRIALS = (
@@ -50,14 +82,7 @@ NO_INTERVAL = sentence("no interval is made: that of icc_2_1 tells how sure it i
 
 
 def rating_trials(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Take a judge's answers in the columns of ratings; the annotator is the judge.
-
-    Returns
-    -------
-    DataFrame
-        Columns question, metric (the judge), story, method, round, value; averaged over
-        shots.
-    """
+    """Take a judge's answers in the columns of ratings; the annotator is the judge."""
     named = ratings.rename(
         columns={"dimension": "question", "annotator": "metric", "rating": "value"}
     )
@@ -74,23 +99,6 @@ def stability(
 ) -> list[TableRow]:
     r"""Describe how a judge's scores vary over trials, in all and for each method.
 
-    Parameters
-    ----------
-    trials
-        From `rating_trials`.
-    resamples, confidence, seed
-        Number of resamples of the stories (0 for no intervals), coverage, seed. What
-        trials do to means has an interval over trials of the same outputs instead
-        (`trial_noise`); ``minimum`` and ``maximum`` are of these trials and have none.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``stability``; an empty method means all of them. `n` is the
-        number of outputs that have a score in every trial; others are left out.
-
-    Notes
-    -----
     In each trial k the mean over outputs is :math:`m_k`. ``mean``, ``sd`` (K - 1),
     ``sd_population`` (K, as in Envision, equation 5), ``minimum``, ``maximum`` and
     ``coefficient_of_variation`` (sd/mean) are of the K means (ViStoryBench, H.6; the
@@ -295,14 +303,7 @@ def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
 
 
 def named_judge(table: ScoreTable, judge: str) -> pd.DataFrame:
-    """Take a table of scores as one judge's, each metric being a question.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `judge_values`; scores of which less is better have their sign
-        turned.
-    """
+    """Take a table of scores as one judge's, each metric being a question."""
     rows = table.cells.rename(columns={"metric": "question", "score": "value"})
     better = rows["question"].map(dict(table.higher_is_better)).to_numpy(bool)
     value = rows["value"].where(better, -rows["value"])
@@ -320,26 +321,7 @@ def judges(
     parts: tuple[str, ...],
     **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
-    """Correlate every two judges, and every judge with people, question by question.
-
-    Parameters
-    ----------
-    values
-        Of all judges, from `judge_values` or `named_judge`, joined.
-    people
-        Rows of `cells.annotator_cells`; dimensions are matched with questions.
-    levels, coefficients
-        Some of `analysis.options.LEVELS` and `COEFFICIENTS`.
-    parts, sampling
-        As for `analysis.correlations.level_estimates`.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``judges``; people are ``metric_a`` ``"people"``. `n` is the
-        number of points, `n_groups` that of groups averaged; `left_out` says why not
-        over the others.
-    """
+    """Correlate every two judges, and every judge with people, question by question."""
     found: list[TableRow] = []
     for question, rows in values.groupby("question", sort=True):
         name = str(question)

@@ -33,20 +33,6 @@ NO_PERCENT = sentence("there are no per cent of a mean of 0")
 
 
 def tagged_stories(tags: pd.DataFrame, tag: str, value: str) -> list[str]:
-    """Return the stories of which a tag has a value.
-
-    Parameters
-    ----------
-    tags
-        From `analysis.reading.story_tags.read_stories`.
-    tag, value
-        A column of it, and what it says of the subset.
-
-    Raises
-    ------
-    OptionError
-        When there is no such tag, or no story has the value.
-    """
     names = [str(name) for name in tags.columns if name != "story"]
     if tag not in names:
         raise OptionError(f"--tag: {tag!r}: expected {', '.join(names)}")
@@ -68,25 +54,6 @@ def subset_rows(
 ) -> list[TableRow]:
     """Hold a subset of a benchmark against the whole.
 
-    Parameters
-    ----------
-    full
-        The whole, from `score_boards` and `rating_boards`.
-    subset
-        The stories of the subset, or boards of their own, as two published tables.
-    name
-        What the subset is called.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed. Methods are drawn,
-        and stories inside the subset and outside it.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``subset``; `n` is the number of methods that both have.
-
-    Notes
-    -----
     Means are over the methods that both have. Statistics: ``mean_full``,
     ``mean_subset``; ``difference_percent`` is the subset's mean less the whole's in per
     cent of the whole's, ``difference_percent_symmetric`` in per cent of the mean of

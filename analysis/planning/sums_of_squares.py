@@ -32,25 +32,13 @@ VarianceSource = tuple[str, ...]
 
 
 def component_name(source: VarianceSource, factors: Sequence[str] = FACTORS) -> str:
-    """Return the name of a component as tables write it.
-
-    Examples
-    --------
-    >>> component_name(("method", "story")), component_name(FACTORS)
-    ('method x story', 'rest')
-    """
+    """Return the name of a component as tables write it."""
     return "rest" if len(source) == len(factors) else " x ".join(source)
 
 
 @dataclass(frozen=True)
 class Design:
-    """Which levels of which factors each value belongs to.
-
-    Attributes
-    ----------
-    codes
-        Factor to its level in each of the N rows, 0 to n - 1.
-    """
+    """Which levels of which factors each value belongs to."""
 
     codes: Mapping[str, Counts]
 
@@ -61,7 +49,6 @@ class Design:
 
     @property
     def size(self) -> int:
-        """The number of rows."""
         return len(next(iter(self.codes.values())))
 
     @cached_property
@@ -69,7 +56,6 @@ class Design:
         return {}
 
     def groups(self, source: VarianceSource) -> tuple[Counts, int]:
-        """Return the group of each row, and how many groups there are."""
         if source not in self._groups:
             self._groups[source] = self._grouped(source)
         return self._groups[source]
@@ -101,15 +87,7 @@ class Design:
         return found
 
     def sources(self) -> tuple[list[VarianceSource], dict[VarianceSource, str]]:
-        """Tell which components the design can tell apart.
-
-        Returns
-        -------
-        list of tuple
-            The rest first.
-        dict
-            Every other one, and why it has no value.
-        """
+        """Tell which components the design can tell apart."""
         names = self.factors
         pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
         candidates: list[VarianceSource] = [names, *((name,) for name in names)]
@@ -179,18 +157,7 @@ def _condition(matrix: Array) -> float:
 
 @dataclass(frozen=True)
 class Components:
-    """Variance components, or covariance components of several variables.
-
-    Attributes
-    ----------
-    values
-        Source to its matrix, shape (P, P), for P variables; as estimated, and
-        therefore possibly negative.
-    levels
-        Source to its number of groups.
-    reasons
-        Sources without a value, and why.
-    """
+    """Variance components, or covariance components of several variables."""
 
     values: Mapping[VarianceSource, Array]
     levels: Mapping[VarianceSource, int]
@@ -209,15 +176,6 @@ class Components:
 def estimate_components(design: Design, values: Array) -> Components:
     r"""Estimate components by equating sums of squares with their expectations.
 
-    Parameters
-    ----------
-    design
-        The groups of the N rows.
-    values
-        Shape (N, P): P variables.
-
-    Notes
-    -----
     Henderson's method I. For a source A with groups i let
     :math:`T_A = \sum_i y_{i\cdot}^2 / n_i`; then
     :math:`E\,T_A = N\mu^2 + \sum_C \sigma_C^2 \sum_i \sum_j n_{ij}^2 / n_i`
@@ -226,9 +184,7 @@ def estimate_components(design: Design, values: Array) -> Components:
     variance where nothing is missing. All effects are random. Estimates are unbiased
     and therefore sometimes negative. The cost is linear in the rows.
 
-    References
-    ----------
-    Henderson, C. R. (1953), Estimation of variance and covariance components,
+    Source: Henderson, C. R. (1953), Estimation of variance and covariance components,
     Biometrics 9(2); Brennan, R. L. (2001), Generalizability Theory, section 7.1.1.
     """
     kept, reasons = design.sources()
@@ -251,25 +207,7 @@ def estimate_components(design: Design, values: Array) -> Components:
 def resampled_components(
     design: Design, values: Array, *, drawn: str, counts: Counts
 ) -> dict[VarianceSource, Array]:
-    """Estimate the components again where one factor's levels are drawn.
-
-    Parameters
-    ----------
-    design
-        The groups of the N rows.
-    values
-        Shape (N,).
-    drawn
-        The factor that is drawn.
-    counts
-        Shape (B, D): how often each of its levels is drawn. Copies of a level are
-        different levels.
-
-    Returns
-    -------
-    dict
-        Source to an array of shape (B,).
-    """
+    """Estimate the components again where one factor's levels are drawn."""
     kept, _ = design.sources()
     widest = max(design.groups(s)[1] for s in [(), *kept] if drawn not in s)
     step = max(1, CHUNK // widest)

@@ -43,24 +43,6 @@ def variance_components(
 ) -> list[TableRow]:
     """Divide the variance of one question's ratings among its sources.
 
-    Parameters
-    ----------
-    by_annotator
-        Rows of `analysis.reading.cells.annotator_cells` of this dimension only.
-    question
-        The dimension.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed. Stories are drawn;
-        methods and annotators are taken as they are.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``variance``. `share` is of the sum of all components, negative
-        ones counted as 0; `n` is the number of groups of the source.
-
-    Notes
-    -----
     A negative estimate is shown as estimated, with its reason. Intervals are those of
     `variance_interval`.
     """
@@ -153,17 +135,6 @@ def variance_interval(
 ) -> tuple[float, float, str]:
     r"""Return the interval of a variance component, and the reason when it has none.
 
-    Parameters
-    ----------
-    value
-        The estimate.
-    draws
-        Its values in resamples.
-    confidence
-        Coverage.
-
-    Notes
-    -----
     Percentiles of a resampled variance lie too low, since variances are skewed. With
     the bootstrap's standard error the estimate has
     :math:`\nu = 2 (\hat\sigma^2 / se)^2` degrees of freedom, and the interval is
@@ -172,9 +143,7 @@ def variance_interval(
     estimate: copies of a story repeat its noise, which would count as variance of
     what is not drawn.
 
-    References
-    ----------
-    Brennan, R. L. (2001), Generalizability Theory, sections 6.2.2 and 6.4.
+    Source: Brennan, R. L. (2001), Generalizability Theory, sections 6.2.2 and 6.4.
     """
     if draws is None or not np.isfinite(draws).any():
         return interval(np.empty(0) if draws is None else draws, confidence)
@@ -197,19 +166,7 @@ def _centred(draws: Array | None, value: float) -> Array:
 
 @dataclass(frozen=True)
 class StudySize:
-    """The size of a study.
-
-    Attributes
-    ----------
-    annotators
-        People in the study.
-    stories, methods
-        Stories and methods.
-    per_output
-        Annotators of each output, on average.
-    per_story
-        Annotators who rate anything of one story, on average.
-    """
+    """The size of a study."""
 
     annotators: float
     stories: float
@@ -238,22 +195,6 @@ def reliability(
 ) -> dict[str, Array]:
     r"""Foretell how reliable means are in a study of a given size.
 
-    Parameters
-    ----------
-    parts
-        Source to its variance component, any shape; absent ones count as 0.
-    size
-        The study.
-
-    Returns
-    -------
-    dict
-        ``generalizability_output``, ``dependability_output``,
-        ``generalizability_method``, ``dependability_method``; NaN where the
-        universe variance and the error are both 0.
-
-    Notes
-    -----
     The share of the variance of observed means that is universe variance. With k
     ratings an output, A annotators and S stories, for an output's mean:
     universe :math:`\sigma_m^2 + \sigma_s^2 + \sigma_{ms}^2`, error
@@ -265,9 +206,7 @@ def reliability(
     \sigma_e^2/(Sk)`, and :math:`+ \sigma_s^2/S + \sigma_a^2/A +
     \sigma_{sa}^2/(S b)` with b annotators a story. Negative components count as 0.
 
-    References
-    ----------
-    Brennan, R. L. (2001), Generalizability Theory, section 4.1.
+    Source: Brennan, R. L. (2001), Generalizability Theory, section 4.1.
     """
 
     def part(*source: str) -> Array:
@@ -301,21 +240,7 @@ def expected_reliability(
     seed: int,
     annotators: Sequence[int] = PLANNED,
 ) -> list[TableRow]:
-    """Foretell the reliability of means with more or fewer annotators an output.
-
-    Parameters
-    ----------
-    by_annotator, question, resamples, confidence, seed
-        As for `variance_components`.
-    annotators
-        Numbers of annotators, each of whom rates every output.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``reliability``; `n` is the number of outputs or methods of the
-        pilot. Statistics are those of `reliability`.
-    """
+    """Foretell the reliability of means with more or fewer annotators an output."""
     outputs = by_annotator[["story", "method"]].drop_duplicates()
     names = tuple(reliability({}, StudySize(1, 1, 1, 1, 1)))
     reason = _why_not(by_annotator) or _one_rating_each(by_annotator)

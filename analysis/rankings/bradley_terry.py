@@ -1,112 +1,41 @@
-"""Strengths of methods by maximum likelihood: Bradley-Terry, Davidson, the side.
+"""Strengths of methods from pairs, by maximum likelihood, with ties and the side."""
 
-Many tables of counts are fitted at once.
-"""
-
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from analysis.rankings.connectivity import bounded_ties
-from analysis.rankings.rao_kupper import FIRST, SECOND, TIE, OrderedFit, fit_ordered
-from analysis.results import Array, Mask
+from analysis.rankings.likelihood import Maximum, Outcomes, logit, maximise
+from analysis.results import Array, Counts
 
 TIES = ("half", "drop", "davidson", "rao-kupper")
 # Planes of a table of counts (methods x methods each).
 WINS, TIED, WINS_ON_LEFT, WINS_ON_RIGHT, TIED_LEFT_FIRST = range(5)
-STEPS = 100
-CONVERGED = 1e-10
-# Largest change of a parameter in one step: Newton overshoots far from the top.
-LONGEST_STEP = 2.0
-# A side effect beyond this many log odds has no finite maximum.
-LARGEST_SIDE = 15.0
+# Outcomes of one comparison: the first wins, the second wins, neither.
+FIRST, SECOND, TIE = range(3)
+# A side effect, or Rao and Kupper's threshold, beyond so many log odds has no finite
+# maximum.
+LARGEST = 15.0
 # The share of what is known of the side that must remain beside the methods.
 LEAST_KNOWN = 1e-9
 
 
 @dataclass(frozen=True)
-class Fit:
-    """Parameters of B tables of counts.
-
-    Attributes
-    ----------
-    theta
-        Shape (B, M), mean 0: log strengths.
-    log_nu
-        Shape (B,): Davidson's tie parameter; 0 where it is not fitted.
-    side
-        Shape (B,): log odds for the left output; 0 where it is not fitted.
-    converged
-        Shape (B,): whether the maximum was found.
-    """
+class PairFit:
+    """Strengths, the parameter of ties and the side effect of one table of counts."""
 
     theta: Array
-    log_nu: Array
-    side: Array
-    converged: Mask
+    log_ties: float
+    side: float
+    converged: bool
+    influence: Array
+    covariance: Array
 
 
-@dataclass(frozen=True)
-class _Statistics:
-    """What the likelihood needs of the counts.
+def fit_model(table: Array, *, ties: str = "half") -> PairFit:
+    r"""Fit strengths to one table of counts (planes, M, M).
 
-    Attributes
-    ----------
-    unsided
-        Shape (B, M, M), symmetric: answers with an unknown side.
-    sided
-        Shape (B, M, M): answers with i on the left and j on the right, or None.
-    observed
-        Shape (B, M + 2): wins and half the ties of every method, number of ties,
-        wins and half the ties of the left.
-    free
-        Shape (B, M + 2): parameters that are fitted.
-    some_ties
-        Shape (B,): where ties have a probability of their own.
-    """
-
-    unsided: Array
-    sided: Array | None
-    observed: Array
-    free: Mask
-    some_ties: Mask
-
-    def of(self, rows: Mask) -> "_Statistics":
-        """Return some of the tables."""
-        sided = None if self.sided is None else self.sided[rows]
-        return _Statistics(
-            self.unsided[rows],
-            sided,
-            self.observed[rows],
-            self.free[rows],
-            self.some_ties[rows],
-        )
-
-
-def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) -> Fit:
-    r"""Fit strengths to many tables of counts by Newton's method.
-
-    Parameters
-    ----------
-    counts
-        Shape (B, 2, M, M): wins of i over j, and ties of i and j in either triangle.
-        Or shape (B, 5, M, M), with a side effect: these two where the side is unknown,
-        wins of i over j with i on the left, with i on the right, and ties with i on
-        the left. The graph of wins and ties must be strongly connected.
-    ties
-        One of `TIES`.
-    start
-        One fit near the tables, B = 1; every table starts from it.
-
-    Returns
-    -------
-    Fit
-        Not converged where ties or the side effect have no finite maximum, or the
-        side cannot be told from the methods.
-
-    Notes
-    -----
     With i on the left, :math:`\eta = \theta_i - \theta_j + \delta`, and without a
     known side :math:`\eta = \theta_i - \theta_j`:
 
@@ -114,99 +43,60 @@ def fit_model(counts: Array, *, ties: str = "half", start: Fit | None = None) ->
 
     with :math:`\nu = 0` except for Davidson. The side effect is one factor on the odds
     of the left output (Davidson and Beaver 1977, Biometrics 33, whose tie parameter
-    is :math:`\nu e^{\delta/2}`). Log nu is one more parameter: a table without ties
-    has no finite maximum in it and is fitted without; one of ties only has equal
-    strengths. Others have a maximum in it where
-    `analysis.rankings.connectivity.bounded_ties` says so.
+    is :math:`\nu e^{\delta/2}`). Rao and Kupper (1967, JASA 62) have a threshold
+    :math:`\tau > 0` instead: :math:`P(i) = \sigma(\eta - \tau)`, :math:`P(j) =
+    \sigma(-\eta - \tau)`. Without ties there is no parameter of theirs; ties alone
+    leave all strengths equal. Elsewhere it is finite where `bounded_ties` says so.
+
+    The influence of an answer is :math:`I^{-1} s`, with :math:`I` the information of
+    all answers and :math:`s` the gradient of its log likelihood; shape
+    (planes, M, M, M + 2). Summed over all answers it is 0 at the maximum.
     """
+    counts = _by_outcome(np.asarray(table, float))
+    M, has_side = table.shape[-1], len(table) == 5
+    at = np.nonzero(counts.any(axis=1))
+    own = counts[at[0], :, at[1], at[2]]
+    free = np.ones(M + 2, bool)
+    free[M] = own[:, TIE].any() and own[:, :TIE].any()
+    free[M + 1] = counts[1].any()
+    start, limits = np.zeros(M + 2), np.full(M + 2, np.inf)
+    limits[M + 1] = LARGEST
+    gaps = _gaps(at, M)
+    known = not has_side or side_is_known(table)
     if ties == "rao-kupper":
-        return _stacked([fit_ordered(_by_outcome(table)) for table in counts])
-    data = _statistics(counts, ties)
-    B, M = len(counts), counts.shape[-1]
-    parameters = np.zeros((B, M + 2))
-    if start is not None:
-        parameters[:, :M] = start.theta
-        parameters[:, M], parameters[:, M + 1] = start.log_nu, start.side
-    parameters[~data.free] = 0
-    converged = np.zeros(B, bool)
-    active = np.ones(B, bool) if data.sided is None else _side_is_known(data)
-    if ties == "davidson":
-        active &= bounded_ties(*without_side(counts).transpose(1, 0, 2, 3))
-    for _ in range(STEPS):
-        if not active.any():
-            break
-        here = data if active.all() else data.of(active)
-        gradient, information = _derivatives(parameters[active], here)
-        step = _solved(information, gradient)
-        # Only rounding, which grows with the answers, moves all strengths at once.
-        step[:, :M] -= step[:, :M].mean(axis=1, keepdims=True)
-        largest = np.abs(step).max(axis=1, keepdims=True)
-        parameters[active] += np.nan_to_num(
-            step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
-        )
-        converged[active] = largest[:, 0] < CONVERGED
-        still = largest[:, 0] >= CONVERGED
-        still &= np.abs(parameters[active, M + 1]) < LARGEST_SIDE
-        active[active] = still
-    theta = parameters[:, :M] - parameters[:, :M].mean(axis=1, keepdims=True)
-    return Fit(theta, parameters[:, M], parameters[:, M + 1], converged)
-
-
-def influence(fit: Fit, counts: Array, ties: str = "half") -> tuple[Array, Array]:
-    r"""Return what one more answer of each kind would add to the parameters.
-
-    Parameters
-    ----------
-    fit
-        The fit of one table.
-    counts
-        That table, shape (1, planes, M, M).
-    ties
-        As given to `fit_model`.
-
-    Returns
-    -------
-    influence
-        Shape (planes * M * M, M + 2): by cell of the table, to first order; of
-        strengths, log nu and side. 0 in parameters that are not fitted.
-    covariance
-        Shape (M + 2, M + 2): of the parameters, if answers were independent draws from
-        the model.
-
-    Notes
-    -----
-    The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
-    and :math:`s` the gradient of the log likelihood of the answer. Summed over all
-    answers it is 0 at the maximum.
-    """
-    if ties == "rao-kupper":
-        return _ordered_influence(counts[0])
-    data = _statistics(counts, ties)
-    parameters = np.column_stack([fit.theta, fit.log_nu, fit.side])
-    _, information = _derivatives(parameters, data)
-    inverse = np.linalg.inv(information[0])
-    planes, M = counts.shape[1], counts.shape[-1]
-    gradient = np.zeros((planes, M, M, M + 2))
-    nu = np.exp(fit.log_nu[0]) if data.some_ties[0] else 0.0
-    gap = fit.theta[0][:, None] - fit.theta[0]
-    # Who stands in the row: on the left, on the right, or nobody knows.
-    sides = {WINS: 0, TIED: 0, WINS_ON_LEFT: 1, WINS_ON_RIGHT: -1, TIED_LEFT_FIRST: 1}
-    i, j = np.indices((M, M))
-    for plane in range(planes):
-        side = sides[plane]
-        half = np.exp((gap + side * fit.side[0]) / 2)
-        mass = half + 1 / half + nu
-        is_tie = plane in (TIED, TIED_LEFT_FIRST)
-        rest = (0.5 if is_tie else 1.0) - (half + nu / 2) / mass
-        gradient[plane, i, j, i] += rest
-        gradient[plane, i, j, j] -= rest
-        gradient[plane, ..., M] = is_tie - nu / mass
-        gradient[plane, ..., M + 1] = side * rest
-    gradient[..., ~data.free[0]] = 0
-    found = gradient.reshape(-1, M + 2) @ inverse
-    found[:, :M] -= found[:, :M].mean(axis=1, keepdims=True)
-    inverse[:M, :M] -= 1 / M
-    return found, inverse
+        if free[M]:
+            tied = own[:, TIE].sum() / own.sum()
+            # Among equals a share s of ties has the threshold log((1 + s) / (1 - s)).
+            start[M] = np.log(np.log((1 + tied) / (1 - tied)))
+        limits[M], known = LARGEST, True
+        outcomes = _ordered(gaps, M, has_ties=bool(free[M]))
+    else:
+        features = np.stack([gaps / 2, -gaps / 2, np.zeros_like(gaps)], axis=1)
+        features[:, TIE, M] = 1
+        if ties == "davidson":
+            known &= bounded_ties(*without_side(table))
+        if ties != "davidson" or not own[:, TIE].any():
+            free[M] = False
+            half = own[:, TIE, None] / 2 if ties == "half" else 0.0
+            features, own = features[:, :TIE], own[:, :TIE] + half
+        outcomes = logit(features)
+    if ties == "rao-kupper" and not own[:, :TIE].any():
+        # Nothing but ties: all are equal.
+        none = np.zeros((len(table), M, M, M + 2))
+        return PairFit(start[:M], 0.0, 0.0, True, none, np.eye(M + 2))
+    longest = 1.0 if ties == "rao-kupper" else 2.0
+    found = maximise(
+        [(outcomes, own)], start, M, longest=longest, free=free, limits=limits
+    )
+    theta, (log_ties, side) = np.split(found.parameters, [M])
+    converged = known and found.converged
+    influence, covariance = np.empty(0), np.empty(0)
+    if converged:
+        influence = _by_plane(found, at, len(table))
+        covariance = found.covariance
+    return PairFit(
+        theta, float(log_ties), float(side), converged, influence, covariance
+    )
 
 
 def _by_outcome(table: Array) -> Array:
@@ -222,62 +112,56 @@ def _by_outcome(table: Array) -> Array:
     return found
 
 
-def _stacked(fits: Sequence[OrderedFit]) -> Fit:
-    return Fit(
-        np.stack([fit.theta for fit in fits]),
-        np.array([fit.log_threshold for fit in fits]),
-        np.array([fit.side for fit in fits]),
-        np.array([fit.converged for fit in fits]),
-    )
+def _by_plane(found: Maximum, at: tuple[Counts, ...], planes: int) -> Array:
+    """Lay the influence of outcomes out as a table."""
+    (own,) = found.influence
+    if own.shape[1] == TIE:
+        own = np.concatenate([own, own.mean(axis=1, keepdims=True)], axis=1)
+    M, P = found.n_methods, len(found.parameters)
+    cube = np.zeros((2, 3, M, M, P))
+    cube[at[0], :, at[1], at[2]] = own
+    adds = [cube[0, FIRST], cube[0, TIE]]
+    if planes == 5:
+        right = cube[1, SECOND].transpose(1, 0, 2)
+        adds += [cube[1, FIRST], right, cube[1, TIE]]
+    return np.stack(adds)
 
 
-def _ordered_influence(table: Array) -> tuple[Array, Array]:
-    """Return `influence` of one table where near equals tie."""
-    fit = fit_ordered(_by_outcome(table))
-    inverse = np.asarray(np.linalg.inv(fit.information), float)
-    M = table.shape[-1]
-    gradient = [fit.scores[0, FIRST], fit.scores[0, TIE]]
-    if len(table) == 5:
-        right = fit.scores[1, SECOND].transpose(1, 0, 2)
-        gradient += [fit.scores[1, FIRST], right, fit.scores[1, TIE]]
-    found: Array = np.stack(gradient).reshape(-1, M + 2) @ inverse
-    found[:, :M] -= found[:, :M].mean(axis=1, keepdims=True)
-    inverse[:M, :M] -= 1 / M
-    return found, inverse
+def _gaps(at: tuple[Counts, ...], M: int) -> Array:
+    """Return the features of the log odds of the first: methods, ties, side."""
+    known, first, second = at
+    rows = np.arange(len(first))
+    gaps = np.zeros((len(first), M + 2))
+    gaps[rows, first], gaps[rows, second], gaps[:, M + 1] = 1, -1, known
+    return gaps
 
 
-def _solved(information: Array, gradient: Array) -> Array:
-    """Return each table's Newton step; nan where its information is singular.
+def _ordered(gaps: Array, M: int, *, has_ties: bool) -> Outcomes:
+    """Return Rao and Kupper's outcomes, with the logarithm of the threshold."""
 
-    That happens where answers follow the side so closely that strengths cannot be told
-    from it any more.
-    """
-    try:
-        return np.asarray(np.linalg.solve(information, gradient[:, :, None])[:, :, 0])
-    except np.linalg.LinAlgError:
-        step = np.full(gradient.shape, np.nan)
-        for table, (matrix, slope) in enumerate(
-            zip(information, gradient, strict=True)
-        ):
-            try:
-                step[table] = np.linalg.solve(matrix, slope)
-            except np.linalg.LinAlgError:
-                continue
-        return step
+    def outcomes(parameters: Array) -> tuple[Array, Array]:
+        threshold = np.exp(parameters[M]) if has_ties else 0.0
+        gap = gaps @ np.where(np.arange(M + 2) == M, 0, parameters)
+        win, lose = expit(gap - threshold), expit(-gap - threshold)
+        tie = np.maximum(1 - win - lose, 1e-300)
+        of_win, of_loss = win * (1 - win), lose * (1 - lose)
+        by_gap = np.stack([1 - win, lose - 1, (of_loss - of_win) / tie], axis=1)
+        by_threshold = [win - 1, lose - 1, (of_win + of_loss) / tie]
+        if not has_ties:
+            by_gap[:, TIE], tie = 0, np.zeros_like(tie)
+        scores = by_gap[:, :, None] * gaps[:, None]
+        scores[:, :, M] = threshold * np.stack(by_threshold, axis=1)
+        return np.stack([win, lose, tie], axis=1), scores
+
+    return outcomes
 
 
 def without_side(counts: Array) -> Array:
-    """Add the planes of a table up to wins and ties, (..., 2, M, M)."""
-    if counts.shape[-3] == 2:
+    """Add the planes of a table up to wins and ties, (2, M, M)."""
+    if len(counts) == 2:
         return counts
-    wins = (WINS, WINS_ON_LEFT, WINS_ON_RIGHT)
-    return np.stack(
-        [
-            counts[..., wins, :, :].sum(axis=-3),
-            counts[..., TIED, :, :] + counts[..., TIED_LEFT_FIRST, :, :],
-        ],
-        axis=-3,
-    )
+    wins = counts[[WINS, WINS_ON_LEFT, WINS_ON_RIGHT]].sum(axis=0)
+    return np.stack([wins, counts[TIED] + counts[TIED_LEFT_FIRST]])
 
 
 def with_average_method(counts: Array, weight: float) -> Array:
@@ -293,114 +177,19 @@ def with_average_method(counts: Array, weight: float) -> Array:
     return found
 
 
-def side_is_known(counts: Array) -> bool:
-    """Tell whether the side can be told from the methods in one table (5, M, M).
+def side_is_known(table: Array) -> bool:
+    """Tell whether the side is no sum of effects of methods: its residual is not 0.
 
-    It cannot where, for example, one method always stands on the left.
+    It is where, for example, one method always stands on the left.
     """
-    return bool(_side_is_known(_statistics(counts[None], "half"))[0])
-
-
-def _statistics(counts: Array, ties: str) -> _Statistics:
-    counts = np.asarray(counts, float)
-    if ties == "drop":
-        counts = counts.copy()
-        counts[:, TIED] = 0
-        counts[:, TIED_LEFT_FIRST:] = 0
-    wins, tied = without_side(counts).transpose(1, 0, 2, 3)
-    B, M = len(wins), wins.shape[-1]
-    n_ties = tied.sum(axis=(1, 2))
-    observed = np.zeros((B, M + 2))
-    observed[:, :M] = wins.sum(axis=2) + (tied.sum(axis=2) + tied.sum(axis=1)) / 2
-    free = np.ones((B, M + 2), bool)
-    some_ties = (n_ties > 0) & (ties == "davidson")
-    free[:, M] = some_ties & (wins.sum(axis=(1, 2)) > 0)
-    observed[:, M] = n_ties
-    unsided = counts[:, WINS] + counts[:, TIED]
-    sided = None
-    if counts.shape[1] == 5:
-        left, right, even = counts[:, WINS_ON_LEFT:].transpose(1, 0, 2, 3)
-        sided = left + right.transpose(0, 2, 1) + even
-        observed[:, M + 1] = left.sum(axis=(1, 2)) + even.sum(axis=(1, 2)) / 2
-    free[:, M + 1] = sided is not None
-    return _Statistics(
-        unsided + unsided.transpose(0, 2, 1), sided, observed, free, some_ties
-    )
-
-
-def _side_is_known(data: _Statistics) -> Mask:
-    """Tell where the side is no sum of effects of methods: its residual is not 0."""
-    plain = replace(data, some_ties=np.zeros_like(data.some_ties))
-    _, information = _derivatives(np.zeros(data.observed.shape), plain)
-    M = data.observed.shape[1] - 2
-    own, with_methods = information[:, M + 1, M + 1], information[:, :M, M + 1]
+    counts, M = _by_outcome(np.asarray(table, float)).sum(axis=1), table.shape[-1]
+    at = np.nonzero(counts)
+    gaps = _gaps(at, M)
+    information = gaps.T @ (counts[at][:, None] * gaps) / 4
+    own, with_methods = information[M + 1, M + 1], information[:M, M + 1]
     # Methods that never met leave directions without information.
-    inverse = np.linalg.pinv(information[:, :M, :M], rcond=LEAST_KNOWN, hermitian=True)
-    explained = inverse @ with_methods[:, :, None]
-    rest = own - (with_methods * explained[:, :, 0]).sum(axis=1)
-    return np.asarray((own > 0) & (rest > LEAST_KNOWN * own))
-
-
-def _derivatives(parameters: Array, data: _Statistics) -> tuple[Array, Array]:
-    """Return the gradient of the log likelihood and the information matrix."""
-    B, M = len(parameters), parameters.shape[1] - 2
-    half = np.exp(parameters[:, :M] / 2)
-    ratio = half[:, :, None] / half[:, None, :]
-    nu = np.where(data.some_ties, np.exp(parameters[:, M]), 0.0)[:, None, None]
-    mean, variance, tie, cross, both = _moments(data.unsided, ratio, nu)
-    expected = np.zeros((B, M + 2))
-    expected[:, :M] = mean.sum(axis=2)
-    expected[:, M] = tie.sum(axis=(1, 2)) / 2
-    information = np.zeros((B, M + 2, M + 2))
-    information[:, :M, M] = cross.sum(axis=2)
-    information[:, M, M] = both.sum(axis=(1, 2)) / 2
-    if data.sided is not None:
-        ratio = ratio * np.exp(parameters[:, M + 1] / 2)[:, None, None]
-        mean, sided, tie, cross, both = _moments(data.sided, ratio, nu)
-        variance = variance + sided + sided.transpose(0, 2, 1)
-        # The right output scores what the left one does not.
-        expected[:, :M] += mean.sum(axis=2) + (data.sided - mean).sum(axis=1)
-        expected[:, M] += tie.sum(axis=(1, 2))
-        expected[:, M + 1] = mean.sum(axis=(1, 2))
-        information[:, :M, M] += cross.sum(axis=2) - cross.sum(axis=1)
-        information[:, M, M] += both.sum(axis=(1, 2))
-        information[:, :M, M + 1] = sided.sum(axis=2) - sided.sum(axis=1)
-        information[:, M, M + 1] = cross.sum(axis=(1, 2))
-        information[:, M + 1, M + 1] = sided.sum(axis=(1, 2))
-    information[:, M:, :M] = information[:, :M, M:].transpose(0, 2, 1)
-    information[:, M + 1, M] = information[:, M, M + 1]
-    # Only differences of strengths matter: fix their sum.
-    information[:, :M, :M] = 1 / M - variance
-    diagonal = np.arange(M)
-    information[:, diagonal, diagonal] += variance.sum(axis=2)
-    gradient = np.where(data.free, data.observed - expected, 0.0)
-    if not data.free.all():
-        fixed = ~data.free
-        information[fixed[:, :, None] | fixed[:, None, :]] = 0
-        information[:, range(M + 2), range(M + 2)] += fixed
-    return gradient, information
-
-
-def _moments(
-    total: Array, ratio: Array, nu: Array
-) -> tuple[Array, Array, Array, Array, Array]:
-    """Return moments of the score of i against j and of the tie, times the answers.
-
-    A win scores 1, a tie 1/2: expected score, its variance, expected ties, covariance,
-    variance of the tie. `ratio` is the square root of the odds.
-    """
-    down = 1 / ratio
-    if not nu.any():
-        win = total / (1 + down * down)
-        none = np.zeros((len(total), 1, 1))
-        return win, win / (1 + ratio * ratio), none, none, none
-    mass = ratio + down + nu
-    win, tie = ratio / mass, nu / mass
-    mean = win + tie / 2
-    return (
-        total * mean,
-        total * (win + tie / 4 - mean * mean),
-        total * tie,
-        total * (tie / 2 - mean * tie),
-        total * (tie * (1 - tie)),
+    inverse = np.linalg.pinv(
+        information[:M, :M] + 1 / M, rcond=LEAST_KNOWN, hermitian=True
     )
+    rest = own - with_methods @ inverse @ with_methods
+    return bool(own > 0 and rest > LEAST_KNOWN * own)

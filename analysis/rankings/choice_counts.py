@@ -14,7 +14,7 @@ from analysis.rankings.bradley_terry import (
     WINS_ON_LEFT,
     WINS_ON_RIGHT,
 )
-from analysis.reading.choices import OUTCOMES, majority
+from analysis.reading.rankings import OUTCOMES, majority
 from analysis.results import Array, Counts, Mask
 
 PARTS = ("stories", "annotators", "units")
@@ -23,20 +23,7 @@ TIE = OUTCOMES.index("tie")
 
 @dataclass(frozen=True)
 class CriterionVotes:
-    """Answers of one criterion.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    planes
-        2, or 5 with the side: see `analysis.rankings.bradley_terry.fit_model`.
-    cell
-        Shape (n,): what each answer says, as an index into a table of counts of
-        shape (planes, M, M).
-    clusters
-        Part to the cluster of each answer, shape (n,), and the number of clusters.
-    """
+    """Answers of one criterion."""
 
     methods: tuple[str, ...]
     planes: int
@@ -90,14 +77,7 @@ class CriterionVotes:
 
 
 def coded(column: pd.Series) -> tuple[Counts, list[str]]:
-    """Return codes of a column and the sorted texts they stand for; -1 is missing.
-
-    Examples
-    --------
-    >>> codes, names = coded(pd.Series(["uno", "sora", "uno"]))
-    >>> codes.tolist(), names
-    ([1, 0, 1], ['sora', 'uno'])
-    """
+    """Return codes of a column and the sorted texts they stand for; -1 is missing."""
     codes, values = pd.factorize(column)
     names = [str(value) for value in values]
     order = sorted(range(len(names)), key=names.__getitem__)
@@ -109,17 +89,7 @@ def coded(column: pd.Series) -> tuple[Counts, list[str]]:
 def choice_votes(
     choices: pd.DataFrame, *, by_majority: bool, side: bool
 ) -> CriterionVotes:
-    """Read answers into codes.
-
-    Parameters
-    ----------
-    choices
-        Kept rows of one criterion, in any order.
-    by_majority
-        Replace the answers of a story and pair by their majority; without one, a tie.
-    side
-        Keep which output stood on the left, as `left_method` says. Not by majority.
-    """
+    """Read answers into codes."""
     story, stories = coded(choices["story"])
     (first, second), methods = _coded_methods(choices, ("method_a", "method_b"))
     M = len(methods)

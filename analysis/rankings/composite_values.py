@@ -74,19 +74,6 @@ def composite_answers(
 ) -> KeptAnswers:
     """Return the answers with composites over questions among their questions.
 
-    Parameters
-    ----------
-    people
-        Kept ratings, choices, rankings.
-    known
-        Composites by name.
-    tags
-        Column story and one column a tag.
-    notes
-        Are told what has no value, and why.
-
-    Notes
-    -----
     Of ratings, an output's composite is made of its cell means; these are given as
     each annotator's own where all of them rated all parts of all outputs, else as means
     of raters. Of choices, an annotator's is the sign of the weighted sum of what he or
@@ -125,8 +112,6 @@ def composite_scores(
 ) -> ScoreTable:
     """Return the scores with composites over metrics among the metrics.
 
-    Notes
-    -----
     Lower-is-better metrics have their sign turned, so that more of a composite is
     better. Where a part has values of whole methods only, the composite has, too.
     """
@@ -213,19 +198,7 @@ def _choices(
 def _summed(
     cells: pd.DataFrame, parts: list[Part], keys: list[str], *, by_stories: bool = True
 ) -> tuple[pd.DataFrame, Mask]:
-    """Return the weighted sum of the parts there are, and where all are.
-
-    Parameters
-    ----------
-    cells
-        Columns name, story, the keys and value, at most one row of each.
-    parts
-        What is summed.
-    keys
-        What tells rows of one part and story apart.
-    by_stories
-        Whether weights have the factor of stories.
-    """
+    """Return the weighted sum of the parts there are, and where all are."""
     columns, plain = ["story", *keys], all(part.stories is None for part in parts)
     own = [
         cells[(cells["name"] == part.name) & part.covers(cells["story"])]

@@ -26,22 +26,7 @@ MOST_INSIDE = 12
 
 @dataclass(frozen=True)
 class Composite:
-    """What one number is made of.
-
-    Attributes
-    ----------
-    name
-        As it stands in tables.
-    parts
-        Names to weights: questions, metrics, each perhaps at a tag (``hwpq@SF``, or
-        ``hwpq@angle=SF``), or other composites.
-    over
-        ``"questions"`` or ``"metrics"``.
-    kind
-        ``"mean"`` (weighted), ``"ranks"`` or ``"drop"``; see `composites.composites`.
-    lines
-        Where the composite (under its own name) and its parts stand in a file.
-    """
+    """What one number is made of."""
 
     name: str
     parts: Mapping[str, float]
@@ -51,20 +36,13 @@ class Composite:
 
     @property
     def weights(self) -> dict[str, float]:
-        """The parts that have a weight."""
         return {part: weight for part, weight in self.parts.items() if weight}
 
 
 def equally(
     name: str, parts: Iterable[str], *, over: str = "metrics", kind: str = "mean"
 ) -> Composite:
-    """Return a composite whose parts weigh the same.
-
-    Examples
-    --------
-    >>> equally("artist", ["SF", "MA"]).parts
-    {'SF': 1.0, 'MA': 1.0}
-    """
+    """Return a composite whose parts weigh the same."""
     return Composite(name, dict.fromkeys(parts, 1.0), over, kind)
 
 
@@ -109,12 +87,6 @@ def leaves(known: Mapping[str, Composite], name: str) -> dict[str, float]:
 
     Empty where it, or a composite inside it, is no mean: ranks and drops are of
     methods, and outputs have none.
-
-    Examples
-    --------
-    >>> inner, outer = equally("in", "ab"), Composite("out", {"in": 3, "c": 1})
-    >>> leaves(by_name([inner, outer]), "out")
-    {'a': 0.375, 'b': 0.375, 'c': 0.25}
     """
     composite = known[name]
     if composite.kind != "mean":
@@ -131,13 +103,7 @@ def leaves(known: Mapping[str, Composite], name: str) -> dict[str, float]:
 
 
 def read_composites(path: Path) -> tuple[Composite, ...]:
-    """Read the composites of a file in YAML or JSON; other keys than theirs may be.
-
-    Raises
-    ------
-    InputError
-        With every problem: see `composites_in`.
-    """
+    """Read the composites of a file in YAML or JSON; other keys than theirs may be."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -146,13 +112,7 @@ def read_composites(path: Path) -> tuple[Composite, ...]:
 
 
 def composites_of(content: bytes, file: str) -> tuple[Composite, ...]:
-    """Return the composites of what a file of this name holds.
-
-    Raises
-    ------
-    InputError
-        As of `read_composites`.
-    """
+    """Return the composites of what a file of this name holds."""
     try:
         text = content.decode("utf-8-sig")
         # Tabs may stand before a line of JSON, but of YAML they may not.
@@ -203,15 +163,7 @@ def _check_aliases(block: yaml.Node, file: str) -> None:
 
 
 def composites_in(block: yaml.Node, file: str) -> tuple[Composite, ...]:
-    """Return the composites of a block of YAML, whose nodes know their lines.
-
-    Raises
-    ------
-    InputError
-        A name twice, an unknown key or value, a weight that is no number from 0 on,
-        weights that sum to 0, a drop of other than two parts, a composite that is part
-        of itself, or one over questions inside one over metrics.
-    """
+    """Return the composites of a block of YAML, whose nodes know their lines."""
     reader = _Reader(file)
     found = tuple(
         reader.composite(name, node, line)
@@ -333,24 +285,7 @@ def check_composites(
     tags: Mapping[str, Collection[str]] | None = None,
     file: str,
 ) -> None:
-    """Refuse composites that name nothing, or are named like something else.
-
-    Parameters
-    ----------
-    composites
-        From `read_composites`.
-    questions, metrics
-        What people were asked, and what has scores; None where that is not known yet.
-    tags
-        The values of each tag of the stories; None likewise.
-    file
-        Named in the problems.
-
-    Raises
-    ------
-    InputError
-        With every problem; the nearest name is told.
-    """
+    """Refuse composites that name nothing, or are named like something else."""
     known = by_name(composites)
     there = {"questions": questions, "metrics": metrics}
     problems: list[Problem] = []

@@ -17,7 +17,7 @@ from analysis.inference.resampling import (
 )
 from analysis.inference.scaling import divided, unit_of
 from analysis.rankings.composite_weights import Composite, inside, split_part
-from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.rankings.standings import rank_intervals, ranks
 from analysis.reading.story_tags import tagged
 from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
@@ -33,18 +33,7 @@ def part_cells(
     known: Mapping[str, Composite],
     tags: pd.DataFrame | None,
 ) -> pd.DataFrame:
-    """Return the cells of questions or metrics as parts of composites.
-
-    Parameters
-    ----------
-    cells
-        Columns part, story, method, value.
-    known
-        Composites by name; their parts with a tag become parts of their own, with the
-        stories of the tag.
-    tags
-        Column story and one column a tag.
-    """
+    """Return the cells of questions or metrics as parts of composites."""
     names = tuple(cells["part"].unique())
     found = [cells]
     for text in dict.fromkeys(part for one in known.values() for part in one.weights):
@@ -66,27 +55,6 @@ def composites(
 ) -> list[TableRow]:
     r"""Join several questions or metrics into one number a method.
 
-    Parameters
-    ----------
-    cells
-        Columns part, story, method, value, at most one row of each; see `part_cells`.
-        An empty story is a value of the whole method.
-    known
-        Composites by name; their parts are those of the cells, or one another.
-    lower_is_better
-        Parts of which less is better. Their sign is turned before they enter a mean;
-        in ranks and drops they are turned as far as better and worse go.
-    resamples, confidence, seed
-        Number of resamples of stories (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``composites``, composites in their order, their methods best first.
-        Rank 1 is best. Intervals are empty where no part has two stories.
-
-    Notes
-    -----
     With :math:`v_p` a method's mean of part p over its stories, or its value of the
     composite p:
 
@@ -195,7 +163,6 @@ def _lacking(
     parts: Mapping[str, Array],
     methods: tuple[str, ...],
 ) -> list[str]:
-    """Say for each method which parts, not composites, it lacks."""
     leaves = [part for part in sorted(inside(known, name)) if part not in known]
     found = []
     for i in range(len(methods)):

@@ -4,23 +4,12 @@ import numpy as np
 from scipy import sparse
 
 from analysis.printing import counted
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array, Counts
 from analysis.sentences import chained, sentence
 
 
 def separate_parts(answers: Array) -> list[Counts]:
-    """Return the methods of each part that answers join, the largest part first.
-
-    Parameters
-    ----------
-    answers
-        Shape (M, M): how often two methods met, in either triangle.
-
-    Examples
-    --------
-    >>> [part.tolist() for part in separate_parts(np.array([[0, 0], [0, 0]]))]
-    [[0], [1]]
-    """
+    """Return the methods of each part that answers join, the largest part first."""
     n, part = sparse.csgraph.connected_components(
         sparse.csr_array(answers), directed=False
     )
@@ -29,20 +18,7 @@ def separate_parts(answers: Array) -> list[Counts]:
 
 
 def who_stands_apart(beats: Array, methods: tuple[str, ...]) -> str:
-    """Say which methods never lost to the others; empty where wins join all.
-
-    Parameters
-    ----------
-    beats
-        Shape (M, M): how often the method of the row beat that of the column.
-    methods
-        M names.
-
-    Examples
-    --------
-    >>> who_stands_apart(np.array([[0, 2.0], [0, 0]]), ("uno", "sora"))
-    'uno never lost to the others'
-    """
+    """Say which methods never lost to the others; empty where wins join all."""
     unbeaten = _unbeaten(beats)
     if len(unbeaten) == 1 and len(unbeaten[0]) == len(methods):
         return ""
@@ -83,43 +59,20 @@ def never_beaten(beats: Array, n: Counts) -> list[str]:
     return told
 
 
-def bounded_ties(wins: Array, tied: Array) -> Mask:
-    r"""Tell in which tables ties have a finite parameter, methods being connected.
+def bounded_ties(wins: Array, tied: Array) -> bool:
+    r"""Tell whether ties have a finite parameter where methods are connected.
 
-    Parameters
-    ----------
-    wins
-        Shape (B, M, M): how often the method of the row beat that of the column.
-    tied
-        Shape (B, M, M): their ties, in either triangle.
-
-    Returns
-    -------
-    array of shape (B,)
-        Whether some chain of answers from a method back to itself, each won or tied by
-        the method before, holds more wins than ties. True also where there are only
-        wins, and where there are only ties: neither has a parameter to fit.
-
-    Notes
-    -----
     Davidson's likelihood never falls along :math:`\log \nu = t` where strengths
     :math:`\theta = t d` exist with :math:`d_i - d_j \ge 2` for every win of i over j
     and :math:`|d_i - d_j| \le 2` for every tie. Such d are the potentials of a graph
     whose edges weigh 1 for a win and -1 for a tie; they exist where no cycle weighs
     more than 0, which is where Bellman and Ford's longest paths stop growing.
-
-    Examples
-    --------
-    >>> wins, tied = np.array([[[0, 3.0], [0, 0]]]), np.array([[[0, 2.0], [0, 0]]])
-    >>> bounded_ties(wins, tied), bounded_ties(wins + wins.transpose(0, 2, 1), tied)
-    (array([False]), array([ True]))
     """
-    B, M, _ = wins.shape
-    weight = np.where(tied + tied.transpose(0, 2, 1) > 0, -1.0, -np.inf)
+    M = len(wins)
+    weight = np.where(tied + tied.T > 0, -1.0, -np.inf)
     weight[wins > 0] = 1
-    longest = np.zeros((B, M))
+    longest = np.zeros(M)
     for _ in range(M):
         before = longest
-        longest = np.maximum(before, (before[:, :, None] + weight).max(axis=1))
-    grows = (longest > before).any(axis=1)
-    return np.asarray(grows | ~wins.any(axis=(1, 2)))
+        longest = np.maximum(before, (before[:, None] + weight).max(axis=0))
+    return bool((longest > before).any() or not wins.any())

@@ -9,9 +9,8 @@ from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covar
 from analysis.rankings.bradley_terry import (
     TIES,
     WINS_ON_LEFT,
-    Fit,
+    PairFit,
     fit_model,
-    influence,
     side_is_known,
     with_average_method,
     without_side,
@@ -24,21 +23,15 @@ from analysis.rankings.choice_counts import (
 )
 from analysis.rankings.connectivity import (
     bounded_ties,
-    never_beaten,
     separate_parts,
     who_stands_apart,
 )
-from analysis.rankings.elo import (
-    ELO_MEAN,
+from analysis.rankings.standings import (
     ELO_SCALE,
-    RankedMethod,
-    RankedRating,
-    Standings,
-    comparisons,
-    places,
-)
-from analysis.rankings.leaderboard_notes import (
     WEAK,
+    RankedMethod,
+    RatedPart,
+    Standings,
     no_intervals,
     prior_note,
     rated_apart,
@@ -46,16 +39,7 @@ from analysis.rankings.leaderboard_notes import (
 from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
 
-__all__ = [
-    "ELO_MEAN",
-    "ELO_SCALE",
-    "PARTS",
-    "TIES",
-    "LeaderboardRow",
-    "leaderboard",
-    "side_effect",
-]
-
+__all__ = ["ELO_SCALE", "PARTS", "TIES", "LeaderboardRow", "leaderboard", "side_effect"]
 # Ties have a parameter of their own.
 TIE_MODELS = ("davidson", "rao-kupper")
 MAJORITY_HAS_NO_SIDE = sentence(
@@ -83,35 +67,9 @@ def leaderboard(
 ) -> Standings[LeaderboardRow]:
     r"""Rank the methods of one criterion by maximum likelihood.
 
-    Parameters
-    ----------
-    choices
-        Kept rows of the criterion, in any order. ``both_bad`` counts as a tie.
-    criterion
-        Its name in the rows of comparisons.
-    ties
-        ``"half"``: half a win to each; ``"drop"``: left out; ``"davidson"`` and
-        ``"rao-kupper"``: tie models with one parameter.
-    by_majority
-        Replace the answers of each story and pair by their majority; without
-        one, a tie.
-    side
-        Adjust for the side on which outputs stood, as `left_method` says; see
-        `side_effect`. Where the effect cannot be estimated a remark says why, and
-        ratings are not adjusted. Answers with an unknown side count without it.
-    prior
-        The weight of a prior, in answers a method; see Notes.
-    parts
-        What other answers are thought of: of other stories, annotators, or units
-        (pairs of outputs of one story), or two of these; none: no intervals.
-    confidence
-        Coverage of the intervals.
-
-    Notes
-    -----
     Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
     Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
-    :math:`\pi = e^\theta`. Rao and Kupper: `analysis.rankings.rao_kupper`.
+    :math:`\pi = e^\theta`. Rao and Kupper: `analysis.rankings.bradley_terry`.
     Rating :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
 
     Methods that no chain of answers joins are rated apart, part by part. Inside a part
@@ -125,12 +83,10 @@ def leaderboard(
     Intervals and tests of differences rest on what each answer adds to the fit, summed
     over stories and over annotators (`analysis.inference.crossed_clusters`); with a
     prior no error is less than that of independent answers. Ranks hold together for all
-    methods, see `analysis.rankings.compared_methods`.
+    methods, see `analysis.rankings.standings`.
 
-    References
-    ----------
-    Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65; Rao and Kupper
-    (1967), JASA 62.
+    Source: Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65; Rao and
+    Kupper (1967), JASA 62.
     """
     ask = _Ask(ties, parts, prior)
     sided = None
@@ -162,10 +118,8 @@ def leaderboard(
             board = _fitted(votes.among(members), ask)
         notes += board.notes
         rows += board.rows(part, confidence)
-        compared += [
-            {"question": criterion, "source": "choices", "part": part, **row}
-            for row in board.comparisons(confidence)
-        ]
+        about: TableRow = {"question": criterion, "source": "choices", "part": part}
+        compared += board.rated.comparisons(about, confidence)
     if parts and rows and all(np.isnan(row.low) for row in rows):
         notes.append(no_intervals(votes.clusters, parts))
     return Standings(rows, compared, notes)
@@ -181,21 +135,6 @@ def side_effect(
 ) -> list[TableRow]:
     r"""Estimate how much standing on the left helps an output.
 
-    Parameters
-    ----------
-    choices, criterion, ties, parts, confidence
-        As given to `leaderboard`. `left_method` names the output on the left; answers
-        without it inform the strengths only.
-
-    Returns
-    -------
-    list of TableRow
-        One row of ``side_effect``: value is the log odds for the left output
-        between equal methods, above 0 in favour of the left; elo the same in points;
-        n the answers with a known side; p_value for "no effect".
-
-    Notes
-    -----
     :math:`P(left\ wins) = \operatorname{sigmoid}(\theta_l - \theta_r + \delta)`,
     estimated together with the strengths, so that strong methods that stand on the
     left more often are not mistaken for an effect of the side.
@@ -228,56 +167,25 @@ class _Ask:
 
 @dataclass(frozen=True)
 class _Board:
-    """What is known of the methods of one part.
-
-    Attributes
-    ----------
-    votes
-        The answers.
-    theta
-        Shape (M,): log strengths; NaN where there are none.
-    side
-        Log odds for the left output.
-    of_theta, of_side
-        Their covariances; None where nothing can be drawn.
-    notes
-        What the fit rests on.
-    why
-        Why there is none.
-    """
+    """What is known of the methods of one part."""
 
     votes: CriterionVotes
-    theta: Array
+    rated: RatedPart
     side: float = NAN
-    of_theta: CrossedCovariance | None = None
     of_side: CrossedCovariance | None = None
     notes: tuple[str, ...] = ()
     why: str = ""
 
     def rows(self, part: int, confidence: float) -> list[LeaderboardRow]:
         """Return the methods, best first."""
-        methods, M = self.votes.methods, len(self.votes.methods)
         wins, tied = without_side(self.votes.counts())
         n = (wins + wins.T + tied + tied.T).sum(axis=1).astype(int)
-        standings = [RankedRating()] * M
-        if M > 1 and not self.why:
-            standings = places(self.theta, self.of_theta, confidence)
-        reasons = never_beaten(wins + tied + tied.T, n)
+        found = self.rated.standings(wins + tied + tied.T, n, confidence)
         rows = [
-            LeaderboardRow(
-                method=methods[i],
-                n_comparisons=int(n[i]),
-                part=part,
-                reason=reasons[i],
-                **vars(standings[i]),
-            )
-            for i in range(M)
+            LeaderboardRow(part=part, n_comparisons=int(answers), **row)
+            for answers, row in zip(n, found, strict=True)
         ]
         return sorted(rows, key=lambda row: (row.rank, row.method))
-
-    def comparisons(self, confidence: float) -> list[TableRow]:
-        """Compare every two methods."""
-        return comparisons(self.theta, self.of_theta, self.votes.methods, confidence)
 
 
 def _votes(
@@ -292,7 +200,7 @@ def _votes(
 def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
     """Fit methods that answers join; those of a side effect may come in parts."""
     M, counts = len(votes.methods), votes.counts()
-    none = _Board(votes, np.full(M, NAN))
+    none = _Board(votes, RatedPart(votes.methods, np.full(M, NAN)))
     if M < 2:
         return none
     why = _why_no_side(counts) if votes.planes == 5 else ""
@@ -300,60 +208,44 @@ def _fitted(votes: CriterionVotes, ask: _Ask) -> _Board:
         return replace(none, why=why)
     wins, tied = without_side(counts)
     lacking = who_stands_apart(wins + tied + tied.T, votes.methods)
-    if ask.ties in TIE_MODELS and not bounded_ties(wins[None], tied[None])[0]:
+    if ask.ties in TIE_MODELS and not bounded_ties(wins, tied):
         lacking = lacking or sentence(
             "no chain of answers from a method back to itself holds more wins than ties"
         )
     weight = ask.prior or (WEAK if lacking else 0.0)
-    table = with_average_method(counts, weight)[None] if weight else counts[None]
+    table = with_average_method(counts, weight) if weight else counts
     fit = fit_model(table, ties=ask.ties)
-    if not fit.converged[0]:
+    if not fit.converged:
         why = sentence("their maximum was not found")
         if votes.planes == 5:
             why = sentence(
                 "one side wins so regularly that its effect has no finite value"
             )
         return replace(none, why=why)
-    notes = [prior_note(weight, lacking)] if weight else []
-    return _with_errors(votes, fit, table, ask, tuple(notes), on_prior=weight > 0)
+    notes = (prior_note(weight, lacking),) if weight else ()
+    theta = fit.theta[:M] - fit.theta[:M].mean()
+    of_theta, of_side = None, None
+    if ask.parts:
+        N = table.shape[-1]
+        of_theta = _covariance(votes, fit, ask, slice(M), weight > 0)
+        of_side = _covariance(votes, fit, ask, slice(N + 1, N + 2), weight > 0)
+    rated = RatedPart(votes.methods, theta, of_theta)
+    return _Board(votes, rated, fit.side, of_side, notes)
 
 
-def _with_errors(
-    votes: CriterionVotes,
-    fit: Fit,
-    table: Array,
-    ask: _Ask,
-    notes: tuple[str, ...],
-    *,
-    on_prior: bool,
-) -> _Board:
-    """Add how far strengths and side would move with other answers."""
-    M, N = len(votes.methods), table.shape[-1]
-    theta, side = fit.theta[0, :M], float(fit.side[0])
-    board = _Board(votes, theta - theta.mean(), side, notes=notes)
-    if not ask.parts:
-        return board
-    adds, covariance = influence(fit, table, ask.ties)
-    adds = adds.reshape(votes.planes, N, N, N + 2)[:, :M, :M].reshape(votes.size, -1)
-    kinds = kinds_drawn(votes.clusters, ask.parts)
-    return replace(
-        board,
-        of_theta=crossed_covariance(
-            adds[:, :M],
-            votes.cell,
-            kinds,
-            rank=M - 1,
-            model=covariance[:M, :M],
-            is_least=on_prior,
-        ),
-        of_side=crossed_covariance(
-            adds[:, N + 1 :],
-            votes.cell,
-            kinds,
-            rank=1,
-            model=covariance[N + 1 :, N + 1 :],
-            is_least=on_prior,
-        ),
+def _covariance(
+    votes: CriterionVotes, fit: PairFit, ask: _Ask, some: slice, on_prior: bool
+) -> CrossedCovariance | None:
+    """Return how far some parameters would move with other answers."""
+    M = len(votes.methods)
+    adds = fit.influence[:, :M, :M, some].reshape(votes.size, -1)
+    return crossed_covariance(
+        adds,
+        votes.cell,
+        kinds_drawn(votes.clusters, ask.parts),
+        rank=max(adds.shape[1] - 1, 1),
+        model=fit.covariance[some, some],
+        is_least=on_prior,
     )
 
 

@@ -10,8 +10,8 @@ from analysis.inference.crossed_clusters import (
     CrossedCovariance,
     Errors,
     crossed_covariance,
+    share_intervals,
 )
-from analysis.inference.shares import share_intervals
 from analysis.options import Scale
 from analysis.rankings.choice_counts import coded, kinds_drawn
 from analysis.reading.kept_answers import are_means
@@ -20,20 +20,7 @@ from analysis.results import Array, Counts, Estimate
 
 @dataclass(frozen=True)
 class MethodMean:
-    """One method's mean rating on one dimension.
-
-    Attributes
-    ----------
-    method
-        Its name.
-    mean
-        Mean of its cells; `n` is the number of stories, 0 for a method-level value.
-    sd_annotators
-        Standard deviation (n - 1) of the annotators' means of this method; NaN
-        with one annotator.
-    n_ratings, n_annotators
-        Ratings and people behind it; None where only their mean is known.
-    """
+    """One method's mean rating on one dimension."""
 
     method: str
     mean: Estimate
@@ -50,25 +37,7 @@ def mean_ratings(
     confidence: float,
     scale: Scale | None = None,
 ) -> list[MethodMean]:
-    """Average the cells of every method.
-
-    Parameters
-    ----------
-    ratings, by_annotator
-        Kept rows of one dimension, and their means over shots and rounds.
-    parts
-        Clusters to draw: stories, annotators or units; none: no intervals.
-    confidence
-        Coverage.
-    scale
-        Lowest and highest rating: intervals stay inside.
-
-    Returns
-    -------
-    list of MethodMean
-        Sorted by method. Values and intervals are those of
-        `rating_rankings.rating_leaderboard`.
-    """
+    """Average the cells of every method."""
     answers = answers_of(by_annotator)
     means = Means(answers, answers.rating)
     low, high = means.intervals(parts, confidence, scale)
@@ -97,19 +66,7 @@ def mean_ratings(
 
 @dataclass(frozen=True)
 class Answers:
-    """Each annotator's mean rating of each output, of one dimension.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    n_stories, n_annotators
-        S and A.
-    method, story, annotator
-        Shape (n,): codes.
-    rating
-        Shape (n,).
-    """
+    """Each annotator's mean rating of each output, of one dimension."""
 
     methods: tuple[str, ...]
     n_stories: int
@@ -144,15 +101,7 @@ def answers_of(by_annotator: pd.DataFrame) -> Answers:
 
 
 class Means:
-    """Means of the methods: each the mean of its cells, each that of its ratings.
-
-    Parameters
-    ----------
-    answers
-        The answers.
-    values
-        Shape (n,): theirs, NaN where one has none.
-    """
+    """Means of the methods: each the mean of its cells, each that of its ratings."""
 
     def __init__(self, answers: Answers, values: Array) -> None:
         kept = np.isfinite(values)
@@ -202,7 +151,6 @@ class Means:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """M names."""
         return self._answers.methods
 
     def intervals(
@@ -224,8 +172,6 @@ def scaled_intervals(
 ) -> tuple[Array, Array]:
     """Return the bounds of means, inside their scale where that is known.
 
-    Notes
-    -----
     A mean is to its scale what a share is to 0 and 1: Wilson's interval of as many
     independent answers of only the lowest and the highest rating as have its variance.
     """

@@ -1,17 +1,53 @@
-"""What may be claimed of methods: which one people prefer, and whether it is shown.
+"""Whether the best few methods are told apart from all others."""
 
-One rule for every kind of answer: a method is preferred to another one where the test
-of their difference (``method_comparisons``), adjusted over all pairs of methods, shows
-it.
-"""
-
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 import pandas as pd
 
-from analysis.rankings.top_methods import top_methods
 from analysis.reliability.checklist_labels import BOXES
 from analysis.results import NAN, TableRow
+
+
+@dataclass(frozen=True)
+class TopMethods:
+    """The best methods, as a set."""
+
+    methods: tuple[str, ...]
+    p_value: float
+
+
+def top_methods(
+    ranks: Mapping[str, float],
+    comparisons: Iterable[Mapping[str, object]],
+    size: int,
+) -> TopMethods:
+    """Test that the `size` methods of the best ranks are the best ones.
+
+    Every one of the set has to be better than every one of the others. That is claimed
+    where each of these comparisons shows it alone, at the level of the claim, without
+    adjustment: one that is not true would have to be rejected by its own test (Berger
+    1982, Technometrics 24). The p-value is the largest of theirs, two-sided, since
+    either of two equal methods could have come to stand in the set; 1 where one of the
+    set is behind.
+    """
+    first = sorted((rank, name) for name, rank in ranks.items() if rank <= size)
+    best = [name for _rank, name in first]
+    if len(best) != size:
+        return TopMethods((), NAN)
+    largest, crossing = 0.0, 0
+    for row in comparisons:
+        inside = [row["method_a"] in best, row["method_b"] in best]
+        if inside[0] == inside[1]:
+            continue
+        crossing += 1
+        p_value, gap = float(str(row["p_value"])), float(str(row["difference"]))
+        # What has no test shows nothing.
+        shown = (gap > 0) == inside[0] and p_value == p_value
+        largest = max(largest, p_value) if shown else 1.0
+    untested = crossing < size * (len(ranks) - size)
+    return TopMethods(tuple(best), NAN if untested else largest)
+
 
 PREFERRED, OPEN, APART = "preferred", "open", "apart"
 # Of each kind of answers: its leaderboard, and there the question, what methods are
@@ -27,23 +63,6 @@ ResultTables = Mapping[str, pd.DataFrame]
 def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
     """Say of each question which method stands first, and ahead of how many others.
 
-    Parameters
-    ----------
-    tables
-        The leaderboards of a report, and with them ``method_comparisons`` and
-        ``method_win_rates``.
-    confidence
-        Of the intervals; a difference is shown where its adjusted p-value is at most
-        1 - confidence.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``method_verdicts``, one a question, kind of answers and part of methods
-        that were compared with one another.
-
-    Notes
-    -----
     `statistic` is ``win_rate`` of choices, the mean over the methods that it met, where
     these are given; ``mean`` of ratings; else ``rating``. `p_adjusted` is the largest
     of those that compare it with the others. `verdict` is ``preferred`` where all of
@@ -59,21 +78,7 @@ def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRo
 
 
 def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRow]:
-    """Say of each question whether the best few methods are told from all others.
-
-    Parameters
-    ----------
-    tables, confidence
-        As of `method_verdict_rows`; the set is shown where its p-value is at most
-        1 - confidence.
-    size
-        Of the set.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``top_methods``; see `analysis.rankings.top_methods`.
-    """
+    """Say of each question whether the best few methods are told from all others."""
     rows: list[TableRow] = []
     for about, board in _parts(tables):
         ranks = dict(zip(board["method"].astype(str), board["rank"], strict=True))

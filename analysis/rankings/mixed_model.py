@@ -26,22 +26,7 @@ LARGEST_ROOT = 1000.0
 
 @dataclass(frozen=True)
 class MixedModel:
-    """A fitted model.
-
-    Attributes
-    ----------
-    means
-        Shape (M,): estimated marginal means of the methods.
-    errors, freedom
-        Shape (M,): their standard errors, for other annotators and stories, and the
-        degrees of freedom of these.
-    annotator, story, output, residual
-        Variances; `output` is NaN where no output has two ratings.
-    log_likelihood
-        Restricted, at its maximum.
-    reason
-        Why there is no model; empty otherwise, and then all else holds.
-    """
+    """A fitted model."""
 
     means: Array
     errors: Array
@@ -60,20 +45,6 @@ class _CrossProducts:
 
     First axis: 0 for single ratings, then one entry for each number of ratings that an
     output can have. F = M + A columns: methods, then annotators.
-
-    Attributes
-    ----------
-    n
-        Number of ratings; `times` (K,): ratings of an output, `outputs` (K,): how
-        many outputs have as many.
-    fixed
-        Shape (1 + K, F, F).
-    across
-        Shape (1 + K, F, S).
-    story
-        Shape (1 + K, S): the diagonal block of stories.
-    fixed_y, story_y, y_y
-        Shapes (1 + K, F), (1 + K, S), (1 + K,): with the ratings.
     """
 
     n: int
@@ -92,20 +63,6 @@ def fit_mixed(
 ) -> MixedModel:
     r"""Fit methods as fixed, annotators, stories and outputs as random effects.
 
-    Parameters
-    ----------
-    rating
-        Shape (n,): at most one of each annotator for an output.
-    method, story, annotator
-        Shape (n,): codes 0, 1, ... of each.
-
-    Returns
-    -------
-    MixedModel
-        With a reason where the data tell no model.
-
-    Notes
-    -----
     :math:`y = \mu_m + a_u + s_t + o_{tm} + e`, all but :math:`\mu` normal with mean 0
     and variances of their own, estimated by REML. Without :math:`o`, the effect of an
     output (story and method), which is left out only where no output has two ratings,
@@ -121,10 +78,8 @@ def fit_mixed(
     :math:`(\sum_k v_k)^2 / \sum_k (v_k^2 / f_k)`, where v are the variances of the mean
     of annotators, of stories with their outputs, and of single ratings.
 
-    References
-    ----------
-    Searle, Casella and McCulloch (1992), Variance Components, sections 6.6 and 7.6;
-    Bates et al. (2015), Journal of Statistical Software 67(1), section 3;
+    Source: Searle, Casella and McCulloch (1992), Variance Components, sections 6.6 and
+    7.6; Bates et al. (2015), Journal of Statistical Software 67(1), section 3;
     Satterthwaite (1946), Biometrics Bulletin 2(6).
     """
     M, S, A = (int(codes.max()) + 1 for codes in (method, story, annotator))

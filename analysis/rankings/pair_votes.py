@@ -1,5 +1,6 @@
-"""Side-by-side answers pair by pair: what the first of two methods got of each."""
+"""Weights that undo how an adaptive study chose its pairs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -8,8 +9,60 @@ import pandas as pd
 from analysis.inference.crossed_clusters import Cluster
 from analysis.inference.scaling import divided
 from analysis.rankings.choice_counts import coded
-from analysis.reading.choices import OUTCOMES, majority
+from analysis.reading.rankings import OUTCOMES, majority
 from analysis.results import NAN, Array, Counts
+
+PROBABILITY, ALTERNATIVES, ORDER = "probability", "alternatives", "submitted_at"
+
+
+def with_weights(choices: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
+    """Weigh the answers of one criterion by the inverse of how likely they were asked.
+
+    `inverse_weights` in the order of submission, as of a study with as many slots as
+    were free at most.
+    """
+    if not {PROBABILITY, ALTERNATIVES, ORDER} <= set(choices.columns):
+        return choices, False
+    chance, free = (
+        pd.to_numeric(choices[name], errors="coerce").to_numpy(float)
+        for name in (PROBABILITY, ALTERNATIVES)
+    )
+    chosen = (chance > 0) & (free > 0)
+    if not chosen.any():
+        return choices, False
+    order = np.argsort(choices[ORDER].astype(str).to_numpy(), kind="stable")
+    slots = max(int(np.nanmax(free)), len(choices))
+    chance, free = np.where(chosen, chance, 1.0), np.where(chosen, free, 1.0)
+    found = inverse_weights(chance[order], free[order], slots)
+    weight = np.empty(len(choices))
+    weight[order] = found
+    return choices.assign(weight=weight), True
+
+
+def inverse_weights(
+    per_slot: Sequence[float] | Array, available: Sequence[int] | Array, slots: int
+) -> Array:
+    r"""Return the weights that undo the choice, in the order in which it was made.
+
+    The t-th of M choices weighs
+
+    .. math:: 1 + \frac{N - M}{N - t} (u_t - 1), \quad u_t = 1 / (a_t q_t)
+
+    with q the probability of the slot and a the number of slots available: inverse
+    probabilities (Horvitz and Thompson 1952, Journal of the American Statistical
+    Association 47) relative to a uniform choice, levelled for sampling without
+    replacement (Farquhar, Gal and Rainforth 2021, On statistical bias in active
+    learning, ICLR; the idea is Des Raj's of 1956). A pair whose slots are used up
+    needs no probability: its answers are all known. Unbiased at a number of answers
+    fixed beforehand, if what was available does not depend on the answers. The
+    likelihood of abilities needs no weights: given the answers so far, choices do not
+    depend on abilities (Rubin 1976, Biometrika 63). It is consistent, not unbiased.
+    """
+    relative = 1 / (np.asarray(available, float) * np.asarray(per_slot, float))
+    left = slots - np.arange(1, len(relative) + 1)
+    level = (slots - len(relative)) / np.maximum(left, 1)
+    return np.asarray(1 + level * (relative - 1))
+
 
 # What the first method of a pair gets of each outcome; of "both bad" nothing.
 POINTS = np.array([1.0, 0.0, 0.5, NAN])
@@ -19,23 +72,7 @@ ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class PairVotes:
-    """Answers about P pairs of methods.
-
-    Attributes
-    ----------
-    methods
-        M names, sorted.
-    first, second
-        Shape (P,): the methods of each pair, the first one first by name.
-    pair
-        Shape (n,): the pair of each answer.
-    points
-        Shape (n,): 1 where the first method won, 1/2 for a tie, 0 where it lost.
-    weight
-        Shape (n,): for how many answers each stands.
-    clusters
-        Part to the cluster of each answer, and the number of clusters.
-    """
+    """Answers about P pairs of methods."""
 
     methods: tuple[str, ...]
     first: Counts
@@ -80,11 +117,6 @@ class PairVotes:
         Answers vary less around a rate that was made of them: one of share h by
         :math:`1 - 2h + \sum h^2` of its variance, of which it is freed (as HC2 of
         MacKinnon and White 1985, Journal of Econometrics 29, does for equal shares).
-
-        Parameters
-        ----------
-        lone
-            Shape (P,): around what the only answer of a pair is taken to vary.
         """
         share = self._share()
         left = 1 - 2 * share + self.total(share**2)[self.pair]
@@ -99,20 +131,7 @@ class PairVotes:
 
 
 def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
-    """Read side-by-side answers of one criterion, one by one and by majority.
-
-    Parameters
-    ----------
-    choices
-        Kept rows, methods in alphabetical order. A column `weight` says for how many
-        answers each stands.
-
-    Returns
-    -------
-    single, majorities
-        Answers "both bad" are no single votes; a story of a pair without a majority is
-        a tie.
-    """
+    """Read side-by-side answers of one criterion, one by one and by majority."""
     story, stories = coded(choices["story"])
     annotator, annotators = coded(choices["annotator"])
     names = pd.MultiIndex.from_frame(choices[["method_a", "method_b"]])
@@ -158,20 +177,7 @@ def pair_votes(choices: pd.DataFrame) -> tuple[PairVotes, PairVotes]:
 
 
 def rates_by_story_weights(votes: PairVotes, weights: Array) -> Array:
-    """Return the mean win rates of the methods under weights of stories.
-
-    Parameters
-    ----------
-    votes
-        Single votes.
-    weights
-        Shape (B, stories): how often each story counts.
-
-    Returns
-    -------
-    array of shape (B, M)
-        NaN of a method that met none.
-    """
+    """Return the mean win rates of the methods under weights of stories."""
     M, P = len(votes.methods), len(votes.first)
     story, S = votes.clusters["stories"]
     shape = (S, P)

@@ -1,40 +1,26 @@
 """Worths of methods by maximum likelihood from orders of some of them: Plackett-Luce.
 
-Many tables of counts are fitted at once.
+An order of k methods is k - 1 choices: the first of all k, the second of those that are
+left, and so on. A choice is a cell, the set and which of it was chosen; how often each
+cell occurs is all that the likelihood needs.
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-from scipy import sparse
+import pandas as pd
 
-from analysis.results import Array, Counts, Mask
-
-STEPS = 100
-CONVERGED = 1e-10
-# Largest change of a log worth in one step: Newton overshoots far from the top.
-LONGEST_STEP = 2.0
+from analysis.rankings.choice_counts import coded
+from analysis.rankings.likelihood import Maximum, logit, maximise
+from analysis.reading.rankings import in_orders
+from analysis.results import Array, Counts
 
 
 @dataclass(frozen=True)
 class ChoiceSets:
-    """The sets of methods from which a first one was chosen.
-
-    An order of k methods is k - 1 choices: the first of all k, the second of those
-    that are left, and so on. A choice is a cell, the set and which of it was chosen;
-    how often each cell occurs is all that the likelihood needs.
-
-    Attributes
-    ----------
-    n_methods
-        M.
-    members
-        An array (sets, size) of codes below M for each size, ascending; so are the
-        codes of each set. Cells are numbered in this order, set by set.
-    """
+    """The sets of methods from which a first one was chosen, (S, size) by size."""
 
     n_methods: int
     members: tuple[Counts, ...]
@@ -44,23 +30,19 @@ class ChoiceSets:
         """The number of cells."""
         return sum(sets.size for sets in self.members)
 
-    def blocks(self, counts: Array) -> Iterator[tuple[Counts, Array]]:
-        """Yield the sets of each size and, of (B, cells), their counts (S, size, B)."""
-        start = 0
-        for sets in self.members:
-            part = counts[:, start : start + sets.size].T
-            yield sets, np.ascontiguousarray(part).reshape(*sets.shape, -1)
-            start += sets.size
-
-    def chosen(self, counts: Array) -> Array:
-        """Return how often each method was chosen, (B, M), from (B, cells)."""
-        codes = np.concatenate([sets.ravel() for sets in self.members])
-        return np.asarray((_sums(codes, self.n_methods) @ counts.T).T)
+    def blocks(self, counts: Array) -> list[tuple[Counts, Array]]:
+        """Return the sets of each size beside the counts of their cells."""
+        ends = np.cumsum([sets.size for sets in self.members])
+        parts = zip(self.members, np.split(counts, ends[:-1]), strict=True)
+        return [(sets, part.reshape(sets.shape)) for sets, part in parts]
 
     def beats(self, counts: Array) -> Array:
-        """Return how often each method stood before each other one, (B, M, M)."""
-        M = self.n_methods
-        return np.asarray((self._before @ counts.T).T).reshape(-1, M, M)
+        """Return how often each method stood before each other one, (M, M)."""
+        found = np.zeros((self.n_methods, self.n_methods))
+        for sets, own in self.blocks(counts):
+            np.add.at(found, (sets[:, :, None], sets[:, None, :]), own[:, :, None])
+        np.fill_diagonal(found, 0)
+        return found
 
     def with_average_method(
         self, counts: Array, weight: float
@@ -74,68 +56,11 @@ class ChoiceSets:
         sets = ChoiceSets(M + 1, (*self.members, pairs))
         return sets, np.append(counts, np.full(pairs.size, weight / 2))
 
-    @cached_property
-    def _before(self) -> sparse.csr_array:
-        """Which pairs of methods each cell orders, shape (M * M, cells)."""
-        M, start = self.n_methods, 0
-        pairs, cells = [], []
-        for sets in self.members:
-            size = sets.shape[1]
-            others = ~np.eye(size, dtype=bool)
-            codes = sets[:, :, None] * M + sets[:, None, :]
-            pairs.append(codes[:, others].ravel())
-            cells.append(np.repeat(start + np.arange(sets.size), size - 1))
-            start += sets.size
-        shape = (M * M, self.size)
-        where = np.concatenate(pairs), np.concatenate(cells)
-        return sparse.coo_array((np.ones(len(where[0])), where), shape=shape).tocsr()
-
-    @cached_property
-    def sums(self) -> list[tuple[sparse.csr_array, list[sparse.csr_array]]]:
-        """What adds values of members up, and of their pairs, for each size.
-
-        The first by method, (M, S * size); the others by pair of methods,
-        (M * M, ...), of each member with all that come after it in its set.
-        """
-        M = self.n_methods
-        return [
-            (
-                _sums(sets.ravel(), M),
-                [
-                    _sums((sets[:, a, None] * M + sets[:, a + 1 :]).ravel(), M * M)
-                    for a in range(sets.shape[1] - 1)
-                ],
-            )
-            for sets in self.members
-        ]
-
 
 def choice_sets(
     orders: Sequence[Counts], n_methods: int
 ) -> tuple[ChoiceSets, Counts, Counts]:
-    """Split orders into choices.
-
-    Parameters
-    ----------
-    orders
-        Arrays (n, k) of codes below `n_methods`, the best method of a row first; each
-        method once a row, k from 2. Rows are numbered through all arrays.
-    n_methods
-        M.
-
-    Returns
-    -------
-    ChoiceSets
-        Every set from which something was chosen.
-    array, array
-        Shape (choices,): the cell of each choice, and the row it is from.
-
-    Examples
-    --------
-    >>> sets, cell, row = choice_sets([np.array([[2, 0, 1]])], 3)
-    >>> [members.tolist() for members in sets.members], cell.tolist(), row.tolist()
-    ([[[0, 1]], [[0, 1, 2]]], [0, 4], [0, 0])
-    """
+    """Split orders, an array of each length; also return each choice's cell and row."""
     found: dict[int, list[tuple[Counts, Counts]]] = defaultdict(list)
     first = 0
     for ranked in orders:
@@ -166,31 +91,9 @@ def choice_sets(
     )
 
 
-def fit(
-    sets: ChoiceSets, counts: Array, *, start: Array | None = None
-) -> tuple[Array, Mask]:
-    r"""Fit worths to many tables of counts by Newton's method.
+def fit(sets: ChoiceSets, counts: Array) -> Maximum:
+    r"""Fit log worths to how often each cell occurs.
 
-    Parameters
-    ----------
-    sets
-        From which methods were chosen.
-    counts
-        Shape (B, cells): how often each choice occurred, fractions allowed. Every
-        method must stand before every other one, directly or by a chain of others:
-        the graph of `ChoiceSets.beats` is strongly connected.
-    start
-        Shape (M,): log worths near those of the tables; every table starts from them.
-
-    Returns
-    -------
-    theta
-        Shape (B, M), mean 0: log worths.
-    converged
-        Shape (B,): whether the maximum was found.
-
-    Notes
-    -----
     An order :math:`i_1 \succ \dots \succ i_k` has the probability
 
     .. math:: \prod_{j=1}^{k-1} \frac{e^{\theta_{i_j}}}{\sum_{l \ge j} e^{\theta_{i_l}}}
@@ -200,121 +103,75 @@ def fit(
     strict: ties have no probability here. The log likelihood is concave, and has a
     maximum where the graph is strongly connected (Hunter 2004, Annals of Statistics
     32, section 5, whose iterations find the same in more steps).
-
-    Examples
-    --------
-    >>> sets, cell, _ = choice_sets([np.array([[0, 1]] * 3 + [[1, 0]])], 2)
-    >>> counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
-    >>> theta, converged = fit(sets, counts)
-    >>> round(float(theta[0, 0] - theta[0, 1]), 6), bool(converged[0])
-    (1.098612, True)
     """
-    counts = np.asarray(counts, float)
-    theta = np.zeros((len(counts), sets.n_methods))
-    if start is not None:
-        theta += start - start.mean()
-    converged = np.zeros(len(counts), bool)
-    active = np.arange(len(counts))
-    for _ in range(STEPS):
-        if not len(active):
-            break
-        gradient, information = _derivatives(theta[active], sets, counts[active])
-        step = np.linalg.solve(information, gradient[:, :, None])[:, :, 0]
-        # Only rounding, which grows with the answers, moves all worths at once.
-        step -= step.mean(axis=1, keepdims=True)
-        largest = np.abs(step).max(axis=1, keepdims=True)
-        theta[active] += step * np.minimum(1, LONGEST_STEP / (largest + 1e-300))
-        still = largest[:, 0] >= CONVERGED
-        converged[active[~still]] = True
-        active = active[still]
-    return theta - theta.mean(axis=1, keepdims=True), converged
+    one = np.eye(sets.n_methods)
+    parts = [(logit(one[members]), own) for members, own in sets.blocks(counts)]
+    return maximise(parts, np.zeros(sets.n_methods), sets.n_methods)
 
 
-def covariance(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
-    """Return the inverse of the information, answers being independent.
+@dataclass(frozen=True)
+class Stages:
+    """The choices that the rankings of one criterion consist of, and whose they are."""
 
-    Parameters
-    ----------
-    sets, counts
-        As given to `fit`.
-    theta
-        What it returned.
+    methods: tuple[str, ...]
+    sets: ChoiceSets
+    cell: Counts
+    clusters: dict[str, tuple[Counts, int]]
+    n_rankings: Counts
+    n_stories: Counts
 
-    Returns
-    -------
-    array of shape (B, M, M)
-        Of log worths with mean 0. Their differences have the variances
-        ``c[i, i] + c[j, j] - 2 c[i, j]``.
+    def counts(self) -> Array:
+        """Return how often each cell occurs."""
+        return np.bincount(self.cell, minlength=self.sets.size).astype(float)
 
-    Notes
-    -----
-    Answers of one story or annotator are not independent, so that intervals from this
-    matrix are too narrow: leaderboards sum what answers add (`influence`).
-    """
-    _, information = _derivatives(theta, sets, np.asarray(counts, float))
-    return np.asarray(np.linalg.inv(information) - 1 / sets.n_methods)
+    def beats(self) -> Array:
+        """Return how often each method stood before each other one, (M, M)."""
+        return self.sets.beats(self.counts())
 
 
-def influence(sets: ChoiceSets, counts: Array, theta: Array) -> Array:
-    r"""Return what one more choice of each kind would add to the log worths.
-
-    Parameters
-    ----------
-    sets, counts
-        As given to `fit`, B = 1.
-    theta
-        What it returned.
-
-    Returns
-    -------
-    array of shape (cells, M)
-        To first order. Summed over all choices it is 0 at the maximum.
-
-    Notes
-    -----
-    The influence is :math:`I^{-1} s`, with :math:`I` the information of all answers
-    and :math:`s` the gradient of the log likelihood of the choice. Answers of one
-    story or annotator are not independent: `analysis.inference.crossed_clusters`.
-    """
-    inverse = covariance(sets, counts, theta)[0]
-    worth = np.exp(theta[0] - theta[0].max())
-    found = []
-    for members in sets.members:
-        p = worth[members]
-        p /= p.sum(axis=1, keepdims=True)
-        expected = (p[:, :, None] * inverse[members]).sum(axis=1, keepdims=True)
-        found.append((inverse[members] - expected).reshape(-1, sets.n_methods))
-    return np.concatenate(found)
-
-
-def _derivatives(theta: Array, sets: ChoiceSets, counts: Array) -> tuple[Array, Array]:
-    """Return the gradient of the log likelihood and the information matrix."""
-    B, M = theta.shape
-    worth = np.exp(theta - theta.max(axis=1, keepdims=True)).T
-    expected = np.zeros((M, B))
-    crossed = np.zeros((M * M, B))
-    for (members, part), (of_method, of_pair) in zip(
-        sets.blocks(counts), sets.sums, strict=True
-    ):
-        p = worth[members]
-        p /= p.sum(axis=1, keepdims=True)
-        times = part.sum(axis=1)[:, None] * p
-        expected += of_method @ times.reshape(-1, B)
-        for a, of_rest in enumerate(of_pair):
-            cross = times[:, a, None] * p[:, a + 1 :]
-            crossed += of_rest @ cross.reshape(-1, B)
-    covered = crossed.T.reshape(B, M, M)
-    covered = covered + covered.transpose(0, 2, 1)
-    # Only differences of log worths matter: fix their sum.
-    information = 1 / M - covered
-    diagonal = np.arange(M)
-    information[:, diagonal, diagonal] += covered.sum(axis=2)
-    return sets.chosen(counts) - expected.T, information
-
-
-def _sums(codes: Counts, n: int) -> sparse.csr_array:
-    """Return a matrix (n, len(codes)) that adds up what has the same code."""
-    ones = np.ones(len(codes))
-    return sparse.csr_array(
-        sparse.coo_array((ones, (codes, np.arange(len(codes)))), shape=(n, len(codes)))
+def ranking_stages(rankings: pd.DataFrame) -> Stages:
+    """Read rankings into codes."""
+    rows, answer, place = in_orders(rankings)
+    method, methods = coded(rows["method"])
+    size = np.bincount(answer)
+    firsts = np.flatnonzero(place == 0)
+    orders, ranked = [], []
+    for k in np.unique(size):
+        which = np.flatnonzero(size == k)
+        orders.append(method[firsts[which, None] + np.arange(k)])
+        ranked.append(which)
+    sets, cell, row = choice_sets(orders, len(methods))
+    # The answer that each row of all orders is.
+    of_row = np.concatenate(ranked) if ranked else np.zeros(0, int)
+    story, stories = coded(rows["story"])
+    annotator, annotators = coded(rows["annotator"])
+    unit, n_units = _units(story[firsts], orders, of_row)
+    mine = of_row[row]
+    clusters = {
+        "stories": (story[firsts][mine], len(stories)),
+        "annotators": (annotator[firsts][mine], len(annotators)),
+        "units": (unit[mine], n_units),
+    }
+    shown = pd.DataFrame({"method": method, "story": story})
+    return Stages(
+        tuple(methods),
+        sets,
+        cell,
+        clusters,
+        np.bincount(method, minlength=len(methods)),
+        shown.groupby("method")["story"].nunique().to_numpy(int),
     )
+
+
+def _units(story: Counts, orders: list[Counts], of_row: Counts) -> tuple[Counts, int]:
+    """Give each different set of outputs of one story a number."""
+    unit = np.zeros(len(of_row), int)
+    start = first = 0
+    for ranked in orders:
+        mine = of_row[start : start + len(ranked)]
+        keys = np.column_stack([story[mine], np.sort(ranked, axis=1)])
+        found, which = np.unique(keys, axis=0, return_inverse=True)
+        unit[mine] = first + which.ravel()
+        first += len(found)
+        start += len(ranked)
+    return unit, first

@@ -1,12 +1,13 @@
 """Leaderboards from ratings: plain means, standardised means, a mixed model."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 
 from analysis.inference.crossed_clusters import Errors
 from analysis.options import Scale
 from analysis.printing import counted
-from analysis.rankings.compared_methods import method_gaps
 from analysis.rankings.method_means import (
     Answers,
     Means,
@@ -14,7 +15,8 @@ from analysis.rankings.method_means import (
     scaled_intervals,
 )
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
-from analysis.rankings.rank_intervals import ranks
+from analysis.rankings.standings import method_gaps, ranks
+from analysis.reading.cells import rated_grid
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, TableRow
 from analysis.sentences import chained, sentence
@@ -35,44 +37,6 @@ def rating_leaderboard(
 ) -> tuple[list[TableRow], list[TableRow], list[str]]:
     r"""Rank methods by their ratings in three ways, side by side.
 
-    Parameters
-    ----------
-    ratings, by_annotator
-        Kept rows of one dimension, and their means over shots and rounds
-        (`analysis.reading.cells.annotator_cells`).
-    question
-        The dimension.
-    parts
-        What other ratings are thought of: of other stories, annotators or units
-        (outputs), or two of them; none: no intervals but the mixed model's.
-    confidence
-        Coverage of the intervals.
-    scale
-        Lowest and highest rating: intervals of means stay inside.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``rating_leaderboard``, the highest mean first:
-
-        - ``mean``: mean of the method's cells, each the mean of its annotators, as in
-          ``method_means`` (`method_means.mean_ratings`);
-        - ``standardised``: the same of ratings from which the annotator's mean was
-          taken and which were divided by their standard deviation (n - 1), so that
-          strict and lavish raters count alike;
-        - ``mixed``: estimated marginal mean of `mixed_model.fit_mixed` with its t
-          interval, which holds for other annotators and stories.
-
-        Ranks: 1 is best, equal values share the better one; their intervals are those
-        of `compared_methods.MethodGaps.settled_ranks`. ``reason`` says what is missing,
-        and why.
-    list of TableRow
-        Rows of ``method_comparisons``: every two methods by their means.
-    list of str
-        Remarks: which annotators are left out of standardising.
-
-    Notes
-    -----
     Where annotators judged different methods, standardising takes away true differences
     between these; the mixed model does not. What ratings are standardised by is taken
     as known: in intervals it does not vary.
@@ -198,3 +162,29 @@ def _standardised(answers: Answers) -> Array:
     with np.errstate(invalid="ignore", divide="ignore"):
         spread = np.sqrt(squares / (n - 1))
         return np.where(spread[who] > SAME, away / spread[who], np.nan)
+
+
+def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
+    """Count the stories in which people's mean of one method is above another's.
+
+    Means that differ by less than 1e-9 are equal: a tie.
+    """
+    grid = rated_grid(question, by_annotator)
+    found: list[TableRow] = []
+    for a, b in combinations(range(len(grid.methods)), 2):
+        both = grid.cells[:, a] & grid.cells[:, b]
+        if not both.any():
+            continue
+        apart = grid.human[both, a] - grid.human[both, b]
+        found.append(
+            {
+                "question": question,
+                "method_a": grid.methods[a],
+                "method_b": grid.methods[b],
+                "wins_a": int((apart > 0).sum()),
+                "ties": int((apart == 0).sum()),
+                "wins_b": int((apart < 0).sum()),
+                "n_stories": int(both.sum()),
+            }
+        )
+    return found

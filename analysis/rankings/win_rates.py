@@ -12,10 +12,11 @@ from analysis.inference.crossed_clusters import (
     Errors,
     crossed_covariance,
     drawn_clusters,
+    half_p_values,
     joined_errors,
+    share_intervals,
     widened_clusters,
 )
-from analysis.inference.shares import half_p_values, share_intervals
 from analysis.inference.significance import holm
 from analysis.rankings.choice_counts import kinds_drawn
 from analysis.rankings.pair_votes import PairVotes, pair_votes
@@ -30,26 +31,6 @@ def win_rates(
 ) -> list[TableRow]:
     """Count wins and ties of every pair of methods, by votes and by majority.
 
-    Parameters
-    ----------
-    choices
-        As of `pair_votes`.
-    parts
-        What other answers are thought of: of other stories, annotators or units
-        (pairs of outputs of one story), or two of these; none: no intervals.
-    confidence
-        Coverage of the intervals.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``win_rates``, without the criterion. `rate_a` is the share of wins of
-        the first method, a tie being half of one; `p_value` tests that it is a half,
-        `p_adjusted` is Holm's over all pairs. Majorities have the interval for other
-        stories of these annotators.
-
-    Notes
-    -----
     Intervals are Wilson's, of as many independent answers (`n_effective`) as have the
     variance of these (`analysis.inference.crossed_clusters`), with Student's quantiles.
     Answers never count for more than independent ones would. Where all answers of a
@@ -87,21 +68,7 @@ def method_win_rates(
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
 ) -> list[TableRow]:
-    """Average the win rates of each method over the methods that it met.
-
-    Parameters
-    ----------
-    choices, parts, confidence
-        As of `win_rates`.
-
-    Returns
-    -------
-    list of TableRow
-        Rows of ``method_win_rates``, without the criterion, the highest rate first.
-        `rate` is the mean over the `n_opponents`, each counting alike, however often
-        they met; `p_value` tests that it is a half, `p_adjusted` is Holm's over all
-        methods.
-    """
+    """Average the win rates of each method over the methods that it met."""
     votes, _ = pair_votes(choices)
     shares, n_opponents, n_votes = _Shares.of_methods(votes, parts)
     tested = shares.tested(confidence)
@@ -123,18 +90,7 @@ def method_win_rates(
 
 @dataclass(frozen=True)
 class _Shares:
-    """K shares of wins.
-
-    Attributes
-    ----------
-    value
-        Shape (K,); NaN without answers.
-    n, n_decided
-        Shape (K,): as how many answers of equal weight those behind each count, and how
-        many of these are no ties.
-    errors
-        None where nothing is drawn.
-    """
+    """K shares of wins."""
 
     value: Array
     n: Array
@@ -143,7 +99,6 @@ class _Shares:
 
     @classmethod
     def of_pairs(cls, votes: PairVotes, parts: tuple[str, ...]) -> "_Shares":
-        """Return the rates of pairs."""
         n = votes.n_equal()
         decided = n * (1 - votes.tied())
         return cls(votes.rates(), n, decided, _pair_errors(votes, parts))

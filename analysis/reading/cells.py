@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.reading.score_coverage import METHOD, OUTPUT, coverage_notes, few_scores
 from analysis.reading.scores import (
+    METHOD,
+    OUTPUT,
     ScoreTable,
     compared_metrics,
+    coverage_notes,
+    few_scores,
     laid_out,
     score_cube,
 )
@@ -27,14 +30,7 @@ NO_CELL = sentence("no output has a rating and a score of every metric")
 
 
 def same_within_tolerance(values: Array) -> Array:
-    """Make people's means that differ by rounding exactly equal.
-
-    Examples
-    --------
-    >>> a, b = same_within_tolerance(np.array([0.1 + 0.2, 0.3]))
-    >>> bool(a == b)
-    True
-    """
+    """Make people's means that differ by rounding exactly equal."""
     levels, where = np.unique(values, return_inverse=True)
     new_level = np.diff(levels, prepend=-np.inf) > HUMAN_TOLERANCE
     same = levels[new_level][np.cumsum(new_level) - 1]
@@ -42,19 +38,7 @@ def same_within_tolerance(values: Array) -> Array:
 
 
 def annotator_cells(ratings: pd.DataFrame) -> pd.DataFrame:
-    """Average each annotator's ratings over the shots and rounds of an output.
-
-    Parameters
-    ----------
-    ratings
-        Rows of `kept_rows`.
-
-    Returns
-    -------
-    DataFrame
-        Columns dimension, story, method, annotator, rating, sorted by the first
-        four.
-    """
+    """Average each annotator's ratings over the shots and rounds of an output."""
     keys = ["dimension", "story", "method", "annotator"]
     return ratings.groupby(keys)["rating"].mean().reset_index()
 
@@ -73,33 +57,7 @@ ACROSS_STORIES = ("pooled", "within_method")
 
 @dataclass(frozen=True)
 class CellGrid:
-    """One question's common subset of cells, as stories-by-methods tables.
-
-    Attributes
-    ----------
-    question
-        A dimension or a criterion.
-    stories, methods, metrics
-        Labels of the axes. With method-level ratings there is one story, "".
-    cells
-        Shape (S, M): cells that people and all metrics cover.
-    human
-        Shape (S, M); 0 outside `cells`.
-    scores
-        Shape (K, S, M), signs turned so that more is better; 0 outside `cells`.
-    votes
-        Shape (A, S, M): each annotator's value; NaN where there is none.
-    method_level
-        Metrics whose values hold for a method as a whole.
-    judge
-        Whose scores stand for people's values; empty where people's own do. Scores have
-        no scale: those that differ little are not the same.
-    apart
-        Metrics that score other outputs than `cells`, and are judged on all of these.
-    mixed
-        Metrics of which, or of people's values for them, outputs of different stories
-        have no common scale.
-    """
+    """One question's common subset of cells, as stories-by-methods tables."""
 
     question: str
     stories: tuple[str, ...]
@@ -130,7 +88,6 @@ class CellGrid:
         return level == "method" or not whole
 
     def why_no_level(self, metric: str) -> str:
-        """Return why a metric has no value at a level, where it has none."""
         if metric not in self.metrics:
             return sentence("no rated output has a score of this metric")
         if not self.cells.any():
@@ -163,27 +120,7 @@ class CellGrid:
 def common_grid(
     question: str, by_annotator: pd.DataFrame, table: ScoreTable, *, judge: str = ""
 ) -> tuple[CellGrid, list[str]]:
-    """Find the cells that people and all metrics cover.
-
-    Parameters
-    ----------
-    question
-        A dimension of `by_annotator`.
-    by_annotator
-        Rows of `annotator_cells` of this dimension only.
-    table
-        The scores.
-    judge
-        As for `rated_grid`.
-
-    Returns
-    -------
-    Grid
-        Metrics that share no cell with the ratings are not in it, nor those that share
-        few with the others (`analysis.reading.scores.compared_metrics`).
-    list of str
-        What is not compared, in sentences.
-    """
+    """Find the cells that people and all metrics cover."""
     grid = rated_grid(question, by_annotator, judge=judge)
     cube, method_level = score_cube(table, table.metrics, grid.stories, grid.methods)
     covered = np.isfinite(cube) & grid.cells
@@ -221,19 +158,7 @@ def common_grid(
 def rated_grid(
     question: str, by_annotator: pd.DataFrame, *, judge: str = ""
 ) -> CellGrid:
-    """Lay out all cells of one question that people rated; no metric yet.
-
-    Parameters
-    ----------
-    question
-        A dimension.
-    by_annotator
-        Rows of `annotator_cells` of this dimension only; either all name a story
-        or none does.
-    judge
-        Whose scores `by_annotator` has instead of people's ratings; they are taken as
-        given, one for each cell.
-    """
+    """Lay out all cells of one question that people rated; no metric yet."""
     if judge:
         human = by_annotator.rename(columns={"rating": "human"})
     else:
@@ -275,32 +200,7 @@ CELL_COLUMNS = (
 
 
 def cell_frame(grid: CellGrid, table: ScoreTable) -> pd.DataFrame:
-    """Write the cells of a grid as rows: the points behind the figures.
-
-    Parameters
-    ----------
-    grid
-        The common subset of one question.
-    table
-        The scores that it was made of; it knows the directions.
-
-    Returns
-    -------
-    DataFrame
-        The columns of `CELL_COLUMNS`: metrics, stories and methods in the order of
-        the grid, scores as given, not turned.
-
-    Examples
-    --------
-    >>> ratings = {"dimension": "q", "story": "s", "method": ["m", "n"]}
-    >>> ratings = pd.DataFrame({**ratings, "annotator": "Ann", "rating": [1.0, 2.0]})
-    >>> scores = {"metric": "fid", "story": "s", "method": ["m", "n"]}
-    >>> scores = pd.DataFrame({**scores, "score": [9.0, 8.0]})
-    >>> table = ScoreTable(scores, {"fid": False})
-    >>> grid, notes = common_grid("q", annotator_cells(ratings), table)
-    >>> cell_frame(grid, table)["score"].tolist()
-    [9.0, 8.0]
-    """
+    """Write the cells of a grid as rows: the points behind the figures."""
     k, s, m = np.nonzero(np.broadcast_to(grid.cells, grid.scores.shape))
     better = np.array([table.higher_is_better[name] for name in grid.metrics], bool)
 

@@ -22,16 +22,14 @@ from analysis.reading.column_cleaning import (
     as_text,
     coded,
     combined,
+    has_decimal_comma,
     numbers,
     plain,
-)
-from analysis.reading.csv_files import DECIMAL_COMMA
-from analysis.reading.decimal_commas import (
-    has_decimal_comma,
     why_no_decimal_comma,
     with_point,
 )
-from analysis.reading.frames import place
+from analysis.reading.csv_files import DECIMAL_COMMA
+from analysis.reading.files import place
 from analysis.reading.metric_names import UNTOLD
 from analysis.reading.number_text import with_code_points
 from analysis.tables import FLAGS, control_character, is_text

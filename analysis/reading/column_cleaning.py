@@ -1,8 +1,10 @@
 """Clean the cells of a column: each different one once, however many rows have it."""
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,7 +13,7 @@ import pandas as pd
 
 from analysis.reading.number_text import as_number, is_nan_word
 from analysis.results import NAN, Array, Counts, Mask
-from analysis.tables import restored
+from analysis.tables import FLAGS, restored
 
 Column: TypeAlias = "pd.Series[Any]"
 
@@ -21,15 +23,7 @@ _ALIKE = ("string", "integer", "floating", "boolean", "empty")
 
 @dataclass(frozen=True)
 class Coded:
-    """A column as its different values and which of them each row has.
-
-    Attributes
-    ----------
-    codes
-        One whole number a row.
-    values
-        The value of each code. A missing cell is the empty text.
-    """
+    """A column as its different values and which of them each row has."""
 
     codes: Counts
     values: list[Any]
@@ -49,7 +43,6 @@ class Coded:
         return np.array([test(value) for value in self.values], bool)[self.codes]
 
     def column(self, index: pd.Index) -> Column:
-        """Return the values as a column of text."""
         texts = np.array(self.values, object)
         try:
             values = pd.array(texts, dtype="str").take(self.codes)
@@ -77,13 +70,7 @@ def coded(column: Column) -> Coded:
 
 
 def as_text(value: object) -> str:
-    """Return a cell as text; letters that look the same become the same.
-
-    Examples
-    --------
-    >>> as_text(1.0), as_text(" UNO "), as_text("Cafe\u0301") == "Caf\u00e9"
-    ('1', 'UNO', True)
-    """
+    """Return a cell as text; letters that look the same become the same."""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     text = str(value).strip()
@@ -136,3 +123,92 @@ def plain(column: Column) -> Column:
         )
         return pd.Series(values, column.index)
     return column.astype(object)
+
+
+_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?")
+_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+
+
+def has_decimal_comma(value: Any) -> bool:
+    """Say whether a cell may be a number with a decimal comma."""
+    return isinstance(value, str) and _COMMA.fullmatch(value.strip()) is not None
+
+
+def with_point(value: Any) -> Any:
+    """Return a cell with a point in place of its decimal comma."""
+    return value.replace(",", ".") if has_decimal_comma(value) else value
+
+
+def as_tags(values: list[Any]) -> list[Any]:
+    """Return the values of a tag, with points where all of them are numbers."""
+    pointed = [with_point(value) for value in values]
+    filled = (value for value in pointed if as_text(value) != "")
+    is_number = all(isfinite(as_number(value)) for value in filled)
+    return pointed if is_number and not why_no_decimal_comma(values) else values
+
+
+def why_no_decimal_comma(cells: Iterable[Any]) -> str:
+    """Return what would be right instead of the commas; empty where they are decimal.
+
+    Examples
+    --------
+    >>> why_no_decimal_comma(["0,5", "1,234", "3"])
+    ''
+    >>> why_no_decimal_comma(["0,5", "1.234"])
+    'a decimal point, as other numbers of this table have'
+    >>> why_no_decimal_comma(["1,234"])
+    'a number such as 1234 or 1.234: the comma may mean either'
+    """
+    texts = [cell.strip() for cell in cells if isinstance(cell, str)]
+    commas = [text for text in texts if has_decimal_comma(text)]
+    if commas and any("." in text and isfinite(as_number(text)) for text in texts):
+        return "a decimal point, as other numbers of this table have"
+    if commas and all(_THOUSANDS.fullmatch(text) for text in commas):
+        return "a number such as 1234 or 1.234: the comma may mean either"
+    return ""
+
+
+def kept_rows(frame: pd.DataFrame, keys: Iterable[str]) -> pd.DataFrame:
+    """Drop gold, repeated and excluded rows, and sort by the keys."""
+    keep = np.ones(len(frame), bool)
+    for column in FLAGS:
+        if column in frame:
+            keep &= ~true_flags(frame[column])
+    rows = frame if keep.all() else frame[keep]
+    rows = rows.copy(deep=False)
+    present = [key for key in keys if key in rows]
+    for key in present:
+        rows[key] = key_texts(rows[key])
+    if not present:
+        return rows.reset_index(drop=True)
+    order = np.argsort(combined(rows[key] for key in present), kind="stable")
+    return rows.take(order).reset_index(drop=True)
+
+
+def true_flags(flags: Column) -> Mask:
+    """Say which flags are set, as a file or a frame writes them."""
+    if flags.dtype == bool:
+        return flags.to_numpy(bool)
+    return coded(flags).mask(is_true)
+
+
+def key_texts(keys: Column) -> Column:
+    """Return a key of every row as text; a missing one is empty."""
+    if keys.dtype == "str" and not keys.hasnans:
+        return keys
+    return coded(keys).mapped(str).column(keys.index)
+
+
+def is_true(value: object) -> bool:
+    """Say whether a flag is set, as a file or a frame writes it."""
+    return str(value).strip().lower() in {"true", "1", "1.0"}
+
+
+def without_methods(
+    frame: pd.DataFrame, excluded: tuple[str, ...], columns: tuple[str, ...]
+) -> pd.DataFrame:
+    """Leave out rows that name an excluded method in one of the columns."""
+    if not excluded:
+        return frame.reset_index(drop=True)
+    keep = ~frame[list(columns)].isin(excluded).any(axis=1)
+    return frame[keep].reset_index(drop=True)

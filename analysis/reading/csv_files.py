@@ -52,22 +52,7 @@ def doubled_names(path: Path, header: Sequence[str]) -> list[Problem]:
 def check_nothing_above(
     path: Path, rows: Iterable[tuple[int, Sequence[str]]], columns: Sequence[str]
 ) -> None:
-    """Refuse a table whose columns are named below its first line.
-
-    Parameters
-    ----------
-    path
-        The file.
-    rows
-        The line on which each row begins, and its cells.
-    columns
-        Names that the header has.
-
-    Raises
-    ------
-    InputError
-        When one of the next lines has all of the columns.
-    """
+    """Refuse a table whose columns are named below its first line."""
     for line, row in islice(rows, MOST_LINES_ABOVE + 1):
         if line > 1 and set(columns) <= {cell.strip() for cell in row}:
             expected = (
@@ -78,28 +63,7 @@ def check_nothing_above(
 
 
 def read_csv(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a text file row by row, and say what is wrong with its lines.
-
-    Parameters
-    ----------
-    path
-        UTF-8, or UTF-16 with a byte order mark; separated by commas, semicolons or
-        tabs.
-    columns
-        Names that the header has if it is split rightly.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Every column a categorical of text; the index is the line on which a row
-        begins. Rows without a filled cell are none.
-
-    Raises
-    ------
-    InputError
-        With every row that is not as wide as the header, doubled columns, columns
-        that are separated by something else, or where the file stops being text.
-    """
+    """Read a text file row by row, and say what is wrong with its lines."""
     encoding = _encoding(path)
     try:
         separator = _separator(path, encoding, columns)

@@ -2,13 +2,18 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from os import PathLike, fspath
 from pathlib import Path
+from typing import TypeAlias
 
 import pandas as pd
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.csv_files import check_width, not_text, read_csv
+from analysis.reading.csv_files import LARGEST_WIDTH, check_width, not_text, read_csv
 from analysis.results import NAN
 
 SUFFIXES = ".csv, .tsv, .txt, .xlsx, .jsonl or .parquet"
@@ -21,41 +26,13 @@ _SHEET = re.compile(r"(.*\.xlsx)#(.+)", re.IGNORECASE | re.DOTALL)
 
 
 def file_and_sheet(path: Path) -> tuple[Path, str]:
-    """Split FILE.xlsx#SHEET; the sheet is empty where none is named.
-
-    Examples
-    --------
-    >>> file_and_sheet(Path("pilot.xlsx#Ratings")), file_and_sheet(Path("a#b.csv"))
-    ((PosixPath('pilot.xlsx'), 'Ratings'), (PosixPath('a#b.csv'), ''))
-    """
+    """Split FILE.xlsx#SHEET; the sheet is empty where none is named."""
     named = _SHEET.fullmatch(str(path))
     return (Path(named[1]), named[2]) if named else (path, "")
 
 
 def read_file(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a file as it stands, by its suffix.
-
-    Parameters
-    ----------
-    path
-        A file, or FILE.xlsx#SHEET.
-    columns
-        The columns that it must have: by them the separator of a text is found, and
-        the sheet of a workbook. Whoever asks for them checks that they are there.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cells as text or as the file types them; the index is the line, 1 being the
-        header (of a Parquet file, which has no lines, the row + 1).
-
-    Raises
-    ------
-    InputError
-        With every line that has not the shape of the others; when the file is larger
-        than `LARGEST_FILE` bytes, `LARGEST_TABLE` rows or `LARGEST_WIDTH` columns,
-        before it is read.
-    """
+    """Read a file as it stands, by its suffix."""
     file, sheet = file_and_sheet(path)
     suffix = file.suffix.lower()
     try:
@@ -93,13 +70,7 @@ def _check_size(path: Path) -> None:
 
 
 def _megabytes(size: int) -> str:
-    """Write a size, rounded up.
-
-    Examples
-    --------
-    >>> _megabytes(2_147_483_648)
-    '2,148 MB'
-    """
+    """Write a size, rounded up."""
     return f"{-(-size // 10**6):,} MB"
 
 
@@ -172,3 +143,83 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 OTHERS = {".jsonl": _read_jsonl, ".parquet": _read_parquet}
+
+
+# A file of any kind that `files` reads by its path, or a frame of the same columns.
+Table: TypeAlias = pd.DataFrame | PathLike[str] | str
+# The index of a frame's rows has this name; that of a file's lines has none.
+ROW = "row"
+# As in a file, the names of the columns stand on line 1 and the rows from line 2.
+FIRST = 2
+
+
+def opened(
+    table: object, name: str, columns: Sequence[str], index: Sequence[str] = ()
+) -> tuple[pd.DataFrame, str]:
+    """Return the rows of a file or a frame as they stand, and what it is called."""
+    if isinstance(table, pd.DataFrame):
+        return frame_rows(table, name, tuple(dict.fromkeys((*columns, *index)))), name
+    if not isinstance(table, str | PathLike):
+        expected = "a pandas DataFrame, or the path of a file"
+        raise InputError([Problem(name, expected, value=type(table).__name__)])
+    path = Path(fspath(table))
+    return read_file(path, columns), path.name
+
+
+def frame_rows(
+    frame: pd.DataFrame, name: str, columns: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return a frame with its rows numbered as the lines of a file would be."""
+    if frame.columns.nlevels > 1:
+        expected = f"one name a column, not {frame.columns.nlevels} levels of names"
+        raise InputError([Problem(name, expected, value=str(frame.columns[0]))])
+    if frame.shape[1] > LARGEST_WIDTH:
+        raise InputError([Problem(name, f"at most {LARGEST_WIDTH:,} columns")])
+    rows = frame.set_axis(
+        [c.strip() if isinstance(c, str) else c for c in frame.columns], axis=1
+    )
+    doubled = [column for column, n in Counter(rows.columns).items() if n > 1]
+    inside = [c for c in columns if c in frame.index.names and c not in rows]
+    problems = [Problem(name, "a column name once", None, str(c)) for c in doubled]
+    problems += [
+        Problem(name, f"a column, no index: give {name}.reset_index()", None, column)
+        for column in inside
+    ]
+    if rows.empty and not problems:
+        problems.append(Problem(name, "at least one row, and a column"))
+    if problems:
+        raise InputError(problems)
+    rows.index = pd.RangeIndex(FIRST, FIRST + len(rows), name=ROW)
+    return rows
+
+
+def place(index: pd.Index, line: object) -> str:
+    """Return where a row stands in words: a line of a file, a position in a frame."""
+    return f"iloc[{int(str(line)) - FIRST}]" if index.name == ROW else f"line {line}"
+
+
+def address(name: str, index: pd.Index, line: object) -> str:
+    """Return a row with its table, as problems name it."""
+    where = place(index, line)
+    return f"{name}.{where}" if index.name == ROW else f"{name}:{line}"
+
+
+@contextmanager
+def placed_in(name: str, rows: Sequence[str] = ()) -> Iterator[None]:
+    """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``.
+
+    Rows that stand elsewhere for who gave them have names of their own.
+    """
+    try:
+        yield
+    except InputError as error:
+        problems = error.problems
+        problems[:] = [_placed(problem, name, rows) for problem in problems]
+        raise InputError(problems, error.table) from None
+
+
+def _placed(problem: Problem, name: str, rows: Sequence[str]) -> Problem:
+    at = (problem.line or 0) - FIRST
+    if at >= 0:
+        name = rows[at] if rows else f"{name}.iloc[{at}]"
+    return replace(problem, file=name, line=None)

@@ -9,15 +9,15 @@ from collections.abc import Collection
 
 import pandas as pd
 
-from analysis.reading.choices import ordered_choices
+from analysis.problems import listed
 from analysis.reading.column_checks import (
     LARGEST_RATING,
     LARGEST_SCORE,
     TableCheck,
 )
-from analysis.reading.frames import Table, opened
+from analysis.reading.files import Table, opened
 from analysis.reading.metric_names import UNTOLD
-from analysis.reading.rankings import check_orders
+from analysis.reading.rankings import check_orders, ordered_choices
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
 from analysis.reading.wide_tables import WideKeys, long_rows
@@ -46,32 +46,6 @@ def read_ratings(
     value_columns: Collection[str] = (),
     scale: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    """Read ratings.
-
-    Parameters
-    ----------
-    table
-        A file of any kind that `files` reads, or a frame.
-    wide
-        One column a dimension instead of one row a rating. Without an annotator column
-        the values are means over raters; without a story column they are method-level.
-    method_column, story_column
-        Names of the key columns of a wide table.
-    value_columns
-        Columns of a wide table that are questions, though they look like ids or times.
-    scale
-        Lowest and highest admitted rating.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns of `analysis.tables.RATING_COLUMNS` and whatever else the file has.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
     raw, file = opened(
         table,
         "ratings",
@@ -103,13 +77,7 @@ def check_ratings(
 
 
 def read_choices(table: Table) -> pd.DataFrame:
-    """Read choices; the two methods come back in alphabetical order.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read choices; the two methods come back in alphabetical order."""
     raw, file = opened(table, "choices", CHOICE_COLUMNS)
     return _of_file(check_choices(raw, file=file), file)
 
@@ -143,11 +111,6 @@ def read_rankings(table: Table) -> pd.DataFrame:
     An answer is what one annotator says of one story by one criterion, in one round
     and one slot as far as there are such columns. It ranks two or more methods, each
     once, from 1 without gaps and ties.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
     """
     raw, file = opened(table, "rankings", RANKING_COLUMNS)
     return _of_file(check_rankings(raw, file=file), file)
@@ -175,13 +138,7 @@ def read_scores(
     story_column: str = "story",
     value_columns: Collection[str] = (),
 ) -> pd.DataFrame:
-    """Read metric scores; an empty score is a missing value and gives no row.
-
-    Raises
-    ------
-    InputError
-        With every problem found.
-    """
+    """Read metric scores; an empty score is a missing value and gives no row."""
     raw, file = opened(
         table,
         "scores",
@@ -227,3 +184,22 @@ def metrics_without_scores(scores: pd.DataFrame) -> tuple[str, ...]:
     Whoever reads the report should learn of them: their rows are gone.
     """
     return tuple(scores.attrs.get(WITHOUT_SCORES, ()))
+
+
+TWIN_COLUMNS = ("story", "method", "twin", "metric", "score")
+TWIN_KEY = ("story", "method", "shot", "twin", "metric")
+
+
+def read_twins(table: Table, metrics: Collection[str]) -> pd.DataFrame:
+    """Read scores of degraded twins."""
+    rows, file = opened(table, "twins", TWIN_COLUMNS)
+    check = TableCheck(rows, file, TWIN_COLUMNS)
+    check.text(("story", "method", "twin", "metric"), required=True)
+    named = check.frame["metric"]
+    unknown = ~named.isin(list(metrics)) & (named != "")
+    check.refuse(unknown, "metric", f"one of {listed(sorted(metrics))}")
+    check.whole("shot", least=0)
+    for column in {"score", "original"} & {*check.frame.columns}:
+        check.number(column, required=False, largest=LARGEST_SCORE)
+    check.unique(TWIN_KEY)
+    return check.result().dropna(subset=["score"])

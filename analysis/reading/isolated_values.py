@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.printing import counted
-from analysis.reading.frames import address
+from analysis.reading.files import address
 from analysis.reading.shared_names import FILE
 from analysis.results import Array, Mask
 from analysis.sentences import sentence
@@ -25,25 +25,12 @@ MOST_VALUES = 5
 def isolated(values: Array) -> Mask:
     """Say which ratings lie farther from the others than these from one another.
 
-    Parameters
-    ----------
-    values
-        Ratings of one question.
-
-    Notes
-    -----
     Only whole numbers are looked at, 40 or more. The others are the shortest range that
     holds all ratings but one in 200 (two of fewer than 400), and whatever lies no
     farther from it than it is wide, until nothing more does. Ratings outside are
     isolated, unless they are within the smallest usual scale that holds the range (0 to
     10, -5 to 5, 0 to 100, -100 to 100), or the end of the range next to them has not
     ten times as many ratings.
-
-    Examples
-    --------
-    >>> values = np.array([1, 2, 3, 4, 5] * 20 + [33, 0])
-    >>> values[isolated(values)]
-    array([33])
     """
     values = np.asarray(values, float)
     none = np.zeros(len(values), bool)
@@ -73,13 +60,7 @@ def _range_of_others(values: Array) -> tuple[float, float]:
 
 
 def isolated_ratings(ratings: pd.DataFrame) -> Iterator[str]:
-    """Remark on isolated ratings, question by question.
-
-    Parameters
-    ----------
-    ratings
-        From `analysis.reading.inputs.read_ratings`; the index is the line.
-    """
+    """Remark on isolated ratings, question by question."""
     file = str(ratings.attrs.get(FILE, "ratings"))
     for question, rows in ratings.groupby("dimension", sort=True):
         values = rows["rating"].to_numpy(float)

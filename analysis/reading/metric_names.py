@@ -110,20 +110,7 @@ def higher_by_name(metric: str) -> bool | None:
 
 
 def contained(metric: str, metrics: Collection[str]) -> tuple[list[str], bool]:
-    """Return which of these metrics are in a known mean, and whether they are all.
-
-    Parameters
-    ----------
-    metric
-        A name; what is no known mean contains nothing.
-    metrics
-        Names. A part that is missing may be there in its own parts.
-
-    Examples
-    --------
-    >>> contained("PA average", ["PA scene", "pa_shot", "occm"])
-    (['PA scene', 'pa_shot'], False)
-    """
+    """Return which of these metrics are in a known mean, and whether they are all."""
     known: dict[str, list[str]] = {}
     for one in metrics:
         known.setdefault(known_name(one), []).append(one)

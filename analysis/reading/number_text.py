@@ -42,13 +42,7 @@ def as_number(value: object) -> float:
 
 
 def is_nan_word(value: object) -> bool:
-    """Say whether a cell is the word that programs write for a missing number.
-
-    Examples
-    --------
-    >>> is_nan_word(" NaN"), is_nan_word("NA"), is_nan_word(0.5)
-    (True, False, False)
-    """
+    """Say whether a cell is the word that programs write for a missing number."""
     return isinstance(value, str) and value.strip().lower() == "nan"
 
 

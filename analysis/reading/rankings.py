@@ -1,13 +1,47 @@
-"""Orders of several outputs of one story: answers, what is wrong in them, pairs."""
+"""Side-by-side answers: orientation, counts, majorities, win rates."""
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
 from analysis.problems import InputError, Problem
 from analysis.reading.column_checks import TableCheck
 from analysis.reading.column_cleaning import Column, combined
-from analysis.results import Counts, Mask
+from analysis.results import Array, Counts, Mask
 from analysis.tables import FLAGS, RANKING_ANSWER
+
+OUTCOMES = ("a", "b", "tie", "both_bad")
+
+
+def ordered_choices(choices: pd.DataFrame) -> pd.DataFrame:
+    """Return choices with method_a before method_b, answers turned to match."""
+    data = choices.copy(deep=False)
+    swap = choices["method_a"] > choices["method_b"]
+    data["method_a"] = choices["method_a"].where(~swap, choices["method_b"])
+    data["method_b"] = choices["method_b"].where(~swap, choices["method_a"])
+    turned = choices["choice"].replace({"a": "b", "b": "a"})
+    data["choice"] = choices["choice"].where(~swap, turned)
+    return data
+
+
+def majority(votes: Array) -> Array:
+    """Return the preference of more than half of the votes."""
+    half = votes.sum(axis=-1) / 2
+    return np.asarray((votes[..., 0] > half).astype(float) - (votes[..., 1] > half))
+
+
+def annotator_votes(choices: pd.DataFrame) -> tuple[pd.DataFrame, sparse.csr_array]:
+    """Count answers by story, pair of methods and annotator."""
+    keys = ["story", "method_a", "method_b"]
+    groups = choices.groupby(keys, sort=True)
+    pairs = groups.size().index.to_frame(index=False)
+    annotators, who = np.unique(choices["annotator"], return_inverse=True)
+    answer = choices["choice"].map(OUTCOMES.index).to_numpy(int)
+    column = groups.ngroup().to_numpy(int) * len(OUTCOMES) + answer
+    shape = (len(annotators), len(pairs) * len(OUTCOMES))
+    votes = sparse.coo_array((np.ones(len(choices)), (who, column)), shape=shape)
+    return pairs, votes.tocsr()
+
 
 PAIR_COLUMNS = ("story", "method_a", "method_b", "criterion", "annotator", "choice")
 # Of rows that are kept none is a repetition.
@@ -19,12 +53,6 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
     """Return the answer of each row, numbered in the order of its keys.
 
     Keys that are no columns of the rows are skipped.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"story": ["t", "s", "t"], "criterion": "q"})
-    >>> answer_codes(rows.assign(annotator="Ann")).tolist()
-    [1, 0, 1]
     """
     codes = combined(rows[key] for key in keys if key in rows)
     return np.unique(codes, return_inverse=True)[1]
@@ -33,13 +61,6 @@ def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> 
 def check_orders(check: TableCheck) -> None:
     """Refuse answers that are no strict order of two or more methods.
 
-    Parameters
-    ----------
-    check
-        With clean columns; ranks are text of whole numbers.
-
-    Notes
-    -----
     Rows are looked at only in answers whose every rank and method can be read.
     """
     data = check.frame
@@ -84,7 +105,6 @@ def _repeated(answer: Counts, column: Column) -> Mask:
 
 
 def _some(rows: Mask, answer: Counts) -> Mask:
-    """Say of each answer whether some of its rows are marked."""
     return np.bincount(answer[rows], minlength=answer.max(initial=-1) + 1) > 0
 
 
@@ -110,26 +130,7 @@ def _asked_again(data: pd.DataFrame, answer: Counts) -> Mask:
 
 
 def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
-    """Sort rows by answer and rank, and number the places in each answer.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows. Where a method was left out, those below it move up: an order of
-        some methods is the same order without one of them.
-
-    Returns
-    -------
-    DataFrame
-        The rows of answers with two or more methods, the best of an answer first.
-    array, array
-        Shape (rows,): the answer of each row, from 0, and its place there, from 0.
-
-    Raises
-    ------
-    InputError
-        Where two methods of an answer share a rank, or a method has two.
-    """
+    """Sort rows by answer and rank, and number the places in each answer."""
     answer = answer_codes(rankings, KEPT_ANSWER)
     rank = rankings["rank"].to_numpy(float)
     for column, wrong in (
@@ -152,28 +153,7 @@ def in_orders(rankings: pd.DataFrame) -> tuple[pd.DataFrame, Counts, Counts]:
 
 
 def implied_choices(rankings: pd.DataFrame) -> pd.DataFrame:
-    """Return what orders say of pairs of outputs, as choices.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows.
-
-    Returns
-    -------
-    DataFrame
-        Columns story, method_a, method_b, criterion, annotator, choice: k (k - 1) / 2
-        rows for an answer of k methods, methods in alphabetical order. They are not
-        independent of one another: whatever draws from them must draw stories,
-        annotators or whole answers.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"method": ["uno", "sora", "wan"], "rank": [1, 2, 3]})
-    >>> pairs = implied_choices(rows.assign(story="s", criterion="q", annotator="Ann"))
-    >>> pairs[["method_a", "method_b", "choice"]].to_numpy().tolist()
-    [['sora', 'uno', 'b'], ['uno', 'wan', 'a'], ['sora', 'wan', 'a']]
-    """
+    """Return what orders say of pairs of outputs, as choices."""
     rows, answer, place = in_orders(rankings)
     size = np.bincount(answer)[answer] if len(answer) else answer
     # Every row beside each one below it in its answer.

@@ -12,10 +12,9 @@ import pandas as pd
 
 from analysis.options import OptionError
 from analysis.printing import counted
-from analysis.reading.column_cleaning import coded, combined
-from analysis.reading.kept_rows import key_texts, true_flags
+from analysis.reading.column_cleaning import coded, combined, key_texts, true_flags
 from analysis.results import Array, Mask
-from analysis.sentences import sentence
+from analysis.sentences import chained, sentence
 from analysis.tables import UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses
@@ -31,22 +30,7 @@ COMMON_SHARE = 0.5
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Scores averaged over shots, and what is known of each metric.
-
-    Attributes
-    ----------
-    cells
-        Columns metric, story, method, score, sorted by the first three.
-    higher_is_better
-        By metric.
-    notes
-        Which rows were left out, in sentences.
-    composites
-        Metrics that are made of others (`analysis.rankings.composite_values`).
-    mixed
-        Composites, of metrics or questions, whose parts differ from story to story:
-        outputs of different stories have no common scale.
-    """
+    """Scores averaged over shots, and what is known of each metric."""
 
     cells: pd.DataFrame
     higher_is_better: Mapping[str, bool]
@@ -56,7 +40,6 @@ class ScoreTable:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All metrics, sorted."""
         return tuple(sorted(self.higher_is_better))
 
     def only(self, metric: str) -> "ScoreTable":
@@ -72,27 +55,6 @@ class ScoreTable:
 def score_table(scores: pd.DataFrame) -> ScoreTable:
     """Average scores over shots.
 
-    Parameters
-    ----------
-    scores
-        Rows of `kept_rows`; rows without a score are absent. Where a metric has a
-        value of a whole output, those of its shots are left out; where it has values
-        of stories, those of whole methods are.
-
-    Returns
-    -------
-    ScoreTable
-        A metric that occurs with several versions or backends is several
-        metrics, named ``metric (version, backend)``.
-
-    Raises
-    ------
-    OptionError
-        When no row has a score, a metric is marked both higher and lower is better,
-        or it has the name of a baseline, with its version and backend.
-
-    Notes
-    -----
     Means over shots are correctly rounded (``math.fsum``), so that outputs with
     the same scores in another order stay tied.
     """
@@ -198,24 +160,6 @@ def _directions(rows: pd.DataFrame) -> dict[str, bool]:
 
 
 def compared_metrics(table: ScoreTable, covered: Mask) -> tuple[Mask, Mask]:
-    """Return which metrics are compared with one another, and on what.
-
-    Parameters
-    ----------
-    table
-        The scores.
-    covered
-        Shape (K, ...): whether each metric has a score of what people judged.
-
-    Returns
-    -------
-    metrics
-        Shape (K,): from the metric with most scores down, each with which
-        `COMMON_SHARE` of the outputs of the first remain common; and composites that
-        score exactly what all of these do.
-    kept
-        Shape (...): what all of them have scores of.
-    """
     flat = covered.reshape(len(covered), math.prod(covered.shape[1:]))
     made = np.array([metric in table.composites for metric in table.metrics], bool)
     counts = np.where(made, 0, flat.sum(axis=1))
@@ -237,17 +181,7 @@ def score_cube(
     stories: tuple[str, ...],
     methods: tuple[str, ...],
 ) -> tuple[Array, frozenset[str]]:
-    """Lay scores out as metrics x stories x methods.
-
-    Returns
-    -------
-    cube
-        Scores as given, NaN where there is none. A method-level score (empty
-        story) stands in every story; if the only story is "", a metric with
-        stories is averaged over them.
-    method_level
-        The metrics that have method-level scores only.
-    """
+    """Lay scores out as metrics x stories x methods."""
     cube = np.full((len(metrics), len(stories), len(methods)), np.nan)
     method_level = set()
     for k, metric in enumerate(metrics):
@@ -270,3 +204,93 @@ def laid_out(
     """Lay one column out as stories x methods; NaN where there is no row."""
     table = rows.pivot(index="story", columns="method", values=value)
     return table.reindex(index=stories, columns=methods).to_numpy(float)
+
+
+OUTPUT, METHOD = "rated output", "rated method"
+
+
+def coverage_notes(
+    rated: Mask,
+    methods: tuple[str, ...],
+    metrics: tuple[str, ...],
+    covered: Mask,
+    cells: Mask,
+    noun: str = OUTPUT,
+) -> list[str]:
+    """Say which metrics and cells no comparison uses, and which methods it loses."""
+    notes = [
+        sentence(
+            "metric {metric} has no score for any rated method."
+            if noun == METHOD
+            else "metric {metric} has no score for any rated output.",
+            metric=metric,
+        )
+        for k, metric in enumerate(metrics)
+        if not covered[k].any()
+    ]
+    lacking = lacking_scores(metrics, covered[:, rated])
+    if lacking:
+        several = bool(covered.any(axis=(1, 2)).sum() > 1)
+        note = common_note(
+            int(cells.sum()), counted(int(rated.sum()), noun), lacking, several=several
+        )
+        lost = rated.any(axis=0) & ~cells.any(axis=0)
+        if lost.any() and not lost.all():
+            note = sentence(
+                "{text} Methods in no comparison: {methods}.",
+                text=note,
+                methods=[*np.array(methods, object)[lost]],
+            )
+        notes.append(note)
+    return notes
+
+
+def common_note(n: int, rated: str, lacking: str, *, several: bool) -> str:
+    """Say on how many of what is rated one metric is judged, or several compared."""
+    return sentence(
+        "metrics are compared with each other on {n} of {rated}, which all of them "
+        "score ({lacking}); each is held against people on all that it scores."
+        if several
+        else "{n} of {rated} used, those with a score ({lacking}).",
+        n=n,
+        rated=rated,
+        lacking=lacking,
+    )
+
+
+def few_scores(
+    names: "np.typing.NDArray[np.object_]", covered: Mask, few: Mask, noun: str
+) -> list[str]:
+    """Say which metrics share too little with others to be compared with them."""
+    return [
+        sentence(
+            "metric {metric} has scores of {n} and is held against people on these; it "
+            "is not compared with other metrics, which score too few of them.",
+            metric=names[k],
+            n=counted(int(covered[k].sum()), noun),
+        )
+        for k in np.flatnonzero(few)
+    ]
+
+
+def lacking_scores(metrics: tuple[str, ...], covered: Mask) -> str:
+    """Say how many scores each metric lacks; those that lack the same ones together."""
+    alike: dict[bytes, list[int]] = {}
+    for k, row in enumerate(covered):
+        if row.any() and not row.all():
+            alike.setdefault(row.tobytes(), []).append(k)
+    parts = []
+    for rows in alike.values():
+        n = int((~covered[rows[0]]).sum())
+        if len(rows) == len(metrics) > 1:
+            parts.append(sentence("all {k} lack the same {n}", k=len(metrics), n=n))
+        else:
+            names = [metrics[k] for k in rows]
+            parts.append(
+                sentence(
+                    "{names} lacks {n}" if len(rows) == 1 else "{names} lack {n}",
+                    names=names,
+                    n=n,
+                )
+            )
+    return chained("{first}; {second}", parts) if parts else ""

@@ -18,7 +18,7 @@ from analysis.problems import (
     shown,
 )
 from analysis.reading.column_cleaning import Coded, Column, coded
-from analysis.reading.frames import ROW, address
+from analysis.reading.files import ROW, address
 from analysis.reading.spellings import Nearest, without_zeros, written
 from analysis.sentences import chained, sentence
 
@@ -54,17 +54,7 @@ def spelling_remarks(
     columns: Mapping[str, Sequence[str]],
     excluded: Sequence[str] = (),
 ) -> Iterator[str]:
-    """Remark on names that differ from others of the same kind in their form alone.
-
-    Parameters
-    ----------
-    tables
-        Those whose names mean the same, by what they are called if no file is known.
-    columns
-        What is named in the plural, and the columns that have it.
-    excluded
-        Names that are left out as asked.
-    """
+    """Remark on names that differ from others of the same kind in their form alone."""
     frames = {name: frame for name, frame in tables.items() if frame is not None}
     files = [str(frame.attrs.get(FILE, name)) for name, frame in frames.items()]
     for what, own in columns.items():
@@ -108,30 +98,7 @@ def check_shared_names(
     *,
     both: bool = True,
 ) -> None:
-    """Refuse tables with few common names, and note the names without a match.
-
-    Parameters
-    ----------
-    people, others
-        Tables on two sides, by what they are called if no file is known. Those of one
-        side are taken together.
-    columns
-        What is named, and the columns that have it: ``{"method": ("method",)}``.
-    notes
-        Takes what is dropped.
-    excluded
-        Methods that are left out as asked.
-    both
-        Whether names of the other side that people's lacks are noted too.
-
-    Raises
-    ------
-    InputError
-        When none of the names of one kind is on both sides; of stories and methods,
-        when fewer than half are of those that the side with fewer of them has. Where a
-        side has values without a name, as those of whole methods without stories, it is
-        noted only.
-    """
+    """Refuse tables with few common names, and note the names without a match."""
     sides = [
         {name: frame for name, frame in side.items() if frame is not None}
         for side in (people, others)
@@ -246,7 +213,6 @@ class _Names:
         )
 
     def _rows_of(self, names: set[str]) -> tuple[int, int]:
-        """Return how many rows have one of some names, and how many there are."""
         rows = total = 0
         for own in self._columns:
             has = np.any([cells.mask(lambda x: x in names) for cells in own], axis=0)

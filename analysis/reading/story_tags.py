@@ -7,10 +7,9 @@ import pandas as pd
 
 from analysis.problems import InputError, Problem
 from analysis.reading.column_checks import TableCheck
-from analysis.reading.column_cleaning import Coded, as_text, coded, numbers
+from analysis.reading.column_cleaning import Coded, as_tags, as_text, coded, numbers
 from analysis.reading.csv_files import DECIMAL_COMMA
-from analysis.reading.decimal_commas import as_tags
-from analysis.reading.frames import Table, opened
+from analysis.reading.files import Table, opened
 from analysis.reading.shared_names import FILE
 from analysis.results import Array
 from analysis.sentences import sentence
@@ -26,26 +25,6 @@ _ORDER = {"short": 0, "low": 0, "middle": 1, "long": 2, "high": 2}
 
 
 def read_stories(table: Table) -> pd.DataFrame:
-    """Read the tags of stories.
-
-    Parameters
-    ----------
-    table
-        A file of any kind that `files` reads, or a frame: a column ``story`` and one
-        column a tag.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Column ``story``, then every tag as text; empty where a story has no value.
-        The index is the line in the file.
-
-    Raises
-    ------
-    InputError
-        With every problem: no column of stories, no tag, a story without a name or
-        twice.
-    """
     frame, file = opened(table, "stories", ("story",))
     check = TableCheck(frame, file, ("story",))
     tags = [column for column in frame.columns if column != "story"]
@@ -73,14 +52,7 @@ def _as_written(value: object) -> str:
 
 
 def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:
-    """Return the stories with a value of any tag, or of the one before a ``=``.
-
-    Examples
-    --------
-    >>> tags = pd.DataFrame({"story": ["1", "2"], "angle": ["SF", "MA"]})
-    >>> tagged(tags, "SF"), tagged(tags, "angle=MA"), tagged(tags, "role=MA")
-    (frozenset({'1'}), frozenset({'2'}), frozenset())
-    """
+    """Return the stories with a value of any tag, or of the one before a ``=``."""
     if tags is None:
         return frozenset()
     name, _, value = tag.partition("=")
@@ -90,15 +62,7 @@ def tagged(tags: pd.DataFrame | None, tag: str) -> frozenset[str]:
 
 
 def word_count_class(words: float) -> str:
-    """Return OneIG-Bench's class of a prompt by its number of words.
-
-    Examples
-    --------
-    >>> word_count_class(29), word_count_class(30), word_count_class(60)
-    ('short', 'middle', 'middle')
-    >>> word_count_class(61)
-    'long'
-    """
+    """Return OneIG-Bench's class of a prompt by its number of words."""
     if words < SHORT_BELOW:
         return "short"
     return "middle" if words <= LONG_ABOVE else "long"
@@ -107,29 +71,10 @@ def word_count_class(words: float) -> str:
 def binned(tags: pd.DataFrame, column: str) -> pd.Series:
     """Cut a tag of numbers into a few classes; leave any other tag as it is.
 
-    Parameters
-    ----------
-    tags
-        Rows of `read_stories`.
-    column
-        The tag.
-
-    Returns
-    -------
-    pandas.Series
-        Text. A tag that is called a number of words, or the length of the text, is
-        cut at 30 and 60 as in OneIG-Bench; other numbers with more than `MOST_VALUES`
-        different values are cut into thirds of the stories. The labels name the
-        bounds. A story without a value stays without.
-
-    Notes
-    -----
     Equal numbers are in one class, so thirds may differ in size; where a whole third
     is one number, there are two classes.
 
-    References
-    ----------
-    OneIG-Bench, supplement, table 1 and the reasons given above it.
+    Source: OneIG-Bench, supplement, table 1 and the reasons given above it.
     """
     given = tags[column]
     values, empty = numbers(given)
@@ -172,15 +117,7 @@ def _thirds(values: Array) -> list[str]:
 
 
 def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """Cut every tag of numbers into classes.
-
-    Returns
-    -------
-    DataFrame
-        The same stories and tags.
-    list of str
-        Which tags were cut, in sentences.
-    """
+    """Cut every tag of numbers into classes."""
     found, notes = tags.copy(deep=False), []
     for column in tags.columns.drop("story"):
         found[column] = binned(tags, column)
@@ -197,12 +134,6 @@ def with_classes(tags: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
 
 
 def stratum_order(name: str) -> tuple[int, str]:
-    """Return by what strata are sorted: classes by size, all others by name.
-
-    Examples
-    --------
-    >>> sorted(["long (above 60)", "oil", "short (below 30)"], key=stratum_order)
-    ['short (below 30)', 'oil', 'long (above 60)']
-    """
+    """Return by what strata are sorted: classes by size, all others by name."""
     first = name.partition(" (")[0]
     return (_ORDER.get(first, 1), "" if first in _ORDER and first != name else name)

@@ -44,30 +44,7 @@ ERRORS = ("#DIV/0!", "#N/A", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!")
 
 
 def read_workbook(path: Path, sheet: str, columns: Sequence[str] = ()) -> pd.DataFrame:
-    """Read the sheet of a name, or the only one that has the columns.
-
-    Parameters
-    ----------
-    path
-        The file.
-    sheet
-        A name; if empty, the one sheet that has the columns is read, or the one that
-        is not empty.
-    columns
-        Names that the header has.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Cells as the workbook types them, dates as text; the index is the row. Rows
-        without a filled cell are none.
-
-    Raises
-    ------
-    InputError
-        When it is no workbook, several sheets could be meant, a row is wider than the
-        header, or a formula was never calculated.
-    """
+    """Read the sheet of a name, or the only one that has the columns."""
     try:
         title, rows = _rows(path, sheet, columns)
         never = _uncalculated(path, title, rows)

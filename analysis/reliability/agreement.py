@@ -20,10 +20,11 @@ from analysis.reliability.chance_corrected import (
     alpha_value,
     category_values,
     gwet,
+    has_many_values,
     majority_share,
+    ordinal_interval,
 )
 from analysis.reliability.icc import has_rest, icc, rater_vs_rest
-from analysis.reliability.leave_out import has_many_values, ordinal_interval
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, ONE, Array, Counts, Estimate, undefined
 from analysis.sentences import chained, sentence
@@ -101,18 +102,7 @@ NOT_OF_PAIRS = {
 
 @dataclass(frozen=True)
 class Agreement:
-    """One statistic of one question, with the data behind it.
-
-    Attributes
-    ----------
-    statistic
-        A key of `STATISTICS`.
-    estimate
-        Value, interval, reason; `n` is the number of units that enter.
-    n_annotators, n_answers
-        People and answers in these units; None where only their mean is known. Of
-        ``rater_vs_rest`` the people averaged over.
-    """
+    """One statistic of one question, with the data behind it."""
 
     statistic: str
     estimate: Estimate
@@ -130,31 +120,7 @@ def agreement(
     seed: int,
     question: str,
 ) -> list[Agreement]:
-    """Compute agreement statistics with cluster intervals.
-
-    Parameters
-    ----------
-    data
-        Answers of one question, from `analysis.reliability.matrices`.
-    statistics
-        Keys of `STATISTICS`.
-    parts
-        Clusters to draw, of `PARTS`. An annotator drawn twice counts twice but is
-        never paired with himself (see `chance_corrected`), and as annotators are few,
-        their percentile intervals are `expanded`; but not those of alpha where units
-        are drawn as well, which are wide enough (``docs/coverage.md``). Ordinal alpha
-        of many values has an interval by `leave_out.ordinal_interval`.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-    question
-        Names the random streams, one a part.
-
-    Returns
-    -------
-    list of Agreement
-        In the order of `statistics`. An interval that cannot be drawn stays empty,
-        and the reason says why.
-    """
+    """Compute agreement statistics with cluster intervals."""
     reasons = {name: _why_undefined(data, name) for name in statistics}
     values = {name: NAN if reasons[name] else _value(data, name) for name in statistics}
     for name, value in values.items():
@@ -306,22 +272,7 @@ def _renumbered(codes: Counts) -> Counts:
 def _kinds(
     data: Reliability, clusters: list[Counts], *, answers: bool
 ) -> tuple[Counts, Array]:
-    """Find units that are alike in answers and clusters.
-
-    Parameters
-    ----------
-    data
-        Answers.
-    clusters
-        Arrays of shape (U, c).
-    answers
-        Whether it matters who gave which answer, or only how many did.
-
-    Returns
-    -------
-    first, times
-        One unit of each kind, in ascending order, and how many there are.
-    """
+    """Find units that are alike in answers and clusters."""
     units = np.arange(data.n_units)
     if len(data.values) > FEW_VALUES or (answers and not data.complete.all()):
         return units, np.ones(data.n_units)

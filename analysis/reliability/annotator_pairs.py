@@ -1,4 +1,4 @@
-"""Agreement of each two annotators: who answers alike, and who stands apart."""
+"""How alike two annotators rank the same outputs."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,14 +8,71 @@ import numpy as np
 import pandas as pd
 from scipy import sparse
 
+from analysis.inference.resampling import cluster_counts, interval, stream
 from analysis.options import Sampling
-from analysis.reading.choices import OUTCOMES, annotator_votes
-from analysis.reading.rankings import implied_choices
+from analysis.reading.rankings import OUTCOMES, annotator_votes, implied_choices
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
-from analysis.reliability.ranking_agreement import STATISTIC, ranking_agreement
-from analysis.results import Counts, Estimate, TableRow, undefined
+from analysis.results import NAN, Counts, Estimate, TableRow, undefined
 from analysis.sentences import sentence
+
+STATISTIC = "kendall_between_annotators"
+
+
+def ranking_agreement(
+    rankings: pd.DataFrame,
+    *,
+    question: str,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> TableRow:
+    r"""Return Kendall's tau of two annotators over outputs that both ranked.
+
+    :math:`\tau = (C - D)/(C + D)` over all pairs of annotators and all pairs of
+    outputs that both ordered, C alike and D not; orders are strict. Two who rank
+    without looking have 0, whichever methods are strong: no chance is estimated from
+    the answers. Annotators are not drawn, as one drawn twice would be paired with
+    himself.
+    """
+    pairs, votes = annotator_votes(implied_choices(rankings))
+    given = np.asarray(votes.sum(axis=0)).reshape(len(pairs), -1)
+    total = given.sum(axis=1)
+    both = total > 1
+    alike = (given * (given - 1) / 2).sum(axis=1)
+    compared = total * (total - 1) / 2
+    codes, stories = pd.factorize(pairs["story"].to_numpy(object), sort=True)
+    sums = np.stack(
+        [
+            np.bincount(codes, weights=x, minlength=len(stories))
+            for x in (alike, compared)
+        ]
+    )
+    columns = np.flatnonzero(np.repeat(both, given.shape[1]))
+    people = np.diff(sparse.csr_array(votes[:, columns]).indptr)
+    row: TableRow = {
+        "question": question,
+        "statistic": STATISTIC,
+        "value": NAN,
+        "low": NAN,
+        "high": NAN,
+        "n_units": int(both.sum()),
+        "n_annotators": int((people > 0).sum()),
+        "n_answers": int(total[both].sum()),
+        "reason": "",
+    }
+    if not both.any():
+        return row | {
+            "reason": sentence("no two annotators ranked the same two outputs")
+        }
+    rng = stream(seed, "ranking agreement", question)
+    drawn = cluster_counts(len(stories), resamples * (len(stories) > 1), rng)
+    here, all_ = drawn @ sums.T[:, 0], drawn @ sums.T[:, 1]
+    with np.errstate(invalid="ignore"):
+        low, high, reason = interval(2 * here / all_ - 1, confidence)
+    value = float(2 * alike.sum() / compared.sum() - 1)
+    return row | {"value": value, "low": low, "high": high, "reason": reason}
+
 
 # Fewer common units say nothing of two people.
 FEW_UNITS = 10
@@ -36,44 +93,7 @@ def annotator_pairs(
     parts: tuple[str, ...] = ("units",),
     **sampling: Unpack[Sampling],
 ) -> Rows:
-    """Return the agreement of each two annotators who answered a unit in common.
-
-    Parameters
-    ----------
-    data
-        Answers of one question.
-    statistic
-        A key of `analysis.reliability.agreement.STATISTICS`.
-    question
-        Its name.
-    parts
-        Clusters to draw: units, stories or methods.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotator_pairs``, names in alphabetical order: the statistic of all
-        annotators, over the answers of two to the `n` units that both answered. Below
-        `FEW_UNITS` of these there is no value, of more than `MOST_DRAWN` pairs there
-        is no interval, of more than `MOST_PAIRS` those without a value have no row, and
-        of more than that with one there are none. None of ratings that are means over
-        raters.
-    list of str
-        Remarks: that there are too many pairs.
-
-    Examples
-    --------
-    >>> from analysis.reliability.matrices import rating_reliability
-    >>> stories = [f"s{i}" for i in range(10)] * 2
-    >>> rows = pd.DataFrame({"story": stories, "method": "m", "rating": [1, 2] * 10,
-    ...     "annotator": ["Ann"] * 10 + ["Bob"] * 10})
-    >>> (row,), _notes = annotator_pairs(rating_reliability(rows), "alpha_ordinal",
-    ...     question="q", resamples=0, confidence=0.95, seed=0)
-    >>> row["annotator_a"], row["annotator_b"], row["value"], row["n"]
-    ('Ann', 'Bob', 1.0, 10)
-    """
+    """Return the agreement of each two annotators who answered a unit in common."""
     own = _by_annotator(data)
 
     def of_two(a: int, b: int, resamples: int) -> Estimate:
@@ -99,22 +119,7 @@ def annotator_pairs(
 def ranking_pairs(
     rankings: pd.DataFrame, *, question: str, **sampling: Unpack[Sampling]
 ) -> Rows:
-    """Return how alike each two annotators rank, as `ranking_agreement` of them alone.
-
-    Parameters
-    ----------
-    rankings
-        Kept rows of one criterion.
-    question
-        The criterion.
-    resamples, confidence, seed
-        Number of resamples of whole stories, coverage, seed.
-
-    Returns
-    -------
-    list of Row, list of str
-        As of `annotator_pairs`; units are pairs of outputs that both ranked.
-    """
+    """Return how alike each two annotators rank."""
     own = [rows for _name, rows in rankings.groupby("annotator", sort=True)]
     names = [str(rows["annotator"].iloc[0]) for rows in own]
 

@@ -10,14 +10,7 @@ from scipy import sparse, stats
 from analysis.inference.scaling import divided
 from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
-from analysis.reading.kept_rows import key_texts
-from analysis.reliability.annotator_statistics import (
-    AnnotatorMeasure,
-    Sheet,
-    mean_measure,
-    renumbered,
-    summed,
-)
+from analysis.reading.column_cleaning import key_texts
 from analysis.reliability.icc import (
     LARGEST_TABLE,
     correlate_tables,
@@ -25,9 +18,14 @@ from analysis.reliability.icc import (
 )
 from analysis.reliability.like_chance import (
     ALONE,
+    AnnotatorMeasure,
     Answers,
     Evidence,
+    Sheet,
     annotator_rows,
+    mean_measure,
+    renumbered,
+    summed,
 )
 from analysis.reliability.matrices import (
     Reliability,
@@ -53,38 +51,6 @@ def rating_annotators(
 ) -> list[TableRow]:
     """Hold each annotator's ratings against those of the others.
 
-    Parameters
-    ----------
-    ratings
-        Kept rows, of any number of dimensions.
-    part
-        What is drawn of the annotator's answers: ``"units"`` (outputs, with all shots
-        and rounds) or ``"stories"``, faster where there are many outputs.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotators``, by dimension, annotator and statistic:
-
-        - ``n_answers``: how many ratings the annotator gave;
-        - ``spearman_others``, ``kendall_others`` (tau-b): correlation with the mean of
-          the others, on units that at least one other person rated;
-        - ``severity``: mean of the own rating minus the others' mean there; negative
-          is strict;
-        - ``exact_agreement``: share of the others' ratings equal to the own, averaged
-          over these units;
-        - ``sd`` (n - 1) and ``most_frequent_share``: spread of all own ratings, and the
-          share of the commonest one. Near 0 and near 1 they tell of somebody who
-          always gives the same answer.
-
-        Beside ``spearman_others`` stands a verdict (`like_chance.with_verdicts`), and
-        of several dimensions the mean of these correlations, with one of its own.
-        None for ratings that are means over raters.
-
-    Notes
-    -----
     Intervals draw the annotator's outputs or stories with replacement. They hold for
     this panel: the others stay as they are. Annotators with equally many of them share
     their draws.
@@ -103,32 +69,7 @@ def rating_annotators(
 def choice_annotators(
     choices: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
-    """Hold each annotator's side-by-side answers against those of the others.
-
-    Parameters
-    ----------
-    choices
-        Kept rows, methods in alphabetical order, of any number of criteria.
-    resamples, confidence, seed
-        As of `rating_annotators`; pairs of outputs are drawn.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotators``, by criterion, annotator and statistic:
-
-        - ``n_answers``;
-        - ``majority_agreement``: share of equal answers where more than half of the
-          others gave one answer; units without such a majority are left out;
-        - ``exact_agreement``: share of the others' answers equal to the own;
-        - ``shuffled_agreement``: what that is on average where the own answers are
-          shuffled over their units, and ``above_chance``: how far the one is above
-          the other, as a share of 1 less the other, with a verdict
-          (`like_chance.with_verdicts`); both also of all criteria together;
-        - ``tie_share``: answers without a winner (tie, both bad);
-        - ``left_share``: how often the left side won, of the answers with a winner;
-          only where the table has ``left_method``. 0.5 is no preference of a side.
-    """
+    """Hold each annotator's side-by-side answers against those of the others."""
     sheets: list[Sheet] = []
     evidence: dict[tuple[str, str], Evidence] = {}
     keys = ["story", "method_a", "method_b"]

@@ -13,16 +13,18 @@ Probability Letters 16, 225-233). With all weights 1 every formula below is the
 textbook's.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import krippendorff
 import numpy as np
 import pandas as pd
 from scipy import sparse
+from scipy.special import stdtrit
 
 from analysis.reading.number_text import step_of
 from analysis.reliability.matrices import Reliability
-from analysis.results import Array, Counts
+from analysis.results import NAN, Array, Counts
 
 # Values of one block of resampled value counts.
 CHUNK = 4_000_000
@@ -37,17 +39,6 @@ LARGEST_KEY = 2**62
 class ResampledVotes:
     """Answers of units under B resamples, counted by unit and value.
 
-    Parameters
-    ----------
-    data
-        Answers.
-    weights
-        Shape (B, U): how often each unit counts.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Notes
-    -----
     A *cell* is a value that a unit got. Arrays are (U, B), (V, B) or (cells, B);
     the last axis has length 1 where all resamples have the same.
     """
@@ -96,7 +87,6 @@ class ResampledVotes:
         return self.total**2 - self.own
 
     def by_unit(self, of_cells: Array) -> Array:
-        """Sum what cells have over each unit."""
         return np.asarray(self.cells @ of_cells)
 
     def moment(self, of_values: Array) -> Array:
@@ -133,24 +123,6 @@ def alpha(
 ) -> Array:
     r"""Krippendorff's alpha, for many weightings of the units at once.
 
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U): how often each unit counts.
-    metric
-        ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where fewer than two different values occur.
-
-    Notes
-    -----
     :math:`\alpha = 1 - \sum o_{ck} d_{ck}^2 / \sum e_{ck} d_{ck}^2`, where a unit
     with m answers gives each ordered pair of them weight :math:`1/(m - 1)` and
     :math:`e_{ck} = (n_c n_k - [c=k] n_c)/(n - 1)`. The ordinal difference
@@ -163,18 +135,7 @@ def alpha(
     so that it still counts V in all (with ones: :math:`1/(m - 1)`), and the pairs of
     different answers behind e number :math:`n^2 - \sum v^2` (:math:`n(n - 1)`).
 
-    References
-    ----------
-    Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from analysis.reliability.matrices import rating_reliability
-    >>> rows = pd.DataFrame({"story": list("aabb"), "method": "m", "dimension": "d",
-    ...     "annotator": list("xyxy"), "rating": [1, 1, 2, 2]})
-    >>> alpha(rating_reliability(rows), np.ones((1, 2)), "ordinal")
-    array([1.])
+    Source: Krippendorff, K. (2011), Computing Krippendorff's Alpha-Reliability.
     """
     v = ResampledVotes(data, weights, people)
     used = (v.pairs > 0).astype(float)
@@ -233,13 +194,6 @@ def alpha_value(data: Reliability, metric: str) -> float:
 
     Taken from the ``krippendorff`` package where the answers have few values, else
     from `alpha`, whose memory does not grow with the square of their number.
-
-    Parameters
-    ----------
-    data
-        Answers; at least two different ones in units with two or more.
-    metric
-        As of `alpha`.
     """
     counts = data.counts[data.pairable]
     if counts.shape[0] * counts.shape[1] ** 2 > PACKAGE_SIZE or counts.shape[1] < 2:
@@ -258,24 +212,6 @@ def gwet(
 ) -> Array:
     r"""Gwet's AC1 or quadratic AC2, or Fleiss' kappa, over weighted units.
 
-    Parameters
-    ----------
-    data
-        Answers. Categories are those of its scale, else the observed ones.
-    weights
-        Shape (B, U).
-    kind
-        ``"ac1"``, ``"ac2_quadratic"`` or ``"fleiss_kappa"``.
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where chance agreement is total.
-
-    Notes
-    -----
     :math:`(p_a - p_e)/(1 - p_e)`. Agreement :math:`p_a` averages units with two
     answers or more, category shares :math:`\pi_k` all units. AC1:
     :math:`p_e = \sum \pi_k (1 - \pi_k)/(q - 1)`; AC2 with weights
@@ -284,9 +220,7 @@ def gwet(
     :math:`p_e = \sum \pi_k^2`. For skewed answers, where alpha collapses. Sums of
     squares replace the matrix of weights, as in `alpha`.
 
-    References
-    ----------
-    Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
+    Source: Gwet, K. L. (2014), Handbook of Inter-Rater Reliability, 4th ed.; Fleiss
     (1971), Psychological Bulletin 76(5), with unequal numbers of raters as there.
     """
     v = ResampledVotes(data, weights, people)
@@ -335,18 +269,7 @@ def category_values(data: Reliability) -> Array:
 def majority_share(
     data: Reliability, weights: Array, people: Array | None = None
 ) -> Array:
-    """Average share of a unit's answers that its most frequent answer has.
-
-    Parameters
-    ----------
-    data
-        Answers; units with a single answer do not enter.
-    weights
-        Shape (B, U).
-    people
-        Must be None: the largest share is no mean over pairs of annotators, and
-        grows by itself when some of them count twice.
-    """
+    """Average share of a unit's answers that its most frequent answer has."""
     if people is not None:
         raise ValueError("majority_share: annotators cannot be drawn")
     used = data.pairable
@@ -360,16 +283,6 @@ def alike(columns: list[Counts]) -> Counts:
     """Give units a number each, the same one to units with equal keys.
 
     Numbers are in the order in which units first have them.
-
-    Parameters
-    ----------
-    columns
-        Arrays of shape (U,), whole numbers from 0.
-
-    Examples
-    --------
-    >>> alike([np.array([0, 0, 1, 0]), np.array([2, 1, 1, 2])])
-    array([0, 1, 2, 0])
     """
     code = np.zeros(len(columns[0]), np.int64)
     highest = 0
@@ -381,3 +294,68 @@ def alike(columns: list[Counts]) -> Counts:
         code = code * base + column
         highest = highest * base + base - 1
     return pd.factorize(code)[0]
+
+
+# From so many values on, resamples move ranks (docs/coverage.md).
+MANY_VALUES = 11
+# More clusters than this are left out by groups.
+MOST_GROUPS = 400
+
+
+def has_many_values(data: Reliability) -> bool:
+    """Say whether so many different answers were given that ranks move."""
+    return len(data.values) >= MANY_VALUES
+
+
+def ordinal_interval(
+    data: Reliability, value: float, parts: tuple[str, ...], confidence: float
+) -> tuple[float, float]:
+    r"""Return the bounds of ordinal alpha by leaving out one cluster after the other.
+
+    With G clusters the variance is :math:`(G - 1)/G \sum (\alpha_{(g)} -
+    \bar\alpha_{(\cdot)})^2` (the jackknife; Efron and Stein 1981, Annals of Statistics
+    9). Of two kinds both are added, and of stories and methods that of units, which are
+    in both, is taken off. The interval is Student's, of one degree of freedom less than
+    there are clusters of the fewer kind, and ends at 1.
+    """
+    found = [_variance(data, part) for part in parts]
+    variance = sum(one for one, _ in found)
+    if set(parts) == {"stories", "methods"}:
+        largest = max(one for one, _ in found)
+        variance = max(variance - _variance(data, "units")[0], largest)
+    if not variance > 0:
+        return NAN, NAN
+    freedom = min(n for _, n in found) - 1
+    far = float(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance))
+    return value - far, min(value + far, 1.0)
+
+
+def _variance(data: Reliability, part: str) -> tuple[float, int]:
+    """Return the variance where clusters of one kind are drawn, and how many."""
+    people = part == "annotators"
+    codes = np.arange(data.n_annotators) if people else _codes(data, part)
+    n = min(int(codes.max()) + 1, MOST_GROUPS)
+    values = np.concatenate([*_without(data, codes % n, n, people=people)])
+    return float((n - 1) / n * ((values - values.mean()) ** 2).sum()), n
+
+
+def _codes(data: Reliability, part: str) -> Counts:
+    """Return the cluster of each unit, of those that have two answers of one unit."""
+    codes = data.clusters[part][:, 0]
+    some = np.unique(codes[data.pairable])
+    # Of others alpha knows nothing: they may be left out with any of these.
+    return np.minimum(np.searchsorted(some, codes), len(some) - 1)
+
+
+def _without(
+    data: Reliability, group: Counts, n: int, *, people: bool
+) -> Iterator[Array]:
+    """Yield alpha without each group, some groups at a time."""
+    size = max(data.n_units, len(data.values), data.counts.nnz if people else 1)
+    step = max(1, CHUNK // size)
+    for start in range(0, n, step):
+        out = np.arange(start, min(start + step, n))
+        kept = (group != out[:, None]).astype(float)
+        once = np.ones((len(out), data.n_units))
+        weights, annotators = (once, kept) if people else (kept, None)
+        yield alpha(data, weights, "ordinal", people=annotators)

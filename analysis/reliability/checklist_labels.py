@@ -15,14 +15,7 @@ KEYS = ("story", "method", "shot", "round", "annotator")
 
 
 def box_dimensions(ratings: pd.DataFrame) -> list[str]:
-    """Return the dimensions that are boxes of a label with both its boxes.
-
-    Examples
-    --------
-    >>> names = ["pan|text", "pan|video", "zoom|text", "look"]
-    >>> box_dimensions(pd.DataFrame({"dimension": names}))
-    ['pan|text', 'pan|video']
-    """
+    """Return the dimensions that are boxes of a label with both its boxes."""
     names = set(map(str, ratings["dimension"].unique()))
     labels = {name.removesuffix(TEXT) for name in names if name.endswith(TEXT)}
     both = sorted(label for label in labels if label + VIDEO in names)
@@ -34,23 +27,6 @@ def label_rows(
 ) -> list[TableRow]:
     """Hold the video against the text, for every label and method.
 
-    Parameters
-    ----------
-    ratings
-        Kept ratings: columns story, method, annotator, dimension, rating, and perhaps
-        shot and round. Dimensions ``label|text`` and ``label|video`` with ratings of 0
-        or 1 are boxes; other dimensions are left out.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of dict
-        Columns of ``labels``; for each label, and for all of them together, one row
-        a method. Empty without boxes.
-
-    Notes
-    -----
     An answer is what one annotator ticked for one label of one shot; n counts them,
     where both boxes have one. With T and V the numbers of answers in which the label
     is in the text, and in the video, and B of those in which it is in both, recall is
@@ -58,15 +34,6 @@ def label_rows(
     much of what is shown was asked for). A label that nobody ticked in the text has no
     recall, and one that nobody ticked in the video no precision. Intervals draw
     stories.
-
-    Examples
-    --------
-    >>> rows = pd.DataFrame({"story": list("ssss"), "method": list("mmmm"),
-    ...     "annotator": list("aabb"), "rating": [1, 1, 1, 0],
-    ...     "dimension": ["pan|text", "pan|video"] * 2})
-    >>> [(r["label"], r["recall"], r["precision"]) for r in
-    ...  label_rows(rows, resamples=0, confidence=0.95, seed=1)]
-    [('all labels', 0.5, 1.0), ('pan', 0.5, 1.0)]
     """
     boxes = box_dimensions(ratings)
     if not boxes or are_means(ratings):

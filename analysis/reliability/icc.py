@@ -22,24 +22,6 @@ def icc(
 ) -> Array:
     r"""Intraclass correlation, two-way random effects, absolute agreement.
 
-    Parameters
-    ----------
-    data
-        Ratings; only units rated by all annotators enter.
-    weights
-        Shape (B, U).
-    kind
-        ``"icc_2_1"`` (one rater) or ``"icc_2_k"`` (the mean of the k raters).
-    people
-        Shape (B, A): how often each annotator counts; None for once each.
-
-    Returns
-    -------
-    Array
-        Shape (B,); NaN where the estimated variance in the denominator is not positive.
-
-    Notes
-    -----
     With mean squares of units (R), raters (C) and error (E):
     :math:`(R - E)/(R + (k-1)E + k(C - E)/n)` and
     :math:`(R - E)/(R + (C - E)/n)`.
@@ -52,10 +34,8 @@ def icc(
     :math:`v_a v_b`, so that nobody is paired with himself (see `chance_corrected`);
     k stays the number of raters in the study.
 
-    References
-    ----------
-    Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations, Psychological
-    Bulletin 86(2).
+    Source: Shrout, P. E. and Fleiss, J. L. (1979), Intraclass correlations,
+    Psychological Bulletin 86(2).
     """
     x = data.matrix - data.matrix.mean()
     w = weights[:, data.complete]
@@ -95,20 +75,6 @@ def rater_vs_rest(
 
     The human ceiling: how well one person predicts the others.
 
-    Parameters
-    ----------
-    data
-        Ratings; only units rated by all annotators enter.
-    weights
-        Shape (B, U).
-    coefficient
-        ``"spearman"`` or ``"kendall"`` (tau-b).
-    people
-        Must be None: a panel with fewer different people has a noisier mean of the
-        others, so resampled correlations would be too low throughout.
-
-    Notes
-    -----
     Averaged over the annotators for whom it is defined, not over Fisher's z.
     """
     if people is not None:
@@ -140,27 +106,7 @@ def _with_rest(data: Reliability) -> Iterator[tuple[Array, Array]]:
 
 
 def correlate_weighted(x: Array, y: Array, weights: Array) -> dict[str, Array]:
-    """Tau-b and Spearman of two columns under many weights of their rows.
-
-    Parameters
-    ----------
-    x, y
-        Shape (N,).
-    weights
-        Shape (B, N), whole numbers.
-
-    Returns
-    -------
-    dict
-        ``"kendall"`` and ``"spearman"`` to arrays of shape (B,).
-
-    Examples
-    --------
-    >>> x, y = np.array([1.0, 2, 3, 4]), np.array([1.0, 2, 4, 3])
-    >>> found = correlate_weighted(x, y, np.ones((1, 4)))
-    >>> {name: value.round(3).tolist() for name, value in found.items()}
-    {'kendall': [0.667], 'spearman': [0.8]}
-    """
+    """Tau-b and Spearman of two columns under many weights of their rows."""
     levels_x, i = np.unique(x, return_inverse=True)
     levels_y, j = np.unique(y, return_inverse=True)
     shape = (len(levels_x), len(levels_y))
@@ -179,19 +125,6 @@ def correlate_weighted(x: Array, y: Array, weights: Array) -> dict[str, Array]:
 def correlate_tables(tables: Array) -> dict[str, Array]:
     r"""Tau-b and Spearman of contingency tables whose rows and columns are ordered.
 
-    Parameters
-    ----------
-    tables
-        Shape (I, J, B): how often each pair of values occurs.
-
-    Returns
-    -------
-    dict
-        ``"kendall"`` and ``"spearman"`` to arrays of shape (B,); NaN where a side has
-        one value only.
-
-    Notes
-    -----
     :math:`C - D = \sum_{ij} t_{ij} (L_{ij} - R_{ij})` with the sums L of the cells
     above and to the left and R above and to the right. Whole numbers, so exact.
     """

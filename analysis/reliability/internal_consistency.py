@@ -20,33 +20,11 @@ WHOLE, WITHOUT = "cronbach_alpha", "cronbach_alpha_without"
 def cronbach(items: Array, weights: Array) -> Array:
     r"""Cronbach's alpha under many weightings of the cases.
 
-    Parameters
-    ----------
-    items
-        Shape (n, k): the answers of n cases to k questions, none missing.
-    weights
-        Shape (B, n): how often each case counts.
-
-    Returns
-    -------
-    array of shape (B,)
-        NaN where the sum of the items does not vary.
-
-    Notes
-    -----
     :math:`\alpha = k/(k-1) \cdot (1 - \sum s_i^2 / s_T^2)` with the variances of the
     items and of their sum T. It is negative when items go against each other.
 
-    References
-    ----------
-    Cronbach, L. J. (1951), Coefficient alpha and the internal structure of tests,
-    Psychometrika 16(3), formula 2.
-
-    Examples
-    --------
-    >>> x = np.array([[1.0, 2], [2, 3], [3, 4]])
-    >>> cronbach(x, np.ones((1, 3)))
-    array([1.])
+    Source: Cronbach, L. J. (1951), Coefficient alpha and the internal structure of
+    tests, Psychometrika 16(3), formula 2.
     """
     return _cronbach(weights @ _powers(items), items.shape[1])
 
@@ -77,25 +55,6 @@ def scale_consistency(
 ) -> list[TableRow]:
     """Measure how consistently several dimensions measure one thing.
 
-    Parameters
-    ----------
-    ratings
-        Kept rows of the dimensions that make up the scale. Those with a scale that
-        runs the other way must be turned first: signs are not guessed.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Columns of ``scale_consistency``. `level` is ``answers`` (a case is what one
-        annotator said of one unit: output, shot, round), or ``cells`` (a case is the
-        mean of an output). Of each, ``cronbach_alpha`` and, by `question`,
-        ``cronbach_alpha_without`` it. Cases that lack a question do not enter; `n`
-        counts the others, `n_items` the questions.
-
-    Notes
-    -----
     Intervals draw stories, which all cases of a story follow. Ratings that name no
     story are drawn by method.
     """
@@ -124,18 +83,6 @@ def scale_consistency(
 def against_the_others(ratings: pd.DataFrame) -> list[str]:
     """Say which dimensions fall where the others rise: perhaps their scale is turned.
 
-    Parameters
-    ----------
-    ratings
-        Kept rows.
-
-    Returns
-    -------
-    list of str
-        One sentence, or none.
-
-    Notes
-    -----
     Dimensions are turned by the sign of their loading on the first principal
     component of the means of outputs, most of them being right. One that is turned
     is named when it then correlates above `TOGETHER` with the sum of the others.
@@ -178,19 +125,6 @@ def panel_consistency(
     This is what is reported of expert panels, as of VISTAR's Delphi study: how
     reliable the sum of these experts' ratings is if differences of severity do not
     matter. It equals ICC(3,k), and grows with the number of experts.
-
-    Parameters
-    ----------
-    ratings
-        Kept rows, of any number of dimensions.
-    resamples, confidence, seed
-        As of `scale_consistency`.
-
-    Returns
-    -------
-    list of Row
-        Columns of ``scale_consistency``, `level` ``panel``, one ``cronbach_alpha``
-        a dimension. A case is a unit that all annotators rated.
     """
     found: list[TableRow] = []
     for name, rows in ratings.groupby("dimension", sort=True):

@@ -1,23 +1,141 @@
-"""Who answers like chance: the own answers against the same answers shuffled."""
+"""Statistics of one annotator at a time, with intervals over what he answered."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.stats import norm
 
-from analysis.inference.resampling import stream
+from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
 from analysis.inference.scaling import divided
 from analysis.options import Sampling
-from analysis.reliability.annotator_statistics import (
-    AnnotatorMeasure,
-    Sheet,
-    renumbered,
-    sheet_rows,
-    summed,
-)
-from analysis.results import NAN, Array, Counts, TableRow
+from analysis.reliability.chance_corrected import CHUNK
+from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow, undefined
 from analysis.sentences import sentence
+
+ALL_SAME = sentence("all answers are the same")
+ONE_CLUSTER = sentence("no interval: all answers are in one cluster")
+
+
+@dataclass(frozen=True)
+class AnnotatorMeasure:
+    """Statistics of one annotator, as functions of how often each cluster counts."""
+
+    names: tuple[str, ...]
+    compute: Callable[[Array], Sequence[Array]]
+    n: int
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is measured of one annotator on one question."""
+
+    question: str
+    annotator: str
+    n_answers: int
+    clusters: int
+    measures: Sequence[AnnotatorMeasure]
+    of_people: bool = False
+
+
+def renumbered(codes: Counts | Array) -> Counts:
+    """Replace values by whole numbers from 0, in the same order."""
+    return np.unique(codes, return_inverse=True)[1]
+
+
+def summed(columns: Array, clusters: Counts, n: int = 0) -> Array:
+    """Sum columns, shape (c, N), over clusters, at least n: shape (c, clusters)."""
+    return np.stack([np.bincount(clusters, column, n) for column in columns])
+
+
+def mean_measure(
+    name: str,
+    values: Array | Mask,
+    clusters: Counts,
+    *,
+    used: Mask | None = None,
+    reason: str = "",
+    n_clusters: int = 0,
+) -> AnnotatorMeasure:
+    entered = np.ones(len(values)) if used is None else used.astype(float)
+    sums = summed(np.stack([values * entered, entered]), clusters, n_clusters)
+
+    def compute(counts: Array) -> list[Array]:
+        part, whole = sums @ counts
+        return [divided(part, whole)]
+
+    n = int(entered.sum())
+    return AnnotatorMeasure((name,), compute, n, "" if n else reason)
+
+
+def sheet_rows(
+    sheets: Sequence[Sheet], resamples: int, confidence: float, seed: int
+) -> list[TableRow]:
+    """Estimate every sheet; sheets with equally many clusters share their draws."""
+    found: dict[int, list[TableRow]] = {}
+    for size in sorted({sheet.clusters for sheet in sheets}):
+        alike = {i: sheet for i, sheet in enumerate(sheets) if sheet.clusters == size}
+        drawn: dict[int, list[list[Sequence[Array]]]] = {i: [] for i in alike}
+        for counts in _drawn(size, resamples if size > 1 else 0, seed):
+            for i, sheet in alike.items():
+                drawn[i].append(
+                    [
+                        [] if measure.reason else measure.compute(counts)
+                        for measure in sheet.measures
+                    ]
+                )
+        for i, sheet in alike.items():
+            found[i] = _one_sheet(sheet, drawn[i], resamples, confidence)
+    return [row for i in sorted(found) for row in found[i]]
+
+
+def _drawn(n: int, resamples: int, seed: int) -> Iterator[Array]:
+    """Draw n of n clusters, some resamples at a time: shape (n, b)."""
+    rng = stream(seed, "annotators", str(n))
+    step = max(1, CHUNK // n)
+    for start in range(0, resamples, step):
+        counts = cluster_counts(n, min(step, resamples - start), rng)
+        yield np.ascontiguousarray(counts.T, float)
+
+
+def _one_sheet(
+    sheet: Sheet,
+    drawn: list[list[Sequence[Array]]],
+    resamples: int,
+    confidence: float,
+) -> list[TableRow]:
+    total = Estimate(sheet.n_answers, n=sheet.n_answers)
+    rows = [_row(sheet, "n_answers", total)]
+    once = np.ones((sheet.clusters, 1))
+    if sheet.of_people:
+        confidence = expanded(confidence, sheet.clusters)
+    for k, measure in enumerate(sheet.measures):
+        values = [] if measure.reason else measure.compute(once)
+        for j, name in enumerate(measure.names):
+            if measure.reason:
+                result = undefined(measure.reason, n=measure.n)
+            elif not np.isfinite(values[j][0]):
+                result = undefined(ALL_SAME, n=measure.n)
+            else:
+                draws = [block[k][j] for block in drawn] or [np.empty(0)]
+                result = estimate(
+                    float(values[j][0]), np.concatenate(draws), confidence, n=measure.n
+                )
+                if resamples and sheet.clusters == 1:
+                    result = replace(result, reason=ONE_CLUSTER)
+            rows.append(_row(sheet, name, result))
+    return rows
+
+
+def _row(sheet: Sheet, statistic: str, result: Estimate) -> TableRow:
+    return {
+        "question": sheet.question,
+        "annotator": sheet.annotator,
+        "statistic": statistic,
+        **result.columns(),
+    }
+
 
 ALL_QUESTIONS = "all questions"
 ABOVE, LIKE, BELOW = "above chance", "like chance", "below chance"
@@ -38,17 +156,7 @@ ONE_ANSWER = sentence("the own answers are all the same")
 
 @dataclass(frozen=True)
 class Answers:
-    """An annotator's answers on one question, to units that others answered as well.
-
-    Attributes
-    ----------
-    units, clusters
-        Shape (N,): what was answered, and what is drawn of it, with the same numbers
-        on all questions.
-    own, others
-        Shape (N, k): of each answer, and of the others' to the same unit. The sum of
-        their product is 1 where all agree.
-    """
+    """An annotator's answers on one question, to units that others answered as well."""
 
     units: Counts
     clusters: Counts
@@ -58,22 +166,13 @@ class Answers:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What tells whether an annotator answers like chance.
-
-    Attributes
-    ----------
-    statistic
-        Of which row of ``annotators`` the verdict is.
-    questions
-        The answers, question by question.
-    """
+    """What tells whether an annotator answers like chance."""
 
     statistic: str
     questions: tuple[Answers, ...]
 
     @property
     def n(self) -> int:
-        """The number of answers."""
         return sum(len(one.units) for one in self.questions)
 
     def measure(
@@ -81,15 +180,6 @@ class Evidence:
     ) -> AnnotatorMeasure:
         r"""Return agreement above that of shuffled answers, and the latter.
 
-        Parameters
-        ----------
-        names
-            Of the statistics; with one name only the first.
-        clusters, n
-            Shape (N,): the cluster of each answer, of so many.
-
-        Notes
-        -----
         With :math:`T = \sum x_i z_i / N` of own and others' answers, and
         :math:`E = \sum_q N_q \bar x_q \bar z_q / N`, its mean over all shuffles of the
         own answers within questions: :math:`(T - E) / (1 - E)`, and E.
@@ -123,8 +213,6 @@ class Evidence:
     def p_value(self, resamples: int, rng: np.random.Generator) -> float:
         r"""Return how often shuffled answers agree as much with the others.
 
-        Notes
-        -----
         All answers to a unit are shuffled together, among the units that were asked the
         same questions, which keeps how often each is given: :math:`p = (1 + c) /
         (1 + B)` with the c of B shuffles that agree at least as much (one-sided). Of
@@ -153,17 +241,7 @@ class Evidence:
         resamples: int,
         rng: np.random.Generator,
     ) -> Array:
-        """Return how much each shuffle agrees with the others, shape (resamples,).
-
-        Parameters
-        ----------
-        own, others
-            Shape (U, c): answers by unit, those to all questions side by side.
-        groups
-            Shape (U,): units that were asked the same questions, together.
-        resamples, rng
-            Number of shuffles, where they are from.
-        """
+        """Return how much each shuffle agrees with the others, shape (resamples,)."""
         # Whole numbers stay apart: a shuffle within each group.
         keys = groups + rng.random((resamples, len(own)))
         drawn = own[np.argsort(keys, axis=1)]
@@ -204,17 +282,7 @@ def annotator_rows(
     names: tuple[str, ...],
     sampling: Sampling,
 ) -> list[TableRow]:
-    """Return the rows of sheets, then of all questions together, with verdicts.
-
-    Parameters
-    ----------
-    sheets, evidence
-        Of all annotators.
-    names
-        The statistics, as of `Evidence.measure`.
-    sampling
-        Number of resamples and shuffles, coverage, seed.
-    """
+    """Return the rows of sheets, then of all questions together, with verdicts."""
     further, joined = pooled(evidence, names)
     return with_verdicts(
         sheet_rows([*sheets, *further], **sampling),
@@ -227,20 +295,7 @@ def annotator_rows(
 def pooled(
     evidence: Mapping[tuple[str, str], Evidence], names: tuple[str, ...]
 ) -> tuple[list[Sheet], dict[tuple[str, str], Evidence]]:
-    """Join the questions of each annotator who answered several.
-
-    Parameters
-    ----------
-    evidence
-        By question and annotator.
-    names
-        The statistics, as of `Evidence.measure`.
-
-    Returns
-    -------
-    list of Sheet, dict
-        One sheet an annotator, and the evidence, of the question `ALL_QUESTIONS`.
-    """
+    """Join the questions of each annotator who answered several."""
     people: dict[str, list[Evidence]] = {}
     for (_question, annotator), one in evidence.items():
         people.setdefault(annotator, []).append(one)
@@ -265,30 +320,7 @@ def with_verdicts(
     resamples: int,
     seed: int,
 ) -> list[TableRow]:
-    """Return rows of ``annotators`` with who answers like chance.
-
-    Parameters
-    ----------
-    rows
-        Of all annotators.
-    evidence
-        By question and annotator.
-    resamples, seed
-        Number of shuffles (0 for no test), seed.
-
-    Returns
-    -------
-    list of Row
-        Beside the statistic that is tested stand `p_value`, `others`: the median of
-        this statistic over the other annotators, and `verdict`:
-
-        - ``above chance``: p is at most .05;
-        - ``below chance``: the interval lies below 0, and 1 - p is at most .05 over the
-          number of annotators;
-        - ``like chance``: neither, and the interval lies below two thirds of `others`,
-          so that there were answers enough to see a person who agrees as these do;
-        - ``cannot be told``: all else, and of fewer than `FEW_ANSWERS` answers.
-    """
+    """Return rows of ``annotators`` with who answers like chance."""
     found = list(rows)
     tested: dict[str, list[TableRow]] = {}
     for row in found:

@@ -9,7 +9,7 @@ from scipy import sparse
 
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.kept_answers import are_means
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array, Counts, Mask, TableRow
 
 
 @dataclass(frozen=True)
@@ -17,24 +17,6 @@ class Reliability:
     """Answers of one question, laid out for agreement.
 
     Memory grows with the number of answers, never with units times annotators.
-
-    Attributes
-    ----------
-    values
-        The V different answers, sorted; 0 to V - 1 for choices.
-    units, annotators, codes
-        Shape (N,): the unit of each answer, who gave it, and its index in `values`.
-    n_units
-        U.
-    names
-        The A annotators, in the order of their indexes.
-    clusters
-        Part ("stories", "methods", "units") to the cluster indexes of each
-        unit, shape (U, c): c is 2 for the two methods of a pair.
-    scale
-        Lowest and highest category, or None for the observed ones.
-    of_means
-        Whether the answers are means over raters, so that nobody is behind one.
     """
 
     values: Array
@@ -49,7 +31,6 @@ class Reliability:
 
     @property
     def n_annotators(self) -> int:
-        """Number of annotators, A."""
         return len(self.names)
 
     @cached_property
@@ -63,7 +44,6 @@ class Reliability:
 
     @cached_property
     def per_unit(self) -> Array:
-        """Number of answers of each unit, m_u."""
         return np.bincount(self.units, minlength=self.n_units).astype(float)
 
     @cached_property
@@ -99,13 +79,7 @@ class Reliability:
         return float((same / (m * (m - 1))).mean())
 
     def take(self, units: Counts) -> "Reliability":
-        """Return some of the units, in ascending order; all annotators stay.
-
-        Parameters
-        ----------
-        units
-            Their indexes, each once.
-        """
+        """Return some of the units, in ascending order; all annotators stay."""
         place = np.full(self.n_units, -1)
         place[units] = np.arange(len(units))
         rows = place[self.units] >= 0
@@ -122,16 +96,7 @@ class Reliability:
 def rating_reliability(
     ratings: pd.DataFrame, scale: tuple[int, int] | None = None
 ) -> Reliability:
-    """Lay out the ratings of one dimension.
-
-    Parameters
-    ----------
-    ratings
-        Rows of `analysis.reading.kept_rows.kept_rows`. A unit is what was rated at
-        once: an output, or one shot of it, in one round.
-    scale
-        Lowest and highest rating.
-    """
+    """Lay out the ratings of one dimension."""
     keys = ["story", "method", *(c for c in ("shot", "round") if c in ratings)]
     return replace(
         _reliability(ratings, keys, "rating", scale), of_means=are_means(ratings)
@@ -183,3 +148,37 @@ def _reliability(
 
 def _codes(rows: pd.DataFrame, keys: list[str]) -> Counts:
     return np.asarray(rows.groupby(keys, sort=True).ngroup(), int)[:, None]
+
+
+# More different ratings than this are a continuous scale, which bars do not show.
+MOST_RATINGS = 21
+
+
+def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
+    """Count the ratings of every method, question by question.
+
+    Missing ratings count nowhere. A question without any rating has no rows.
+    """
+    found: list[TableRow] = []
+    known = ratings.dropna(subset=["rating"])
+    for question, rows in known.groupby("dimension", sort=True):
+        given = rows["rating"].astype(float)
+        if given.nunique() > MOST_RATINGS or _are_means(rows):
+            continue
+        counts = pd.crosstab(rows["method"].astype(str), given)
+        for method, row in zip(counts.index, counts.to_numpy(), strict=True):
+            for rating, n in zip(counts.columns, row, strict=True):
+                found.append(
+                    {
+                        "question": str(question),
+                        "method": method,
+                        "rating": float(rating),
+                        "n": int(n),
+                        "share": float(n / row.sum()),
+                    }
+                )
+    return found
+
+
+def _are_means(rows: pd.DataFrame) -> bool:
+    return "annotator" in rows and are_means(rows)

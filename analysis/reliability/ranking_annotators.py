@@ -9,13 +9,15 @@ import pandas as pd
 from analysis.options import Sampling
 from analysis.reading.column_cleaning import combined
 from analysis.reading.rankings import in_orders
-from analysis.reliability.annotator_statistics import (
+from analysis.reliability.like_chance import (
     AnnotatorMeasure,
+    Answers,
+    Evidence,
     Sheet,
+    annotator_rows,
     mean_measure,
     renumbered,
 )
-from analysis.reliability.like_chance import Answers, Evidence, annotator_rows
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence
 
@@ -28,39 +30,8 @@ def ranking_annotators(
 ) -> list[TableRow]:
     """Hold each annotator's rankings against those of the others.
 
-    Parameters
-    ----------
-    rankings
-        Kept rows, of any number of criteria.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotators``, by criterion, annotator and statistic:
-
-        - ``n_answers``: how many rankings the annotator gave;
-        - ``mean_kendall_others``: Kendall's tau with the others, averaged over the own
-          rankings; of each over the pairs of outputs that somebody else ranked in the
-          same story, the others counting alike. Beside it stands a verdict
-          (`like_chance.with_verdicts`), and of several criteria their mean, with one
-          of its own.
-
-    Notes
-    -----
     Intervals draw the sets of outputs that the annotator ranked. The others stay as
     they are.
-
-    Examples
-    --------
-    >>> keys = {"story": "s", "criterion": "q", "rank": [1, 2, 3]}
-    >>> orders = {"Ann": ["uno", "sora", "wan"], "Bob": ["uno", "wan", "sora"]}
-    >>> rows = [pd.DataFrame(keys | {"annotator": a, "method": m})
-    ...         for a, m in orders.items()]
-    >>> found = ranking_annotators(pd.concat(rows), resamples=0, confidence=.95, seed=0)
-    >>> [(row["annotator"], round(row["value"], 6)) for row in found[1::2]]
-    [('Ann', 0.333333), ('Bob', 0.333333)]
     """
     told, own, others = _signs(rankings)
     sheets: list[Sheet] = []
@@ -122,8 +93,6 @@ class RankingEvidence(Evidence):
     def moments(self, own: Array, others: Array, groups: Counts) -> tuple[float, float]:
         r"""Return mean and variance of what `shuffled` returns, over all renamings.
 
-        Notes
-        -----
         An antisymmetric matrix over k outputs is one of differences of row means and a
         rest, of which renamings mix neither with the other, in spaces of k - 1 and
         (k - 1)(k - 2) / 2 dimensions that have no smaller part of this kind. By Schur's

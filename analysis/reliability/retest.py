@@ -10,11 +10,12 @@ from analysis.inference.scaling import divided
 from analysis.notes import Notes
 from analysis.options import Sampling
 from analysis.printing import counted
-from analysis.reading.choices import ordered_choices
+from analysis.reading.column_cleaning import is_true, kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
-from analysis.reading.kept_rows import is_true, kept_rows
+from analysis.reading.rankings import ordered_choices
 from analysis.reliability.agreement import LEAST_DRAWN
-from analysis.reliability.annotator_statistics import (
+from analysis.reliability.chance_corrected import ROUNDING, alpha
+from analysis.reliability.like_chance import (
     AnnotatorMeasure,
     Sheet,
     mean_measure,
@@ -22,7 +23,6 @@ from analysis.reliability.annotator_statistics import (
     sheet_rows,
     summed,
 )
-from analysis.reliability.chance_corrected import ROUNDING, alpha
 from analysis.reliability.matrices import Reliability
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence
@@ -39,39 +39,10 @@ def rating_repeats(
 ) -> list[TableRow]:
     """Hold repeated ratings against the same annotator's first ones.
 
-    Parameters
-    ----------
-    ratings
-        All rows as read, repeats included. A row with ``is_repeat`` goes with the
-        row without it of the same annotator, story, method, shot, round and
-        dimension. Gold and excluded rows do not enter.
-    resamples, confidence, seed
-        Number of resamples (0 for no intervals), coverage, seed.
-    notes
-        Is told how many repeats have no first answer.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``annotators``; none for a dimension without repeats. By dimension, then
-        `EVERYBODY` and each annotator:
-
-        - ``intra_rater_exact``: share of equal answers;
-        - ``intra_rater_kappa``: Cohen's kappa of the two occasions with quadratic
-          weights, :math:`1 - E(x-y)^2 / (s_x^2 + s_y^2 + (m_x - m_y)^2)` with
-          variances over n;
-        - ``intra_rater_alpha_ordinal``: Krippendorff's, occasions for raters;
-        - ``intra_rater_difference``: mean absolute difference;
-        - ``intra_rater_shift``: mean of the later answer minus the first.
-
-    Notes
-    -----
     Intervals draw an annotator's repeated outputs; `EVERYBODY`'s draw annotators, or
     outputs where fewer than `LEAST_DRAWN` annotators repeated any.
 
-    References
-    ----------
-    Cohen, J. (1968), Weighted kappa, Psychological Bulletin 70(4).
+    Source: Cohen, J. (1968), Weighted kappa, Psychological Bulletin 70(4).
     """
     sheets: list[Sheet] = []
     pairs = _repeated(ratings, "dimension", RATING_KEYS, "rating", notes)
@@ -86,21 +57,7 @@ def choice_repeats(
     notes: Notes | None = None,
     **sampling: Unpack[Sampling],
 ) -> list[TableRow]:
-    """Hold repeated side-by-side answers against the same annotator's first ones.
-
-    Parameters
-    ----------
-    choices
-        All rows as read, repeats included, in any order of the two methods.
-    resamples, confidence, seed, notes
-        As of `rating_repeats`.
-
-    Returns
-    -------
-    list of Row
-        As `rating_repeats`, with ``intra_rater_exact``, ``intra_rater_kappa`` (Cohen's,
-        unweighted) and ``intra_rater_alpha_nominal``.
-    """
+    """Hold repeated side-by-side answers against the same annotator's first ones."""
     sheets: list[Sheet] = []
     ordered = ordered_choices(choices.reset_index(drop=True))
     pairs = _repeated(ordered, "criterion", CHOICE_KEYS, "choice", notes)

@@ -10,12 +10,12 @@ import pandas as pd
 from analysis.options import OptionError, supported_parts
 from analysis.questions import QuestionData
 from analysis.rankings import leaderboard as boards
-from analysis.rankings.choice_weights import with_weights
-from analysis.rankings.elo import Standings
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
+from analysis.rankings.pair_votes import with_weights
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
 from analysis.rankings.rating_rankings import rating_leaderboard
+from analysis.rankings.standings import Standings
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.result_tables.contract import TableCollector
 from analysis.sentences import sentence

@@ -10,18 +10,18 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.metric_clusters import cluster_rows
-from analysis.correlations.williams import williams_rows
+from analysis.correlations.metric_differences import williams_rows
 from analysis.hypotheses import declared
 from analysis.options import (
     check_known,
     resample_parts,
     supported_parts,
 )
+from analysis.pairwise.accuracy_differences import mcnemar_tests
 from analysis.pairwise.degraded_twins import sanity_rows
 from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
-from analysis.pairwise.mcnemar import mcnemar_tests
 from analysis.pairwise.position_bias import position_bias, sides_of_annotators
 from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy, spa_differences
 from analysis.pairwise.tie_calibration import LEVELS as ACCURACY_LEVELS
@@ -33,7 +33,11 @@ from analysis.planning.variance_components import (
 from analysis.printing import counted
 from analysis.problems import listed
 from analysis.questions import QuestionData
-from analysis.rankings.composite_ranges import range_remarks
+from analysis.rankings.composite_remarks import (
+    counted_once,
+    counted_twice,
+    range_remarks,
+)
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
@@ -43,22 +47,20 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.rankings.composites import composites, part_cells
 from analysis.rankings.leaderboard import side_effect
-from analysis.rankings.nested_metrics import counted_once, counted_twice
-from analysis.rankings.story_wins import story_wins
+from analysis.rankings.rating_rankings import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells
+from analysis.reading.column_cleaning import without_methods
 from analysis.reading.kept_answers import KeptAnswers
-from analysis.reading.kept_rows import without_methods
 from analysis.reading.scores import ScoreTable
-from analysis.reliability.annotator_pairs import ranking_pairs
+from analysis.reliability.annotator_pairs import ranking_agreement, ranking_pairs
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.checklist_labels import box_dimensions, label_rows
-from analysis.reliability.distributions import rating_distribution
 from analysis.reliability.internal_consistency import (
     against_the_others,
     panel_consistency,
     scale_consistency,
 )
-from analysis.reliability.ranking_agreement import ranking_agreement
+from analysis.reliability.matrices import rating_distribution
 from analysis.reliability.ranking_annotators import ranking_annotators
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector

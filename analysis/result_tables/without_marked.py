@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.rank_intervals import ranks
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
+from analysis.rankings.standings import ranks
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.rankings import KEPT_ANSWER, answer_codes
 from analysis.reliability.agreement import agreement
+from analysis.reliability.annotator_pairs import STATISTIC, ranking_agreement
 from analysis.reliability.annotators import ABOVE_CHANCE, SPEARMAN
 from analysis.reliability.like_chance import ALL_QUESTIONS, MARKED
 from analysis.reliability.matrices import choice_reliability, rating_reliability
-from analysis.reliability.ranking_agreement import STATISTIC, ranking_agreement
 from analysis.reliability.ranking_annotators import MEAN_KENDALL
 from analysis.result_tables.contract import TableCollector
 from analysis.results import NAN, TableRow

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.cell_means import method_means
-from analysis.correlations.levels import level_values
+from analysis.correlations.levels import level_values, method_means
 from analysis.inference.resampling import DECIMALS, Draws, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
@@ -43,19 +42,7 @@ FARTHEST_COEFFICIENTS = 2.0
 
 @dataclass(frozen=True)
 class StratumMeasure:
-    """Numbers that follow from how often each story counts.
-
-    Attributes
-    ----------
-    places
-        Which numbers, L of them.
-    stories
-        S names.
-    values
-        From weights of stories (B, S) to numbers (B, L).
-    units
-        What numbers of a method are multiplied by in the end; a percentage is not.
-    """
+    """Numbers that follow from how often each story counts."""
 
     places: tuple[StatisticKey, ...]
     stories: tuple[str, ...]
@@ -68,28 +55,13 @@ def difference_rows(
 ) -> list[TableRow]:
     r"""Compare strata: every statistic of one less that of another.
 
-    Parameters
-    ----------
-    data, split, options
-        As for `strata_rows`.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``strata_differences``; of the two strata core and hard also how
-        many per cent of the core's mean a method loses, ``drop_percent``.
-
-    Notes
-    -----
     The p-value is that of a studentised permutation test (`shuffles.shuffled_test`):
     which of the stories belong to which of the two strata is shuffled, with
     :math:`p = (c + 1)/(k + 1)`. The interval holds what that test does not reject; that
     of a drop is Fieller's. p is adjusted within tag, statistic and level (Holm). Two
     strata are compared with each other, each of several with all others.
 
-    References
-    ----------
-    VISTAR, table 3: drop = (core - hard) / core.
+    Source: VISTAR, table 3: drop = (core - hard) / core.
     """
     return _compared_by(measures(data, options), data.name, split, options)
 
@@ -97,15 +69,7 @@ def difference_rows(
 def score_difference_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    """Compare the mean scores of every method and metric between strata.
-
-    Parameters
-    ----------
-    table
-        The scores, as given.
-    split, options
-        As for `difference_rows`.
-    """
+    """Compare the mean scores of every method and metric between strata."""
     found = [
         _means_measure("", metric, *in_own_units(cells))
         for metric, cells in scores_as_answers(table)

@@ -41,15 +41,7 @@ WINS = {"stories": "story", "annotators": "annotator"}
 
 @dataclass(frozen=True)
 class Split:
-    """Stories of one question by the values of one tag.
-
-    Attributes
-    ----------
-    tag
-        Its name.
-    strata
-        The values, in reading order, to the stories that have them.
-    """
+    """Stories of one question by the values of one tag."""
 
     tag: str
     strata: dict[str, frozenset[str]]
@@ -77,22 +69,7 @@ class StatisticKey:
 
 
 def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], list[str]]:
-    """Group the stories of a question by every tag that groups them.
-
-    Parameters
-    ----------
-    tags
-        Column story and one column a tag; empty where a story has none.
-    stories
-        Those which occur in the question.
-
-    Returns
-    -------
-    list of Split
-        Of tags with 2 to `MOST_STRATA` values among these stories.
-    list of str
-        Which tags split nothing, and why; how many stories are in no stratum.
-    """
+    """Group the stories of a question by every tag that groups them."""
     here = tags[tags["story"].isin(list(stories))]
     every = counted(len(stories), "story", "stories")
     if here.empty:
@@ -137,25 +114,7 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
 def strata_rows(
     data: QuestionData, split: Split, *, parts: tuple[str, ...], options: AlignOptions
 ) -> list[TableRow]:
-    """Compute every statistic of one question inside each stratum.
-
-    Parameters
-    ----------
-    data
-        The question.
-    split
-        Its stories by one tag.
-    parts
-        Clusters to draw, as for the whole.
-    options
-        Levels, coefficients, resamples, confidence and seed.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``strata``: means of methods, agreement of people, coefficients
-        and pairwise accuracies of metrics.
-    """
+    """Compute every statistic of one question inside each stratum."""
     whole = data.reliability
     story_of = np.array(sorted(data.answers["story"].unique()), object)[
         whole.clusters["stories"][:, 0]
@@ -288,20 +247,7 @@ def _win_rates(
 def score_strata_rows(
     table: ScoreTable, split: Split, *, options: AlignOptions
 ) -> list[TableRow]:
-    """Compute the mean score of every method and metric inside each stratum.
-
-    Parameters
-    ----------
-    table
-        The scores, as given; those of whole methods are in no stratum.
-    split, options
-        As for `strata_rows`; stories are drawn.
-
-    Returns
-    -------
-    list of Row
-        Rows of ``strata``; without a question, since nobody was asked.
-    """
+    """Compute the mean score of every method and metric inside each stratum."""
     rows: list[TableRow] = []
     for metric, cells in scores_as_answers(table):
         for stratum, stories in split.strata.items():

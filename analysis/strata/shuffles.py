@@ -28,26 +28,7 @@ SLACK = 1e-9
 
 @dataclass(frozen=True)
 class ShuffledTest:
-    """How far the differences of two groups of stories are from 0.
-
-    Attributes
-    ----------
-    values
-        The L numbers of both groups, shape (2, L).
-    variances
-        Of each group's numbers, shape (2, L); NaN for a group of one story.
-    errors
-        The differences' standard errors, shape (L,).
-    p_values
-        Shape (L,). NaN where a difference is undefined, or is so in every shuffle.
-    critical
-        How many standard errors a difference may be away from 0, shape (L,): infinite
-        where shuffles are too few, NaN where they say nothing.
-    undefined
-        In how many shuffles a difference is undefined, shape (L,).
-    resamples
-        How many shuffles there were.
-    """
+    """How far the differences of two groups of stories are from 0."""
 
     values: Array
     variances: Array
@@ -101,17 +82,6 @@ def shuffled_test(
 ) -> ShuffledTest:
     """Compare two groups of stories.
 
-    Parameters
-    ----------
-    values
-        The statistics, by how often stories count.
-    groups
-        The stories of both groups, each of shape (S,).
-    resamples, confidence, rng
-        How many shuffles, the intervals' coverage, and the shuffles' stream.
-
-    Notes
-    -----
     The standard error of a difference is that of two means of the stories'
     pseudo-values, :math:`n v - (n - 1) v_{(s)}` of the n stories of both groups
     together. Of a mean over stories they are its terms. Groups of one story have no

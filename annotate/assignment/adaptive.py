@@ -3,7 +3,7 @@
 Pure: counts of answers and open slots in, a choice and its probability out. A choice
 is drawn, never forced: `pick` mixes information with chance so that every open pair
 keeps a known probability, which is logged beside the answer, and
-`analysis.rankings.choice_weights` turns the log into estimates that do not depend on
+`analysis.rankings.pair_votes` turns the log into estimates that do not depend on
 what was chosen. What may be chosen comes from
 outside as open slots, so that neither a redundancy nor, through `counterbalanced`, the
 balance of left and right can be broken.

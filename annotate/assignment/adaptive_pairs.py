@@ -21,7 +21,7 @@ from annotate.models import Choice, Event, Purpose, Slot, Study
 from evalcore.models import Method
 
 if TYPE_CHECKING:
-    from analysis.rankings.top_methods import TopMethods
+    from analysis.rankings.method_verdicts import TopMethods
 
 PairNumbers = np.ndarray
 
@@ -219,7 +219,7 @@ def best_methods(study: Study, answers: QuerySet[Choice], size: int) -> "TopMeth
     import pandas as pd
 
     from analysis.rankings.leaderboard import leaderboard
-    from analysis.rankings.top_methods import TopMethods, top_methods
+    from analysis.rankings.method_verdicts import TopMethods, top_methods
 
     unit = "slot__unit__"
     fields = {

@@ -67,7 +67,7 @@ def declarations(
         A file is refused; every problem with its line.
     """
     from analysis.commands.given_tables import declared_metrics, known_composites
-    from analysis.reading.chosen_tables import chosen_tables
+    from analysis.reading.kept_answers import chosen_tables
 
     covered = chosen_tables(tables, options)
     composites = own = own_composites(study)

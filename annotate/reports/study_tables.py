@@ -328,7 +328,7 @@ def twins_frame(
     """
     import pandas as pd
 
-    from analysis.reading.twins import TWIN_COLUMNS, read_twins
+    from analysis.reading.inputs import TWIN_COLUMNS, read_twins
 
     output = ("twin__story__key", "twin__method__name", "twin__degradation")
     found = twin_scores(study, as_of).order_by(*output, *METRIC)
@@ -350,7 +350,7 @@ def _metric_names(
     scores: "pd.DataFrame", excluded: tuple[str, ...]
 ) -> dict[tuple[str, ...], str]:
     """Return what tables call each version of a metric that has a score."""
-    from analysis.reading.kept_rows import key_texts, without_methods
+    from analysis.reading.column_cleaning import key_texts, without_methods
     from analysis.reading.scores import versioned_names
 
     kept = without_methods(scores, excluded, ("method",)).dropna(subset=["score"])

@@ -13,7 +13,8 @@ import pandas as pd
 
 from analysis.options import Sampling
 from analysis.rankings.bradley_terry import fit_model
-from analysis.rankings.leaderboard import ELO_MEAN, ELO_SCALE, leaderboard
+from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.standings import ELO_MEAN, ELO_SCALE
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from benchmarks.coverage import counting
 from benchmarks.coverage.counting import Interval, Parts, Scenario
@@ -83,10 +84,10 @@ def endless(arena: Arena, number: int) -> tuple[np.ndarray, np.ndarray]:
 def arena_truth(arena: Arena, number: int) -> np.ndarray:
     """Fit the model to the chances of all pairs."""
     win, tie = endless(arena, number)
-    counts = np.zeros((1, 2, *win.shape))
-    counts[0, 0] = win * (1 - np.eye(arena.methods))
-    counts[0, 1] = np.triu(tie, 1)
-    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties="half").theta[0]
+    counts = np.zeros((2, *win.shape))
+    counts[0] = win * (1 - np.eye(arena.methods))
+    counts[1] = np.triu(tie, 1)
+    return ELO_MEAN + ELO_SCALE * fit_model(counts, ties="half").theta
 
 
 def simulated_choices(

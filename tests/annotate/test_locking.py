@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 from rest_framework.test import APIClient
 
-from analysis.rankings.top_methods import TopMethods
+from analysis.rankings.method_verdicts import TopMethods
 from annotate.assignment import adaptive, adaptive_pairs, choosing, reassignment
 from annotate.history.verifying import problems
 from annotate.models import Slot, Study, Unit

@@ -9,13 +9,16 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.correlations import levels
-from analysis.correlations.coefficient_variance import coefficient_variances
-from analysis.correlations.level_estimates import level_estimates, level_spread
+from analysis.correlations.level_estimates import (
+    coefficient_variances,
+    level_estimates,
+    level_spread,
+)
 from analysis.correlations.levels import level_values
 from analysis.inference.resampling import Draws, cluster_counts
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import annotator_cells, common_grid
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 
 KEYS = ("dimension", "story", "method", "annotator")

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.correlations.coefficient_variance import (
+from analysis.correlations.level_estimates import (
     coefficient_variances,
+    level_spread,
     story_draws,
 )
-from analysis.correlations.level_estimates import level_spread
 from analysis.correlations.levels import level_values
 from analysis.correlations.metric_differences import metric_differences
 from analysis.inference.cluster_variance import leave_outs

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.correlations.williams import (
+from analysis.correlations.metric_differences import (
     williams_rows,
     williams_t,
 )

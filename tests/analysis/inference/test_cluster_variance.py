@@ -12,6 +12,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.inference.cluster_variance import (
     ClusterVariances,
+    compared,
     leave_outs,
     pair_values,
     pair_variance,
@@ -19,7 +20,6 @@ from analysis.inference.cluster_variance import (
     variances_of_pairs,
     variances_of_stories,
 )
-from analysis.inference.differences import compared
 
 BOTH = ("stories", "methods")
 # One pair of outputs otherwise: so little that it decides nothing.

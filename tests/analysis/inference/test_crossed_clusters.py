@@ -15,9 +15,10 @@ from analysis.inference.crossed_clusters import (
     Errors,
     crossed_covariance,
     drawn_clusters,
+    half_p_values,
     joined_errors,
+    share_intervals,
 )
-from analysis.inference.shares import half_p_values, share_intervals
 
 STORIES, PEOPLE = 30, 6
 

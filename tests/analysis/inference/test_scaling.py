@@ -15,10 +15,9 @@ from scipy import stats
 
 from analysis.__main__ import main
 from analysis.commands.alignment import align
-from analysis.correlations.cell_means import method_means
 from analysis.correlations.coefficients import correlate
 from analysis.correlations.level_estimates import level_estimates, level_spread
-from analysis.correlations.levels import level_values
+from analysis.correlations.levels import level_values, method_means
 from analysis.inference.resampling import Draws
 from analysis.notes import Notes
 from analysis.options import COEFFICIENTS, AlignOptions
@@ -32,8 +31,8 @@ from analysis.planning.stability import judges, named_judge, rating_trials, stab
 from analysis.planning.subset import subset_rows
 from analysis.rankings.composite_weights import by_name, equally, rank_composite
 from analysis.rankings.composites import composites
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.inputs import read_scores
-from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 from tests.analysis.commands.test_alignment import METHODS, study
 from tests.analysis.correlations.test_levels import small

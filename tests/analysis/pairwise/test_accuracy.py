@@ -14,8 +14,8 @@ from analysis.pairwise.accuracy import pair_agreement, ppa_by_story_weights
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
 from analysis.pairwise.tie_calibration import best_epsilon
 from analysis.reading.cells import annotator_cells, common_grid
-from analysis.reading.choices import ordered_choices
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
+from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import RANDOM, score_table
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]

@@ -8,8 +8,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.degraded_twins import sanity_rows, share_interval
 from analysis.problems import InputError
+from analysis.reading.inputs import read_twins
 from analysis.reading.scores import score_table
-from analysis.reading.twins import read_twins
 from analysis.report.claims_metrics import twin_claims
 from analysis.result_tables.columns import COLUMNS
 from analysis.verdicts import verdict_rows

@@ -10,7 +10,7 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 
 from analysis.inference.significance import holm
-from analysis.pairwise.mcnemar import exact_p, mcnemar_tests
+from analysis.pairwise.accuracy_differences import exact_p, mcnemar_tests
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.result_tables.columns import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of

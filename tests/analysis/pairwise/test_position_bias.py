@@ -6,7 +6,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.position_bias import position_bias, sides_of_annotators
-from analysis.reading.choices import ordered_choices
+from analysis.reading.rankings import ordered_choices
 from analysis.result_tables.columns import COLUMNS
 
 ANSWERS = [

@@ -15,17 +15,16 @@ from analysis.inference.resampling import no_draws
 from analysis.options import AlignOptions, OptionError
 from analysis.planning import metric_forecasts
 from analysis.planning import pilots as pilot_module
-from analysis.planning.growth_curves import Point, law, needed
-from analysis.planning.metric_forecasts import Drawn
-from analysis.planning.pilots import GROWS, Noise, grown
-from analysis.planning.power import (
-    power_analysis,
-)
-from analysis.planning.simulated_studies import (
+from analysis.planning.metric_forecasts import (
+    Drawn,
     Model,
     correlated,
     fit_model,
     inversions,
+)
+from analysis.planning.pilots import GROWS, Noise, Point, grown, law, needed
+from analysis.planning.power import (
+    power_analysis,
 )
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid

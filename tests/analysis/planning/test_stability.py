@@ -14,7 +14,7 @@ from analysis.planning.stability import (
     stability,
 )
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from analysis.reliability.agreement import icc
 from analysis.reliability.matrices import rating_reliability
@@ -152,7 +152,7 @@ def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
 
 
 def test_methods_that_trials_move_one_by_one_have_narrower_noise():
-    from analysis.planning.trial_noise import freedom_of_noise
+    from analysis.planning.stability import freedom_of_noise
 
     means = np.random.default_rng(0).normal(size=(4000, 5))
     assert freedom_of_noise(means) == pytest.approx(5 * 3999, rel=0.01)

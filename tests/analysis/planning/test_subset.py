@@ -17,7 +17,7 @@ from analysis.planning.subset import (
     tagged_stories,
 )
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from analysis.result_tables.columns import COLUMNS
 

@@ -23,7 +23,7 @@ from analysis.planning.variance_components import (
     variance_components,
 )
 from analysis.reading.cells import annotator_cells
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.result_tables.columns import COLUMNS
 
 KEYS = ("dimension", "story", "method", "annotator")

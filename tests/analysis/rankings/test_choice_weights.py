@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.rankings.choice_weights import inverse_weights, with_weights
+from analysis.rankings.pair_votes import inverse_weights, with_weights
 
 SEEDS = st.integers(0, 2**32 - 1)
 

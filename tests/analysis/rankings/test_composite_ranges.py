@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.rankings.composite_ranges import range_remarks
+from analysis.rankings.composite_remarks import range_remarks
 from analysis.rankings.composite_weights import Composite, by_name
 
 VALUES = pd.DataFrame(

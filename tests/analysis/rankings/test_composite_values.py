@@ -11,8 +11,8 @@ from analysis.questions import chosen_questions
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite, by_name, equally
 from analysis.reading.cells import annotator_cells, common_grid
-from analysis.reading.choices import ordered_choices
 from analysis.reading.kept_answers import KeptAnswers
+from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table
 from analysis.tables import MEAN_OF_RATERS
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.stats import rankdata
 
-from analysis.rankings.rank_intervals import rank_intervals, ranks
+from analysis.rankings.standings import rank_intervals, ranks
 
 VALUES = arrays(float, st.integers(1, 8), elements=st.integers(0, 4).map(float))
 

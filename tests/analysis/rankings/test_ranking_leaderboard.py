@@ -7,12 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
-from analysis.rankings import plackett_luce
+from analysis.rankings import likelihood
 from analysis.rankings.choice_counts import PARTS
 from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.plackett_luce import choice_sets, fit
+from analysis.rankings.plackett_luce import choice_sets, fit, ranking_stages
 from analysis.rankings.ranking_leaderboard import ranking_leaderboard
-from analysis.rankings.stages import ranking_stages
 from analysis.reading.rankings import implied_choices
 
 STRENGTH = dict(zip("abcdef", np.linspace(1, -1, 6), strict=True))
@@ -117,14 +116,16 @@ def test_units_are_sets_of_outputs_of_a_story():
 
 def test_stages_are_the_orders():
     rankings = simulated(50)
-    theta = fit(ranking_stages(rankings).sets, ranking_stages(rankings).counts()[None])
+    theta = fit(ranking_stages(rankings).sets, ranking_stages(rankings).counts())
     orders = [
         ["abcdef".index(m) for m in rows.sort_values("rank")["method"]]
         for _, rows in rankings.groupby("slot")
     ]
     sets, cell, _ = choice_sets([np.array(orders)], 6)
-    counts = np.bincount(cell, minlength=sets.size)[None].astype(float)
-    np.testing.assert_allclose(theta[0], fit(sets, counts)[0], atol=1e-9)
+    counts = np.bincount(cell, minlength=sets.size).astype(float)
+    np.testing.assert_allclose(
+        theta.parameters, fit(sets, counts).parameters, atol=1e-9
+    )
 
 
 def test_the_order_of_rows_does_not_matter_and_two_runs_agree():
@@ -202,7 +203,7 @@ def test_islands_are_named_and_ranked_apart():
 
 
 def test_worths_that_are_not_found_are_not_told(monkeypatch):
-    monkeypatch.setattr(plackett_luce, "STEPS", 1)
+    monkeypatch.setattr(likelihood, "STEPS", 1)
     standings, notes = board(simulated())
     assert all(np.isnan([row.rating, row.log_worth]).all() for row in standings)
     assert notes == ["no ratings, since their maximum was not found."]

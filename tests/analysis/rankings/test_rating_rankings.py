@@ -16,8 +16,8 @@ from analysis.rankings.rating_rankings import (
     rating_leaderboard,
 )
 from analysis.reading.cells import annotator_cells, human_cells
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.result_tables.columns import COLUMNS
 
 

@@ -5,7 +5,7 @@ import itertools
 import pandas as pd
 import pytest
 
-from analysis.rankings.story_wins import story_wins
+from analysis.rankings.rating_rankings import story_wins
 from analysis.reading.cells import annotator_cells
 from analysis.result_tables.columns import COLUMNS
 

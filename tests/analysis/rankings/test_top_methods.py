@@ -4,8 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.rankings.method_verdicts import top_rows
-from analysis.rankings.top_methods import top_methods
+from analysis.rankings.method_verdicts import top_methods, top_rows
 
 RANKS = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0}
 

@@ -14,7 +14,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.rankings.pair_votes import pair_votes
 from analysis.rankings.win_rates import method_win_rates, win_rates
-from analysis.reading.choices import ordered_choices
+from analysis.reading.rankings import ordered_choices
 
 COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 BOTH = ("stories", "annotators")

@@ -21,8 +21,8 @@ from analysis.reading.cells import (
     rated_grid,
     same_within_tolerance,
 )
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import kept_people
-from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 
 RATING_KEYS = ("dimension", "story", "method", "annotator", "shot", "round")

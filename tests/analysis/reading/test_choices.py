@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reading.choices import annotator_votes, majority, ordered_choices
+from analysis.reading.rankings import annotator_votes, majority, ordered_choices
 
 COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 answers = st.lists(st.sampled_from(["a", "b", "tie", "both_bad"]), min_size=1)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.problems import InputError
-from analysis.reading.frames import FIRST, opened, placed_in
+from analysis.reading.files import FIRST, opened, placed_in
 from analysis.reading.inputs import (
     read_choices,
     read_rankings,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import analysis
-from analysis.reading.id_columns import is_id_or_time
+from analysis.reading.wide_tables import is_id_or_time
 
 ROWS = np.arange(12.0)
 # Names as Label Studio, Qualtrics, MTurk, Prolific and pandas write them.

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from analysis.inference.resampling import expanded
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reliability.agreement import (
     CHOICE_STATISTICS,
     RATING_STATISTICS,

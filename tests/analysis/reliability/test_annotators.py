@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.result_tables.columns import COLUMNS
 

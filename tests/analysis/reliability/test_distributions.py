@@ -4,7 +4,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reliability.distributions import (
+from analysis.reliability.matrices import (
     MOST_RATINGS,
     rating_distribution,
 )

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.internal_consistency import (
     against_the_others,
     cronbach,

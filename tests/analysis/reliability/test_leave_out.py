@@ -6,8 +6,7 @@ import pytest
 
 import analysis
 from analysis.reliability.agreement import agreement
-from analysis.reliability.chance_corrected import alpha
-from analysis.reliability.leave_out import ordinal_interval
+from analysis.reliability.chance_corrected import alpha, ordinal_interval
 from analysis.reliability.matrices import rating_reliability
 
 

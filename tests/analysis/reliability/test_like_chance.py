@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from statsmodels.stats.inter_rater import cohens_kappa
 
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.like_chance import Answers, Evidence, with_verdicts
 from analysis.result_tables.columns import COLUMNS

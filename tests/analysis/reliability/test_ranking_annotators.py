@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau, norm
 
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RANKING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.like_chance import Answers
 from analysis.reliability.ranking_annotators import (
     RankingEvidence,

@@ -7,7 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.rankings.choice_weights import with_weights
+from analysis.rankings.pair_votes import with_weights
 from analysis.report.uncertainty import by_answers, resampled_units
 
 OPTIONS = AlignOptions(resamples=100)

@@ -12,8 +12,8 @@ from analysis.commands.alignment import align
 from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.questions import kept_scores, rated_questions
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
-from analysis.reading.kept_rows import kept_rows
 from analysis.reliability.agreement import RATING_STATISTICS
 from analysis.report.sections import all_figures
 from analysis.strata import differences as stratum_differences

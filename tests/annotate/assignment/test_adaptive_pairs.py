@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analysis.rankings.choice_weights import inverse_weights
+from analysis.rankings.pair_votes import inverse_weights
 from annotate.assignment import adaptive, adaptive_pairs, choosing
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.history.verifying import problems

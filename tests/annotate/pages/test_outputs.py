@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.reading.cells import annotator_cells, human_cells
-from analysis.reading.kept_rows import kept_rows
+from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
