@@ -1,7 +1,4 @@
-"""What a user may see. Every page and API call on a study or a benchmark starts here.
-
-What somebody may not see looks like what does not exist.
-"""
+"""What a user may see."""
 
 from typing import TypeVar
 
@@ -53,11 +50,7 @@ def can_create(user: SomeUser) -> bool:
 
 
 def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
-    """Return the study, as far as this user may see it.
-
-    A study that the user is not a member of looks like one that does not exist.
-    With `role="manager"` a researcher is refused.
-    """
+    """Return the study, as far as this user may see it."""
     study = visible_studies(user).filter(slug=slug).select_related("benchmark").first()
     if study is None:
         raise Http404(f"No study {slug!r}.")
@@ -68,18 +61,12 @@ def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
 
 
 def visible_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
-    """Return the benchmarks that this user may see whole, plan over, and score.
-
-    Who manages a study over another one sees of it what the study shows.
-    """
+    """Return the benchmarks that this user may see whole, plan over, and score."""
     return _of_member(Benchmark.objects.all(), user)
 
 
 def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Benchmark:
-    """Return the benchmark, if this user may see it.
-
-    With `role="owner"` a mere member is refused.
-    """
+    """Return the benchmark, if this user may see it."""
     benchmark = visible_benchmarks(user).filter(slug=slug).first()
     if benchmark is None:
         raise Http404(f"No benchmark {slug!r}.")

@@ -1,7 +1,4 @@
-"""What a program sends: `Authorization: Invitation <token>`, of a link, or `Token`.
-
-A wrong one is counted by the address that it comes from; one too many has to wait.
-"""
+"""What a program sends: `Authorization: Invitation <token>`, of a link, or `Token`."""
 
 from typing import TYPE_CHECKING
 

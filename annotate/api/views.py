@@ -85,8 +85,6 @@ class StudyList(generics.ListAPIView):
 
 
 class StudyDetail(generics.RetrieveAPIView):
-    """One study."""
-
     serializer_class = serializers.StudySerializer
 
     def get_object(self) -> Study:

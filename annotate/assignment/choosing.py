@@ -1,10 +1,4 @@
-"""What an annotator should do next.
-
-First comes the own plan in its order. Then come free slots: those of an open study, and
-in a planned one those that somebody left behind. Answers of an open study stay within
-two of each other while nobody keeps one back, because slots near the lowest free level
-are handed out first. That is a preference: nobody is refused a free slot.
-"""
+"""What an annotator should do next."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -50,12 +44,7 @@ class Next(StrEnum):
 
 @dataclass(frozen=True)
 class NextStep:
-    """The next slot, or why there is none.
-
-    `minutes` tells when to try again while everything that is left is with others.
-    `place` is where a free slot is to stand, if that was found out on the way. `taken`
-    says whether the annotator has the lease now.
-    """
+    """The next slot, or why there is none."""
 
     kind: Next
     slot: Slot | None = None
@@ -65,20 +54,14 @@ class NextStep:
 
 
 def next_step(annotator: Annotator) -> NextStep:
-    """Return what the annotator should do next.
-
-    Reads only, but writes down when the stop rule of an adaptive study holds.
-    """
+    """Return what the annotator should do next."""
     person = Annotator.objects.select_related("study").get(pk=annotator.pk)
     own = leasing.first_waiting(person)
     return _next_step(person, own, lambda pk: Slot.objects.get(pk=pk))
 
 
 def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
-    """Return what comes next; a free slot that is chosen is read by `read`.
-
-    `own` is the first of the annotator's slots that wait.
-    """
+    """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
         return NextStep(Next.STOPPED)
     if own is None:
@@ -112,13 +95,7 @@ def next_slot(annotator: Annotator) -> Slot | None:
 def next_for(
     annotator: Annotator, *, session: int | None = None, wish: str = ""
 ) -> NextStep:
-    """Take the next slot; try again while someone else is faster.
-
-    With a `session`, what does not go on with it is returned without being taken: the
-    first slot of another one, and what is only offered to somebody who has finished.
-    A `wish` is the code of the free slot that the browser shows already; the annotator
-    gets it while it may be handed out.
-    """
+    """Take the next slot; try again while someone else is faster."""
     giving_back.release_expired()
     training_slots.begin(annotator)
     with transaction.atomic():
@@ -130,10 +107,7 @@ def next_for(
 def next_while_locked(
     person: Annotator, own: Slot | None, *, session: int | None, wish: str
 ) -> NextStep:
-    """Take the next slot as `next_for` does, one browser of an annotator at a time.
-
-    The annotator is locked, and so is `own`, the first of their slots that wait.
-    """
+    """Take the next slot as `next_for` does, one browser of an annotator at a time."""
     read = partial(leasing.locked_slot, study=person.study)
     while True:
         following = _wished(person, own, wish) or _next_step(person, own, read)
@@ -220,11 +194,7 @@ def _ids(annotator: Annotator) -> dict[str, Any]:
 
 
 def left_for(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that this annotator may get now, or when others let go of them.
-
-    A unit is judged once in each round, and never after it was skipped. Slots planned
-    for others stay with them.
-    """
+    """Return the slots that an annotator may get now or later."""
     return left(annotator.study.rounds, **_ids(annotator))
 
 
@@ -261,18 +231,12 @@ def _free(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Sl
 
 
 def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
-    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken.
-
-    `related` rows are read with it.
-    """
+    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken."""
     return free_slots(annotator).select_related(*related).filter(code=code).first()
 
 
 def _wanted(study: int, language: str) -> QuerySet[Slot]:
-    """Return the unfinished slots in an annotator's language, but for surplus ones.
-
-    Units that are set aside are passed over.
-    """
+    """Return the unfinished slots in an annotator's language, but for surplus ones."""
     return Slot.objects.filter(
         study=study,
         ordinal__isnull=False,
@@ -325,11 +289,7 @@ def _first_free(
 
 
 def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
-    """Return at most so many free slots to choose from.
-
-    In an open study whose pairs are not chosen adaptively, they are at most one level
-    above the lowest that is free.
-    """
+    """Return at most so many free slots to choose from."""
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
     rows = _first_free(number, study.rounds, methods).rows(**_ids(annotator))
@@ -345,10 +305,7 @@ def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
 
 
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
-    """Return what the annotator was given so far, and where that ends.
-
-    Checks count for sides alone.
-    """
+    """Return what the annotator was given so far, and where that ends."""
     number = max(MEMORY, places.shown_in_session(annotator.study))
     methods = annotator.study.output_paths("unit__", "__method")
     rows = _latest(number, methods).rows(annotator=annotator.pk)

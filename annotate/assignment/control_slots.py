@@ -1,8 +1,4 @@
-"""Slots that show how somebody judges: gold units, repeats, degraded twins.
-
-They are laid into a session when it begins, at random places, never the first, and look
-like all others. What is needed for a twin or a repeat comes from earlier sessions.
-"""
+"""Slots that show how somebody judges: gold units, repeats, degraded twins."""
 
 import random
 from collections.abc import Callable, Iterable
@@ -23,12 +19,7 @@ Candidates = Iterable[tuple[Unit, Slot | None]]
 def begin_session(
     annotator: Annotator, following: Slot, place: places.Place | None = None
 ) -> bool:
-    """Lay the checks of a session into it, if `following` is its first slot.
-
-    `place` is where a free slot is to stand, if that is known. Return whether checks
-    were laid or dropped: slots to come may stand elsewhere now. Call with the annotator
-    locked.
-    """
+    """Lay the checks of a session into it, if `following` is its first slot."""
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
@@ -66,10 +57,7 @@ def _drop_left_over(person: Annotator, session: int) -> None:
 
 
 def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
-    """Return the positions right after each real slot of the session.
-
-    In an open study the slots are claimed one by one, and their positions known before.
-    """
+    """Return the positions right after each real slot of the session."""
     planned = cast("list[int]", list(here.values_list("position", flat=True)))
     if not planned:
         first = places.next_position(person)
@@ -110,10 +98,7 @@ def _lay(
 def _choose(
     person: Annotator, found: list[tuple[Unit, Slot | None]], dice: random.Random
 ) -> tuple[Unit, Slot | None, bool]:
-    """Choose a check, and sides that even out what this person saw left and right.
-
-    The sides of a repeated pair are turned around.
-    """
+    """Choose a check, and sides that even out what this person saw left and right."""
     sides = sides_of(person)
     paths = person.study.output_paths("", "__method")
     units = Unit.objects.filter(pk__in=[unit.pk for unit, _original in found])

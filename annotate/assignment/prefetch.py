@@ -1,9 +1,4 @@
-"""What will probably come after a story, so that a browser can fetch it beforehand.
-
-Nothing is taken and nothing written. Slots of the own plan come for certain; free ones
-may go to somebody else until the annotator is there, and what is shown then is decided
-when the story before is submitted (`annotate.assignment.choosing`).
-"""
+"""What will probably come after a story, so that a browser can fetch it beforehand."""
 
 from annotate.assignment import choosing
 from annotate.assignment.slot_selection import Candidate, best
@@ -15,12 +10,7 @@ MOST = 8
 
 
 def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
-    """Return what comes after a slot in its session, in order.
-
-    In the training each story waits for what is said of the one before. In an adaptive
-    study each pair depends on the answers so far: there, too, nothing is foreseen but
-    the own plan.
-    """
+    """Return what comes after a slot in its session, in order."""
     if row.purpose == Purpose.TRAINING or not leasing.may_work(annotator):
         return []
     here = leasing.waiting(annotator).filter(session=row.session)

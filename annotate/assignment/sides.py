@@ -1,8 +1,4 @@
-"""Left and right within each person: what they see so far, and slots turned for it.
-
-What is dealt anew must make up for what stays in its unit, and can rarely do that and
-keep its new holder even as well. Sessions to come are therefore balanced together.
-"""
+"""Left and right within each person: what they see so far, and slots turned for it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -33,11 +29,7 @@ def sides_of(annotator: Annotator) -> ShownSides:
 
 
 def even_sides(study: Study, units: Mapping[int, Unit]) -> None:
-    """Turn slots of sessions that are not begun; units and pairs stay as balanced.
-
-    A browser fetches the rest of a session beforehand, sides and all, but not more.
-    Call with the study's annotators locked.
-    """
+    """Turn slots of sessions that are not begun; units and pairs stay as balanced."""
     if study.outputs_at_once != 2:
         return
     rows = list(

@@ -15,10 +15,7 @@ from annotate.responses.leasing import is_training_needed, locked_annotator
 
 
 def begin(annotator: Annotator) -> None:
-    """Open a slot of each training unit, unless some of this round wait already.
-
-    A round whose rest was given back goes on with the units that are not done.
-    """
+    """Open a slot of each training unit, unless some of this round wait already."""
     if is_training_needed(annotator):
         _begin(annotator)
 
@@ -54,11 +51,7 @@ def _begin(annotator: Annotator) -> None:
 
 
 def arrange(slots: Sequence[Slot], sides: ShownSides, dice: random.Random) -> None:
-    """Say how outputs stand, so that neither side is right much oftener than another.
-
-    Units with many right answers come first, since the others can make up for them;
-    what is left to choose makes up for the sides of the plan.
-    """
+    """Return sides such that no side is right much oftener than the other."""
     leaning = 0
     for slot in sorted(slots, key=lambda one: -abs(_leaning(one, True, 0))):
         unit = slot.unit

@@ -212,10 +212,7 @@ def _unseen(found: Visit) -> Iterator[BlindingFinding]:
 
 
 def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
-    """Return the parts of an address without what is random by design.
-
-    Sides are left out: whose side it is changes from slot to slot.
-    """
+    """Return the parts of an address without what is random by design."""
     plain = found.plain(answer.address)
     for mark in "?=&":
         plain = plain.replace(mark, "/")
@@ -225,11 +222,7 @@ def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
 
 
 def choose_units(study: Study, slots: int | None) -> list[Unit]:
-    """Return units to look at: every method often enough, and each kind of check.
-
-    Story by story, so that methods are compared on the same ones. Without a number all
-    units are returned.
-    """
+    """Return units to look at: every method often enough, and each kind of check."""
     units = study.units.select_related(
         "story", "study", *study.output_paths(below="__method")
     ).prefetch_related("story__shots", "story__characters")

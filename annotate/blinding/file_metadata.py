@@ -30,12 +30,7 @@ LONGEST = 60
 
 @dataclass(frozen=True)
 class Facts:
-    """What a file tells.
-
-    `metadata` names each tag with the beginning of its value. `marks` are properties
-    that give nothing away while all methods share them: colour profiles, the settings
-    of encoders.
-    """
+    """What a file tells."""
 
     kind: str
     size: tuple[int, int] | None = None

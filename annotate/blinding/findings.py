@@ -40,10 +40,7 @@ class LookedAt:
 
 @dataclass
 class BlindingReport:
-    """All that was found; a study is blind when there is no leak.
-
-    Findings that differ only in the place are one, with the number of places.
-    """
+    """All that was found; a study is blind when there is no leak."""
 
     leaks: list[BlindingFinding] = field(default_factory=list)
     warnings: list[BlindingFinding] = field(default_factory=list)

@@ -32,12 +32,7 @@ Counted = Counter[tuple[Telltale | str, LeakPlace]]
 
 @dataclass
 class Scanner:
-    """Knows what must not be seen, and counts what alone proves nothing.
-
-    `own` are texts that the study shows on purpose, `hashes` the methods by the hash of
-    what they drew. `counted` holds for each story the pages: whom they show, and how
-    often a common telltale stands at which place.
-    """
+    """Knows what must not be seen, and counts what alone proves nothing."""
 
     telltales: Telltales
     checks: Telltales
@@ -175,10 +170,7 @@ class Scanner:
     def _tells(
         self, one: Telltale | str, place: LeakPlace, methods: frozenset[str]
     ) -> bool:
-        """Say whether every story shows it more often with these methods than without.
-
-        Stories that were not looked at both ways say nothing.
-        """
+        """Say whether every story shows it more often with these methods."""
         held = [
             (
                 [c[one, place] for shown, c in pages if shown & methods],

@@ -1,8 +1,4 @@
-"""What would give a method away, and finding it in a text.
-
-A telltale is found whatever its case and whatever stands between its words: `GPT-4o` is
-found in `gpt_4o.png`, `UNO` in `/uno/` but not in `unopened`.
-"""
+"""What would give a method away, and finding it in a text."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -34,12 +30,7 @@ class Telltale:
 
 
 class Telltales:
-    """All telltales of a study, ready to be looked for.
-
-    `interface` is what the pages say whatever they show. A telltale that stands in it,
-    is a number or a single letter is `common`: that it stands on a page proves nothing,
-    only that it stands there more often for its own method.
-    """
+    """All telltales of a study, ready to be looked for."""
 
     def __init__(self, telltales: Iterable[Telltale], interface: str) -> None:
         every = [one for one in telltales if words(one.text)]
@@ -53,10 +44,7 @@ class Telltales:
         self._common, self._clear = _Search(self.common), _Search(self.clear)
 
     def find(self, text: str, *, least: int = 1) -> Iterator[Telltale]:
-        """Yield the clear telltales of a text, also if it is encoded for addresses.
-
-        Each as often as it stands there.
-        """
+        """Yield the clear telltales of a text, also if it is encoded for addresses."""
         return self._clear.find(text, least)
 
     def find_common(self, text: str) -> Iterator[Telltale]:
@@ -104,11 +92,7 @@ def is_short(text: str) -> bool:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    """Return what finds the words of a text one after the other.
-
-    Chinese has no spaces between words, so a boundary is asked for beside letters of
-    alphabets only.
-    """
+    """Return what finds the words of a text one after the other."""
     parts = words(text)
     start = r"(?<![^\W_])" if parts[0][0].isascii() else ""
     end = r"(?![^\W_])" if parts[-1][-1].isascii() else ""

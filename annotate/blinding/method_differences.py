@@ -16,10 +16,7 @@ DIFFERENT_SECONDS = 0.05
 
 @dataclass(frozen=True)
 class SentMedia:
-    """An answer with a picture or a video of a method.
-
-    `group` names what may be compared: pictures with pictures of the same rendition.
-    """
+    """An answer with a picture or a video of a method."""
 
     address: str
     group: str
@@ -123,10 +120,7 @@ def compare_gaps(gaps: Mapping[str, tuple[int, int]]) -> Iterator[BlindingFindin
 def repeated_addresses(
     assignments: Iterable[tuple[str, Mapping[str, str]]],
 ) -> Iterator[BlindingFinding]:
-    """Yield addresses of pictures that two assignments share.
-
-    Each assignment has a name and the method at each of its addresses.
-    """
+    """Yield addresses of pictures that two assignments share."""
     seen: dict[str, str] = {}
     for name, addresses in assignments:
         for address, method in addresses.items():
@@ -143,11 +137,7 @@ def repeated_addresses(
 def telling_parts(
     addresses: Iterable[tuple[str, str, tuple[str, ...]]], most: int
 ) -> Iterator[BlindingFinding]:
-    """Yield parts of addresses that occur with one method only.
-
-    Each address comes with its method and its parts, without link and code. Numbers up
-    to `most` count shots.
-    """
+    """Yield parts of addresses that occur with one method only."""
     listed = list(addresses)
     owners: dict[str, set[str]] = defaultdict(set)
     for _address, method, parts in listed:

@@ -25,10 +25,7 @@ LEAST_PART = 3
 
 
 def telltales(outputs: QuerySet[Output]) -> list[Telltale]:
-    """Return names, families, modes, timestamps, and folders of a study's methods.
-
-    What all methods share gives none away and is left out, as are keys of stories.
-    """
+    """Return names, families, modes, timestamps, and folders of a study's methods."""
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     rows = outputs.filter(twin_of=None).select_related("method", "story")
     every = set()

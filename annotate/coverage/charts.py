@@ -1,8 +1,4 @@
-"""Where the lines and bars of the chart of arrivals stand. Pure.
-
-The drawing is 1000 wide and 100 high, stretched to the page by the browser; all words
-stand beside it as text.
-"""
+"""Where the lines and bars of the chart of arrivals stand. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,12 +21,7 @@ class Bar:
 
 @dataclass(frozen=True)
 class Chart:
-    """Arrivals as bars, completion as a line, the forecast as a wedge.
-
-    The line rises evenly within a stretch: when in it the slots came is not known here.
-
-    `now` is where the present stands, None when the answers ended long ago.
-    """
+    """Arrivals as bars, completion as a line, the forecast as a wedge."""
 
     bars: tuple[Bar, ...]
     line: str
@@ -50,12 +41,7 @@ def chart(
     now: datetime,
     ends: Sequence[datetime | None] = (),
 ) -> Chart | None:
-    """Draw arrivals in stretches of `width`, and how complete the study was after each.
-
-    `arrivals` have the start of a stretch and how many slots came in it, oldest first;
-    `wanted` are the slots within the redundancy. `ends` are the early, middle and late
-    end of the forecast, empty without one.
-    """
+    """Draw arrivals in stretches of `width`, and the completion after each."""
     if not arrivals or wanted <= 0:
         return None
     start, done_until = arrivals[0][0], arrivals[-1][0] + width

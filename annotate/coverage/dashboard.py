@@ -34,11 +34,7 @@ SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One annotator with counts, signals and flags, as far as they are known.
-
-    `n_checks` are the submitted slots that are there to check them; annotators cannot
-    tell these from the others and are told the sum.
-    """
+    """One annotator with counts, signals and flags, as far as they are known."""
 
     annotator: Annotator
     counted: Mapping[str, Any]
@@ -292,10 +288,7 @@ def _chart(
     until: Outlook,
     now: datetime,
 ) -> tuple[charts.Chart | None, bool]:
-    """Draw days, or hours while all answers came within three days.
-
-    Only the end of everything is drawn: the wedge reaches the top.
-    """
+    """Draw days, or hours while all answers came within three days."""
     days, hours = (times(counted.get(name, [])) for name in ("days", "hours"))
     ends: list[datetime | None] = []
     if until.has_date and not until.waiting.slots:

@@ -1,17 +1,4 @@
-r"""When a study will be complete, and how sure its figures will be then. Pure.
-
-The forecast takes answers that arrived in equal stretches of time (days, or hours of a
-young study). With mean :math:`m` and variance :math:`v` of the :math:`n` latest
-stretches, :math:`T` more of them bring
-
-.. math:: mT \pm q \sqrt{vT + T^2 v / n}
-
-answers: the first term under the root is how stretches differ, the second how well the
-mean is known, and :math:`q` Student's quantile. :math:`v` is at least :math:`m`, as for
-arrivals that know nothing of each other; sessions and quiet days make it larger. Solved
-for :math:`T` where that equals what is left, this gives the interval's two ends; the
-later one does not exist when the pace could as well be zero.
-"""
+r"""When a study will be complete, and how sure its figures will be then. Pure."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -31,11 +18,7 @@ HORIZON = timedelta(days=3650)
 
 @dataclass(frozen=True)
 class Forecast:
-    """When the last answer comes in, or why nobody can tell.
-
-    `reason` is empty, or one of "complete", "few", "none lately", "young". `late` is
-    None when the pace could as well be zero. `per_day` is the pace.
-    """
+    """When the last answer comes in, or why nobody can tell."""
 
     reason: str
     remaining: int
@@ -50,11 +33,7 @@ class Forecast:
 def forecast(
     arrivals: Iterable[tuple[datetime, int]], remaining: int, now: datetime
 ) -> Forecast:
-    """Forecast when the `remaining` slots will be submitted.
-
-    `arrivals` have the start of an hour and how many slots were submitted in it, oldest
-    first; `now` is the end of what is known.
-    """
+    """Forecast when the `remaining` slots will be submitted."""
     recent = [(at, n) for at, n in arrivals if now - WINDOW < at <= now]
     total = sum(n for _at, n in recent)
     if remaining <= 0:
@@ -92,11 +71,7 @@ def _at(now: datetime, stretches_left: float, width: timedelta) -> datetime | No
 def stretches(
     arrivals: Sequence[tuple[datetime, int]], width: timedelta, now: datetime
 ) -> list[int]:
-    """Sum arrivals over whole stretches that end now, the latest first.
-
-    The stretch in which the first answer came is left out unless it is whole: it would
-    make the pace look slower than it was.
-    """
+    """Sum arrivals over whole stretches that end now, the latest first."""
     n = int((now - arrivals[0][0]) / width)
     counts = [0] * n
     for at, count in arrivals:
@@ -107,16 +82,7 @@ def stretches(
 
 
 def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, float]:
-    """Return the early end, the middle and the late end, in stretches of time.
-
-    Examples
-    --------
-    >>> early, middle, late = time_left([10, 12, 8, 10, 9, 11], 100)
-    >>> round(middle, 1), early < middle < late
-    (10.0, True)
-    >>> time_left([0, 0, 0, 30], 100)[2]
-    inf
-    """
+    """Return the early end, the middle and the late end, in stretches of time."""
     n, m = len(counts), fmean(counts)
     squares = sum((count - m) ** 2 for count in counts) / (n - 1)
     v = max(squares, m)
@@ -131,13 +97,7 @@ def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, floa
 
 
 def student(p: float, degrees: int) -> float:
-    """Return a quantile of Student's t: the expansion of Cornish and Fisher.
-
-    Examples
-    --------
-    >>> round(student(0.9, 10), 2), round(student(0.9, 5), 2)
-    (1.37, 1.48)
-    """
+    """Return a quantile of Student's t: the expansion of Cornish and Fisher."""
     z = NormalDist().inv_cdf(p)
     d = float(degrees)
     return (
@@ -149,23 +109,13 @@ def student(p: float, degrees: int) -> float:
 
 
 def sessions_left(remaining: int, submitted: int, begun: int, planned: int) -> int:
-    """Return how many more sessions are needed.
-
-    A session brings as many slots as those so far did, or as were `planned` while there
-    are none to go by.
-    """
+    """Return how many more sessions are needed."""
     mean = submitted / begun if begun and submitted else planned
     return math.ceil(remaining / max(mean, 1))
 
 
 def spearman_brown(single: float, k: float) -> float | None:
-    """Return the reliability of the mean of k ratings; None without any agreement.
-
-    Examples
-    --------
-    >>> round(spearman_brown(0.4, 6), 2)
-    0.8
-    """
+    """Return the reliability of the mean of k ratings; None without any agreement."""
     if not 0 < single <= 1:
         return None
     return k * single / (1 + (k - 1) * single)
@@ -174,11 +124,7 @@ def spearman_brown(single: float, k: float) -> float | None:
 def expected_interval(
     value: float, low: float, high: float, now: float, then: float
 ) -> tuple[float, float]:
-    """Return the interval to expect once there are `then` answers instead of `now`.
-
-    Each side shrinks with the root of the number of answers; the value is expected to
-    stay where it is.
-    """
+    """Return the interval to expect once there are `then` answers instead of `now`."""
     ratio = math.sqrt(now / then) if then > now > 0 else 1.0
     return max(value - (value - low) * ratio, -1.0), min(
         value + (high - value) * ratio, 1.0

@@ -1,10 +1,4 @@
-"""What takes long to compute about a study, kept with the event it stands at.
-
-`tallies` are counts over all slots, `alphas` the agreement on each topic, `signals`
-what `annotate.quality.monitoring` says of each annotator. The worker refreshes them
-every minute while the log moves on, and whenever a page that somebody looks at is
-behind. The statistics (scipy) are loaded by the worker only.
-"""
+"""What takes long to compute about a study, kept with the event it stands at."""
 
 import logging
 import math
@@ -42,11 +36,7 @@ CHECKS = ("gold", "repeat", "twin")
 
 @dataclass(frozen=True)
 class KnownFigures:
-    """What is known of a study: counts, statistics, and when they were taken.
-
-    `alphas` and `signals` are empty and `at` None before the worker has been there.
-    `is_behind` says that the log has moved on since.
-    """
+    """What is known of a study: counts, statistics, and when they were taken."""
 
     tallies: dict[str, Any]
     alphas: dict[str, Any]
@@ -63,10 +53,7 @@ def latest_event(study: Study) -> int:
 
 
 def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigures:
-    """Return what is known now; ring the worker's bell when that is behind.
-
-    The slots of a study with few `wanted` are counted at once.
-    """
+    """Return what is known now; ring the worker's bell when that is behind."""
     latest = latest_event(study)
     row = Snapshot.objects.filter(study=study).first()
     behind = row is None or row.event < latest
@@ -142,11 +129,7 @@ def alphas(study: Study) -> dict[str, Any]:
 
 
 def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
-    """Lay out the submitted answers of one topic within the redundancy.
-
-    Each box of a checklist counts in each shot; intervals draw whole units. Return with
-    it how many judgements an answer consists of, which are compared one by one.
-    """
+    """Lay out the submitted answers of one topic within the redundancy."""
     from analysis.reliability.matrices import Reliability
 
     place = ["slot__unit", "slot__round"]
@@ -223,11 +206,7 @@ def _alpha(study: Study, topic: Topic) -> dict[str, Any]:
 
 
 def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what each annotator's answers say, as `quality.monitoring` measures it.
-
-    Whoever has done nothing since is measured again only when the others, with whom
-    they are compared, have done a tenth more.
-    """
+    """Return what each annotator's answers say, as `quality.monitoring` measures it."""
     name = kinds_of(study)[0].compares
     done = Counter(
         study.slots.filter(submitted_at__isnull=False)

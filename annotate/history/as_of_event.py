@@ -1,7 +1,4 @@
-"""How a study stood at an event of its log, so that its numbers can be made again.
-
-See docs/decisions/0007-a-report-names-its-view-and-its-moment.md.
-"""
+"""How a study stood at an event of its log, so that its numbers can be made again."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -27,12 +24,7 @@ class MomentError(ValueError):
 
 @dataclass(frozen=True)
 class Moment:
-    """A study as of an event, whose id is part of what is seen.
-
-    `at` is the latest time of the events until then: answers given later are not seen.
-    `slots` have each slot's state, annotator and ordinal, `hidden` the keys of the
-    views from which the answers of each excluded slot are hidden.
-    """
+    """A study as of an event, whose id is part of what is seen."""
 
     event: int
     at: datetime
@@ -51,22 +43,12 @@ class Moment:
 
 
 def mark(study: Study, user: User | None = None) -> Event:
-    """Write into the log that a report is asked for; it is a report as of this event.
-
-    Answers change without an event; without a mark of its own a report could be as of
-    an event before the last change only.
-    """
+    """Log that a report is asked for, which is one as of this event."""
     return event_log.note(Kind.REPORT_ASKED, study.pk, user=user)
 
 
 def moment(study: Study, event: int) -> Moment:
-    """Return how the study stood at an event of its log.
-
-    Raises
-    ------
-    MomentError
-        The event is none of this study's, or the log did not follow slots yet.
-    """
+    """Return how the study stood at an event of its log."""
     try:
         await_open_transactions()
     except OpenTransactionsError as error:

@@ -1,8 +1,4 @@
-"""Following the slots of a study through its log, and comparing with what is stored.
-
-A slot is followed by its state, its annotator and its ordinal. Each event must find the
-slot in a state in which it can happen; what differs from the tables at the end is told.
-"""
+"""Following the slots of a study through its log, and comparing with what is stored."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,10 +62,7 @@ def problems(study: Study) -> Iterator[str]:
 def replay(
     study: Study, slots: dict[int, Followed], *, until: int | None = None
 ) -> Iterator[str]:
-    """Follow the events since the first list; yield what could not have happened.
-
-    With `until`, the id of an event, later ones are left out.
-    """
+    """Follow the events since the first list; yield what could not have happened."""
     events = Event.objects.filter(study=study, kind__in=FOLLOWED).order_by("pk")
     first = events.filter(kind=Kind.SLOTS_LISTED).values_list("pk", flat=True).first()
     if until is not None:

@@ -1,9 +1,4 @@
-"""The tables of people and their answers, a module a topic.
-
-Comes in: the benchmarks, stories and outputs of `evalcore.models`.
-Goes out: one class a table with its named constraints. Django finds them here, so this
-`__init__` imports.
-"""
+"""The tables of people and their answers, a module a topic."""
 
 from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot

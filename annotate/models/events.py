@@ -24,14 +24,7 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """One line of the study's log; rows are added, never changed.
-
-    But names that stand in words are struck out where a person's data are erased
-    (`annotate.personal_data.erasing`).
-
-    What happened to slots can be replayed (`history.replaying`). An event on many slots
-    at once lists them in `details`.
-    """
+    """One line of the study's log; rows are added, never changed."""
 
     class Kind(models.TextChoices):
         STUDY_PLANNED = "study planned", _("study planned")

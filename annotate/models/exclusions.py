@@ -16,11 +16,7 @@ WITHDRAWN = "consent withdrawn"
 
 
 class AnalysisView(models.Model):
-    """A named way to look at a study's answers; exclusions hide answers from views.
-
-    Every study has the view `main`, which leaves every exclusion out, and `everything`,
-    from which nothing is hidden but what annotators withdrew.
-    """
+    """A named way to look at a study's answers; exclusions hide answers from views."""
 
     study = models.ForeignKey(
         Study, on_delete=models.CASCADE, related_name="analysis_views"
@@ -42,12 +38,7 @@ class AnalysisView(models.Model):
 
 
 class Exclusion(models.Model):
-    """A submitted slot left out of analyses, with reason and author.
-
-    The author is a user, or one of the study's quality rules. The answers are hidden
-    from `views`; those whose annotator withdrew them (`WITHDRAWN`) from all there are,
-    for good.
-    """
+    """A submitted slot left out of analyses, with reason and author."""
 
     slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="exclusions")
     views = models.ManyToManyField(AnalysisView, related_name="exclusions")

@@ -17,10 +17,7 @@ def new_token() -> str:
 
 
 def mark_of(token: str) -> str:
-    """Return what stands instead of the link of somebody whose data were erased.
-
-    It knows the link again and does not tell it: links have 144 random bits.
-    """
+    """Return what stands instead of the link of somebody whose data were erased."""
     return "~" + sha256(token.encode()).hexdigest()[:39]
 
 
@@ -33,10 +30,7 @@ def new_completion_code() -> str:
 
 
 class Annotator(models.Model):
-    """A person in one study; `name` is the pseudonym in the tables.
-
-    See docs/decisions/0001-annotators-have-no-account.md.
-    """
+    """A person in one study; `name` is the pseudonym in the tables."""
 
     class State(models.TextChoices):
         PLANNED = "planned", _("planned")  # has slots, nobody invited yet

@@ -11,12 +11,7 @@ from evalcore.models import Benchmark
 
 
 class StudyPlan(models.Model):
-    """A plan that somebody waits for: what was asked for, and how far it is.
-
-    `definition` is a study file, `chosen` what is said beside it. A checked plan leaves
-    its `balance`; any other leaves a study of the short name in `chosen`. `study` is
-    the one that is edited, or continued by a new version.
-    """
+    """A plan that somebody waits for: what was asked for, and how far it is."""
 
     class Action(models.TextChoices):
         CHECK = "check"

@@ -24,14 +24,7 @@ OWN_PARTS = {
 
 
 class Report(models.Model):
-    """One report of a study: what was asked for, and where it lies.
-
-    It sees the answers through `view` as of the event `as_of`, so that it can be built
-    again. Reports from before there were views have no event, and one that waits for
-    scores gets it when it is built. The files stand in
-    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis` writes; `command`
-    is its subcommand, and `options` hold what that takes.
-    """
+    """One report of a study: what was asked for, and where it lies."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")

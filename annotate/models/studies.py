@@ -232,11 +232,7 @@ BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
 
 
 class Question(models.Model):
-    """A dimension (Likert) or a criterion (pairwise), with wording and anchors.
-
-    In a checklist it is one box of a label, asked of every shot: its key is
-    `label|text` or `label|video`, and its scale 0 to 1.
-    """
+    """A dimension (Likert) or a criterion (pairwise), with wording and anchors."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
     key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
@@ -358,8 +354,5 @@ def _questions_of(study_id: int) -> list[Question]:
 
 @lru_cache(maxsize=KEPT)
 def _kept_questions(study_id: int, _made: datetime) -> list[Question]:
-    """Return the questions of a study that is past its draft, read once a process.
-
-    A study is told from one that was rolled back by when it was made.
-    """
+    """Return the questions of a study that is past its draft, read once a process."""
     return _questions_of(study_id)

@@ -41,15 +41,7 @@ def _all_differ() -> Q:
 
 
 class Unit(models.Model):
-    """What is shown at once: one output, or two to five outputs of one story.
-
-    Several are stored with their methods in alphabetical order (`output_a` first), so
-    that no two orders of them can both exist. Only a real unit has slots that count
-    (`redundancy` of them in each round); the others check the annotators: training and
-    gold units have `expected` answers, and a twin shows a degraded copy of `original`,
-    than which it must be rated lower, also where it is a training unit.
-    `submitted` counts the submitted slots within the redundancy; `verify` counts again.
-    """
+    """What is shown at once: one output, or two to five outputs of one story."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="units")

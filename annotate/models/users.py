@@ -9,11 +9,7 @@ from rest_framework.authtoken.models import Token
 
 
 class User(AbstractUser):
-    """An account that logs in: a study manager or a researcher.
-
-    Annotators have no account: their invitation link is their identity
-    (see `Annotator`).
-    """
+    """An account that logs in: a study manager or a researcher."""
 
     _is_disabled = False
 
@@ -23,10 +19,7 @@ class User(AbstractUser):
         self._is_disabled = True
 
     def save(self, *args: Any, **kwargs: Any) -> None:
-        """Store the account; a new password revokes its API token.
-
-        Sessions end by themselves: each holds a hash of the password.
-        """
+        """Store the account; a new password revokes its API token."""
         # What was given, not a stronger hash of the same, as a login stores it.
         given = self._password  # type: ignore[attr-defined]  # not in Django's stubs
         has_new_password = given is not None or self._is_disabled

@@ -39,11 +39,7 @@ def render_page(
 
 
 def study_page(*methods: str, role: str | None = None) -> Callable[[View], View]:
-    """Hand the view the study that the address names, if the user may see it.
-
-    Without methods the page can only be looked at. With `role="manager"` a researcher
-    is refused.
-    """
+    """Hand the view the study that the address names, if the user may see it."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
@@ -62,11 +58,7 @@ def study_page(*methods: str, role: str | None = None) -> Callable[[View], View]
 def study_button(
     back_to: str, *errors: type[Exception]
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
-    """Do what a manager's button says, tell it, and return to a page of the study.
-
-    The view returns what is told, or another answer; what it raises of the `errors` is
-    told instead.
-    """
+    """Do what a manager's button says, tell it, and return to a page of the study."""
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
         @study_page("POST", role="manager")

@@ -124,10 +124,7 @@ def find_place(
     cap: int | None = None,
     user: User | None = None,
 ) -> Annotator | None:
-    """Return somebody planned and not yet invited, or a new person if there is work.
-
-    Call with the study locked; nobody is invited yet. None means that all is taken.
-    """
+    """Return somebody planned and not yet invited, or a new person if there is work."""
     waiting = planned(study)
     if study.languages:
         waiting = waiting.filter(language=language)
@@ -160,11 +157,7 @@ def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
 
 @transaction.atomic
 def revoke(annotator: Annotator, *, user: User | None = None) -> int:
-    """Close a link and free the slots that are not submitted; return how many.
-
-    Submitted answers stay, and drafts stay with the annotator. A second time changes
-    nothing.
-    """
+    """Close a link and free the slots that are not submitted; return how many."""
     person = locked_annotator(annotator)
     if person.state == Annotator.State.REVOKED:
         return 0
@@ -180,11 +173,7 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
 
 @transaction.atomic
 def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) -> int:
-    """Change the most slots that a person may fill; return how many become free.
-
-    Planned slots beyond a lower cap become free, the last ones first; what was begun
-    stays.
-    """
+    """Change the most slots that a person may fill; return how many become free."""
     check_cap(cap)
     person = locked_annotator(annotator)
     before, person.cap = person.cap, cap

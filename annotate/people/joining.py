@@ -1,9 +1,4 @@
-"""Open links: whoever opens one and wants to take part becomes an annotator.
-
-A crowd platform adds an id of its own to the link. The same id leads back to the same
-annotator, in as many sessions as the platform opens, on the device on which they
-joined: anybody could write another id into the address. A link may trust ids anywhere.
-"""
+"""Open links: whoever opens one and wants to take part becomes an annotator."""
 
 import re
 from collections.abc import Mapping
@@ -40,13 +35,7 @@ class JoiningError(ValueError):
 
 
 def given_id(query: Mapping[str, str]) -> str:
-    """Return who a platform says this is; empty if it does not say.
-
-    Raises
-    ------
-    JoiningError
-        The id is too long, or has characters that no platform uses.
-    """
+    """Return who a platform says this is; empty if it does not say."""
     for name in PARAMETERS:
         text = query.get(name, "").strip()
         if text and not KNOWN_ID.fullmatch(text):
@@ -60,11 +49,7 @@ def given_id(query: Mapping[str, str]) -> str:
 
 
 def known(study: Study, external_id: str) -> Annotator | None:
-    """Return who joined the study under this id before.
-
-    People whom a manager has invited by name are not found: their own link is theirs
-    alone, and their name may be easy to guess.
-    """
+    """Return who joined the study under this id before."""
     joined = study.events.filter(
         kind=Event.Kind.ANNOTATOR_JOINED, annotator__isnull=False
     )
@@ -108,17 +93,7 @@ def join(
     page: str = "",
     address: str = "",
 ) -> Annotator:
-    """Make whoever asks an annotator with an own link, or return who they are already.
-
-    In a planned study they take over somebody planned whom nobody has invited yet, or
-    else free slots. `page` is the random text of the page on which they asked,
-    `address` where they asked from. A full link gives on a place that nobody uses.
-
-    Raises
-    ------
-    JoiningError
-        The link or the study is closed, or nothing is left to do.
-    """
+    """Make an annotator with an own link, or return the one that they are."""
     study = Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
     person = known(study, external_id) if external_id else _just_joined(link, page)
     if person is not None:
@@ -214,10 +189,7 @@ def make_link(
     note: str = "",
     user: User | None = None,
 ) -> JoinLink:
-    """Open a link by which so many people may join.
-
-    With `any_device` a platform's id is enough to go on as whoever joined under it.
-    """
+    """Open a link by which so many people may join."""
     if not 1 <= most <= MOST_JOINERS:
         raise InvitingError(
             _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}

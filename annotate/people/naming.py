@@ -8,10 +8,7 @@ from annotate.models import Annotator, Study
 def name_people(
     study: Study, people: Mapping[str, int], **fields: object
 ) -> list[Annotator]:
-    """Add so many people of each language, counted on from those that are there.
-
-    Call with the study locked: nobody else may count on meanwhile.
-    """
+    """Add so many people of each language, counted on from those that are there."""
     first = _next_number(study)
     languages = [name for name, count in people.items() for _i in range(count)]
     width = max(2, len(str(first + len(languages) - 1)))

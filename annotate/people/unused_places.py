@@ -1,9 +1,4 @@
-"""Places of a public link that were taken and not used.
-
-Whoever joins takes a place, by one request and without a cookie. From one address only
-so many may join who have submitted nothing, and a place of somebody who shows no sign
-of life is given to the next person who asks for one.
-"""
+"""Places of a public link that were taken and not used."""
 
 from datetime import timedelta
 
@@ -55,10 +50,7 @@ def is_any(link: JoinLink, quiet: timedelta = KEPT) -> bool:
 
 
 def free(study: Study, link: JoinLink | None = None) -> bool:
-    """Free the place that was unused for longest, and say whether there is one.
-
-    Call with the study locked.
-    """
+    """Free the place that was unused for longest, and say whether there is one."""
     unused = _unused(study, link)
     for event in unused.order_by("pk"):
         person = event.annotator

@@ -29,17 +29,7 @@ class Withdrawn:
 def withdraw(
     annotator: Annotator, *, answers: bool, user: User | None = None
 ) -> Withdrawn:
-    """Ask somebody for nothing more; with `answers`, use nothing they answered either.
-
-    Their unfinished slots become free, as when they are revoked. Answers that are left
-    out are asked for anew. Nothing of it is undone: who has changed their mind agrees
-    anew, as another annotator. `user` is the manager who did it for them.
-
-    Raises
-    ------
-    ConsentError
-        Nobody has been invited in this place.
-    """
+    """Ask somebody for nothing more; with `answers`, use none of theirs."""
     if annotator.state == Annotator.State.PLANNED:
         text = _("Nobody was invited as %(name)s; there is no consent to withdraw.")
         raise ConsentError(text % {"name": annotator.name})

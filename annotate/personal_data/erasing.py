@@ -1,9 +1,4 @@
-"""Erasing a person: the answers stay under a pseudonym that is nobody's any more.
-
-What goes is what `places` calls `WHO`, and what they wrote freely where that is asked
-for. The link is replaced by a mark that knows it again, so that it answers like any
-that was revoked. It cannot be undone.
-"""
+"""Erasing a person: the answers stay under a pseudonym that is nobody's any more."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -50,15 +45,7 @@ class Erased:
 def erase(
     annotator: Annotator, *, comments: bool = False, user: User | None = None
 ) -> Erased:
-    """Let a person go, and what they wrote freely with `comments`; revokes them first.
-
-    A second time does nothing, or erases the comments that were left.
-
-    Raises
-    ------
-    ErasingError
-        Nobody has been invited in this place.
-    """
+    """Erase a person, and their free texts with `comments`."""
     if annotator.state == Annotator.State.PLANNED:
         text = _("Nobody was invited as %(name)s; there is nothing to erase.")
         raise ErasingError(text % {"name": annotator.name})

@@ -1,9 +1,4 @@
-"""Everything about one annotator as files that the person can read.
-
-It is what they gave and what was noted about them, as they saw it: no method is named,
-and nothing tells which stories were checks. So it may be handed out while the study
-runs (docs/blinding.md).
-"""
+"""Everything about one annotator as files that the person can read."""
 
 import io
 import json

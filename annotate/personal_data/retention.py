@@ -1,9 +1,4 @@
-"""Personal data that have been kept for long enough, by the setting `RETENTION_DAYS`.
-
-Counted from the day on which a study was closed last; a study that is opened again is
-no longer due. Comments stay, and so do imported tables: their names are data of the
-file. Those are erased by hand.
-"""
+"""Personal data older than the setting `RETENTION_DAYS`."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -42,13 +37,7 @@ def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
 
 
 def erase_due() -> int:
-    """Erase whoever has been kept for long enough; return how many.
-
-    Raises
-    ------
-    ExceptionGroup
-        Some of them could not be erased, and why; the others are.
-    """
+    """Erase whoever has been kept for long enough; return how many."""
     now, erased, failed = timezone.now(), 0, []
     for study, at, people in plans():
         for person in people if at <= now else ():

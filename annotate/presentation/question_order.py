@@ -1,8 +1,4 @@
-"""In which order people are asked: as the study file has it, or each in another.
-
-Where a study shuffles its questions, the order is one person's for the whole study, and
-is written into the log when that person agrees to take part.
-"""
+"""In which order people are asked: as the study file has it, or each in another."""
 
 import random
 from collections.abc import Iterable

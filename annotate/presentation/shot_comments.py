@@ -1,8 +1,4 @@
-"""What annotators write about single shots, where the study asks for it.
-
-A comment names the shot and the side on which its output stands, and is stored by the
-output.
-"""
+"""What annotators write about single shots, where the study asks for it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -123,10 +119,7 @@ def about(output: Output, slots: Iterable[Slot]) -> dict[int, list[ShotComment]]
 
 
 def rows(study: Study) -> Iterator[tuple[str | int, ...]]:
-    """Yield a row for each comment of a study, with what `HEADER` names.
-
-    `side` is where the annotator saw the output; that of a twin has its `degradation`.
-    """
+    """Yield a row for each comment of a study, with what `HEADER` names."""
     related = ("slot__unit__story", *study.output_paths("slot__unit__", "__method"))
     written = ShotComment.objects.filter(slot__study=study)
     written = of_holder(written).select_related("annotator", *related)

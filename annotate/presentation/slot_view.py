@@ -48,10 +48,7 @@ class ShownCharacter:
 
 @dataclass(frozen=True)
 class ShownShot:
-    """One shot: its number, its texts, and on which sides there is a picture.
-
-    `on_stage` are the characters that its script names.
-    """
+    """One shot: its number, its texts, and on which sides there is a picture."""
 
     number: int
     texts: dict[str, str]
@@ -66,10 +63,7 @@ class ShownShot:
 
 @dataclass(frozen=True)
 class ShownVideo:
-    """One side's video as the player plays it; `present` is false where there is none.
-
-    It has `frames` frames, the first one at 0, each 1 / `frame_rate` seconds long.
-    """
+    """One side's video as the player plays it."""
 
     side: str
     present: bool
@@ -82,11 +76,7 @@ class ShownVideo:
 
 @dataclass(frozen=True)
 class ShownCaption:
-    """What a part of a video is to tell, and from when to when, in seconds.
-
-    `text` is the one that says what happens; all of them are in `texts`. Times are
-    estimated where the benchmark tells none.
-    """
+    """What a part of a video is to tell, and from when to when, in seconds."""
 
     number: int
     start: float
@@ -135,10 +125,7 @@ def sides(slot: Slot) -> dict[str, Output]:
 def shown_shots(
     slot: Slot, characters: Sequence[ShownCharacter] = ()
 ) -> list[ShownShot]:
-    """Return the story's shots in order, with the annotator's language first.
-
-    Of the `characters` each shot has those that are on stage.
-    """
+    """Return the story's shots in order, with the annotator's language first."""
     present = {
         side: {number for number, *_size in PICTURES.rows(output=output.pk)}
         for side, output in sides(slot).items()
@@ -203,10 +190,7 @@ def for_viewer(slot: Slot) -> dict[str, object]:
 
 
 def picture_ratio(slot: Slot) -> float:
-    """Return the width of the story's first picture by its height, as it is shown.
-
-    1.5 where there is no picture.
-    """
+    """Return the width of the story's first picture by its height, as it is shown."""
     size = same_size.box_of(slot.study)
     if size is None:
         outputs = [output.pk for output in slot.unit.outputs]
@@ -250,10 +234,7 @@ def _shown_video(side: str, stored: MediaFile | None, box: Box | None) -> ShownV
 
 
 def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaption]:
-    """Return what the story tells at which time of its videos.
-
-    Shots without times share what follows the conditioning part evenly.
-    """
+    """Return what the story tells at which time of its videos."""
     story = slot.unit.story
     shots = list(story.shots.all())
     times = _times(shots)
@@ -321,10 +302,7 @@ def story_characters(slot: Slot) -> list[Character]:
 
 
 def shown_questions(slot: Slot) -> list[ShownQuestion]:
-    """Return the questions with their options and the answers given so far.
-
-    The answers about each shot are told shot by shot (`checklist_sheets`), not here.
-    """
+    """Return the questions with their options and the answers given so far."""
     answers = current_answers(slot, slot.annotator)
     shown = []
     for question in in_order(slot.questions, slot.study, slot.annotator):

@@ -36,20 +36,7 @@ def submit(
     whole: bool = False,
     go_on: GoOn | None = None,
 ) -> Received | None:
-    """Store rows of a slot, close it, and look at the annotator; None: no such slot.
-
-    The page with and without scripts and the API come here. Without `closing`, answers
-    are kept as drafts. `proof` is that of `late_answers.offer`. With `whole`, all is
-    stored or nothing, and the reason is raised. `go_on` is called in the same
-    transaction, unless the study's rules may stop the annotator before.
-
-    What fails in going on must not take the answers back: they are stored without it.
-
-    Raises
-    ------
-    AnswerError
-        Something comes before this slot, or a `whole` request was refused.
-    """
+    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
     hold = partial(
         submission.holding,
         annotator,

@@ -18,10 +18,7 @@ class HoldingError(ValueError):
 
 @transaction.atomic
 def pause(annotator: Annotator, *, user: User | None = None) -> None:
-    """Let somebody do nothing for a while; the slots stay theirs.
-
-    A second time changes nothing.
-    """
+    """Let somebody do nothing for a while; the slots stay theirs."""
     person = locked_annotator(annotator)
     if person.state == AnnotatorState.PAUSED:
         return
@@ -44,10 +41,7 @@ def pause(annotator: Annotator, *, user: User | None = None) -> None:
 
 @transaction.atomic
 def resume(annotator: Annotator, *, user: User | None = None) -> None:
-    """Let a paused person go on where they were; settles the flags that paused them.
-
-    A warning about the same signal, which came before, is settled with them.
-    """
+    """Let a paused person go on where they were; settles the flags that paused them."""
     person = locked_annotator(annotator)
     if person.state != AnnotatorState.PAUSED:
         raise HoldingError(
@@ -81,10 +75,7 @@ def _state_before(person: Annotator) -> str:
 
 @transaction.atomic
 def hand_out_again(unit: Unit, *, user: User | None = None) -> bool:
-    """Hand a unit out again that was set aside; say whether it was.
-
-    Whoever skipped it still never gets it again.
-    """
+    """Hand a unit out again that was set aside; say whether it was."""
     changed = Unit.objects.filter(pk=unit.pk, set_aside_at__isnull=False).update(
         set_aside_at=None
     )

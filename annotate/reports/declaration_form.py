@@ -1,8 +1,4 @@
-"""The part of a report's form that says what is declared.
-
-Untouched it stands for the study's own declarations, whatever these are when the report
-is built; what is changed is stored as the texts of the files that the command takes.
-"""
+"""The part of a report's form that says what is declared."""
 
 import csv
 import io
@@ -168,11 +164,7 @@ class DeclarationForm(ScopeForm):
         return found
 
     def _check_declared(self, data: dict[str, Any]) -> None:
-        """Refuse what is declared of a question or a metric that is not covered.
-
-        What the study declares is remarked on by the report where it has no scores, as
-        one of people alone.
-        """
+        """Refuse what is declared of a question or a metric that is not covered."""
         if not data["metrics"]:
             return
         questions = [*data["questions"], *_names(self.made, "questions")]

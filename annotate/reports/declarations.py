@@ -1,7 +1,4 @@
-"""Hypotheses and composites of a report: the study's own, or those of given files.
-
-Files are read, and refused, as the command line does.
-"""
+"""Hypotheses and composites of a report: the study's own, or those of given files."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -46,26 +43,7 @@ def declarations(
     tags: "pd.DataFrame | None",
     options: AlignOptions,
 ) -> Declarations:
-    """Return what a study declares, or whatever file stands instead.
-
-    Parameters
-    ----------
-    study
-        Whose report it is.
-    files
-        Under hypotheses and composites; an empty file declares none.
-    tables
-        Answers and scores, which files are checked against.
-    tags
-        Of the stories.
-    options
-        Which questions and metrics are covered.
-
-    Raises
-    ------
-    InputError
-        A file is refused; every problem with its line.
-    """
+    """Return what a study declares, or whatever file stands instead."""
     from analysis.commands.given_tables import declared_metrics, known_composites
     from analysis.reading.chosen_tables import chosen_tables
 

@@ -1,7 +1,4 @@
-"""Where a metric and people disagree most, with pictures and videos to see why.
-
-The rows come from a report's own table; what is seen, from the study.
-"""
+"""Where a metric and people disagree most, with pictures and videos to see why."""
 
 import csv
 from dataclasses import dataclass
@@ -43,10 +40,7 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class ShownMetric:
-    """A question and a metric, and which of all are shown.
-
-    `questions` are keys with their titles in the reader's language.
-    """
+    """A question and a metric, and which of all are shown."""
 
     questions: list[tuple[str, str]]
     metrics: list[str]
@@ -62,11 +56,7 @@ def are_named(folder: Path) -> bool:
 def disagreements(
     study: Study, folder: Path, question: str, metric: str
 ) -> tuple[ShownMetric, list[Disagreement]]:
-    """Return the rows of one question and metric, in the table's order.
-
-    A finished report without the table in its folder has no rows; an unknown question
-    or metric becomes the first.
-    """
+    """Return the rows of one question and metric, in the table's order."""
     rows = _rows(folder / "tables" / TABLE)
     questions = list(dict.fromkeys(row["question"] for row in rows))
     question = question if question in questions else next(iter(questions), "")

@@ -1,9 +1,4 @@
-"""What a report does not hold of the scores that there are, or will be, and why.
-
-A report sees the scores of runs that had ended at its moment. So what is being computed
-is not in it, not even the values that are stored already; this says so, before it is
-built and in it.
-"""
+"""What a report does not hold of the scores that there are, or will be, and why."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,10 +26,7 @@ SHOWN_REASONS = 3
 
 
 def missing_now(study: Study) -> list[str]:
-    """Return the metrics that a report built now would lack, wholly or in part.
-
-    They are being computed, or wait for a worker.
-    """
+    """Return the metrics that a report built now would lack, wholly or in part."""
     runs = list(computing(benchmark=study.benchmark))
     return _under_way(runs, _outputs(study)) if runs else []
 

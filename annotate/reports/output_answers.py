@@ -1,8 +1,4 @@
-"""What people said of one output, each by each and on average.
-
-Every submitted answer is shown but those of training. What the view `main` leaves out,
-surplus answers and checks are marked, and enter no mean.
-"""
+"""What people said of one output, each by each and on average."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable
@@ -41,12 +37,7 @@ class PeopleMean:
 
 @dataclass(frozen=True)
 class ToldSlot:
-    """What somebody said of an output, beside the others that it was compared with.
-
-    `answers` are in words, in the order of the questions that are not asked of shots;
-    `shots` are those of a checklist; `comment` is about the story, `comments` about
-    single shots of the output. One that is not `counted` enters no mean.
-    """
+    """What somebody said of an output, beside the others that it was compared with."""
 
     slot: Slot
     others: list[Output]
@@ -62,11 +53,7 @@ def asked_of(study: Study, story: Story) -> list[Question]:
 
 
 def people_means(study: Study, output: Output) -> list[PeopleMean]:
-    """Return the mean of people for every question, and its rank in the story.
-
-    Ratings are averaged within each annotator first, over shots and rounds. Of
-    comparisons it is the share that this output won, a tie being half of one.
-    """
+    """Return the mean of people for every question, and its rank in the story."""
     worths = _worths(study, output.story)
     method = output.method.name
     shown = []

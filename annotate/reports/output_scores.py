@@ -1,8 +1,4 @@
-"""The scores of one output, beside those of its story's other outputs.
-
-Scores are read, named and averaged over shots as reports of the study do it
-(`analysis.reading.scores`), without loading what statistics need.
-"""
+"""The scores of one output, beside those of its story's other outputs."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable
@@ -30,11 +26,7 @@ Scores = dict[str, list[tuple[str, float]]]
 
 @dataclass(frozen=True)
 class ShownScore:
-    """What a metric says of an output.
-
-    `measures` are the titles of the questions that it is declared to measure. Where it
-    has no value, `reason` says why, as far as that is known.
-    """
+    """What a metric says of an output."""
 
     name: str
     title: str
@@ -48,11 +40,7 @@ class ShownScore:
 def output_scores(
     study: Study, output: Output, methods: Collection[str]
 ) -> list[ShownScore]:
-    """Return what every metric says of an output, the declared ones first.
-
-    It is ranked among `methods`, those of the story. Metrics without a value of it are
-    those that have one of another of these, or a reason.
-    """
+    """Return what every metric says of an output, the declared ones first."""
     known, reasons = _known(study), _reasons(output)
     versions = Counter(metric for metric, *_told in known)
     every = Counter(metric for metric, *_told in known.keys() | reasons.keys())

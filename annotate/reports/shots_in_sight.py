@@ -24,12 +24,7 @@ NAMES = ("code", "unit__story__key", "annotator__name")
 
 
 def rows(study: Study) -> Iterator[tuple[str | int | float, ...]]:
-    """Yield a row for each shot of a submitted slot whose page told it.
-
-    A shot is `seen` after the time that the study asks for, or half a second where it
-    asks for none; `share_seen` is the share of these among the slot's shots. What
-    checks an annotator, is hidden or is surplus is marked as in the tables of answers.
-    """
+    """Yield a row for each shot of a submitted slot whose page told it."""
     told = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
     told = told.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
     hidden = hidden_slots(study, MAIN)

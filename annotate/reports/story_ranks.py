@@ -6,10 +6,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class RankedValue:
-    """A value of an output, and the ranks it shares with equal ones, from 1, the best.
-
-    `n` outputs of the story have a value, `lowest` to `highest`.
-    """
+    """A value of an output, and the ranks it shares with equal ones."""
 
     value: float
     first: int

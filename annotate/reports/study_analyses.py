@@ -1,7 +1,4 @@
-"""What a report of a study computes: one function for each command of the analysis.
-
-All are those of `analysis.commands`, with the tables of the study for files.
-"""
+"""What a report of a study computes: one function for each command of the analysis."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -56,10 +53,7 @@ class StudyData:
 
 @dataclass(frozen=True)
 class Found:
-    """A result, and which tables of the study were read for it; notes.
-
-    `hashes` are of what it rests on beside these tables.
-    """
+    """A result, and which tables of the study were read for it; notes."""
 
     analysis: "Analysis"
     tables: tuple[str, ...]
@@ -75,26 +69,7 @@ def analyse(
     files: Files,
     progress: Progress,
 ) -> Found:
-    """Compute what a command does.
-
-    Parameters
-    ----------
-    command
-        A value of `Report.Command`.
-    data, options
-        The study, and what is computed of it.
-    further
-        What `FURTHER` has for the command.
-    files
-        Of an alignment, as of `declarations`.
-    progress
-        Is told each step before it begins.
-
-    Raises
-    ------
-    ReportError, OptionError, InputError
-        The study cannot be analysed so.
-    """
+    """Compute what a command does."""
     if command == Command.ALIGN:
         return _align(data, options, files, progress)
     progress(command)

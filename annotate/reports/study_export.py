@@ -13,11 +13,7 @@ from annotate.reports import downloads, shots_in_sight
 
 
 def write_export(study: Study, out: Path) -> list[Path]:
-    """Write the study's tables and its description into a folder.
-
-    Each file is written beside its place first and then moved, so that none is half
-    there.
-    """
+    """Write the study's tables and its description into a folder."""
     out.mkdir(parents=True, exist_ok=True)
     names = [*answer_tables(study), "scores"]
     found = {f"{name}.csv": downloads.csv_lines(study, name) for name in names}

@@ -42,12 +42,7 @@ class StoryShot:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output, its story's others, and what people and metrics say of it.
-
-    `methods` are those of the story; `before` and `after` stand beside this one's.
-    `columns` are the questions that `told` answers, those of shots aside; `boxes` name
-    the boxes of these.
-    """
+    """An output, its story's others, and what people and metrics say of it."""
 
     output: Output
     frames: list[Frame]

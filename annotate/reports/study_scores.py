@@ -1,7 +1,4 @@
-"""The scores that a study reads: those of what it judges, and those posted to it.
-
-A study knows nothing of its benchmark's other methods and stories.
-"""
+"""The scores that a study reads: those of what it judges, and those posted to it."""
 
 from collections import Counter
 from typing import TypeVar
@@ -54,20 +51,14 @@ def metric_names(study: Study) -> list[str]:
 
 
 def versioned_name(key: MetricKey, versions: Counter[str]) -> str:
-    """Return the name of a metric as the tables of reports have it.
-
-    `versions` counts by metric in how many versions it has scores.
-    """
+    """Return the name of a metric as the tables of reports have it."""
     metric, *told = key
     more = ", ".join(filter(None, told)) or UNVERSIONED
     return f"{metric} ({more})" if versions[metric] > 1 else metric
 
 
 def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
-    """Return the scores of degraded twins of what is judged, as of a moment.
-
-    Only by metrics, in the very versions, that the study has scores of.
-    """
+    """Return the scores of degraded twins of what is judged, as of a moment."""
     pairs = judged_units(study, as_of).values_list(*study.output_paths())
     outputs = {output for pair in pairs for output in pair if output is not None}
     same = scores_of(study, as_of).filter(
@@ -79,9 +70,6 @@ def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
 
 
 def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:
-    """Return the benchmark's scores of what is judged, and the study's own beside them.
-
-    Both can stand for the same output; then the study's own counts.
-    """
+    """Return the benchmark's scores of what is judged, and the study's own."""
     rows = MetricScore.everything.filter(posted_to__in=("", study.slug))
     return about_judged(rows, study, as_of)

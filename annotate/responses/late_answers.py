@@ -1,9 +1,4 @@
-"""What an annotator does on a slot that is not, or no longer, theirs.
-
-Its lease ran out, or the browser had fetched its page beforehand and it was judged
-without network. While the slot is free it is theirs; an answer to one that somebody
-else has goes to a surplus slot. Nothing that was sent is lost.
-"""
+"""What an annotator does on a slot that is not, or no longer, theirs."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -35,12 +30,7 @@ SHOWN = (
 def regain(
     annotator: Annotator, code: str, *, late: bool, proof: str = ""
 ) -> Slot | None:
-    """Return the slot for what an annotator does on one whose lease ran out.
-
-    While the slot is free it is theirs again, chosen as it was. When somebody else has
-    it, an answer (`late`) goes to a surplus slot, and the drafts move there; otherwise
-    there is none. The `proof` of `offer` stands for having taken the slot.
-    """
+    """Return the slot for what an annotator does on one whose lease ran out."""
     person = locked_annotator(annotator)
     if not may_work(person):
         return None
@@ -97,10 +87,7 @@ def _signer(annotator: Annotator, code: str) -> TimestampSigner:
 
 
 def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
-    """Open a slot outside the redundancy for what somebody did on a lost one.
-
-    `since` is when they first had that.
-    """
+    """Open a slot outside the redundancy for what somebody did on a lost one."""
     now = timezone.now()
     place = last_place(person).place_for(lost.unit.story_id)
     surplus = Slot.objects.create(

@@ -1,10 +1,4 @@
-"""Slots under lock: who may fill one, until when, and what that allows.
-
-Whoever changes slots of an annotator locks the annotator first, then the unit where its
-count or its set of slots changes, then the slot, and looks again at each: two browsers
-cannot both win. A lease that runs out puts the slot back (`giving_back`), and the draft
-stays with its annotator; `late_answers` knows what becomes of an answer after that.
-"""
+"""Slots under lock: who may fill one, until when, and what that allows."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -40,11 +34,7 @@ def may_work(annotator: Annotator) -> bool:
 
 
 def waiting(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the annotator's unfinished slots, in order.
-
-    What is set aside is passed over until somebody has looked at it, unless it was
-    begun.
-    """
+    """Return the annotator's unfinished slots, in order."""
     return _waiting(annotator.pk)
 
 
@@ -78,13 +68,7 @@ def first_waiting(annotator: Annotator, *, locks: bool = False) -> Slot | None:
 
 @transaction.atomic
 def take(slot: Slot, annotator: Annotator) -> Slot:
-    """Lease a slot to the annotator and return it as it now stands.
-
-    Raises
-    ------
-    SlotTakenError
-        The slot went to somebody else in the meantime, or the annotator may not work.
-    """
+    """Lease a slot to the annotator and return it as it now stands."""
     person = locked_annotator(annotator)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id is None:
@@ -94,10 +78,7 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 
 
 def take_locked(held: Slot, person: Annotator, place: Place | None = None) -> Slot:
-    """Lease a slot as `take` does; both it and the annotator are locked.
-
-    `place` is where a free slot is to stand, if that is known.
-    """
+    """Lease a slot as `take` does; both it and the annotator are locked."""
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
@@ -134,10 +115,7 @@ def _free_place(free: Slot, person: Annotator) -> Place:
 
 
 def heartbeat(slot: Slot, annotator: Annotator) -> bool:
-    """Let a lease run on because its annotator gives a sign; say whether it does.
-
-    One that ran out begins again while the slot is still the annotator's.
-    """
+    """Let a lease run on because its annotator gives a sign; say whether it does."""
     renewed = Slot.objects.filter(
         pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
     ).update(lease_until=timezone.now() + lease_length(slot.study))
@@ -182,10 +160,7 @@ LAST_BEGUN = Prepared[int](
 
 
 def renew(held: Slot) -> None:
-    """Let the lease of a locked slot begin anew: somebody is at work.
-
-    One that has just begun is left alone.
-    """
+    """Let the lease of a locked slot begin anew: somebody is at work."""
     if held.state == Slot.State.LEASED:
         until = timezone.now() + lease_length(held.study)
         assert held.lease_until is not None
@@ -195,11 +170,7 @@ def renew(held: Slot) -> None:
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
-    """Return the annotator as stored now, locked.
-
-    Whoever changes slots of an annotator locks the annotator first and the slots then,
-    so that nobody waits for each other.
-    """
+    """Return the annotator as stored now, locked."""
     return LOCKED_ANNOTATOR.one(pk=annotator.pk)
 
 
@@ -212,10 +183,7 @@ def locked_slot(pk: int, study: Study) -> Slot:
 
 @lru_cache
 def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
-    """Return the query that locks the slot of a code; its unit before, if it closes.
-
-    PostgreSQL locks in the order in which the statement names the tables.
-    """
+    """Return the query that locks the slot of a code; its unit before, if it closes."""
     slots = Slot.objects.select_related("unit").select_for_update(
         of=("unit", "self") if closes else ("self",), no_key=True
     )
@@ -223,10 +191,7 @@ def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
 
 
 def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | None:
-    """Return a locked annotator's slot of that code, locked; None: it is not theirs.
-
-    Where it is to be closed, its unit is locked before.
-    """
+    """Return a locked annotator's slot of that code, locked; None: it is not theirs."""
     held = _locked_of_code(closes=closes).first(code=code)
     if held is None or held.annotator_id != person.pk:
         return None
@@ -235,10 +200,7 @@ def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | Non
 
 
 def refuse_unless_held(held: Slot, person: Annotator) -> None:
-    """Raise unless the person may answer their slot now; renew a lease that ran out.
-
-    Call with both locked.
-    """
+    """Raise unless the person may answer their slot now; renew a lease that ran out."""
     if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
         raise NotNowError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
@@ -257,10 +219,7 @@ def refuse_unless_held(held: Slot, person: Annotator) -> None:
 
 
 def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
-    """Lease a locked slot to the annotator whose it is; log a new lease only.
-
-    Stores the fields in `also` as well.
-    """
+    """Lease a locked slot to the annotator whose it is; log a new lease only."""
     now = timezone.now()
     anew = held.state == Slot.State.OPEN
     held.state = Slot.State.LEASED
@@ -293,11 +252,7 @@ def count_submitted(slot: Slot, change: int) -> None:
 
 
 def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
-    """Say what is still to be done before a slot of this purpose; empty: nothing.
-
-    Agreeing and reading the instructions come before everything, the training round
-    before all that is not part of it.
-    """
+    """Say what is still to be done before a slot of this purpose; empty: nothing."""
     if person.consented_at is None:
         return _("Please open your link and agree to take part first.")
     if person.instructed_at is None:

@@ -49,11 +49,7 @@ def rest_begins() -> datetime:
 def minutes_for(
     annotator: Annotator, stories: int, seconds: Sequence[float]
 ) -> int | None:
-    """Return how many minutes so many stories will take this annotator, rounded up.
-
-    `seconds` are the times of the `own_latest` stories. None while nobody has judged
-    enough to tell.
-    """
+    """Return how many minutes so many stories will take this annotator, rounded up."""
     if len(seconds) < OWN_ENOUGH:
         latest = _timed().filter(study=annotator.study_id).order_by("-submitted_at")
         seconds = list(latest.values_list("measured", flat=True)[:ALL_LATEST])

@@ -39,10 +39,7 @@ class Place:
 
 @dataclass(frozen=True)
 class LastPlace:
-    """Where an annotator's slots end: the last session, its stories, and a position.
-
-    `stories` is None where the session takes no more slots.
-    """
+    """Where an annotator's slots end: the last session, its stories, and a position."""
 
     session: int = 1
     position: int = FIRST_POSITION - SPACING
@@ -106,10 +103,7 @@ def next_position(annotator: Annotator) -> int:
 
 
 def session_for(slot: Slot, annotator: Annotator, place: Place | None = None) -> int:
-    """Return the session in which the annotator would do a slot.
-
-    `place` is where a free slot will stand, if that is known already.
-    """
+    """Return the session in which the annotator would do a slot."""
     if place is not None:
         return place.session
     if slot.session is not None:

@@ -1,7 +1,4 @@
-"""What annotators write about whole stories, where the study asks for it.
-
-Who loses a slot keeps what they wrote; whoever gets it does not see that.
-"""
+"""What annotators write about whole stories, where the study asks for it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,10 +17,7 @@ Comment = TypeVar("Comment", ShotComment, StoryComment)
 
 @dataclass(frozen=True, kw_only=True)
 class CommentRow(Row):
-    """What an annotator writes about a story; an empty text takes it back.
-
-    What is longer than `LONGEST_COMMENT` is cut.
-    """
+    """What an annotator writes about a story; an empty text takes it back."""
 
     text: str
 
@@ -39,10 +33,7 @@ class CommentRow(Row):
 
 
 def keep(own: Manager[Comment], of: dict[str, Any], text: str, key: str) -> None:
-    """Store a person's comment on this; the caller has the slot locked.
-
-    What its tab has overtaken changes nothing.
-    """
+    """Store a person's comment on this; the caller has the slot locked."""
     text = text.strip()[:LONGEST_COMMENT]
     before = own.filter(**of).first()
     if before and sent_before(key, [before]):

@@ -45,11 +45,7 @@ TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
 class Facts(NamedTuple):
-    """What submitting needs to know beside the rows that it locks.
-
-    The study's state, whether the annotator has a warning to read, when they submitted
-    the story before, and whether anybody's lease has run out.
-    """
+    """What submitting needs to know beside the rows that it locks."""
 
     state: str
     is_warned: bool
@@ -76,12 +72,7 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
 
 @dataclass(frozen=True)
 class Closing:
-    """What comes with a submission: what the browser says of the time, if it does.
-
-    `seconds` were spent on the page, `in_sight` those for which each shot was, by its
-    number; `timing` says what of that is believed. `offered_at` is when the annotator
-    was given the page beforehand.
-    """
+    """What comes with a submission: what the browser says of the time, if it does."""
 
     seconds: float | None = None
     in_sight: Mapping[int, float] | None = None
@@ -90,11 +81,7 @@ class Closing:
 
 @dataclass
 class Received:
-    """What became of a request: which rows were refused, and why the slot is open.
-
-    `facts` are known where it was to be closed. `next` is the address to go on to, if
-    that was found out at once.
-    """
+    """What became of a request: which rows were refused, and why the slot is open."""
 
     held: Held
     refused: dict[Place, AnswerError] = field(default_factory=dict)
@@ -113,16 +100,7 @@ def holding(
     late: bool = True,
     proof: str = "",
 ) -> Result | None:
-    """Work, in a transaction, on an annotator's slot with both locked; None: no slot.
-
-    A slot whose lease ran out is taken again, or replaced, by `late_answers.regain`,
-    also where that happens while the lock is waited for. `closes` locks the unit, too.
-
-    Raises
-    ------
-    NotNowError
-        Somebody who holds no lock stores the same, whenever it is tried.
-    """
+    """Run `work` in a transaction with annotator and slot locked."""
     is_regained, clash = False, None
     for _attempt in range(ATTEMPTS):
         try:
@@ -145,15 +123,7 @@ def holding(
 def receive(
     held: Held, rows: Sequence[Row], closing: Closing | None, *, whole: bool = False
 ) -> Received:
-    """Store rows of a held slot, and close it if all of them could be stored.
-
-    Where all or nothing is wanted (`whole`), what cannot be is raised.
-
-    Raises
-    ------
-    AnswerError
-        Something comes before this slot, or a `whole` request was refused.
-    """
+    """Store rows of a held slot, and close it if all of them could be stored."""
     if first := lacking(held.person, held.slot.purpose):
         raise NotYetError(first)
     received = Received(held)

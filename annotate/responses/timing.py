@@ -1,11 +1,4 @@
-"""How long somebody looked at a story: what the browser says, as far as it can be.
-
-Only the browser knows how long a page was in sight. The server knows since when the
-annotator could see a story, when the answers came, and how much of the time between is
-taken by other stories: nobody looks at two at once. What fits into that is believed as
-it is, also when hours of work without network come in one bundle; of anything else only
-as much as fits. Where it says nothing, that is all the time there was.
-"""
+"""How long somebody looked at a story: what the browser says, as far as it can be."""
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -28,10 +21,7 @@ TimeOnPage = tuple[datetime, float]
 
 
 def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
-    """Return what an annotator has submitted.
-
-    What came "later" than now came before the server's clock was set back.
-    """
+    """Return what an annotator has submitted."""
     return Slot.objects.filter(
         annotator=annotator,
         submitted_at__lte=now,
@@ -47,14 +37,7 @@ def last_submission(annotator: int, now: datetime) -> QuerySet[Slot, datetime | 
 
 
 def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
-    r"""Return the longest time for which a story can have been looked at.
-
-    It could be seen `since` then, and its answers come `now`; all stories in `before`
-    have come already. For each moment s up to `since`, what was not seen before s was
-    looked at between s and now: the seconds of all these fit into that stretch. By
-    Hall's theorem there is then an own stretch of time for every second that is
-    believed, however the stories lie in each other.
-    """
+    r"""Return the longest time for which a story can have been looked at."""
     used, left = 0.0, float("inf")
     for at, seconds in sorted([(since, 0.0), *before], reverse=True):
         used += seconds
@@ -69,12 +52,7 @@ def note_time(
     offered_at: datetime | None,
     last: datetime | None,
 ) -> None:
-    """Set how long a locked slot took, which is submitted now.
-
-    `claimed` is what the browser says; without it, all the time is believed that there
-    was. `offered_at` is when the annotator was given the page beforehand, if that is
-    known, and `last` the `last_submission`.
-    """
+    """Set how long a locked slot took, which is submitted now."""
     now = held.submitted_at
     known = [at for at in (held.offered_at, offered_at) if at is not None]
     held.offered_at = min(known, default=held.started_at)
@@ -102,23 +80,14 @@ def note_time(
 
 
 def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
-    """Say whether a time fits into its `room`, at first sight.
-
-    Where all earlier stories were submitted, the `last` of them then, before this one
-    could be seen, what is believed of them was spent by then, and all the time since is
-    left.
-    """
+    """Say whether a time fits into its `room`, at first sight."""
     left = min((now - since).total_seconds(), LONGEST_SECONDS)
     return 0 < claimed <= left and (last is None or last <= since)
 
 
 @lru_cache
 def _shots_with_picture(number: int) -> Prepared[int]:
-    """Return the query of the shots of so many outputs that have a picture.
-
-    Each output is looked for by itself: all of them at once led PostgreSQL through all
-    pictures that there are.
-    """
+    """Return the query of the shots of so many outputs that have a picture."""
 
     def build(**outputs: int) -> QuerySet[Frame, int]:
         found = [
@@ -133,12 +102,7 @@ def _shots_with_picture(number: int) -> Prepared[int]:
 
 
 def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
-    """Set for how long each shot of a locked slot was in sight, whose time is set.
-
-    `told` is what the browser says, by the numbers of shots; None where it says
-    nothing. A shot with a picture of which it says nothing never was in sight, and none
-    was for longer than the whole slot took.
-    """
+    """Set for how long each shot of a locked slot was in sight, whose time is set."""
     if told is None or held.seconds is None:
         return
     stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
@@ -155,11 +119,7 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
 def time_problem(
     offered_at: datetime | None, claimed: float | None, seconds: float | None
 ) -> str | None:
-    """Say whether a submitted slot's time is `missing` or `impossible`; empty: neither.
-
-    None: nobody was asked for it, as of answers given elsewhere. What was said beyond
-    the longest time that is ever believed is not weighed.
-    """
+    """Return `missing` or `impossible` where the time is, else an empty text."""
     if offered_at is None or seconds is None:
         return None
     if claimed is None:
@@ -168,10 +128,6 @@ def time_problem(
 
 
 def measured(slot: str = "") -> Case:
-    """Return the expression of how long a slot took; NULL where no browser told it.
-
-    There `seconds` is all the time that there was: a bound for the rules about speed,
-    and no measurement to show. `slot` is the path to the slot, as in `slot__`.
-    """
+    """Return the expression of how long a slot took; NULL where no browser told it."""
     was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
     return Case(When(was_told, then=F(f"{slot}seconds")))

@@ -1,30 +1,4 @@
-"""Balanced partial assignment of units to annotators.
-
-Pure: ids and a seed in, a plan and its balance report out. `plan` keeps, for every
-design that it accepts,
-
-* each unit exactly its redundancy of slots in each round (from each group of
-  annotators), all of different annotators;
-* loads of annotators (of a group) within one slot of each other;
-* each annotator meets methods with equally many outputs equally often, within one;
-* no story twice in a session, sessions of at most `session_size` slots;
-* left and right balanced within one for every unit and every pair of methods;
-* an order drawn anew for each annotator.
-
-A design that cannot keep them is refused with the reason and the nearest one that can.
-As far as the numbers allow, it also sees to it that
-
-* annotators who share a unit form one connected graph, in which any two share about
-  equally many units;
-* everybody sees all stories about equally often;
-* every method stands as early as late within sessions, on average.
-
-`annotate.assignment.designs.balance` measures all of them on the finished plan. The
-shares come from `annotate.assignment.designs.quotas`, the holders of units from
-`annotate.assignment.designs.spreading`, sessions from
-`annotate.assignment.designs.ordering`, left and right from
-`annotate.assignment.designs.counterbalancing`.
-"""
+"""Balanced partial assignment of units to annotators."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -71,35 +45,7 @@ def plan(
     rounds: int = 1,
     progress: Progress = silent,
 ) -> Plan:
-    """Distribute the units over the annotators.
-
-    Parameters
-    ----------
-    units
-        What is to be judged.
-    groups
-        Groups of annotators: how many they are, and how many different ones rate each
-        unit (in each round) that does not say its own redundancy. People are numbered
-        consecutively over the groups.
-    session_size
-        Largest number of slots in one sitting.
-    seed
-        Fixes every random choice.
-    rounds
-        How often the whole assignment is repeated by the same people.
-    progress
-        Is told what is done next; what it raises ends the planning.
-
-    Returns
-    -------
-    Plan
-        All slots, sorted by annotator and position, and the balance report.
-
-    Raises
-    ------
-    ImpossibleDesignError
-        The numbers contradict each other.
-    """
+    """Distribute the units over the annotators."""
     names = [group.name for group in groups for _ in range(group.annotators)]
     _check_units(units, session_size, rounds)
     for group in groups:

@@ -11,11 +11,7 @@ from annotate.assignment.designs.side_trails import SideTrails
 def balanced_sides(
     layout: Layout, unit: Ints, person: Ints, rng: np.random.Generator
 ) -> Bools:
-    """Balance left and right for units and pairs of methods, and within each person.
-
-    `unit` and `person` are of each slot. Return whether the first method of the unit
-    stands left.
-    """
+    """Balance left and right for units and pairs of methods, and within each person."""
     kind = layout.kind[unit]
     cell = person * len(layout.kinds) + kind
     left = _alternating(unit, kind, cell, rng)
@@ -26,14 +22,7 @@ def balanced_sides(
 
 
 def _alternating(unit: Ints, kind: Ints, cell: Ints, rng: np.random.Generator) -> Bools:
-    """Let sides alternate along trails that pass units, pairs and people's pairs.
-
-    Slots of a unit are matched two by two, the odd ones out of a method pair are
-    matched two by two as well, and each couple gets opposite sides. Coupling slots
-    also two by two within a cell, what one annotator has of one pair of methods, makes
-    a graph whose vertices have at most two edges of two kinds, that is paths and even
-    cycles: it can be coloured alternately.
-    """
+    """Let sides alternate along trails that pass units, pairs and people's pairs."""
     within = _couple(unit, rng)
     odd = np.flatnonzero(within < 0)
     met = _couple(kind[odd], rng)
@@ -84,16 +73,7 @@ def completed_sides(
     held: HeldSides,
     rng: np.random.Generator,
 ) -> Bools:
-    """Let the sides of new slots make up for those of held ones.
-
-    Each unit gets as many slots on the left as balance it; where two numbers do equally
-    well, the one that balances the pair of methods, after all units that leave no
-    choice. Within these limits each person's methods stand left and right as equally
-    often as was found.
-
-    `unit` and `person` are of each new slot. Return whether the first method of the
-    unit stands left.
-    """
+    """Let the sides of new slots make up for those of held ones."""
     left = _making_up(layout, unit, person, held, rng)
     if not layout.sided:
         return left

@@ -13,21 +13,7 @@ MOST_EXCHANGES = 40_000
 
 
 class Filling:
-    """New slots while they are distributed.
-
-    Parameters
-    ----------
-    layout
-        The units; numbers of units are places in it.
-    left
-        What each unit still lacks.
-    holds
-        Whether a person (row) holds a unit (column).
-    room, load
-        Of each person: how many new slots are possible, and all slots so far.
-    held
-        Person and unit of each slot that counts for methods met and stories seen.
-    """
+    """New slots while they are distributed."""
 
     def __init__(
         self,
@@ -58,12 +44,7 @@ class Filling:
         return unit, person
 
     def fill(self) -> None:
-        """Fill the gaps, those with the fewest candidates first.
-
-        A slot goes to the candidate with the smallest load; of these, to the one who
-        has met its methods, then its story, least. Where all candidates have enough,
-        one of them passes other slots on to people who have room.
-        """
+        """Fill the gaps, those with the fewest candidates first."""
         for unit in self._tightest_first().tolist():
             while self.left[unit]:
                 able = self._able(unit)
@@ -80,19 +61,12 @@ class Filling:
                 self.left[unit] -= 1
 
     def even_loads(self) -> None:
-        """Pass slots on until no chain of people leads to a load lower by two.
-
-        That makes loads as even as they can be.
-        """
+        """Pass slots on until no chain of people leads to a load lower by two."""
         while self._lower_loads():
             pass
 
     def _lower_loads(self) -> bool:
-        """Shorten the largest loads as far as chains lead from them; say if any did.
-
-        People from whom no chain leads lower, and whom they reach, are not looked at
-        again before the next pass.
-        """
+        """Shorten the largest loads as far as chains lead from them; say if any did."""
         load, settled = self.load, self.taken < 0
         passed = False
         while ((self.taken > 0) & ~settled).any():

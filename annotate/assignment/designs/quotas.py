@@ -1,7 +1,4 @@
-"""How many units of each kind every annotator gets. Pure.
-
-Units of the same methods are of one kind; the shares of a kind differ by at most one.
-"""
+"""How many units of each kind every annotator gets. Pure."""
 
 from dataclasses import dataclass
 
@@ -19,15 +16,7 @@ PATIENCE = 400
 def even_shares(
     layout: Layout, redundancy: Ints, annotators: int, rng: np.random.Generator
 ) -> Ints | None:
-    """Share the kinds out; None if some methods cannot be met equally often.
-
-    Return how many units of each kind (row) each annotator (column) gets.
-
-    The slots of a kind that are left when everybody has the same number of them go to
-    the people with the fewest slots, so that loads are even; among those to the people
-    who meet the kind's methods least. Pairs of methods are then exchanged between two
-    people until everybody meets all methods equally often.
-    """
+    """Share the kinds out; None if some methods cannot be met equally often."""
     slots = np.bincount(
         layout.kind, weights=redundancy, minlength=len(layout.kinds)
     ).astype(np.int64)
@@ -54,10 +43,7 @@ def even_shares(
 def _exchange(
     count: Ints, limits: tuple[Ints, Ints], shown: Ints, rng: np.random.Generator
 ) -> Ints | None:
-    """Exchange kinds until methods are met equally often; None where they never are.
-
-    `limits` are the smallest and the largest share of each kind.
-    """
+    """Exchange kinds until methods are met equally often; None where they never are."""
     met = count.T @ shown
     mean = met.sum(axis=0) / max(len(met), 1)
     low, high = np.floor(mean), np.ceil(mean)
@@ -94,12 +80,7 @@ def _exchange_once(
     uneven: np.ndarray,
     rng: np.random.Generator,
 ) -> None:
-    """Let each person with uneven counts exchange one kind with somebody else.
-
-    Of two people the first gives the kind whose methods the first meets more often than
-    the second, and takes the opposite; what lowers the sum of squares, or keeps it, is
-    kept. The random part of the choice leads away from where nothing lowers it.
-    """
+    """Let each person with uneven counts exchange one kind with somebody else."""
     # Every other time only people with uneven counts meet, so that these cancel out.
     people = np.flatnonzero(uneven) if rng.random() < 0.5 else np.arange(len(met))
     half = len(people) // 2

@@ -1,18 +1,4 @@
-"""A plan that goes on: what is held stays, what is missing is distributed anew. Pure.
-
-People drop out; managers add methods, stories or annotators, or raise the redundancy.
-`replan` leaves every held slot alone and gives what units still lack to the people who
-may work, so that
-
-* nobody judges a unit twice, nobody gets more than they may;
-* as many of the missing slots are filled as can be;
-* total loads, held slots included, are as even as the held ones allow;
-* no story comes twice in a new session;
-* left and right are balanced within one, for units and pairs of methods, as far as the
-  held slots allow.
-
-Methods and stories are spread as evenly as was found.
-"""
+"""Go on with a plan after people, methods or stories came or went."""
 
 from collections.abc import Iterable, Sequence
 
@@ -40,36 +26,7 @@ def replan(
     session_size: int,
     seed: int,
 ) -> Assignments:
-    """Distribute what is still missing; what nobody can take stays missing.
-
-    Parameters
-    ----------
-    units
-        What is to be judged from now on, each with its redundancy.
-    held
-        Slots that were submitted or begun. Those of units that are no longer judged,
-        and those of another round than the first, count for loads only. What stands at
-        position 0 was skipped: nobody saw its sides.
-    room
-        How many new slots each person may get; None: as many as there are. The numbers
-        of people in `held` are their places in this list.
-    session_size
-        Largest number of slots in one sitting.
-    seed
-        Fixes every random choice.
-
-    Returns
-    -------
-    Assignments
-        New slots of the first round, sorted by annotator and position. Their sessions
-        and positions are counted on from each person's held ones.
-
-    Raises
-    ------
-    ValueError
-        A number is below 1, a unit is given twice, or a held slot is of somebody who is
-        not listed.
-    """
+    """Distribute what is still missing; what nobody can take stays missing."""
     rows = Assignments.of(held)
     people = len(room)
     wanted = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)

@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass
 class ShownSides:
-    """Left minus right by method, and of the first method by pair of methods.
-
-    Only pairs of outputs have sides: other slots count nothing.
-    """
+    """Left minus right by method, and of the first method by pair of methods."""
 
     of_method: Counter[Hashable] = field(default_factory=Counter)
     of_pair: Counter[tuple[Hashable, ...]] = field(default_factory=Counter)
@@ -27,11 +24,7 @@ class ShownSides:
         self.of_pair[methods] += step
 
     def cost(self, methods: tuple[Hashable, ...], a_is_left: bool | None) -> int:
-        """Return how uneven another slot would make it, compared with other slots.
-
-        Squares of the differences are summed, those of pairs half as much, without what
-        is the same of every slot.
-        """
+        """Return how uneven another slot would make it, compared with other slots."""
         if a_is_left is None or len(methods) != 2:
             return 0
         apart = self.of_method[methods[0]] - self.of_method[methods[1]]

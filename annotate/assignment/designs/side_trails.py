@@ -1,9 +1,4 @@
-"""Left and right of each method evened out within each person. Pure.
-
-Two slots of a unit that stand in opposite ways may both be turned around: unit and pair
-of methods stay as balanced as they are. `SideTrails` strings such turns together, from
-a person whom a turn suits to another whom it suits or does not harm.
-"""
+"""Left and right of each method evened out within each person. Pure."""
 
 import random
 from itertools import pairwise
@@ -24,23 +19,7 @@ HEAT = 2.0
 
 
 class SideTrails:
-    """Sides while they are evened out: 1 where a pair's first method is left, else -1.
-
-    A cell is what one person has of one pair of methods, a spot what they have of one
-    method. Their lean is left minus right, that of a cell and of a unit of the pair's
-    first method. A trail leaves the leans of units and pairs of methods as near to 0 as
-    they are, and those of cells, but for one that was 0 and may become 2 where methods
-    cannot be evened out otherwise.
-
-    Parameters
-    ----------
-    layout
-        The units, which are pairs; numbers of units are places in it.
-    unit, person, left
-        Of each slot; `left` is whether the first method stands left now.
-    free
-        Whether a slot may be turned around.
-    """
+    """Sides of slots while they are evened out."""
 
     def __init__(
         self,
@@ -136,11 +115,7 @@ class SideTrails:
         return [one, other]
 
     def _turn(self, cell: int, way: int) -> list[int]:
-        """Turn a trail that begins with a cell's slot of side `way`; say what changed.
-
-        It ends in another cell, or in a unit that leans the same way as its pair of
-        methods. Where that costs too much, nothing changes.
-        """
+        """Turn a trail that begins with a cell's slot of side `way`."""
         budget = self.dice.expovariate(1) * self.heat - self._cost(cell, -2 * way)
         trail: list[int] = []
         swaps: list[tuple[int, int]] = []
@@ -183,10 +158,7 @@ class SideTrails:
         return True
 
     def _opposite(self, slot: int, way: int, swaps: list[tuple[int, int]]) -> int:
-        """Return a slot that makes up for one turned; -1 if there is none.
-
-        It is of the same unit, or of one that leans in the opposite way.
-        """
+        """Return a slot that makes up for one turned; -1 if there is none."""
         unit = self.unit[slot]
         if way * self.unit_lean[unit] > 0 and self.dice.random() < 0.5:
             units = self.in_kind[self.kind[unit]]

@@ -46,11 +46,7 @@ people_button = study_button("annotator-list", inviting.InvitingError)
 
 @dataclass(frozen=True)
 class AnnotatorRow:
-    """An annotator's progress, invitation, and link as long as it works.
-
-    `second` is the annotator on whose device this one's link was opened, `worth` the
-    code that this one was shown.
-    """
+    """An annotator's progress, invitation, and link as long as it works."""
 
     person: AnnotatorProgress
     invitation: Invitation | None
@@ -62,10 +58,7 @@ class AnnotatorRow:
 @never_cache
 @study_page(role="manager")
 def annotator_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List the annotators with their links and progress, and all ways to invite more.
-
-    Researchers read how far people are on the page of coverage.
-    """
+    """List the annotators with their links and progress, and invite more."""
     return _page(request, study)
 
 

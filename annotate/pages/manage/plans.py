@@ -27,13 +27,7 @@ def queue_plan(
     action: StudyPlan.Action,
     study: Study | None = None,
 ) -> StudyPlan:
-    """Have a worker plan a study, and ring its bell.
-
-    Raises
-    ------
-    annotate.studies.units.PlanningError
-        The account has another study that is being planned.
-    """
+    """Have a worker plan a study, and ring its bell."""
     plan = plan_queue.ask(setup, action, request.user, study)
     try:
         plan_studies.delay()

@@ -36,16 +36,7 @@ def preview_page(
     sent: Mapping[str, str] = NO_VALUES,
     among: QuerySet[Output] | None = None,
 ) -> HttpResponse:
-    """Show the first story of a study that is not stored, in either language.
-
-    `sent` are the form's values, which the button for the other language sends again.
-    Only outputs `among` these are shown, by default any of the benchmark.
-
-    Raises
-    ------
-    annotate.studies.planning.PlanningError
-        There is nothing to show.
-    """
+    """Show the first story of a study that is not stored, in either language."""
     wanted = (request.POST or request.GET).get("shown_in", "")
     language = LANGUAGES.get(wanted, translation.get_language())
     with translation.override(language), first_slot(setup, among) as slot:

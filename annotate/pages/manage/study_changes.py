@@ -123,10 +123,7 @@ def _change(
     change: Callable[..., Done],
     said: Callable[[Done], str],
 ) -> HttpResponse:
-    """Change the study and say what was done; or show what the change would do.
-
-    `form` is the part of the page that shows it: adding, withdrawing, giving.
-    """
+    """Change the study and say what was done; or show what the change would do."""
     checks_only = "check" in request.POST
     try:
         result = change(study, user=request.user, dry_run=checks_only)

@@ -141,11 +141,7 @@ def _list_page(
 
 @study_page("POST")
 def report_create(request: UserRequest, study: Study) -> HttpResponse:
-    """Queue a report and ring the worker's bell.
-
-    Nothing is queued where scores began to be computed after the form was shown, which
-    did not ask `when` then.
-    """
+    """Queue a report and ring the worker's bell."""
     form = ReportForm(request.POST, request.FILES, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
@@ -242,10 +238,7 @@ def _get_alignment(study: Study, pk: int) -> Report:
 
 @study_page()
 def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Show the report's page under a policy that admits its own scripts only.
-
-    The way back to the study stands in the page only; the file does without.
-    """
+    """Show the report's page under a policy that admits its own scripts only."""
     report = _get_report(study, pk)
     path = building.folder(report) / "report.html"
     if not path.is_file():
@@ -258,10 +251,7 @@ def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
 
 
 def page_of_report(html: str, bar: str = "") -> HttpResponse:
-    """Return the page of a report under a policy that admits its own scripts only.
-
-    `bar` stands above its heading.
-    """
+    """Return the page of a report under a policy that admits its own scripts only."""
     from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))

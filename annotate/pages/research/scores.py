@@ -1,8 +1,4 @@
-"""Pages about metrics: which there are, and the scores of a study.
-
-Scores belong to the benchmark, and other studies read them: who is no member of it sees
-those of what the study judges, and has nothing computed.
-"""
+"""Pages about metrics: which there are, and the scores of a study."""
 
 import logging
 from collections import defaultdict
@@ -108,11 +104,7 @@ def _families() -> list[MetricsSection]:
 
 @study_page()
 def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
-    """Show how many outputs have which score, the latest runs, and what is lacking.
-
-    While runs are at work the page asks for them every other second (`part=runs`), and
-    for what costs more to count less often and at their end (`part=scores`).
-    """
+    """Show how many outputs have which score, the latest runs, and what is lacking."""
     is_member = can_use_benchmark(request.user, study)
     part = request.GET.get("part")
     whose = ["", study.slug] if is_member else [study.slug]

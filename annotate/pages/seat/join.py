@@ -19,11 +19,7 @@ from evalcore.serving import log_context
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Say what taking part means; agreeing makes the person an annotator.
-
-    Opening the page creates nobody. Whoever joined before under the id that a platform
-    gives goes straight on, but on the device on which they joined.
-    """
+    """Say what taking part means; agreeing makes the person an annotator."""
     link = JoinLink.objects.select_related("study").filter(token=token).first()
     if link is None:
         return rate_limits.refuse_link(request)
@@ -57,11 +53,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
-    """Say whether this browser may go on as somebody who joined under its id.
-
-    The page on which they joined may: somebody pressed its button twice, and the first
-    answer, which makes the browser remember, did not arrive.
-    """
+    """Say whether this browser may go on as somebody who joined under its id."""
     return (
         link.any_device
         or devices.knows(request, person)
@@ -98,10 +90,7 @@ def _languages(study: Study) -> list[tuple[str, str]]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def second_link(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Ask whether it is the same person who opens another invitation on this device.
-
-    The answer stands in the log; nobody is stopped.
-    """
+    """Ask whether it is the same person who opens another invitation on this device."""
     other = devices.other(request, annotator)
     if other is None:
         return redirect("rate-entry", request.token)

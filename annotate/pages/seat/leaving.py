@@ -71,10 +71,7 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def withdraw(request: SeatRequest, token: str) -> HttpResponse:
-    """Ask what is to become of the answers, and do it, whatever state the study is in.
-
-    Who has withdrawn from further work may still withdraw the answers, too.
-    """
+    """Ask what is to become of the answers, and do it."""
     invitation = invitation_of(token)
     if invitation is None:
         return rate_limits.refuse_link(request)

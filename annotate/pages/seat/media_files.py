@@ -93,10 +93,7 @@ def _of_own_slot(send: Sends) -> Sends:
 def example(
     request: HttpRequest, annotator: Annotator, question: str, which: str, number: str
 ) -> HttpResponseBase:
-    """Send a small picture of a question's example, before the first story too.
-
-    No other shot of its story, which may be judged later.
-    """
+    """Send a small picture of a question's example, before the first story too."""
     if annotator.consented_at is None:
         raise NotYetError(lacking(annotator))
     study = annotator.study

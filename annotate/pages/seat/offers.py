@@ -1,8 +1,4 @@
-"""Remember in the browser which slots an annotator was named beforehand.
-
-A free slot can be shown before anybody has it, a check only to the annotator who has
-it. A second link must not tell one from the other: each link shows what it named alone.
-"""
+"""Remember in the browser which slots an annotator was named beforehand."""
 
 from collections.abc import Sequence
 

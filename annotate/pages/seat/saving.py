@@ -1,8 +1,4 @@
-"""What a browser with JavaScript sends of a story, and what it fetches beforehand.
-
-Answers wait in the browser until the server has them, and come once or several times,
-late or in bundles; each has a key of its own.
-"""
+"""What a browser with JavaScript sends of a story, and what it fetches beforehand."""
 
 import json
 from dataclasses import dataclass, replace
@@ -56,11 +52,7 @@ class TooManyRowsError(Exception):
 
 @dataclass(frozen=True)
 class Sending:
-    """What the browser sends of one story.
-
-    With the submission come the times that it measured, and the code of the story that
-    it shows by then.
-    """
+    """What the browser sends of one story."""
 
     rows: list[Row]
     closing: Closing | None
@@ -71,12 +63,7 @@ class Sending:
 @require_POST
 @for_annotator
 def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store answers, and submit the story if it is done.
-
-    Whatever cannot be stored is named by its id, with the reason and whether that is
-    final; the others are stored. Of several rows about the same question, or shot, the
-    last one counts, and the others share its fate.
-    """
+    """Store answers, and submit the story if it is done."""
     try:
         sent = _read(request)
     except TooManyRowsError as error:
@@ -113,15 +100,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 
 
 def _read(request: SeatRequest) -> Sending:
-    """Return what the browser sent, checked for its shape.
-
-    Raises
-    ------
-    UnreadableError
-        It has another shape.
-    TooManyRowsError
-        It has the shape, but too many rows.
-    """
+    """Return what the browser sent, checked for its shape."""
     try:
         rows = json.loads(request.body)["rows"]
         if len(rows) > writing.MOST_ROWS:
@@ -212,10 +191,7 @@ READ = {
 @require_safe
 @for_annotator
 def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Name the pages that probably come after this one; nothing is taken.
-
-    Also say whether it is time for a rest.
-    """
+    """Name the pages that probably come after this one; nothing is taken."""
     row = get_slot(annotator, code)
     number = number_in_session(annotator, row)
     codes = [slot.code for slot in foreseen(annotator, row)]

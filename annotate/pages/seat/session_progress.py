@@ -85,10 +85,7 @@ TOTALS = Prepared[tuple[Any, ...]](
 
 
 class Totals(NamedTuple):
-    """The last session of somebody, and how many slots are submitted, and no checks.
-
-    `skipped` counts their skips; `first` is their `pace.first_since`.
-    """
+    """The last session of somebody, and how many slots are submitted, and no checks."""
 
     sessions: int | None
     submitted: int
@@ -112,13 +109,7 @@ def progress(
     ahead: int = 0,
     totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Return how far the annotator is at a slot, or at the next one.
-
-    Checks count like all other slots. `sessions` is 0 where nobody can know how many
-    there will be: without a plan. A free slot that is fetched `ahead` has that number.
-    `minutes` is how long the rest of the session will take, if anything tells, and
-    `before` the slot before, if there is one.
-    """
+    """Return how far the annotator is at a slot, or at the next one."""
     at = row or choosing.next_slot(annotator)
     session = places.session_for(at, annotator) if at else 1
     totals = totals or totals_of(annotator)
@@ -175,10 +166,7 @@ def number_in_session(annotator: Annotator, row: Slot) -> int:
 
 
 def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
-    """Return how many free slots will join the session at hand: one of each story.
-
-    `held` is how many the annotator has that are no checks.
-    """
+    """Return how many free slots will join the session at hand: one of each story."""
     if not places.has_room(annotator):
         return 0
     study, cap = annotator.study, annotator.most_slots

@@ -50,11 +50,7 @@ LONGEST_REASON = Skip._meta.get_field("comment").max_length
 @require_safe
 @for_annotator
 def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one version of a story, or several, with the questions.
-
-    With `ahead`, its number in the session, it is only fetched beforehand: nothing is
-    taken.
-    """
+    """Show one version of a story, or several, with the questions."""
     ahead = request.GET.get("ahead", "")
     if ahead.isdecimal():
         row = look_at(request, annotator, code)
@@ -66,10 +62,7 @@ def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 @require_POST
 @for_annotator
 def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store what the form holds, close the slot, and go on.
-
-    This is the only request of a page without JavaScript; with it, `saving` is used.
-    """
+    """Store what the form holds, close the slot, and go on."""
     row = get_slot(annotator, code, late=True)
     rows, closing = _rows(request, row), Closing(_seconds(request))
     go_on = partial(go_on_at_once, request, annotator)
@@ -204,24 +197,14 @@ def get_slot(
     proof: str = "",
     related: Sequence[str] = late_answers.SHOWN,
 ) -> Slot:
-    """Return the annotator's slot of that code; anybody else's does not exist.
-
-    One whose lease ran out is the annotator's again while nobody else has it. An answer
-    that comes too `late` for that is kept in a surplus slot; so is one to a free slot
-    that the browser was given beforehand, by the `proof` of that. `related` rows are
-    read with it.
-    """
+    """Return the annotator's slot of that code; anybody else's does not exist."""
     row = _own(annotator, code, related)
     row = row or late_answers.regain(annotator, code, late=late, proof=proof)
     return _admitted(annotator, row)
 
 
 def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
-    """Return a slot to be shown: one's own, or a free one that was named beforehand.
-
-    While it is looked for, the same browser's answers may make a free one the
-    annotator's own.
-    """
+    """Return a slot to be shown: one's own, or a free one that was named beforehand."""
     row = _own(annotator, code)
     if row is None and offers.was_offered(request, annotator, code):
         row = choosing.free_slot(annotator, code, late_answers.SHOWN)
@@ -255,10 +238,7 @@ def _own(
 
 @lru_cache
 def _slot_of_code(related: tuple[str, ...]) -> Prepared[Slot]:
-    """Return the query of a slot, whosever it is.
-
-    Asked for the annotator's, PostgreSQL went through all that they have.
-    """
+    """Return the query of a slot, whosever it is."""
     slots = Slot.objects.select_related(*related) if related else Slot.objects.all()
     return Prepared(lambda code: slots.filter(code=code), code=str)
 

@@ -1,9 +1,4 @@
-"""Pictures and videos on their way to a browser: from here, or by nginx.
-
-Who may see a file was decided before. No ETag, date or file name goes along: equal
-files could be recognised by them, and with them a method. Large files go in parts, as a
-player asks for them (RFC 9110, section 14).
-"""
+"""Pictures and videos on their way to a browser: from here, or by nginx."""
 
 import re
 from collections.abc import Iterator
@@ -31,11 +26,7 @@ BY_VALIDATOR = frozenset(
 
 
 def send_file(request: HttpRequest, path: Path, content_type: str) -> HttpResponseBase:
-    """Send a file below MEDIA_ROOT with headers that are the same for all methods.
-
-    With MEDIA_ACCEL nginx does so: it is told the file in a header, which it keeps to
-    itself, and sees to parts of it. Without, a video goes in parts as it is asked for.
-    """
+    """Send a file below MEDIA_ROOT with headers that are the same for all methods."""
     response: HttpResponseBase
     if settings.MEDIA_ACCEL and not BY_VALIDATOR.intersection(request.headers):
         response = HttpResponse(content_type=content_type)
@@ -58,10 +49,7 @@ class BadRangeError(ValueError):
 
 
 def send_part(request: HttpRequest, path: Path, content_type: str) -> HttpResponseBase:
-    """Send a file, or one range of it, read from the disk as it is sent.
-
-    Several ranges at once are answered with the whole file.
-    """
+    """Send a file, or one range of it, read from the disk as it is sent."""
     size = path.stat().st_size
     try:
         part = _asked(request, size)
@@ -82,13 +70,7 @@ def send_part(request: HttpRequest, path: Path, content_type: str) -> HttpRespon
 
 
 def _asked(request: HttpRequest, size: int) -> tuple[int, int] | None:
-    """Return from where to where the file is wanted; None: all of it.
-
-    Raises
-    ------
-    BadRangeError
-        There is no such part.
-    """
+    """Return from where to where the file is wanted; None: all of it."""
     header = request.headers.get("Range", "")
     whole = not header.startswith("bytes=") or "," in header
     # A validator can never match, for none is sent.
