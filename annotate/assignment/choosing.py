@@ -16,9 +16,8 @@ from annotate.assignment import adaptive_pairs, control_slots, training_slots
 from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
 from annotate.kinds import errors
 from annotate.models import Annotator, Purpose, Skip, Slot
-from annotate.responses import giving_back, leasing, places
-from annotate.responses.leasing import UNFINISHED
-from annotate.responses.places import LastPlace, Place
+from annotate.responses import giving_back, leasing
+from annotate.responses.leasing import UNFINISHED, LastPlace, Place
 from evalcore.database.prepared import Prepared, store
 
 ReadSlot = Callable[[int], Slot]
@@ -66,14 +65,14 @@ def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
         return NextStep(Next.STOPPED)
     if own is None:
         work = _best_free(person, read)
-    elif _is_check_to_come(own) and _precedes(places.next_position(person), own):
+    elif _is_check_to_come(own) and _precedes(leasing.next_position(person), own):
         # Slots that are claimed one by one come before a check laid among them.
         work = _best_free(person, read) or NextStep(Next.WORK, own)
     else:
         work = NextStep(Next.WORK, own)
     if work is not None:
         return work
-    if places.has_room(person) and may_get_more(person):
+    if leasing.has_room(person) and may_get_more(person):
         return NextStep(Next.TAKEN, minutes=_minutes(person))
     return NextStep(Next.DONE)
 
@@ -133,12 +132,12 @@ def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
         not wish
         or person.study.adaptive
         or not leasing.may_work(person)
-        or not places.has_room(person)
+        or not leasing.has_room(person)
         or (own is not None and own.started_at is not None)
     ):
         return None
-    last = places.last_place(person)
-    if own is not None and not _precedes(last.position + places.SPACING, own):
+    last = leasing.last_place(person)
+    if own is not None and not _precedes(last.position + leasing.SPACING, own):
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
     slot = _locked_free(person.study.rounds).first(code=wish, **_ids(person))
@@ -172,12 +171,12 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
     at = (following.place or slot).session
-    return session == (places.session_for(slot, person) if at is None else at)
+    return session == (leasing.session_for(slot, person) if at is None else at)
 
 
 def session_room(annotator: Annotator, session: int | None) -> int:
     """Return how many free slots may still join a session."""
-    real = places.own_slots(annotator).filter(purpose=Purpose.REAL)
+    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
     room = annotator.study.session_size - real.filter(session=session).count()
     cap = annotator.most_slots
     if cap is not None:
@@ -248,7 +247,7 @@ def _wanted(study: int, language: str) -> QuerySet[Slot]:
 
 def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     """Return the free slot that keeps the annotator's share most even."""
-    if not places.has_room(annotator):
+    if not leasing.has_room(annotator):
         return None
     if annotator.study.adaptive:
         free = free_slots(annotator)
@@ -306,18 +305,18 @@ def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
 
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
     """Return what the annotator was given so far, and where that ends."""
-    number = max(MEMORY, places.shown_in_session(annotator.study))
+    number = max(MEMORY, leasing.shown_in_session(annotator.study))
     methods = annotator.study.output_paths("unit__", "__method")
     rows = _latest(number, methods).rows(annotator=annotator.pk)
     seen = SeenSoFar()
     for _session, _position, purpose, state, story, left, *shown in rows:
-        if state in places.CLOSED:
+        if state in leasing.CLOSED:
             continue
         if purpose == Purpose.REAL:
             seen.add(Candidate(0, story, tuple(shown), 0, left))
         else:
             seen.sides.add(tuple(shown), left)
-    place = places.place_after([row[:5] for row in rows], annotator.study)
+    place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
     return seen, place
 
@@ -325,10 +324,10 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
 @lru_cache
 def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
     def build(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
-        latest = places.latest_slots(annotator).values("pk")[:number]
+        latest = leasing.latest_slots(annotator).values("pk")[:number]
         # Finding the slots first keeps the database from joining all of them.
         slots = Slot.objects.filter(pk__in=latest).order_by("-position")
-        return slots.values_list(*places.PLACED, "a_is_left", *methods)
+        return slots.values_list(*leasing.PLACED, "a_is_left", *methods)
 
     return Prepared(build, annotator=int)
 

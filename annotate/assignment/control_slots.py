@@ -9,7 +9,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from annotate import event_log
 from annotate.assignment.sides import sides_of
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
-from annotate.responses import giving_back, places
+from annotate.responses import giving_back, leasing
 
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 
@@ -17,19 +17,19 @@ Candidates = Iterable[tuple[Unit, Slot | None]]
 
 
 def begin_session(
-    annotator: Annotator, following: Slot, place: places.Place | None = None
+    annotator: Annotator, following: Slot, place: leasing.Place | None = None
 ) -> bool:
     """Lay the checks of a session into it, if `following` is its first slot."""
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
-    session = places.session_for(following, annotator, place)
+    session = leasing.session_for(following, annotator, place)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
         return False
     _drop_left_over(annotator, session)
     # Without the story of a check that was dropped, the old session may go on.
-    if places.session_for(following, annotator) == session:
+    if leasing.session_for(following, annotator) == session:
         _lay_checks(annotator, following, session, wanted)
     return True
 
@@ -38,8 +38,8 @@ def _lay_checks(person: Annotator, following: Slot, session: int, wanted: int) -
     here = Slot.objects.filter(annotator=person, session=session)
     dice = random.Random(f"{person.study.seed} {person.pk} {session}")
     stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
-    places = _places(person, here)
-    for place in sorted(dice.sample(places, min(wanted, len(places)))):
+    positions = _places(person, here)
+    for place in sorted(dice.sample(positions, min(wanted, len(positions)))):
         _lay(person, session, place, stories, dice)
 
 
@@ -60,8 +60,10 @@ def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
     """Return the positions right after each real slot of the session."""
     planned = cast("list[int]", list(here.values_list("position", flat=True)))
     if not planned:
-        first = places.next_position(person)
-        planned = [first + places.SPACING * i for i in range(person.study.session_size)]
+        first = leasing.next_position(person)
+        planned = [
+            first + leasing.SPACING * i for i in range(person.study.session_size)
+        ]
     return [position + 1 for position in planned]
 
 

@@ -3,7 +3,7 @@
 from annotate.assignment import choosing
 from annotate.assignment.slot_selection import Candidate, best
 from annotate.models import Annotator, Purpose, Slot
-from annotate.responses import leasing, places
+from annotate.responses import leasing
 
 # A session is worked through without network if need be; more would load for nothing.
 MOST = 8
@@ -16,7 +16,7 @@ def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
     here = leasing.waiting(annotator).filter(session=row.session)
     own = list(here.exclude(pk=row.pk).exclude(purpose=Purpose.TRAINING))
     free = [] if len(own) >= MOST else _free(annotator, row)
-    return _in_order(own, free, places.next_position(annotator))[:MOST]
+    return _in_order(own, free, leasing.next_position(annotator))[:MOST]
 
 
 def _free(annotator: Annotator, row: Slot) -> list[Slot]:
@@ -24,7 +24,7 @@ def _free(annotator: Annotator, row: Slot) -> list[Slot]:
     if (
         annotator.study.adaptive
         or annotator.state == Annotator.State.FINISHED
-        or not places.has_room(annotator)
+        or not leasing.has_room(annotator)
     ):
         return []
     room = min(MOST, choosing.session_room(annotator, row.session))
@@ -50,6 +50,6 @@ def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
         assert slot.position is not None
         while laid and free and position < slot.position:
             order.append(free.pop(0))
-            position += places.SPACING
+            position += leasing.SPACING
         order.append(slot)
     return order + free

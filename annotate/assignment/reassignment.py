@@ -10,7 +10,7 @@ from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
 from annotate.assignment.sides import even_sides
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
-from annotate.responses.places import FIRST_POSITION, SPACING
+from annotate.responses.leasing import FIRST_POSITION, SPACING
 
 AnnotatorState = Annotator.State
 # Who gets new slots: somebody who has finished is only offered free ones.

@@ -10,7 +10,7 @@ from annotate.assignment.designs.planned_slots import Bools, DesignUnit, Layout
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.assignment.designs.side_trails import SideTrails
 from annotate.models import Annotator, Purpose, Slot, Study, Unit
-from annotate.responses.places import CLOSED
+from annotate.responses.leasing import CLOSED
 
 
 def sides_of(annotator: Annotator) -> ShownSides:

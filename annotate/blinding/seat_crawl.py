@@ -29,7 +29,7 @@ from annotate.models import (
     Unit,
 )
 from annotate.presentation import slot_view
-from annotate.responses.places import FIRST_POSITION
+from annotate.responses.leasing import FIRST_POSITION
 from evalcore.models import Output
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES]

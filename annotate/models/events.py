@@ -6,10 +6,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotate.models.people import Annotator
+from annotate.models.people import Annotator, account_if_known
 from annotate.models.slots import Slot
 from annotate.models.studies import Study
-from annotate.models.users import account_if_known
 
 
 class EventQuerySet(models.QuerySet["Event"]):

@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.purposes import PURPOSES, Purpose
-from annotate.models.studies import PLACES, Question, Study
+from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study
 from annotate.models.units import Unit
 from evalcore.models import Output
 

@@ -6,8 +6,7 @@ from itertools import combinations
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.models.purposes import Purpose
-from annotate.models.studies import LETTERS, Study
+from annotate.models.studies import LETTERS, Purpose, Study
 from evalcore.models import Output, Story
 
 # Where a unit's outputs stand, in the order of their methods' names.

@@ -13,7 +13,7 @@ from annotate import event_log
 from annotate.assignment import choosing
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.models.people import CODE_LETTERS
-from annotate.responses import giving_back, leasing, places
+from annotate.responses import giving_back, leasing
 from annotate.responses.leasing import locked_annotator
 
 
@@ -182,10 +182,10 @@ def finish(person: Annotator, *, wanted: bool = False) -> bool:
 
 def _is_through(person: Annotator) -> bool:
     """Say whether the plan is done, or whether there can be nothing more to do."""
-    real = places.own_slots(person).filter(purpose=Purpose.REAL)
+    real = leasing.own_slots(person).filter(purpose=Purpose.REAL)
     if not person.study.is_open and real.filter(claimed=False).exists():
         return True
-    if places.has_room(person) and choosing.may_get_more(person):
+    if leasing.has_room(person) and choosing.may_get_more(person):
         return False
     return real.exists()
 

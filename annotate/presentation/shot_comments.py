@@ -10,8 +10,7 @@ from django.utils.translation import gettext as _
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
-from annotate.responses.story_comments import keep, of_holder
-from annotate.responses.writing import Held, Row
+from annotate.responses.writing import Held, Row, keep, of_holder
 from evalcore.models import Output
 
 # A form without a script posts it as `shot-comment:3:left`.

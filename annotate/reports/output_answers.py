@@ -15,7 +15,7 @@ from annotate.presentation import shot_comments
 from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
 from annotate.reports.story_ranks import RankedValue, ranked
 from annotate.reports.study_scores import judged_units
-from annotate.responses import story_comments
+from annotate.responses import writing
 from evalcore.models import Output, Story
 
 # Means of equal sums may differ in the last bit.
@@ -116,7 +116,7 @@ def told_slots(study: Study, output: Output) -> list[ToldSlot]:
     whole = [one for one in asked_of(study, output.story) if not kind_of(one).of_shots]
     said = _in_words(study, output, slots)
     shots = told_by_slot(slots) if asks_of_shots(study) else {}
-    of_stories = story_comments.by_slot(slots)
+    of_stories = writing.by_slot(slots)
     comments = shot_comments.about(output, slots)
     told = [
         ToldSlot(

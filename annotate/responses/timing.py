@@ -1,13 +1,17 @@
-"""How long somebody looked at a story: what the browser says, as far as it can be."""
+"""How long slots took, and how long the rest will take."""
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 from django.db.models import Case, F, Q, QuerySet, When
+from django.utils import timezone
 
-from annotate.models import Event, Slot
+from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.models.units import OUTPUTS
 from evalcore.database.prepared import Prepared
 from evalcore.models import Frame
@@ -131,3 +135,71 @@ def measured(slot: str = "") -> Case:
     """Return the expression of how long a slot took; NULL where no browser told it."""
     was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
     return Case(When(was_told, then=F(f"{slot}seconds")))
+
+
+# So many of the annotator's own stories tell; before that, those of all others do.
+OWN_ENOUGH, OWN_LATEST = 3, 20
+ALL_LATEST = 200
+# Whoever judges so long without a pause of at least the second is told to rest.
+WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
+
+
+def _timed_latest() -> QuerySet[Any]:
+    timed = Slot.objects.annotate(measured=measured()).filter(
+        measured__isnull=False, state=Slot.State.SUBMITTED
+    )
+    return timed.exclude(purpose=Purpose.TRAINING)
+
+
+def own_latest(annotator: int) -> QuerySet[Any]:
+    """Return the latest of an annotator's own stories whose time is known."""
+    return (
+        _timed_latest().filter(annotator=annotator).order_by("-position")[:OWN_LATEST]
+    )
+
+
+def _submitted_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    submitted = Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
+    return submitted.order_by("submitted_at").values_list("submitted_at", flat=True)
+
+
+def first_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    """Return when an annotator first submitted something since `rest_begins`."""
+    return _submitted_since(annotator, since)[:1]
+
+
+def rest_begins() -> datetime:
+    """Return since when somebody has worked long who was at work ever since."""
+    return timezone.now() - WORK - REST
+
+
+def minutes_for(
+    annotator: Annotator, stories: int, seconds: Sequence[float]
+) -> int | None:
+    """Return how many minutes so many stories will take this annotator, rounded up."""
+    if len(seconds) < OWN_ENOUGH:
+        latest = (
+            _timed_latest().filter(study=annotator.study_id).order_by("-submitted_at")
+        )
+        seconds = list(latest.values_list("measured", flat=True)[:ALL_LATEST])
+    if len(seconds) < OWN_ENOUGH or stories < 1:
+        return None
+    return math.ceil(statistics.median(seconds) * stories / 60)
+
+
+def needs_rest(annotator: Annotator) -> bool:
+    """Say whether somebody has judged for long without a pause between two stories."""
+    first = first_since(annotator.pk, rest_begins())
+    return has_worked_since(annotator, next(iter(first), None))
+
+
+def has_worked_since(annotator: Annotator, first: datetime | None) -> bool:
+    """Say the same of somebody whose `first_since` is known."""
+    now = begun = timezone.now()
+    if first is None or now - first < WORK:
+        return False  # or there would be one before it, and no pause in between
+    for submitted in _submitted_since(annotator.pk, now - WORK - REST).reverse():
+        if begun - submitted > REST:
+            break
+        begun = submitted
+    return now - begun >= WORK

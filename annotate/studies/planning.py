@@ -19,7 +19,7 @@ from annotate.people.naming import name_people
 from annotate.presentation import shape_notes
 from annotate.presentation.shape_notes import ShapeNote
 from annotate.responses.analysis_views import add_views
-from annotate.responses.places import FIRST_POSITION, SPACING
+from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies import training_material, training_units
 from annotate.studies.check_units import (
     KnownUnitOutputs,

@@ -21,7 +21,7 @@ from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
-from annotate.responses import story_comments
+from annotate.responses import writing
 from annotate.studies.planning import Setup
 from annotate.studies.previewing import first_slot, read_code
 from evalcore.models import Output
@@ -50,7 +50,7 @@ def preview_page(
             **slot_view.for_player(slot),
             "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
-            **story_comments.on_page(slot),
+            **writing.on_page(slot),
             **shot_comments.on_page(slot),
             "progress": {
                 "number": 1,

@@ -41,7 +41,7 @@ from annotate.people import devices, outcomes
 from annotate.presentation import same_size
 from annotate.presentation.question_order import in_order
 from annotate.quality import monitoring, training
-from annotate.responses import leasing, places
+from annotate.responses import leasing
 from annotate.responses.leasing import lacking
 from annotate.responses.submission import Received
 from evalcore.database.prepared import Prepared
@@ -295,7 +295,7 @@ def last_answered(annotator: Annotator) -> Slot | None:
     if annotator.study.state != Study.State.OPEN:
         return None
     return (
-        places.own_slots(annotator)
+        leasing.own_slots(annotator)
         .filter(state=Slot.State.SUBMITTED, session=leasing.session_at_hand(annotator))
         .last()
     )

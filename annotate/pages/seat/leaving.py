@@ -23,7 +23,7 @@ from annotate.pages.seat.invitation import (
 )
 from annotate.people import outcomes
 from annotate.personal_data import consent
-from annotate.responses import leasing, places
+from annotate.responses import leasing
 from annotate.responses.leasing import lacking
 from evalcore.serving import log_context
 
@@ -52,7 +52,7 @@ def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
     finished = annotator.state == Annotator.State.FINISHED
     if not finished and following.slot is not None:
         return redirect("rate-entry", request.token)
-    begun = places.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
     free = choosing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
     more = min(begun.count() + len(free), MOST_COUNTED + 1)
     return annotator_page(

@@ -22,12 +22,10 @@ from annotate.pages.seat.slot import get_slot, missing
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up
-from annotate.responses import pace, writing
+from annotate.responses import timing, writing
 from annotate.responses.checklists import TicksRow
-from annotate.responses.late_answers import offered_at
-from annotate.responses.story_comments import CommentRow
-from annotate.responses.submission import Closing
-from annotate.responses.writing import AnswerRow, Row
+from annotate.responses.submission import Closing, offered_at
+from annotate.responses.writing import AnswerRow, CommentRow, Row
 
 MALFORMED = (
     AttributeError,
@@ -197,5 +195,5 @@ def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse
     codes = [slot.code for slot in foreseen(annotator, row)]
     links = [reverse("rate-slot", args=[request.token, code]) for code in codes]
     pages = [f"{link}?ahead={number + i}" for i, link in enumerate(links, start=1)]
-    reply = JsonResponse({"pages": pages, "rest": pace.needs_rest(annotator)})
+    reply = JsonResponse({"pages": pages, "rest": timing.needs_rest(annotator)})
     return offers.remember(request, reply, annotator, codes)

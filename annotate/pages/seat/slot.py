@@ -31,16 +31,14 @@ from annotate.quality import follow_up, training
 from annotate.responses import (
     checklists,
     giving_back,
-    late_answers,
     leasing,
-    pace,
-    places,
-    story_comments,
+    submission,
+    timing,
+    writing,
 )
 from annotate.responses.leasing import lacking
-from annotate.responses.story_comments import CommentRow
 from annotate.responses.submission import Closing
-from annotate.responses.writing import AnswerRow, Row
+from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
@@ -195,11 +193,11 @@ def get_slot(
     *,
     late: bool = False,
     proof: str = "",
-    related: Sequence[str] = late_answers.SHOWN,
+    related: Sequence[str] = submission.SHOWN,
 ) -> Slot:
     """Return the annotator's slot of that code; anybody else's does not exist."""
     row = _own(annotator, code, related)
-    row = row or late_answers.regain(annotator, code, late=late, proof=proof)
+    row = row or submission.regain(annotator, code, late=late, proof=proof)
     return _admitted(annotator, row)
 
 
@@ -207,7 +205,7 @@ def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one that was named beforehand."""
     row = _own(annotator, code)
     if row is None and offers.was_offered(request, annotator, code):
-        row = choosing.free_slot(annotator, code, late_answers.SHOWN)
+        row = choosing.free_slot(annotator, code, submission.SHOWN)
         row = row or _own(annotator, code)
     return _admitted(annotator, row)
 
@@ -228,10 +226,10 @@ def missing(annotator: Annotator) -> Exception:
 
 
 def _own(
-    annotator: Annotator, code: str, related: Sequence[str] = late_answers.SHOWN
+    annotator: Annotator, code: str, related: Sequence[str] = submission.SHOWN
 ) -> Slot | None:
     row = _slot_of_code(tuple(related)).first(code=code)
-    if row is None or row.annotator_id != annotator.pk or row.state in places.CLOSED:
+    if row is None or row.annotator_id != annotator.pk or row.state in leasing.CLOSED:
         return None
     return row
 
@@ -271,14 +269,14 @@ def _slot_page(
         words_needed=can_skip
         and giving_back.needs_words(row, annotator, totals.skipped),
         questions=slot_view.shown_questions(row),
-        proof="" if row.started_at else late_answers.offer(annotator, row.code),
+        proof="" if row.started_at else submission.offer(annotator, row.code),
         progress=shown,
         locked=_is_locked(annotator, row),
-        rest=not ahead and pace.has_worked_since(annotator, totals.first),
+        rest=not ahead and timing.has_worked_since(annotator, totals.first),
         previous=shown["before"],
         error=error,
         **checklist_sheets.on_page(row),
-        **story_comments.on_page(row),
+        **writing.on_page(row),
         **shot_comments.on_page(row),
         **_feedback(row),
     )
