@@ -33,7 +33,7 @@ from annotate.pages.seat import (
     slot,
 )
 from annotate.reports.downloads import TABLES
-from annotate.reports.plan_forms import FORMS
+from annotate.reports.forms import FORMS
 
 View = Callable[..., HttpResponseBase]
 

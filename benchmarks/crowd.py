@@ -5,8 +5,8 @@
 Simulates the ViStoryBench user study (26 methods x 20 stories, ten answers each,
 sessions of seven) with people who come in random order and leave in mid-session one
 time in five, and prints what was reached beside what was possible at best. The rules
-are the real ones: `annotate.assignment.slot_selection` chooses, levels are handed out
-as by `annotate.assignment.choosing`. Then a smaller study runs through the real
+are the real ones: `annotate.assignment.designs.shown_sides` chooses, levels are handed
+out as by `annotate.assignment.choosing`. Then a smaller study runs through the real
 functions on a database of its own (SQLite), and 20 people of whom 8 close the tab in
 the middle of a story, by a clock that is moved on: how long anybody waits while there
 are free slots that they may fill, and how far units are apart at the end.
@@ -21,7 +21,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balance import Assignment, DesignUnit, measure
-from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment.designs.shown_sides import (
+    Candidate,
+    SeenSoFar,
+    best,
+    keeps_even,
+)
 from benchmarks.temporary_site import temporary_site
 
 METHODS, STORIES, REDUNDANCY, SESSION = 26, 20, 10, 7

@@ -18,7 +18,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from annotate.assignment.designs.balanced import plan
 from annotate.assignment.designs.planned_slots import LanguageGroup
-from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment.designs.shown_sides import (
+    Candidate,
+    SeenSoFar,
+    best,
+    keeps_even,
+)
 from benchmarks.design import pairwise
 
 # Methods, stories, answers a unit, annotators.

@@ -24,8 +24,8 @@ import django
 
 django.setup()
 
+from annotate.assignment.control_slots import arrange_sides as arrange
 from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.assignment.training_slots import arrange
 from annotate.kinds.ranking.kind import RankingKind
 from annotate.models import Slot, Unit
 from annotate.quality.training import TrainingResult

@@ -1,11 +1,13 @@
-"""What a user may see."""
+"""Who may see what, and accounts with a public password."""
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from annotate.models import Study, StudyMember, Unit, User
@@ -103,3 +105,29 @@ def visible_outputs(user: SomeUser) -> QuerySet[Output]:
     for name in OUTPUTS:
         visible |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
     return Output.objects.filter(visible)
+
+
+PASSWORD = "plumbline-demo"
+ACCOUNTS = ("manager", "researcher")
+
+
+class RefusePublicPassword:
+    """Let nobody log in by the public password, unless this is the demo."""
+
+    def authenticate(
+        self, request: HttpRequest | None, password: str | None = None, **_given: Any
+    ) -> None:
+        """Stop the login before other backends compare the password."""
+        if password == PASSWORD and not settings.DEMO:
+            raise PermissionDenied
+
+
+def disable_accounts() -> list[str]:
+    """Take the public password from the demo's accounts; return their names."""
+    disabled = []
+    for user in User.objects.filter(username__in=ACCOUNTS).order_by("username"):
+        if check_password(PASSWORD, user.password):
+            user.set_unusable_password()
+            user.save(update_fields=["password"])
+            disabled.append(user.username)
+    return disabled

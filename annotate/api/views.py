@@ -1,4 +1,4 @@
-"""The REST API: the same functions as the pages, one view an operation."""
+"""The views of the REST API."""
 
 from typing import Any
 
@@ -9,7 +9,11 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import generics
 from rest_framework.authtoken.models import Token
 from rest_framework.authtoken.views import ObtainAuthToken
-from rest_framework.exceptions import APIException, Throttled, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    Throttled,
+    ValidationError,
+)
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,8 +22,11 @@ from analysis.problems import InputError, Problem, Problems
 from annotate.access import rate_limits
 from annotate.access.permissions import get_study_for, visible_studies
 from annotate.api import serializers
-from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.api.parsing import TableJSONParser
+from annotate.api.authentication import (
+    InvitationAuthentication,
+    IsAnnotator,
+    TableJSONParser,
+)
 from annotate.assignment import choosing
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing

@@ -1,4 +1,4 @@
-"""What an annotator should do next."""
+"""What an annotator should do next, and what probably comes after."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,8 +12,13 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotate.assignment import adaptive_pairs, control_slots, training_slots
-from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment import adaptive_pairs, control_slots
+from annotate.assignment.designs.shown_sides import (
+    Candidate,
+    SeenSoFar,
+    best,
+    keeps_even,
+)
 from annotate.kinds import errors
 from annotate.models import Annotator, Purpose, Skip, Slot
 from annotate.responses import giving_back, leasing
@@ -96,7 +101,7 @@ def next_for(
 ) -> NextStep:
     """Take the next slot; try again while someone else is faster."""
     giving_back.release_expired()
-    training_slots.begin(annotator)
+    control_slots.begin_training(annotator)
     with transaction.atomic():
         person = leasing.locked_annotator(annotator)
         own = leasing.first_waiting(person, locks=True)
@@ -339,3 +344,53 @@ def _minutes(person: Annotator) -> int:
     if (first := deadlines.first()) is None:
         return MINUTES
     return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
+
+
+# A session is worked through without network if need be; more would load for nothing.
+MOST = 8
+
+
+def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return what comes after a slot in its session, in order."""
+    if row.purpose == Purpose.TRAINING or not leasing.may_work(annotator):
+        return []
+    here = leasing.waiting(annotator).filter(session=row.session)
+    own = list(here.exclude(pk=row.pk).exclude(purpose=Purpose.TRAINING))
+    free = [] if len(own) >= MOST else _free_to_come(annotator, row)
+    return _in_order(own, free, leasing.next_position(annotator))[:MOST]
+
+
+def _free_to_come(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return free slots that may join the session, the most suitable first."""
+    if (
+        annotator.study.adaptive
+        or annotator.state == Annotator.State.FINISHED
+        or not leasing.has_room(annotator)
+    ):
+        return []
+    room = min(MOST, session_room(annotator, row.session))
+    candidates, seen, place = suitable(annotator)
+    chosen: list[Candidate] = []
+    while len(chosen) < room:
+        following = best(candidates, seen)
+        if following is None or following.story in seen.stories:
+            break
+        if place.session_for(following.story) != row.session:
+            break
+        chosen.append(following)
+        seen.add(following)
+    slots = Slot.objects.in_bulk([candidate.slot for candidate in chosen])
+    return [slots[candidate.slot] for candidate in chosen]
+
+
+def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
+    """Lay free slots before the checks that wait further on, as they are handed out."""
+    order = []
+    for slot in own:
+        laid = slot.purpose != Purpose.REAL and slot.started_at is None
+        assert slot.position is not None
+        while laid and free and position < slot.position:
+            order.append(free.pop(0))
+            position += leasing.SPACING
+        order.append(slot)
+    return order + free

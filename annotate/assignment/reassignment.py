@@ -5,10 +5,10 @@ from collections.abc import Iterable, Sequence
 
 from django.db.models import Max, QuerySet
 
+from annotate.assignment.control_slots import even_sides
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
-from annotate.assignment.sides import even_sides
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
 from annotate.responses.leasing import FIRST_POSITION, SPACING
 

@@ -14,18 +14,59 @@ from celery import current_app
 from django.core.cache import cache
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotate.coverage import forecast
-from annotate.coverage.agreement_topics import Topic, topics
 from annotate.coverage.slot_counts import tallies
-from annotate.kinds.registry import kinds_of
-from annotate.models import Purpose, Slot, Snapshot, Study
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of, kinds_of
+from annotate.models import Purpose, Question, Slot, Snapshot, Study
 from annotate.quality.monitoring import signals_of
 from annotate.quality_rules.judged import Signal
 
 if TYPE_CHECKING:
     from analysis.reliability.matrices import Reliability
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question, or all boxes of one category of a checklist."""
+
+    key: str
+    questions: tuple[Question, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its questions."""
+        return kind_of(self.questions[0])
+
+    @property
+    def is_of_shots(self) -> bool:
+        """Say whether it is asked of every shot by itself."""
+        return self.kind.of_shots
+
+    @property
+    def title(self) -> str:
+        """Return what it is called, in the reader's language."""
+        first = self.questions[0]
+        if "|" not in self.key:
+            return first.title
+        return first.category or _("Labels")
+
+
+def topics(study: Study) -> list[Topic]:
+    """Return the topics of a study; a checklist has too many boxes for one each."""
+    found: list[Topic] = []
+    by_category: dict[str, list[Question]] = {}
+    for question in study.asked:
+        if kind_of(question).of_shots:
+            name = question.categories.get("en") or question.category
+            by_category.setdefault(f"{name}|", []).append(question)
+        else:
+            found.append(Topic(question.key, (question,)))
+    return found + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
+
 
 logger = logging.getLogger(__name__)
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1

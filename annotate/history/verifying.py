@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.history import as_of_event, replaying
+from annotate.history import as_of_event
 from annotate.kinds.registry import kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
@@ -47,7 +47,7 @@ def problems(study: Study) -> list[str]:
         *_values(study),
         *_counts(study),
         *_scores(study),
-        *replaying.problems(study),
+        *as_of_event.problems(study),
     ]
 
 

@@ -75,7 +75,7 @@ class Rating(Answer):
 
 
 class Look(models.Model):
-    """What an annotator ticked of one shot of a checklist."""
+    """An annotator's word that a shot of a checklist is done."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="looks")
     annotator = models.ForeignKey(

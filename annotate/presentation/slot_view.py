@@ -1,7 +1,8 @@
-"""What an annotator is shown of a slot: pictures, videos, texts; no name."""
+"""What is shown of a slot, and in which order it is asked."""
 
+import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +11,28 @@ from django.utils.translation import get_language
 
 from annotate.kinds.base import Kind, form_field
 from annotate.kinds.registry import kind_of
-from annotate.models import Question, Slot
+from annotate.models import Annotator, Question, Slot, Study
 from annotate.models.studies import PLACES
 from annotate.presentation import same_size
-from annotate.presentation.question_order import in_order
 from annotate.responses.writing import current_answers
 from evalcore.database.prepared import Prepared
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
 from evalcore.video import storing
+
+
+def in_order(
+    questions: Iterable[Question], study: Study, annotator: Annotator | None
+) -> list[Question]:
+    """Return the questions in the order in which an annotator is asked them."""
+    asked = sorted(questions, key=lambda question: question.ordinal)
+    if annotator is not None and study.shuffle_questions:
+        # One order for all stories, also for those that are asked only some of them.
+        dice = random.Random(f"questions {study.seed} {annotator.name}")
+        places = {question.pk: dice.random() for question in study.asked}
+        asked.sort(key=lambda question: places[question.pk])
+    return asked
+
 
 TEXT_FIELDS = (
     "setting",

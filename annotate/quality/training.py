@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.assignment import training_slots
+from annotate.assignment import control_slots
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
 from annotate.quality_rules.signals import below
@@ -173,7 +173,7 @@ def conclude(annotator: Annotator) -> bool | None:
     annotator.trained_at = person.trained_at
     annotator.training_attempts = person.training_attempts
     if not found.passed and not failed:
-        training_slots.begin(person)
+        control_slots.begin_training(person)
     return found.passed
 
 

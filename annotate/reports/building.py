@@ -25,9 +25,17 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
-from annotate.reports import downloads, omissions, queueing, study_tables
-from annotate.reports.declarations import Files, as_files, keep, kept_name
-from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
+from annotate.reports import downloads, queueing, study_scores, study_tables
+from annotate.reports.study_analyses import (
+    FURTHER,
+    Files,
+    ReportError,
+    StudyData,
+    analyse,
+    as_files,
+    keep,
+    kept_name,
+)
 from evalcore.metrics import registry
 from evalcore.models import Story
 from evalcore.serving import log_context
@@ -120,7 +128,7 @@ def write_study_report(
         *found.notes,
         *_about_metrics(metrics),
         *_about_pairs(study),
-        *(omissions.notes(study, moment) if "scores" in found.tables else ()),
+        *(study_scores.notes(study, moment) if "scores" in found.tables else ()),
     ]
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
@@ -286,7 +294,7 @@ def folder(report: Report) -> Path:
 def _waiting() -> Q:
     """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    computing = omissions.computing(benchmark=OuterRef("study__benchmark"))
+    computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
     ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
     return ready | (Q(state=Report.State.RUNNING) & silent)
 

@@ -9,14 +9,35 @@ from django.db.models import Exists, F, OuterRef, Q
 from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
-from annotate.models import MAIN, Answer, Purpose, Rating, Study
-from annotate.reports.answer_marks import check_marks, hidden_slots, is_surplus
+from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import timing
 from evalcore.models import Story
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def check_marks(purpose: str) -> dict[str, bool]:
+    """Say whether a slot checks its annotator, and whether by asking again."""
+    return {
+        "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
+        "is_repeat": purpose == Purpose.REPEAT,
+    }
+
+
+def is_surplus(purpose: str, ordinal: int | None) -> bool:
+    """Say whether a slot stands outside the redundancy of its unit."""
+    return purpose == Purpose.REAL and ordinal is None
+
+
+def hidden_slots(study: Study, view: str) -> set[int]:
+    """Return the slots whose answers a view hides now."""
+    hiding = Exclusion.objects.filter(
+        slot__study=study, undone_at__isnull=True, views__key=view
+    )
+    return set(hiding.values_list("slot", flat=True))
+
 
 AnswerRow = dict[str, Any]
 

@@ -16,7 +16,7 @@ from annotate.pages.manage.view_pages import is_number
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, render_page, study_button, study_page
 from annotate.presentation import broken_media
-from annotate.quality import monitoring, pausing
+from annotate.quality import follow_up, monitoring
 from annotate.spreadsheet import csv_lines
 from annotate.studies import lifecycle
 
@@ -32,7 +32,7 @@ TITLES = {
 }
 NOTHING_NEW = 204  # htmx leaves the page as it is
 
-coverage_button = study_button("study-coverage", pausing.HoldingError)
+coverage_button = study_button("study-coverage", follow_up.HoldingError)
 
 
 @study_page()
@@ -78,10 +78,10 @@ def annotator_action(request: UserRequest, study: Study, pk: int, action: str) -
     if action == "revoke":
         return revoke(request, annotator)
     if action == "pause":
-        pausing.pause(annotator, user=request.user)
+        follow_up.pause(annotator, user=request.user)
         text = _("%(name)s is paused; the slots stay theirs.")
     elif action == "resume":
-        pausing.resume(annotator, user=request.user)
+        follow_up.resume(annotator, user=request.user)
         text = _("%(name)s may go on.")
     else:
         raise Http404
@@ -115,5 +115,5 @@ def faults_settle(request: UserRequest, study: Study) -> str:
 def unit_hand_out(request: UserRequest, study: Study, pk: int) -> str:
     """Hand a unit out again that several people skipped."""
     unit = get_object_or_404(study.units, pk=pk, purpose=Purpose.REAL)
-    done = pausing.hand_out_again(unit, user=request.user)
+    done = follow_up.hand_out_again(unit, user=request.user)
     return _("The story is handed out again.") if done else ""

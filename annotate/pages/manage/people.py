@@ -21,7 +21,7 @@ from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, render_page, study_button, study_page
 from annotate.people import inviting, joining, outcomes
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
-from annotate.personal_data import retention
+from annotate.personal_data import erasing
 from annotate.spreadsheet import csv_text
 
 LINK_COLUMNS = (
@@ -84,7 +84,7 @@ def _page(
         links=[row for row in links if row[0].closed_at is None],
         closed_links=[link for link, _address in links if link.closed_at],
         languages=list(study.languages),
-        due=retention.due_at(study),
+        due=erasing.due_at(study),
         **context,
     )
 

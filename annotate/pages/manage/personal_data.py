@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from annotate.models import Annotator, Study
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, render_page, study_button, study_page
-from annotate.personal_data import consent, erasing, record, retention
+from annotate.personal_data import erasing, record
 
 WISHES = ("work", "answers")
 
@@ -19,7 +19,7 @@ class UnsureError(ValueError):
 
 
 data_button = study_button(
-    "annotator-list", consent.ConsentError, erasing.ErasingError, UnsureError
+    "annotator-list", erasing.ConsentError, erasing.ErasingError, UnsureError
 )
 
 
@@ -36,7 +36,7 @@ def person(request: UserRequest, study: Study, pk: int) -> HttpResponse:
         known=list(record.known(annotator)),
         comments=erasing.comments_of(annotator),
         is_planned=annotator.state == Annotator.State.PLANNED,
-        due=None if annotator.erased_at else retention.due_at(study),
+        due=None if annotator.erased_at else erasing.due_at(study),
     )
 
 
@@ -57,7 +57,7 @@ def withdraw(request: UserRequest, study: Study, pk: int) -> str:
     wish = request.POST.get("wish")
     if wish not in WISHES:
         raise UnsureError(_("Please say what is to happen with the answers."))
-    done = consent.withdraw(annotator, answers=wish == "answers", user=request.user)
+    done = erasing.withdraw(annotator, answers=wish == "answers", user=request.user)
     text = ngettext(
         "%(name)s has withdrawn; %(left_out)d answered story is left out.",
         "%(name)s has withdrawn; %(left_out)d answered stories are left out.",

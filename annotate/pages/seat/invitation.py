@@ -39,7 +39,7 @@ from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
 from annotate.people import devices, outcomes
 from annotate.presentation import same_size
-from annotate.presentation.question_order import in_order
+from annotate.presentation.slot_view import in_order
 from annotate.quality import monitoring, training
 from annotate.responses import leasing
 from annotate.responses.leasing import lacking

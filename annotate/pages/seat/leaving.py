@@ -22,7 +22,7 @@ from annotate.pages.seat.invitation import (
     revoked,
 )
 from annotate.people import outcomes
-from annotate.personal_data import consent
+from annotate.personal_data import erasing
 from annotate.responses import leasing
 from annotate.responses.leasing import lacking
 from evalcore.serving import log_context
@@ -93,5 +93,5 @@ def withdraw(request: SeatRequest, token: str) -> HttpResponse:
             problem=problem,
             wish=wish,
         )
-    consent.withdraw(annotator, answers=wish == "answers")
+    erasing.withdraw(annotator, answers=wish == "answers")
     return redirect("rate-entry", token)

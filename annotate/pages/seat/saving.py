@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.assignment.prefetch import foreseen
+from annotate.assignment.choosing import foreseen
 from annotate.kinds.errors import NotNowError
 from annotate.models import Annotator
 from annotate.pages.requests import SeatRequest

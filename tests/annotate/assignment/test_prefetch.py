@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.assignment.prefetch import foreseen
+from annotate.assignment.choosing import foreseen
 from annotate.history.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
 from annotate.pages.seat import offers

@@ -14,7 +14,7 @@ from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
-from annotate.quality import pausing
+from annotate.quality import follow_up
 from annotate.responses import leasing
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
@@ -231,7 +231,7 @@ def test_places_to_which_nobody_is_invited_are_told():
 def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     Annotator.objects.update(last_seen_at=timezone.now())
     ann = vanished.annotators.get(name="A01")
-    pausing.pause(ann)
+    follow_up.pause(ann)
     assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A01"]
     assert away(vanished) is None
     long_ago = timezone.now() - timedelta(days=15)

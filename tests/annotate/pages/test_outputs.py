@@ -15,8 +15,8 @@ from analysis.reading.kept_rows import kept_rows
 from analysis.reading.scores import score_table
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
-from annotate.reports import output_answers, study_tables
-from annotate.reports.story_ranks import ranked
+from annotate.reports import output_figures, study_tables
+from annotate.reports.output_figures import ranked
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import (
     Method,
@@ -586,7 +586,7 @@ def test_equal_means_of_people_share_their_ranks(study, monkeypatch):
         for name, given in (("Alder", by_two), ("Birch", by_four))
     }
     monkeypatch.setattr(
-        output_answers,
+        output_figures,
         "_worths",
         lambda study, _story: {one.pk: worths for one in study.asked},
     )

@@ -11,7 +11,7 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Study
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import ListError, invite_list
-from annotate.people.naming import name_people
+from annotate.people.inviting import name_people
 from annotate.responses import leasing
 from annotate.studies import lifecycle
 from tests.annotate.studies.test_extending import planned_study

@@ -13,7 +13,7 @@ from annotate.history.verifying import problems
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
 from annotate.presentation import shot_comments, slot_view
-from annotate.reports.study_export import write_export
+from annotate.reports.downloads import write_export
 from annotate.studies.study_file import read_definition
 from evalcore.models import Output
 from tests import answering

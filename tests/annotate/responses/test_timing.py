@@ -15,7 +15,7 @@ from annotate.assignment import choosing
 from annotate.coverage.slot_counts import tallies
 from annotate.history import verifying
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
-from annotate.reports.study_export import write_export
+from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows
 from annotate.responses import giving_back, timing
 from evalcore.models import Frame

@@ -1,22 +1,81 @@
-"""What people said of one output, each by each and on average."""
+"""What people and metrics say of one output, and its rank in the story."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet
+from django.utils.translation import gettext
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import Answer, Purpose, Question, ShotComment, Slot, Study
 from annotate.presentation import shot_comments
 from annotate.presentation.checklist_sheets import ToldShot, told_by_slot
-from annotate.reports.story_ranks import RankedValue, ranked
-from annotate.reports.study_scores import judged_units
+from annotate.reports.study_scores import (
+    METRIC,
+    MetricKey,
+    judged_units,
+    scores_of,
+    versioned_name,
+)
+from annotate.reports.study_tables import AnswerRow, score_rows
 from annotate.responses import writing
-from evalcore.models import Output, Story
+from evalcore.metrics import registry
+from evalcore.models import MetricAbsence, Output, Story
+
+
+@dataclass(frozen=True)
+class RankedValue:
+    """A value of an output, and the ranks it shares with equal ones."""
+
+    value: float
+    first: int
+    last: int
+    n: int
+    lowest: float
+    highest: float
+
+    @property
+    def shown(self) -> str:
+        return _digits(self.value)
+
+    @property
+    def rank(self) -> str:
+        """Return the rank, or from which to which equal values have it."""
+        return "–".join(dict.fromkeys((str(self.first), str(self.last))))
+
+    @property
+    def span(self) -> str:
+        """Return the lowest and the highest value of the story's outputs."""
+        return f"{_digits(self.lowest)} – {_digits(self.highest)}"
+
+
+def _digits(value: float) -> str:
+    """Return a number with the digits that tell outputs apart."""
+    return f"{value:.4g}" if abs(value) < 1000 else f"{value:.0f}"
+
+
+def ranked(
+    values: Mapping[str, float], method: str, *, higher_is_better: bool = True
+) -> RankedValue | None:
+    """Return where a method stands by values of all; None if it has none."""
+    if method not in values:
+        return None
+    own, turn = values[method], 1 if higher_is_better else -1
+    above = sum(turn * value > turn * own for value in values.values())
+    equal = sum(value == own for value in values.values())
+    return RankedValue(
+        values[method],
+        above + 1,
+        above + equal,
+        len(values),
+        min(values.values()),
+        max(values.values()),
+    )
+
 
 # Means of equal sums may differ in the last bit.
 DECIMALS = 9
@@ -171,3 +230,121 @@ def _in_words(
             about = kind_of(question).text_about(slot, question, value, place)
             words[pk, asked] = about
     return words
+
+
+# Scores by method, each with the shot it is of.
+Scores = dict[str, list[tuple[str, float]]]
+
+
+@dataclass(frozen=True)
+class ShownScore:
+    """What a metric says of an output."""
+
+    name: str
+    title: str
+    higher_is_better: bool
+    is_of_method: bool
+    measures: list[str]
+    ranked: RankedValue | None
+    reason: str
+
+
+def output_scores(
+    study: Study, output: Output, methods: Collection[str]
+) -> list[ShownScore]:
+    """Return what every metric says of an output, the declared ones first."""
+    known, reasons = _known(study), _reasons(output)
+    versions = Counter(metric for metric, *_told in known)
+    every = Counter(metric for metric, *_told in known.keys() | reasons.keys())
+    rows: dict[MetricKey, list[AnswerRow]] = {key: [] for key in reasons}
+    rows |= {
+        key: own
+        for key, own in _rows(study, output, methods).items()
+        if bool(own[0]["story"]) == known[key]
+    }
+    shown = [
+        _shown(
+            study,
+            output,
+            key,
+            own,
+            versioned_name(key, versions if key in known else every),
+            reasons,
+        )
+        for key, own in rows.items()
+    ]
+    return sorted(shown, key=lambda one: (not one.measures, one.name))
+
+
+def _known(study: Study) -> dict[MetricKey, bool]:
+    """Return every version of a metric, and whether it has scores of stories."""
+    rows = scores_of(study).filter(run__finished_at__isnull=False).order_by()
+    stories = rows.annotate(of_story=Q(story__isnull=False))
+    found: dict[MetricKey, bool] = {}
+    for *key, of_story in stories.values_list(*METRIC, "of_story").distinct():
+        metric = (key[0], key[1], key[2])
+        found[metric] = found.get(metric, False) or bool(of_story)
+    return found
+
+
+def _rows(
+    study: Study, output: Output, methods: Collection[str]
+) -> dict[MetricKey, list[AnswerRow]]:
+    """Return the rows of each metric: of the story, or else of whole methods."""
+    found: dict[MetricKey, list[AnswerRow]] = defaultdict(list)
+    for row in score_rows(study, story=output.story):
+        if row["method"] in methods:
+            found[row["metric"], row["metric_version"], row["backend"]].append(row)
+    return {
+        key: [row for row in rows if row["story"]] or rows
+        for key, rows in found.items()
+    }
+
+
+def _shown(
+    study: Study,
+    output: Output,
+    key: MetricKey,
+    rows: list[AnswerRow],
+    name: str,
+    reasons: dict[MetricKey, str],
+) -> ShownScore:
+    higher = all(row["higher_is_better"] for row in rows)
+    method = output.method.name
+    return ShownScore(
+        name,
+        _title(key[0]),
+        higher,
+        bool(rows) and not rows[0]["story"],
+        [one.full_title for one in study.asked if one.metric in (key[0], name)],
+        ranked(_means(rows), method, higher_is_better=higher),
+        reasons.get(key, ""),
+    )
+
+
+def _title(metric: str) -> str:
+    if metric not in registry.METRICS:
+        return ""
+    return gettext(registry.load(metric).info.title)
+
+
+def _means(rows: Iterable[AnswerRow]) -> dict[str, float]:
+    """Return each method's score; the mean of shots where the whole has none."""
+    of_methods: Scores = defaultdict(list)
+    for row in rows:
+        of_methods[row["method"]].append((row["shot"], row["score"]))
+    means = {}
+    for method, scores in of_methods.items():
+        whole = [score for shot, score in scores if shot == ""]
+        kept = whole or [score for _shot, score in scores]
+        means[method] = fsum(kept) / len(kept)
+    return means
+
+
+def _reasons(output: Output) -> dict[MetricKey, str]:
+    """Return why metrics have no value of an output, or of a shot of it."""
+    rows = MetricAbsence.objects.filter(story=output.story, method=output.method)
+    return {
+        (metric, version, backend): reason
+        for metric, version, backend, reason in rows.values_list(*METRIC, "reason")
+    }
