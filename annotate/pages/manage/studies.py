@@ -34,10 +34,8 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.pages.requests import UserRequest
-from annotate.pages.seat.media_files import send_video
-from annotate.pages.seat.stored_files import send_picture
-from annotate.pages.study_views import render_page, study_page
+from annotate.pages.seat.media_files import send_picture, send_video
+from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of

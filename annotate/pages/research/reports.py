@@ -29,9 +29,8 @@ from rest_framework.request import Request
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.history import as_of_event
 from annotate.models import MAIN, Report, Study, User
-from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
-from annotate.pages.study_views import render_page, study_page
+from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.reports import building, downloads, finished, queueing, study_scores
 from annotate.reports.forms import FORMS, ReportForm
 from annotate.reports.tasks import sweep_reports

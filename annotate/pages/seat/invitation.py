@@ -35,8 +35,8 @@ from annotate.models import (
     Study,
     mark_of,
 )
-from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
+from annotate.pages.study_views import SeatRequest
 from annotate.people import devices, outcomes
 from annotate.presentation import same_size
 from annotate.presentation.slot_view import in_order

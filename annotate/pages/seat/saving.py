@@ -14,11 +14,10 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.assignment.choosing import foreseen
 from annotate.kinds.errors import NotNowError
 from annotate.models import Annotator
-from annotate.pages.requests import SeatRequest
-from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import after_slot, for_annotator, go_on_at_once
 from annotate.pages.seat.session_progress import number_in_session
-from annotate.pages.seat.slot import get_slot, missing
+from annotate.pages.seat.slot import get_slot, missing, remember, was_offered
+from annotate.pages.study_views import SeatRequest
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up
@@ -68,7 +67,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
         return JsonResponse({"error": str(error)}, status=413)
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
-    is_shown = bool(sent.shown) and offers.was_offered(request, annotator, sent.shown)
+    is_shown = bool(sent.shown) and was_offered(request, annotator, sent.shown)
     shown = sent.shown if is_shown else ""
     go_on = partial(go_on_at_once, request, annotator, shown=shown)
     proof, closing = request.GET.get("proof", ""), sent.closing
@@ -196,4 +195,4 @@ def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse
     links = [reverse("rate-slot", args=[request.token, code]) for code in codes]
     pages = [f"{link}?ahead={number + i}" for i, link in enumerate(links, start=1)]
     reply = JsonResponse({"pages": pages, "rest": timing.needs_rest(annotator)})
-    return offers.remember(request, reply, annotator, codes)
+    return remember(request, reply, annotator, codes)

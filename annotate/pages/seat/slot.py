@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -14,8 +17,6 @@ from annotate.kinds import errors
 from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
-from annotate.pages.requests import SeatRequest
-from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import (
     after_slot,
     annotator_page,
@@ -25,6 +26,7 @@ from annotate.pages.seat.invitation import (
     to_next,
 )
 from annotate.pages.seat.session_progress import progress, totals_of
+from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import follow_up, training
@@ -40,6 +42,47 @@ from annotate.responses.leasing import lacking
 from annotate.responses.submission import Closing
 from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
+
+COOKIE = "offered"
+# The pages that a browser keeps, and those that it was named before.
+MOST_CODES = 40
+
+
+def remember(
+    request: SeatRequest,
+    response: HttpResponse,
+    annotator: Annotator,
+    codes: Sequence[str],
+) -> HttpResponse:
+    """Let the browser remember the codes of slots that it is named now."""
+    before = [code for code in _offered(request, annotator) if code not in codes]
+    response.set_cookie(
+        COOKIE,
+        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
+        path=reverse("rate-entry", args=[request.token]),
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+    return response
+
+
+def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
+    """Say whether this annotator's browser was named a slot."""
+    return code in _offered(request, annotator)
+
+
+def _offered(request: HttpRequest, annotator: Annotator) -> list[str]:
+    try:
+        signed = _signer(annotator).unsign(request.COOKIES.get(COOKIE, ""))
+    except BadSignature:
+        return []
+    return signed.split(".")
+
+
+def _signer(annotator: Annotator) -> Signer:
+    return Signer(salt=f"offered {annotator.pk}")
+
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
 
@@ -204,7 +247,7 @@ def get_slot(
 def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
     """Return a slot to be shown: one's own, or a free one that was named beforehand."""
     row = _own(annotator, code)
-    if row is None and offers.was_offered(request, annotator, code):
+    if row is None and was_offered(request, annotator, code):
         row = choosing.free_slot(annotator, code, submission.SHOWN)
         row = row or _own(annotator, code)
     return _admitted(annotator, row)

@@ -12,7 +12,7 @@ from annotate.assignment import choosing
 from annotate.assignment.choosing import foreseen
 from annotate.history.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
-from annotate.pages.seat import offers
+from annotate.pages.seat.slot import remember, was_offered
 from annotate.responses import giving_back, leasing, submission
 from tests.factories import make_benchmark
 from tests.working import (
@@ -50,11 +50,11 @@ def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
     person, request = join(crowd), rf.get("/")
     request.token = person.invitation.token
     for named in (["first"], [f"{n}" for n in range(39)], ["first", "new"]):
-        reply = offers.remember(request, HttpResponse(), person, named)
+        reply = remember(request, HttpResponse(), person, named)
         request.COOKIES["offered"] = reply.cookies["offered"].value
-    known = [offers.was_offered(request, person, code) for code in ("first", "new")]
+    known = [was_offered(request, person, code) for code in ("first", "new")]
     assert known == [True, True]
-    assert not offers.was_offered(request, person, "0")
+    assert not was_offered(request, person, "0")
 
 
 def test_a_plan_is_foreseen_to_the_end_of_the_session():

@@ -93,7 +93,7 @@ def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
 
 
 def test_a_long_log_is_read_to_its_end(study, monkeypatch):
-    monkeypatch.setattr("annotate.pages.manage.event_pages.EVENTS_READ", 5)
+    monkeypatch.setattr("annotate.pages.manage.coverage_pages.EVENTS_READ", 5)
     answer_everything(study)
     slots = study.slots.filter(annotator__name="A01")
     for slot in slots:

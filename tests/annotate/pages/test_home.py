@@ -84,7 +84,7 @@ def test_a_fault_of_the_server_is_told_in_the_reader_s_language(client, monkeypa
     def broken(*_args):
         raise RuntimeError("of this test")
 
-    monkeypatch.setattr("annotate.pages.home.render", broken)
+    monkeypatch.setattr("annotate.pages.account.render", broken)
     client.raise_request_exception = False
     response = client.get(reverse("home"), headers=CHINESE)
     assert response.status_code == 500
