@@ -41,10 +41,6 @@ def later(**kw):
     return timezone.now() + timedelta(**kw)
 
 
-def test_a_study_at_work_needs_nothing(study):
-    assert kinds(study) == []
-
-
 def test_an_open_study_without_answers_for_a_day_has_stalled(study):
     assert kinds(study, now=later(hours=23)) == []
     (alert,) = attention(study, now=later(hours=25))
@@ -72,16 +68,6 @@ def test_a_study_has_not_stalled_before_it_was_opened():
     assert first.text.startswith("The study has stalled: no answer since it was opened")
 
 
-def test_it_says_since_when_it_stands_still():
-    now = timezone.now()
-    study = running_study(now, quiet_days=3)
-    alert = attention(study, now=now)[0]
-    assert alert.kind == "stalled"
-    last = study.slots.filter(submitted_at__isnull=False).latest("submitted_at")
-    assert alert.since == last.submitted_at
-    assert f"{last.submitted_at:%Y-%m-%d %H:%M} UTC" in alert.text
-
-
 def test_whoever_is_at_work_keeps_a_study_from_having_stalled(study):
     ann = study.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -95,11 +81,6 @@ def test_rare_answers_are_usual_where_they_are_rare():
     gap = alerts.usual_gap({"hours": hours}, now)
     assert gap == timedelta(days=4)
     assert alerts.usual_gap({}, now) == timedelta(0)
-
-
-def test_a_complete_study_has_not_stalled(study):
-    answer_everything(study)
-    assert kinds(study, now=later(days=9)) == []
 
 
 @pytest.mark.postgresql
@@ -180,13 +161,6 @@ def test_a_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
     assert kinds(study) == []
 
 
-def test_nobody_left_is_nobody_who_can_fill_it(study):
-    for person in study.annotators.all():
-        inviting.revoke(person)
-    assert "cannot be filled" in kinds(study)
-    assert len(tallies(study)["blocked"]) == 6
-
-
 def test_flags_are_told_by_how_grave_they_are(study):
     first, second = study.annotators.order_by("name")
     flag(first, "warn", "straight lines")
@@ -219,17 +193,6 @@ def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     Annotator.objects.filter(pk=ann.pk).update(state="active")
     (alert,) = attention(study)
     assert alert.notes[1].startswith("A01 has let 3 leases")
-
-
-def test_the_latest_of_two_warnings_speaks(study):
-    ann = study.annotators.get(name="A01")
-    flag(ann, "warn", "Earlier.")
-    other = flag(ann, "pause", "x")
-    other.action, other.text = "warn", "Later."
-    other.save()
-    (alert,) = attention(study)
-    assert "Later." in alert.text
-    assert alert.notes == ("Before (warning): Earlier.",)
 
 
 def test_what_can_be_done_follows_from_how_somebody_stands(study):

@@ -60,20 +60,6 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert found.outlook.text in shown
 
 
-@pytest.mark.postgresql
-def test_one_alert_says_who_holds_how_much_since_when(vanished):
-    found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
-    (alert,) = found
-    assert alert.level == "error"
-    assert alert.text.startswith("25 of the 25 slots that are left wait for 2 people")
-    seen = [a.last_seen_at for a in vanished.annotators.order_by("name")[:2]]
-    assert alert.notes == tuple(
-        f"{name}: {n} (last seen {at:%Y-%m-%d %H:%M} UTC)"
-        for name, n, at in zip(("A01", "A02"), (13, 12), seen, strict=True)
-    )
-    assert alert.since == min(seen)
-
-
 def test_the_alert_leads_to_the_page_that_gives_it_away(vanished):
     client = alice(vanished)
     (link,) = re.findall(r'href="([^"]+)">Give open work to others', page(vanished))

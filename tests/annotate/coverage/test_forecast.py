@@ -1,6 +1,6 @@
 """The forecast, what to expect of agreement, and where the chart's lines stand."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -126,31 +126,6 @@ def test_the_line_ends_as_high_as_the_study_is_complete():
     assert drawn.wedge.startswith(f"M{drawn.now} 50.0")
     assert max(bar.height for bar in drawn.bars) == forecasting.HEIGHT
     assert all(0 <= bar.x <= forecasting.WIDTH for bar in drawn.bars)
-
-
-def test_the_chart_of_answers_long_ago_ends_with_them():
-    old = [(NOW - timedelta(days=400 - i), 5) for i in range(3)]
-    drawn = forecasting.chart(old, 30, DAY, NOW)
-    assert drawn.now is None
-    assert drawn.end == old[-1][0] + DAY
-    assert forecasting.chart([], 30, DAY, NOW) is None
-
-
-def test_a_single_stretch_is_a_slope_and_a_narrow_bar_amidst_it():
-    drawn = forecasting.chart([(NOW - HOUR, 68)], 90, HOUR, NOW)
-    assert drawn.line == "M0 100 H0.0 L1000.0 24.4 H1000.0"
-    (bar,) = drawn.bars
-    assert bar.width == forecasting.BROADEST
-    assert bar.x + bar.width / 2 == forecasting.WIDTH / 2
-
-
-def test_bars_stand_within_their_stretch():
-    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY, NOW)
-    each = forecasting.WIDTH * DAY / (drawn.end - drawn.start)
-    for at, bar in zip(drawn.table, drawn.bars, strict=True):
-        place = forecasting.WIDTH * (at[0] - drawn.start) / (drawn.end - drawn.start)
-        assert place <= bar.x + 0.1
-        assert bar.x + bar.width <= place + each + 0.1
 
 
 def test_an_open_end_reaches_the_edge():
