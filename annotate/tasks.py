@@ -9,7 +9,7 @@ from django.conf import settings
 from annotate.access import rate_limits
 from annotate.coverage import snapshots
 from annotate.models import Study
-from annotate.personal_data import retention
+from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.responses import giving_back
 from annotate.server_state import disk
@@ -79,4 +79,4 @@ def erase_due() -> None:
     """Erase personal data that have been kept for long enough; old logins, too."""
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     rate_limits.forget_old()
-    retention.erase_due()
+    erasing.erase_due()

@@ -7,33 +7,21 @@ from django.http import HttpResponseBase
 from django.urls import URLPattern, path, re_path
 
 from annotate.models.studies import PLACES
-from annotate.pages import account, home
+from annotate.pages import account
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
-    event_pages,
-    lifecycle,
     people,
-    personal_data,
-    plans,
     preview,
-    server,
     setup,
     studies,
     study_changes,
     view_pages,
 )
-from annotate.pages.research import outputs, reports, scores
-from annotate.pages.seat import (
-    invitation,
-    join,
-    leaving,
-    media_files,
-    saving,
-    slot,
-)
+from annotate.pages.research import reports, scores
+from annotate.pages.seat import invitation, join, media_files, saving, slot
 from annotate.reports.downloads import TABLES
-from annotate.reports.plan_forms import FORMS
+from annotate.reports.forms import FORMS
 
 View = Callable[..., HttpResponseBase]
 
@@ -63,12 +51,12 @@ def under_link(rest: str, view: View, name: str) -> URLPattern:
 
 
 account_urls = [
-    path("", home.home, name="home"),
-    path("login/", home.Login.as_view(), name="login"),
+    path("", account.home, name="home"),
+    path("login/", account.Login.as_view(), name="login"),
     path("logout/", LogoutView.as_view(), name="logout"),
     path("account/", account.Account.as_view(), name="account"),
     path("account/token/revoke/", account.token_revoke, name="token-revoke"),
-    path("server/", server.server, name="server"),
+    path("server/", coverage_pages.server, name="server"),
 ]
 
 # /studies/...: what managers and researchers see
@@ -93,16 +81,16 @@ study_urls = [
         "frame-display",
         rendition="display",
     ),
-    of_study("outputs/", outputs.output_detail, "output-detail"),
+    of_study("outputs/", scores.output_detail, "output-detail"),
     of_study("outputs/<int:pk>/video/", studies.output_video, "output-video"),
     of_study("outputs/<int:pk>/still/", studies.output_still, "output-still"),
-    of_study("do/<action>/", lifecycle.study_action, "study-action"),
+    of_study("do/<action>/", study_changes.study_action, "study-action"),
 ]
 
 coverage_urls = [
     of_study("coverage/", coverage_pages.study_coverage, "study-coverage"),
     of_study("coverage/<slug:table>.csv", coverage_pages.coverage_csv, "coverage-csv"),
-    of_study("events/", event_pages.event_list, "event-list"),
+    of_study("events/", coverage_pages.event_list, "event-list"),
     of_study(
         "annotators/<int:pk>/do/<slug:action>/",
         coverage_pages.annotator_action,
@@ -138,21 +126,21 @@ people_urls = [
         "annotators/<int:pk>/revoke/", people.annotator_revoke, "annotator-revoke"
     ),
     of_study(
-        "annotators/<int:pk>/personal-data/", personal_data.person, "annotator-data"
+        "annotators/<int:pk>/personal-data/", people.personal_data, "annotator-data"
     ),
     of_study(
         "annotators/<int:pk>/personal-data/all.zip",
-        personal_data.export,
+        people.export_personal_data,
         "annotator-data-zip",
     ),
     of_study(
         "annotators/<int:pk>/personal-data/withdraw/",
-        personal_data.withdraw,
+        people.withdraw_person,
         "annotator-withdraw",
     ),
     of_study(
         "annotators/<int:pk>/personal-data/erase/",
-        personal_data.erase,
+        people.erase_person,
         "annotator-erase",
     ),
     of_study("extend/", study_changes.extend, "study-extend"),
@@ -179,8 +167,8 @@ benchmark_urls = [
 # /setup/...: a new study; and what leads from a study to the next
 setup_urls = [
     path("setup/", setup.start, name="setup-start"),
-    path("setup/plans/<int:pk>/", plans.plan_page, name="plan"),
-    path("setup/plans/<int:pk>/cancel/", plans.plan_cancel, name="plan-cancel"),
+    path("setup/plans/<int:pk>/", setup.plan_page, name="plan"),
+    path("setup/plans/<int:pk>/cancel/", setup.plan_cancel, name="plan-cancel"),
     path("setup/<slug:benchmark>/", setup.form, name="setup-form"),
     of_study("edit/", setup.edit, "study-edit"),
     of_study("new-version/", setup.new_version, "study-version"),
@@ -208,9 +196,9 @@ rate_urls = [
     under_link("consent/", invitation.consent, "rate-consent"),
     under_link("instructions/", invitation.instructions, "rate-instructions"),
     under_link("pause/", invitation.pause, "rate-pause"),
-    under_link("done/", leaving.done, "rate-done"),
-    under_link("stop/", leaving.stop, "rate-stop"),
-    under_link("withdraw/", leaving.withdraw, "rate-withdraw"),
+    under_link("done/", join.done, "rate-done"),
+    under_link("stop/", join.stop, "rate-stop"),
+    under_link("withdraw/", join.withdraw, "rate-withdraw"),
     under_link("note/", invitation.warning, "rate-warning"),
     under_link("story/<code>/", slot.slot, "rate-slot"),
     under_link("story/<code>/save/", saving.save, "rate-save"),

@@ -169,7 +169,7 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 AUTH_USER_MODEL = "annotate.User"
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
-    "annotate.access.public_password.RefusePublicPassword",
+    "annotate.access.permissions.RefusePublicPassword",
     "django.contrib.auth.backends.ModelBackend",
 ]
 # What is counted, and when a login is refused, stands in `annotate.access.rate_limits`.
@@ -250,7 +250,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PARSER_CLASSES": [
-        "annotate.api.parsing.ShallowJSONParser",
+        "annotate.api.authentication.ShallowJSONParser",
         "rest_framework.parsers.FormParser",
         "rest_framework.parsers.MultiPartParser",
     ],

@@ -8,9 +8,8 @@ from annotate.models import Annotator, Answer, Question, Rating, Slot
 from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up
 from annotate.responses import checklists
-from annotate.responses.story_comments import CommentRow
 from annotate.responses.submission import Closing, Received
-from annotate.responses.writing import AnswerRow, Row
+from annotate.responses.writing import AnswerRow, CommentRow, Row
 
 
 def send(slot: Slot, annotator: Annotator, *rows: Row, **more: object) -> Received:

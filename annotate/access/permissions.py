@@ -1,14 +1,13 @@
-"""What a user may see. Every page and API call on a study or a benchmark starts here.
+"""Who may see what, and accounts with a public password."""
 
-What somebody may not see looks like what does not exist.
-"""
+from typing import Any, TypeVar
 
-from typing import TypeVar
-
+from django.conf import settings
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model, Q, QuerySet
-from django.http import Http404
+from django.http import Http404, HttpRequest
 from django.utils.translation import gettext as _
 
 from annotate.models import Study, StudyMember, Unit, User
@@ -53,11 +52,7 @@ def can_create(user: SomeUser) -> bool:
 
 
 def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
-    """Return the study, as far as this user may see it.
-
-    A study that the user is not a member of looks like one that does not exist.
-    With `role="manager"` a researcher is refused.
-    """
+    """Return the study, as far as this user may see it."""
     study = visible_studies(user).filter(slug=slug).select_related("benchmark").first()
     if study is None:
         raise Http404(f"No study {slug!r}.")
@@ -68,18 +63,12 @@ def get_study_for(user: SomeUser, slug: str, role: str | None = None) -> Study:
 
 
 def visible_benchmarks(user: SomeUser) -> QuerySet[Benchmark]:
-    """Return the benchmarks that this user may see whole, plan over, and score.
-
-    Who manages a study over another one sees of it what the study shows.
-    """
+    """Return the benchmarks that this user may see whole, plan over, and score."""
     return _of_member(Benchmark.objects.all(), user)
 
 
 def get_benchmark_for(user: SomeUser, slug: str, role: str | None = None) -> Benchmark:
-    """Return the benchmark, if this user may see it.
-
-    With `role="owner"` a mere member is refused.
-    """
+    """Return the benchmark, if this user may see it."""
     benchmark = visible_benchmarks(user).filter(slug=slug).first()
     if benchmark is None:
         raise Http404(f"No benchmark {slug!r}.")
@@ -116,3 +105,29 @@ def visible_outputs(user: SomeUser) -> QuerySet[Output]:
     for name in OUTPUTS:
         visible |= Q(pk__in=units.filter(**{f"{name}__isnull": False}).values(name))
     return Output.objects.filter(visible)
+
+
+PASSWORD = "plumbline-demo"
+ACCOUNTS = ("manager", "researcher")
+
+
+class RefusePublicPassword:
+    """Let nobody log in by the public password, unless this is the demo."""
+
+    def authenticate(
+        self, request: HttpRequest | None, password: str | None = None, **_given: Any
+    ) -> None:
+        """Stop the login before other backends compare the password."""
+        if password == PASSWORD and not settings.DEMO:
+            raise PermissionDenied
+
+
+def disable_accounts() -> list[str]:
+    """Take the public password from the demo's accounts; return their names."""
+    disabled = []
+    for user in User.objects.filter(username__in=ACCOUNTS).order_by("username"):
+        if check_password(PASSWORD, user.password):
+            user.set_unusable_password()
+            user.save(update_fields=["password"])
+            disabled.append(user.username)
+    return disabled

@@ -1,12 +1,4 @@
-"""Wrong passwords, tokens and links are counted, and too many are refused for a while.
-
-Passwords are counted by account and address together: whoever guesses locks out nobody
-but their own address. Wider limits, of an account and of an address, hold off those who
-guess from many addresses or at many accounts; an address from which somebody has logged
-in to the account before is free of them. A link or token that is right always works:
-whole labs share one address. Counts are rows of django-axes, the same for all web
-processes, and nothing is written for what is right.
-"""
+"""Limits on wrong passwords, tokens and links."""
 
 from copy import copy
 from datetime import datetime, timedelta
@@ -37,10 +29,7 @@ NOWHERE = "0.0.0.0"
 
 
 def client_address(request: HttpRequest) -> str:
-    """Return whose request it is: the peer, or whom the trusted proxies name.
-
-    A network of 2^64 addresses is what one customer has, and counts as one.
-    """
+    """Return whose request it is: the peer, or whom the trusted proxies name."""
     named = request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")
     proxies = settings.TRUSTED_PROXIES
     forwarded = named[-min(proxies, len(named))] if proxies else ""
@@ -73,10 +62,7 @@ class AxesRequest(HttpRequest):
 
 
 class Guard(AxesDatabaseHandler):
-    """Counts wrong passwords, given at either page of a login or to the API.
-
-    django-axes knows one limit; the wider ones are added here.
-    """
+    """Counts wrong passwords, given at either page of a login or to the API."""
 
     def get_failures(
         self, request: AxesRequest, credentials: dict[str, str] | None = None
@@ -155,20 +141,14 @@ def seconds_for_login(request: HttpRequest, credentials: dict[str, str] | None) 
 
 
 def note_token_given(request: HttpRequest, user: AbstractBaseUser) -> None:
-    """Start anew, as a login does, for whoever had the password and asked for a token.
-
-    No session begins: a program keeps none.
-    """
+    """Forget the failures of somebody who had the password."""
     asked = copy(request)
     del asked.session
     user_logged_in.send(sender=type(user), request=asked, user=user)
 
 
 def note_wrong(request: HttpRequest) -> int:
-    """Count a wrong link or token; return for how many seconds more are refused.
-
-    0: it was not one too many. One too many changes nothing.
-    """
+    """Count a wrong link or token; return for how many seconds more are refused."""
     where = {"username": LINKS, "ip_address": client_address(request), "user_agent": ""}
     full = _recent(**where).filter(failures_since_start__gte=MOST_LINKS).first()
     if full is not None:

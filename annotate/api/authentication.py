@@ -1,9 +1,6 @@
-"""What a program sends: `Authorization: Invitation <token>`, of a link, or `Token`.
+"""What a program sends: an invitation or a token, and JSON."""
 
-A wrong one is counted by the address that it comes from; one too many has to wait.
-"""
-
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from django.contrib.auth.models import AnonymousUser
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -13,7 +10,8 @@ from rest_framework.authentication import (
     get_authorization_header,
 )
 from rest_framework.authtoken.models import Token
-from rest_framework.exceptions import AuthenticationFailed, Throttled
+from rest_framework.exceptions import AuthenticationFailed, ParseError, Throttled
+from rest_framework.parsers import JSONParser
 from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
@@ -25,6 +23,22 @@ if TYPE_CHECKING:  # views ask for their default authentication when they are lo
     from rest_framework.views import APIView
 
 KEYWORD = "Invitation"
+
+
+class ShallowJSONParser(JSONParser):
+    """Refuses JSON that is nested too deep to be read."""
+
+    def parse(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().parse(*args, **kwargs)
+        except RecursionError as error:
+            raise ParseError("JSON parse error - nested too deep") from error
+
+
+class TableJSONParser(ShallowJSONParser):
+    """Reads NaN as the JSON lines of files have it: a missing value."""
+
+    strict = False
 
 
 class InvitationAuthentication(BaseAuthentication):

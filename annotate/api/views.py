@@ -1,4 +1,4 @@
-"""The REST API: the same functions as the pages, one view an operation."""
+"""The views of the REST API."""
 
 from typing import Any
 
@@ -9,7 +9,11 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import generics
 from rest_framework.authtoken.models import Token
 from rest_framework.authtoken.views import ObtainAuthToken
-from rest_framework.exceptions import APIException, Throttled, ValidationError
+from rest_framework.exceptions import (
+    APIException,
+    Throttled,
+    ValidationError,
+)
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -18,8 +22,11 @@ from analysis.problems import InputError, Problem, Problems
 from annotate.access import rate_limits
 from annotate.access.permissions import get_study_for, visible_studies
 from annotate.api import serializers
-from annotate.api.authentication import InvitationAuthentication, IsAnnotator
-from annotate.api.parsing import TableJSONParser
+from annotate.api.authentication import (
+    InvitationAuthentication,
+    IsAnnotator,
+    TableJSONParser,
+)
 from annotate.assignment import choosing
 from annotate.coverage.counts import units
 from annotate.coverage.dashboard import standing
@@ -28,7 +35,7 @@ from annotate.kinds.registry import asks_of_shots
 from annotate.models import Annotator, Slot, Study
 from annotate.presentation import checklist_sheets, slot_view
 from annotate.quality import follow_up
-from annotate.responses import checklists, late_answers, submission, writing
+from annotate.responses import checklists, submission, writing
 from annotate.responses.leasing import lacking
 from evalcore.importing.scores import import_scores
 
@@ -85,8 +92,6 @@ class StudyList(generics.ListAPIView):
 
 
 class StudyDetail(generics.RetrieveAPIView):
-    """One study."""
-
     serializer_class = serializers.StudySerializer
 
     def get_object(self) -> Study:
@@ -226,7 +231,7 @@ class SubmitSlot(APIView):
         annotator = request.auth
         _refuse_unprepared(annotator)
         slot = Slot.objects.filter(annotator=annotator, code=code).first()
-        slot = slot or late_answers.regain(annotator, code, late=True)
+        slot = slot or submission.regain(annotator, code, late=True)
         if slot is None:
             raise Http404
         given = serializers.AnswersSerializer(data=request.data)

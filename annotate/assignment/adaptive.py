@@ -1,13 +1,4 @@
-"""Adaptive pairs: what to compare next, and when to stop.
-
-Pure: counts of answers and open slots in, a choice and its probability out. A choice
-is drawn, never forced: `pick` mixes information with chance so that every open pair
-keeps a known probability, which is logged beside the answer, and
-`analysis.rankings.pair_votes` turns the log into estimates that do not depend on
-what was chosen. What may be chosen comes from
-outside as open slots, so that neither a redundancy nor, through `counterbalanced`, the
-balance of left and right can be broken.
-"""
+"""Adaptive pairs: what to compare next, and when to stop."""
 
 import math
 from dataclasses import dataclass
@@ -30,17 +21,7 @@ CAUTION = 3
 
 @dataclass(frozen=True)
 class MethodEstimates:
-    """What is known of m methods.
-
-    Attributes
-    ----------
-    mean
-        Shape (m,): posterior mean of the abilities (log odds), which sum to 0.
-    covariance
-        Shape (m, m): their posterior covariance, up to a constant in all entries.
-    comparisons
-        Shape (m,): answers in which each method took part.
-    """
+    """What is known of m methods."""
 
     mean: Array
     covariance: Array
@@ -54,35 +35,7 @@ class MethodEstimates:
 def posterior(
     wins: Array, ties: Array | None = None, *, prior_sd: float = 1.0
 ) -> MethodEstimates:
-    r"""Return the posterior of the abilities under Bradley and Terry.
-
-    Parameters
-    ----------
-    wins
-        Shape (m, m): how often the method of the row won against that of the column.
-    ties
-        Shape (m, m), in either triangle: half a win for both. A tie varies less than
-        a win or a loss, so that the posterior is then a little too wide.
-    prior_sd
-        Of the abilities before any answer; infinite for the maximum of the likelihood.
-
-    Raises
-    ------
-    ValueError
-        Without a prior, the likelihood has no finite maximum.
-
-    Notes
-    -----
-    Log odds of a win are differences of normal abilities (Bradley and Terry 1952,
-    Biometrika 39); Laplace's approximation takes mode and inverse curvature of the log
-    posterior (as Chu and Ghahramani 2005, Preference learning with Gaussian processes).
-
-    Examples
-    --------
-    >>> found = posterior(np.array([[0, 3], [1, 0]]), prior_sd=math.inf)
-    >>> round(float(found.mean[0] - found.mean[1]), 6) == round(math.log(3), 6)
-    True
-    """
+    r"""Return the posterior of the abilities under Bradley and Terry."""
     score = np.asarray(wins, float)
     if ties is not None:
         score = score + (np.asarray(ties, float) + np.asarray(ties, float).T) / 2
@@ -109,33 +62,7 @@ def posterior(
 
 
 def information(known: MethodEstimates, *, top: int | None = None) -> Array:
-    r"""Return what one more comparison of each pair is expected to tell of the ranking.
-
-    With `top`, count only what decides which methods are the best `top`. The array
-    (m, m) is symmetric with 0 on the diagonal; in nats, to first order.
-
-    Notes
-    -----
-    The ranking is a set of orders, one for every two methods a and b, with entropy
-    :math:`h(p_{ab})`, :math:`p_{ab} = \Phi(z_{ab})`, in a normal posterior. The sum of
-    these entropies bounds the joint entropy of the ranking from above; over the a
-    that are among the best now and the b that are not, it bounds that of the event
-    that these are the best. A comparison with Fisher information w on the difference
-    x lowers the variance of the difference of a and b by
-
-    .. math:: \Delta_{ab} = w (x_{ab}' C x)^2 / (1 + w x' C x)
-
-    and :math:`p_{ab}` is a martingale, so that its entropy is expected to fall by
-
-    .. math:: \frac{\varphi(z_{ab})^2}{2 p_{ab} (1 - p_{ab})}
-              \frac{\Delta_{ab}}{x_{ab}' C x_{ab}}
-
-    for small :math:`\Delta`. The sum over a and b is a quadratic form in x, which
-    makes all pairs cost as much as one product of matrices. Expected information gain:
-    Lindley 1956 (Annals of Mathematical Statistics 27); for pairs Mikhailiuk et al.
-    2021 (ASAP, ICPR), there of the abilities and here of their order. w is averaged
-    over the posterior (MacKay 1992, Neural Computation 4).
-    """
+    """Return what one more comparison of each pair is expected to tell."""
     gap = known.mean[:, None] - known.mean
     spread = _of_differences(known.covariance)
     apart = np.where(spread > 0, spread, 1.0)
@@ -177,21 +104,7 @@ def _logistic(x: Array) -> Array:
 
 @dataclass(frozen=True)
 class ChosenUnit:
-    """A unit that was chosen, and what must be logged with its answer.
-
-    Attributes
-    ----------
-    pair
-        The two methods, the smaller index first.
-    story
-        The story.
-    probability
-        Of this unit, given what was available.
-    per_slot
-        Of each of its open slots, which are alike: `probability` over their number.
-    available
-        Open slots of all units.
-    """
+    """A unit that was chosen, and what must be logged with its answer."""
 
     pair: tuple[int, int]
     story: int
@@ -203,25 +116,7 @@ class ChosenUnit:
 def probabilities(
     gain: Array, free: PairNumbers, *, explore: float = 0.2, focus: float = 4.0
 ) -> Array:
-    """Return with which probability each pair comes next.
-
-    Parameters
-    ----------
-    gain
-        Shape (m, m), symmetric: `information` of the pairs.
-    free
-        Shape (m, m): open slots of each pair; only the upper triangle is read.
-    explore
-        The part that goes to all available pairs alike; the rest goes by information.
-    focus
-        Power of the information: 0 draws alike, infinity takes the best pair.
-
-    Returns
-    -------
-    array of shape (m, m)
-        0 outside the upper triangle and where nothing is free. The sum is 1, unless
-        nothing is free; each free pair has at least ``explore`` over their number.
-    """
+    """Return with which probability each pair comes next."""
     if not 0 <= explore <= 1 or not 0 <= focus < math.inf:
         raise ValueError("explore must lie in [0, 1], focus must be finite and not < 0")
     open_ = np.triu(np.asarray(free) > 0, 1)
@@ -243,11 +138,7 @@ def pick(
     explore: float = 0.2,
     focus: float = 4.0,
 ) -> ChosenUnit | None:
-    """Draw the next unit: a pair by `probabilities`, then one of its free stories.
-
-    `free`, shape (m, m, stories), has the open slots of each unit that this annotator
-    may fill; only pairs in the upper triangle are read. None when nothing is free.
-    """
+    """Draw the next unit: a pair by `probabilities`, then one of its free stories."""
     free = np.asarray(free)
     of_pairs = np.triu(free.sum(axis=2), 1)
     chances = probabilities(gain, of_pairs, explore=explore, focus=focus)
@@ -264,31 +155,7 @@ def pick(
 def counterbalanced(
     left: PairNumbers, right: PairNumbers, excess: PairNumbers
 ) -> tuple[PairNumbers, PairNumbers]:
-    """Keep the open slots that hold left and right within one while answers come in.
-
-    Parameters
-    ----------
-    left, right
-        Shape (m, m, stories): open slots in which the pair's first method is planned
-        on the left, or on the right.
-    excess
-        Filled slots with it on the left, minus those with it on the right.
-
-    Returns
-    -------
-    tuple of two arrays
-        `left` and `right` without slots that would bring the excess of a unit or of a
-        pair of methods beyond one. To `pick` goes their sum; the slot is then drawn
-        among those that the unit keeps.
-
-    Notes
-    -----
-    A pair whose planned sides are even never loses all its slots so. Suppose its first
-    method was left once more than right, and only units with excess -1 have open right
-    slots: each has at least as many open left ones, and so has the pair, against the
-    one more right slot that evenness leaves. With an odd plan this can happen, and
-    then the rule for the pair gives way to that of the unit.
-    """
+    """Keep the open slots that hold left and right within one while answers come in."""
     of_pair = excess.sum(axis=2, keepdims=True)
     in_unit = np.where(excess < 1, left, 0), np.where(excess > -1, right, 0)
     kept = np.where(of_pair < 1, in_unit[0], 0), np.where(of_pair > -1, in_unit[1], 0)
@@ -299,11 +166,7 @@ def counterbalanced(
 def separated(
     known: MethodEstimates, top: int, *, draws: int = 4000, seed: int = 0
 ) -> float:
-    """Return the posterior probability that the best `top` now are the best `top`.
-
-    Their inner order does not matter. Counted in draws from the posterior, which
-    `seed` fixes: with 4000 the standard error at .95 is .0035.
-    """
+    """Return the posterior probability that the best `top` now are the best `top`."""
     if top < 1:
         raise ValueError("top must be at least 1")
     m = len(known.mean)
@@ -318,31 +181,7 @@ def separated(
 
 @dataclass(frozen=True)
 class StopRule:
-    """Stop when the best `top` methods are told from the others by the answers alone.
-
-    Whether they are for other stories and annotators, too, is another question
-    (`annotate.assignment.adaptive_pairs.best_methods`), asked where this rule holds.
-
-    Parameters
-    ----------
-    top
-        Size of the set.
-    confidence
-        A study of any abilities declares a wrong set at most this seldom: .95 for
-        one in twenty.
-    least
-        Answers in which every method must have taken part before.
-
-    Notes
-    -----
-    A posterior probability holds what it says at every look, on average over the
-    prior, but not for abilities that lie closer than the prior expects: where the last
-    of the best and the first of the others are equal, repeated looks at .95 can end in
-    a wrong set more often than one time in twenty. The error that one look may have is
-    therefore `CAUTION` times smaller: a random walk passes a level at some time twice
-    as often as it stands above it at the end (reflection principle), and a level that
-    falls with the answers needs more. `docs/adaptive.md` has the measured errors.
-    """
+    """Say whether the best `top` methods are told from the others."""
 
     top: int
     confidence: float = 0.95

@@ -1,8 +1,4 @@
-"""Which pair an annotator compares next in an adaptive study.
-
-`adaptive` knows how; here it gets the counts from the tables. What it needs to
-undo the choice, the probability and the number of free slots, stays with the slot.
-"""
+"""Which pair an annotator compares next in an adaptive study."""
 
 import random
 from collections.abc import Iterable, Sequence
@@ -32,10 +28,7 @@ FreeSlot = tuple[int, int, bool | None]
 
 @dataclass(frozen=True)
 class MethodBoard:
-    """A study's methods in alphabetical order, as in units, and where each unit stands.
-
-    `places` has the numbers of both methods and of the story by unit.
-    """
+    """A study's methods in alphabetical order, and where each unit stands."""
 
     methods: list[int]
     places: dict[int, tuple[int, int, int]]
@@ -56,12 +49,7 @@ class MethodBoard:
 
 
 def choose(study: Study, free: QuerySet[Slot], sides: ShownSides) -> Slot | None:
-    """Draw one of the free slots by what its pair would tell about the ranking.
-
-    Of slots that are free of a unit, one is taken whose side evens out `sides`. None
-    when nothing is free, or when the stop rule holds; then the study takes no more than
-    what is leased.
-    """
+    """Draw one of the free slots by what its pair would tell about the ranking."""
     board = _board(study)
     known = _posterior(study, board)
     asked = study.adaptive
@@ -104,11 +92,7 @@ def _board(study: Study) -> MethodBoard:
 def _allowed(
     study: Study, board: MethodBoard, own: Sequence[FreeSlot]
 ) -> tuple[PairNumbers, PairNumbers]:
-    """Return the annotator's free slots, left and right, that keep sides even.
-
-    What keeps them even is decided over all open slots of the study. Only where that
-    leaves this annotator nothing, it is decided over the own ones.
-    """
+    """Return the annotator's free slots, left and right, that keep sides even."""
     inside = study.slots.filter(ordinal__isnull=False).exclude(
         state=Slot.State.EXCLUDED
     )
@@ -164,11 +148,7 @@ def answers(study: Study) -> QuerySet[Choice]:
 
 @transaction.atomic
 def _stop(study: Study, best: "TopMethods") -> None:
-    """Write down once that the top is separated; nothing more is handed out.
-
-    Whoever changes a study locks it before its annotators, and here the annotator is
-    locked already: while somebody changes it, this is left to the next request.
-    """
+    """Write down once that the top is separated; nothing more is handed out."""
     studies = Study.objects.select_for_update(no_key=True, skip_locked=True)
     stored = studies.filter(pk=study.pk).first()
     if stored is None:
@@ -190,10 +170,7 @@ def _slot_of(
     right: PairNumbers,
     sides: ShownSides,
 ) -> Slot:
-    """Draw one of the unit's free slots among those whose side keeps it balanced.
-
-    Of two sides that do, the one is taken that the annotator has seen less often.
-    """
+    """Draw one of the unit's free slots among those whose side keeps it balanced."""
     place = (*chosen.pair, chosen.story)
     kept = [side for side, counts in ((True, left), (False, right)) if counts[place]]
     shown = tuple(board.methods[number] for number in chosen.pair)
@@ -210,12 +187,7 @@ def _slot_of(
 
 
 def best_methods(study: Study, answers: QuerySet[Choice], size: int) -> "TopMethods":
-    """Return the best methods, by the texts of their keys, and the test of the set.
-
-    The test is that of the study's report: of other stories and other annotators. It
-    loads the statistics, which a worker of the web does without before it is near the
-    end of a study.
-    """
+    """Return the best methods, by the texts of their keys, and the test of the set."""
     import pandas as pd
 
     from analysis.rankings.leaderboard import leaderboard

@@ -1,10 +1,4 @@
-"""What an annotator should do next.
-
-First comes the own plan in its order. Then come free slots: those of an open study, and
-in a planned one those that somebody left behind. Answers of an open study stay within
-two of each other while nobody keeps one back, because slots near the lowest free level
-are handed out first. That is a preference: nobody is refused a free slot.
-"""
+"""What an annotator should do next, and what probably comes after."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,13 +12,17 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from annotate.assignment import adaptive_pairs, control_slots, training_slots
-from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment import adaptive_pairs, control_slots
+from annotate.assignment.designs.shown_sides import (
+    Candidate,
+    SeenSoFar,
+    best,
+    keeps_even,
+)
 from annotate.kinds import errors
 from annotate.models import Annotator, Purpose, Skip, Slot
-from annotate.responses import giving_back, leasing, places
-from annotate.responses.leasing import UNFINISHED
-from annotate.responses.places import LastPlace, Place
+from annotate.responses import giving_back, leasing
+from annotate.responses.leasing import UNFINISHED, LastPlace, Place
 from evalcore.database.prepared import Prepared, store
 
 ReadSlot = Callable[[int], Slot]
@@ -50,12 +48,7 @@ class Next(StrEnum):
 
 @dataclass(frozen=True)
 class NextStep:
-    """The next slot, or why there is none.
-
-    `minutes` tells when to try again while everything that is left is with others.
-    `place` is where a free slot is to stand, if that was found out on the way. `taken`
-    says whether the annotator has the lease now.
-    """
+    """The next slot, or why there is none."""
 
     kind: Next
     slot: Slot | None = None
@@ -65,32 +58,26 @@ class NextStep:
 
 
 def next_step(annotator: Annotator) -> NextStep:
-    """Return what the annotator should do next.
-
-    Reads only, but writes down when the stop rule of an adaptive study holds.
-    """
+    """Return what the annotator should do next."""
     person = Annotator.objects.select_related("study").get(pk=annotator.pk)
     own = leasing.first_waiting(person)
     return _next_step(person, own, lambda pk: Slot.objects.get(pk=pk))
 
 
 def _next_step(person: Annotator, own: Slot | None, read: ReadSlot) -> NextStep:
-    """Return what comes next; a free slot that is chosen is read by `read`.
-
-    `own` is the first of the annotator's slots that wait.
-    """
+    """Return what comes next; a free slot that is chosen is read by `read`."""
     if not leasing.may_work(person):
         return NextStep(Next.STOPPED)
     if own is None:
         work = _best_free(person, read)
-    elif _is_check_to_come(own) and _precedes(places.next_position(person), own):
+    elif _is_check_to_come(own) and _precedes(leasing.next_position(person), own):
         # Slots that are claimed one by one come before a check laid among them.
         work = _best_free(person, read) or NextStep(Next.WORK, own)
     else:
         work = NextStep(Next.WORK, own)
     if work is not None:
         return work
-    if places.has_room(person) and may_get_more(person):
+    if leasing.has_room(person) and may_get_more(person):
         return NextStep(Next.TAKEN, minutes=_minutes(person))
     return NextStep(Next.DONE)
 
@@ -112,15 +99,9 @@ def next_slot(annotator: Annotator) -> Slot | None:
 def next_for(
     annotator: Annotator, *, session: int | None = None, wish: str = ""
 ) -> NextStep:
-    """Take the next slot; try again while someone else is faster.
-
-    With a `session`, what does not go on with it is returned without being taken: the
-    first slot of another one, and what is only offered to somebody who has finished.
-    A `wish` is the code of the free slot that the browser shows already; the annotator
-    gets it while it may be handed out.
-    """
+    """Take the next slot; try again while someone else is faster."""
     giving_back.release_expired()
-    training_slots.begin(annotator)
+    control_slots.begin_training(annotator)
     with transaction.atomic():
         person = leasing.locked_annotator(annotator)
         own = leasing.first_waiting(person, locks=True)
@@ -130,10 +111,7 @@ def next_for(
 def next_while_locked(
     person: Annotator, own: Slot | None, *, session: int | None, wish: str
 ) -> NextStep:
-    """Take the next slot as `next_for` does, one browser of an annotator at a time.
-
-    The annotator is locked, and so is `own`, the first of their slots that wait.
-    """
+    """Take the next slot as `next_for` does, one browser of an annotator at a time."""
     read = partial(leasing.locked_slot, study=person.study)
     while True:
         following = _wished(person, own, wish) or _next_step(person, own, read)
@@ -159,12 +137,12 @@ def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
         not wish
         or person.study.adaptive
         or not leasing.may_work(person)
-        or not places.has_room(person)
+        or not leasing.has_room(person)
         or (own is not None and own.started_at is not None)
     ):
         return None
-    last = places.last_place(person)
-    if own is not None and not _precedes(last.position + places.SPACING, own):
+    last = leasing.last_place(person)
+    if own is not None and not _precedes(last.position + leasing.SPACING, own):
         return None
     # Only the slot that is taken is locked: two people may wish for each other's.
     slot = _locked_free(person.study.rounds).first(code=wish, **_ids(person))
@@ -198,12 +176,12 @@ def _goes_on(person: Annotator, following: NextStep, session: int | None) -> boo
     if slot.annotator_id is None and person.state == Annotator.State.FINISHED:
         return False
     at = (following.place or slot).session
-    return session == (places.session_for(slot, person) if at is None else at)
+    return session == (leasing.session_for(slot, person) if at is None else at)
 
 
 def session_room(annotator: Annotator, session: int | None) -> int:
     """Return how many free slots may still join a session."""
-    real = places.own_slots(annotator).filter(purpose=Purpose.REAL)
+    real = leasing.own_slots(annotator).filter(purpose=Purpose.REAL)
     room = annotator.study.session_size - real.filter(session=session).count()
     cap = annotator.most_slots
     if cap is not None:
@@ -220,11 +198,7 @@ def _ids(annotator: Annotator) -> dict[str, Any]:
 
 
 def left_for(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the slots that this annotator may get now, or when others let go of them.
-
-    A unit is judged once in each round, and never after it was skipped. Slots planned
-    for others stay with them.
-    """
+    """Return the slots that an annotator may get now or later."""
     return left(annotator.study.rounds, **_ids(annotator))
 
 
@@ -261,18 +235,12 @@ def _free(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Sl
 
 
 def free_slot(annotator: Annotator, code: str, related: Sequence[str]) -> Slot | None:
-    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken.
-
-    `related` rows are read with it.
-    """
+    """Return the slot of a code, if it is one of the `free_slots`; nothing is taken."""
     return free_slots(annotator).select_related(*related).filter(code=code).first()
 
 
 def _wanted(study: int, language: str) -> QuerySet[Slot]:
-    """Return the unfinished slots in an annotator's language, but for surplus ones.
-
-    Units that are set aside are passed over.
-    """
+    """Return the unfinished slots in an annotator's language, but for surplus ones."""
     return Slot.objects.filter(
         study=study,
         ordinal__isnull=False,
@@ -284,7 +252,7 @@ def _wanted(study: int, language: str) -> QuerySet[Slot]:
 
 def _best_free(annotator: Annotator, read: ReadSlot) -> NextStep | None:
     """Return the free slot that keeps the annotator's share most even."""
-    if not places.has_room(annotator):
+    if not leasing.has_room(annotator):
         return None
     if annotator.study.adaptive:
         free = free_slots(annotator)
@@ -325,11 +293,7 @@ def _first_free(
 
 
 def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
-    """Return at most so many free slots to choose from.
-
-    In an open study whose pairs are not chosen adaptively, they are at most one level
-    above the lowest that is free.
-    """
+    """Return at most so many free slots to choose from."""
     study = annotator.study
     methods = study.output_paths("unit__", "__method")
     rows = _first_free(number, study.rounds, methods).rows(**_ids(annotator))
@@ -345,22 +309,19 @@ def _candidates(annotator: Annotator, number: int) -> list[Candidate]:
 
 
 def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
-    """Return what the annotator was given so far, and where that ends.
-
-    Checks count for sides alone.
-    """
-    number = max(MEMORY, places.shown_in_session(annotator.study))
+    """Return what the annotator was given so far, and where that ends."""
+    number = max(MEMORY, leasing.shown_in_session(annotator.study))
     methods = annotator.study.output_paths("unit__", "__method")
     rows = _latest(number, methods).rows(annotator=annotator.pk)
     seen = SeenSoFar()
     for _session, _position, purpose, state, story, left, *shown in rows:
-        if state in places.CLOSED:
+        if state in leasing.CLOSED:
             continue
         if purpose == Purpose.REAL:
             seen.add(Candidate(0, story, tuple(shown), 0, left))
         else:
             seen.sides.add(tuple(shown), left)
-    place = places.place_after([row[:5] for row in rows], annotator.study)
+    place = leasing.place_after([row[:5] for row in rows], annotator.study)
     seen.stories = set(place.stories or ())
     return seen, place
 
@@ -368,10 +329,10 @@ def _seen(annotator: Annotator) -> tuple[SeenSoFar, LastPlace]:
 @lru_cache
 def _latest(number: int, methods: tuple[str, ...]) -> Prepared[tuple[Any, ...]]:
     def build(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
-        latest = places.latest_slots(annotator).values("pk")[:number]
+        latest = leasing.latest_slots(annotator).values("pk")[:number]
         # Finding the slots first keeps the database from joining all of them.
         slots = Slot.objects.filter(pk__in=latest).order_by("-position")
-        return slots.values_list(*places.PLACED, "a_is_left", *methods)
+        return slots.values_list(*leasing.PLACED, "a_is_left", *methods)
 
     return Prepared(build, annotator=int)
 
@@ -383,3 +344,53 @@ def _minutes(person: Annotator) -> int:
     if (first := deadlines.first()) is None:
         return MINUTES
     return max(1, math.ceil((first - timezone.now()).total_seconds() / 60))
+
+
+# A session is worked through without network if need be; more would load for nothing.
+MOST = 8
+
+
+def foreseen(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return what comes after a slot in its session, in order."""
+    if row.purpose == Purpose.TRAINING or not leasing.may_work(annotator):
+        return []
+    here = leasing.waiting(annotator).filter(session=row.session)
+    own = list(here.exclude(pk=row.pk).exclude(purpose=Purpose.TRAINING))
+    free = [] if len(own) >= MOST else _free_to_come(annotator, row)
+    return _in_order(own, free, leasing.next_position(annotator))[:MOST]
+
+
+def _free_to_come(annotator: Annotator, row: Slot) -> list[Slot]:
+    """Return free slots that may join the session, the most suitable first."""
+    if (
+        annotator.study.adaptive
+        or annotator.state == Annotator.State.FINISHED
+        or not leasing.has_room(annotator)
+    ):
+        return []
+    room = min(MOST, session_room(annotator, row.session))
+    candidates, seen, place = suitable(annotator)
+    chosen: list[Candidate] = []
+    while len(chosen) < room:
+        following = best(candidates, seen)
+        if following is None or following.story in seen.stories:
+            break
+        if place.session_for(following.story) != row.session:
+            break
+        chosen.append(following)
+        seen.add(following)
+    slots = Slot.objects.in_bulk([candidate.slot for candidate in chosen])
+    return [slots[candidate.slot] for candidate in chosen]
+
+
+def _in_order(own: list[Slot], free: list[Slot], position: int) -> list[Slot]:
+    """Lay free slots before the checks that wait further on, as they are handed out."""
+    order = []
+    for slot in own:
+        laid = slot.purpose != Purpose.REAL and slot.started_at is None
+        assert slot.position is not None
+        while laid and free and position < slot.position:
+            order.append(free.pop(0))
+            position += leasing.SPACING
+        order.append(slot)
+    return order + free

@@ -1,19 +1,155 @@
-"""Slots that show how somebody judges: gold units, repeats, degraded twins.
-
-They are laid into a session when it begins, at random places, never the first, and look
-like all others. What is needed for a twin or a repeat comes from earlier sessions.
-"""
+"""Slots that show how people judge: training, gold units, repeats, twins."""
 
 import random
-from collections.abc import Callable, Iterable
-from typing import cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, cast
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+import numpy as np
+from django.db import transaction
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 
 from annotate import event_log
-from annotate.assignment.sides import sides_of
-from annotate.models import Annotator, Event, Purpose, Skip, Slot, Unit
-from annotate.responses import giving_back, places
+from annotate.assignment.designs.counterbalancing import SideTrails
+from annotate.assignment.designs.planned_slots import Bools, DesignUnit, Layout
+from annotate.assignment.designs.shown_sides import ShownSides
+from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study, Unit
+from annotate.models.studies import LETTERS
+from annotate.responses import giving_back, leasing
+from annotate.responses.leasing import CLOSED, is_training_needed, locked_annotator
+
+
+def sides_of(annotator: Annotator) -> ShownSides:
+    """Return the sides of all slots that the annotator has or is to get, checks too."""
+    sides = ShownSides()
+    rows = (
+        Slot.objects.filter(annotator=annotator)
+        .exclude(state__in=CLOSED)
+        .values_list("a_is_left", *annotator.study.output_paths("unit__", "__method"))
+        .annotate(n=Count("pk"))
+        .order_by()
+    )
+    for a_is_left, *methods, n in rows:
+        sides.add(tuple(methods), a_is_left, n)
+    return sides
+
+
+def even_sides(study: Study, units: Mapping[int, Unit]) -> None:
+    """Turn slots of sessions that are not begun; units and pairs stay as balanced."""
+    if study.outputs_at_once != 2:
+        return
+    rows = list(
+        study.slots.filter(
+            purpose=Purpose.REAL, annotator__isnull=False, unit__in=units
+        )
+        .exclude(state__in=CLOSED)
+        .values_list("pk", "unit", "annotator", "a_is_left", "session")
+    )
+    if not rows:
+        return
+    pks, unit, annotator, a_is_left, _session = zip(*rows, strict=True)
+    left = np.array([side is not False for side in a_is_left])
+    layout = Layout([DesignUnit(pk, "", units[pk].methods) for pk in units])
+    even = SideTrails(
+        layout,
+        layout.places(np.array(unit)),
+        np.unique(annotator, return_inverse=True)[1],
+        left,
+        _unseen(study, rows),
+        np.random.default_rng(study.seed + len(rows)),
+    ).even_out()
+    turned = np.flatnonzero(even != left).tolist()
+    Slot.objects.bulk_update(
+        [Slot(pk=pks[at], a_is_left=bool(even[at])) for at in turned],
+        ["a_is_left"],
+        batch_size=500,
+    )
+
+
+def _unseen(study: Study, rows: Sequence[tuple[Any, ...]]) -> Bools:
+    """Say which slots are of sessions that are not begun, and have no draft."""
+    drafted = set(
+        study.slots.filter(choices__isnull=False).values_list("pk", flat=True)
+    )
+    waiting = Q(state=Slot.State.OPEN, started_at__isnull=True)
+    begun = study.slots.filter(annotator__isnull=False).exclude(waiting)
+    seen = set(begun.values_list("annotator", "session"))
+    return np.array(
+        [
+            pk not in drafted and (annotator, session) not in seen
+            for pk, _unit, annotator, _left, session in rows
+        ]
+    )
+
+
+def begin_training(annotator: Annotator) -> None:
+    """Open a slot of each training unit, unless some of this round wait already."""
+    if is_training_needed(annotator):
+        _open_round(annotator)
+
+
+@transaction.atomic
+def _open_round(annotator: Annotator) -> None:
+    person = locked_annotator(annotator)
+    own = Slot.objects.filter(annotator=person, purpose=Purpose.TRAINING)
+    waiting = own.filter(state__in=leasing.UNFINISHED).exists()
+    if not is_training_needed(person) or person.state in Annotator.STOPPED or waiting:
+        return
+    round_ = person.training_attempts + 1
+    first = own.count() + 1
+    dice = random.Random(f"{person.study.seed} {person.pk} {first}")
+    units = Unit.objects.filter(study=person.study_id, purpose=Purpose.TRAINING)
+    left = units.exclude(pk__in=own.filter(round=round_).values("unit"))
+    slots = [
+        Slot(
+            study_id=person.study_id,
+            unit=unit,
+            purpose=Purpose.TRAINING,
+            round=round_,
+            annotator=person,
+            session=0,
+            position=position,
+        )
+        for position, unit in enumerate(left.order_by("pk"), start=first)
+    ]
+    arrange_sides(slots, sides_of(person), dice)
+    for slot in slots:
+        slot.save()
+        event_log.note_slot(Event.Kind.SLOT_OPENED, slot, purpose=Purpose.TRAINING)
+
+
+def arrange_sides(
+    slots: Sequence[Slot], sides: ShownSides, dice: random.Random
+) -> None:
+    """Return sides such that no side is right much oftener than the other."""
+    leaning = 0
+    for slot in sorted(slots, key=lambda one: -abs(_leaning(one, True, 0))):
+        unit = slot.unit
+        methods = tuple(output.method_id for output in unit.outputs)
+        ways = [(True, 0), (False, 0)]
+        if len(methods) > 2:
+            ways = [(True, turn) for turn in range(len(methods))]
+        slot.a_is_left, slot.turn = min(
+            dice.sample(ways, len(ways)),
+            key=lambda way: (
+                abs(leaning + _leaning(slot, *way)),
+                sides.cost(methods, way[0]),
+            ),
+        )
+        leaning += _leaning(slot, slot.a_is_left, slot.turn)
+        sides.add(methods, slot.a_is_left)
+
+
+def _leaning(slot: Slot, a_is_left: bool, turn: int) -> int:
+    """Return how many right answers put the left one first, less those that do not."""
+    order = Slot(unit=slot.unit, a_is_left=a_is_left, turn=turn).order
+    leaning = 0
+    for expected in slot.unit.expected.values():
+        if isinstance(expected, str) and expected != "tie":
+            better, *worse = (LETTERS.index(letter) for letter in expected)
+            other = worse[0] if worse else 1 - better
+            leaning += 1 if order.index(better) < order.index(other) else -1
+    return leaning
+
 
 KINDS = (Purpose.GOLD, Purpose.REPEAT, Purpose.TWIN)
 
@@ -21,24 +157,19 @@ Candidates = Iterable[tuple[Unit, Slot | None]]
 
 
 def begin_session(
-    annotator: Annotator, following: Slot, place: places.Place | None = None
+    annotator: Annotator, following: Slot, place: leasing.Place | None = None
 ) -> bool:
-    """Lay the checks of a session into it, if `following` is its first slot.
-
-    `place` is where a free slot is to stand, if that is known. Return whether checks
-    were laid or dropped: slots to come may stand elsewhere now. Call with the annotator
-    locked.
-    """
+    """Lay the checks of a session into it, if `following` is its first slot."""
     wanted = annotator.study.checks.get("per_session", 0)
     if not wanted or following.purpose != Purpose.REAL:
         return False
-    session = places.session_for(following, annotator, place)
+    session = leasing.session_for(following, annotator, place)
     begun = Q(started_at__isnull=False) | Q(purpose__in=KINDS)
     if Slot.objects.filter(begun, annotator=annotator, session=session).exists():
         return False
     _drop_left_over(annotator, session)
     # Without the story of a check that was dropped, the old session may go on.
-    if places.session_for(following, annotator) == session:
+    if leasing.session_for(following, annotator) == session:
         _lay_checks(annotator, following, session, wanted)
     return True
 
@@ -47,8 +178,8 @@ def _lay_checks(person: Annotator, following: Slot, session: int, wanted: int) -
     here = Slot.objects.filter(annotator=person, session=session)
     dice = random.Random(f"{person.study.seed} {person.pk} {session}")
     stories = {following.unit.story_id, *here.values_list("unit__story", flat=True)}
-    places = _places(person, here)
-    for place in sorted(dice.sample(places, min(wanted, len(places)))):
+    positions = _places(person, here)
+    for place in sorted(dice.sample(positions, min(wanted, len(positions)))):
         _lay(person, session, place, stories, dice)
 
 
@@ -66,14 +197,13 @@ def _drop_left_over(person: Annotator, session: int) -> None:
 
 
 def _places(person: Annotator, here: QuerySet[Slot]) -> list[int]:
-    """Return the positions right after each real slot of the session.
-
-    In an open study the slots are claimed one by one, and their positions known before.
-    """
+    """Return the positions right after each real slot of the session."""
     planned = cast("list[int]", list(here.values_list("position", flat=True)))
     if not planned:
-        first = places.next_position(person)
-        planned = [first + places.SPACING * i for i in range(person.study.session_size)]
+        first = leasing.next_position(person)
+        planned = [
+            first + leasing.SPACING * i for i in range(person.study.session_size)
+        ]
     return [position + 1 for position in planned]
 
 
@@ -110,10 +240,7 @@ def _lay(
 def _choose(
     person: Annotator, found: list[tuple[Unit, Slot | None]], dice: random.Random
 ) -> tuple[Unit, Slot | None, bool]:
-    """Choose a check, and sides that even out what this person saw left and right.
-
-    The sides of a repeated pair are turned around.
-    """
+    """Choose a check, and sides that even out what this person saw left and right."""
     sides = sides_of(person)
     paths = person.study.output_paths("", "__method")
     units = Unit.objects.filter(pk__in=[unit.pk for unit, _original in found])

@@ -1,21 +1,16 @@
-"""Dealing free slots out to the people who may work, and taking unbegun ones back.
-
-`annotate.assignment.designs.replanning` works on numbers; here they become slots.
-Begun, leased and submitted slots stay where they are. Call with the study's annotators
-locked (`lock_people`); whoever calls writes the log (`annotate.event_log.list_slots`).
-"""
+"""Dealing free slots out to the people who may work, and taking unbegun ones back."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 
 from django.db.models import Max, QuerySet
 
+from annotate.assignment.control_slots import even_sides
 from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.planned_slots import Assignment, DesignUnit
 from annotate.assignment.designs.replanning import replan
-from annotate.assignment.sides import even_sides
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, Unit
-from annotate.responses.places import FIRST_POSITION, SPACING
+from annotate.responses.leasing import FIRST_POSITION, SPACING
 
 AnnotatorState = Annotator.State
 # Who gets new slots: somebody who has finished is only offered free ones.
@@ -36,11 +31,7 @@ def judged_units(study: Study) -> QuerySet[Unit]:
 
 
 def deal(study: Study, workers: Sequence[Annotator]) -> list[Slot]:
-    """Give the free slots of a planned study to these people; return those dealt.
-
-    Total loads are evened out, nobody gets a unit twice or more than the cap, and what
-    nobody can take stays free. Slots of sessions that are not begun may change sides.
-    """
+    """Give the free slots of a planned study to these people; return those dealt."""
     free = list(_free(study))
     if not free or not workers:
         return []
@@ -174,12 +165,7 @@ def take_back(slots: Iterable[Slot]) -> list[Slot]:
 
 
 def even_out(study: Study, workers: Sequence[Annotator]) -> list[tuple[Slot, int]]:
-    """Make room for people who are added; return slots taken back, and whose they were.
-
-    Whoever has more than the even share gives up the last unbegun slots, and as many
-    more as they are to get of those that are free now: new methods would else be judged
-    by new people alone.
-    """
+    """Take slots back for people who are added; return them and their owners."""
     taken: list[tuple[Slot, int]] = []
     open_slots = unbegun(study).select_for_update(no_key=True).order_by("-position")
     loads = _loads(study)

@@ -6,12 +6,15 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from annotate.blinding import method_differences, study_leaks
-from annotate.blinding.file_metadata import Facts
-from annotate.blinding.findings import BlindingFinding, BlindingReport, folded
+from annotate.blinding import leak_scan, method_differences
+from annotate.blinding.findings import (
+    BlindingFinding,
+    BlindingReport,
+    Telltales,
+    folded,
+)
 from annotate.blinding.leak_scan import NO_NAMES, Scanner
-from annotate.blinding.leaks import Telltales
-from annotate.blinding.method_differences import SentMedia
+from annotate.blinding.method_differences import Facts, SentMedia
 from annotate.blinding.seat_crawl import (
     Seat,
     SeatAnswer,
@@ -41,16 +44,16 @@ class BlindingCheck:
         outputs = same_size.outputs_of(study)
         with borrowed(study):  # finding the box would store it
             self.box = same_size.box_of(study)
-        interface = study_leaks.interface()
-        self.texts = study_leaks.own_texts(study, self.units)
+        interface = leak_scan.interface()
+        self.texts = leak_scan.own_texts(study, self.units)
         self.scanner = Scanner(
-            Telltales(study_leaks.telltales(outputs), interface),
-            Telltales(study_leaks.check_words(), interface),
+            Telltales(leak_scan.telltales(outputs), interface),
+            Telltales(leak_scan.check_words(), interface),
             sorted(self.texts, key=len, reverse=True),
-            study_leaks.hashes(outputs | same_size.outputs_of_examples(study)),
+            leak_scan.hashes(outputs | same_size.outputs_of_examples(study)),
         )
         self.shapes = shape_notes.of_study(study)
-        self.gaps = study_leaks.gaps(outputs)
+        self.gaps = leak_scan.gaps(outputs)
         self.leaks: list[BlindingFinding] = []
         self.sent: list[SentMedia] = []
         self.pages: list[SentMedia] = []
@@ -146,7 +149,7 @@ class BlindingCheck:
         warnings = self.report.warnings
         if self.study.same_size:
             self.leaks += sizes
-            warnings += study_leaks.odd_shapes(self.shapes)
+            warnings += leak_scan.odd_shapes(self.shapes)
         else:
             warnings += sizes
         warnings += method_differences.compare_gaps(self.gaps)
@@ -212,10 +215,7 @@ def _unseen(found: Visit) -> Iterator[BlindingFinding]:
 
 
 def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
-    """Return the parts of an address without what is random by design.
-
-    Sides are left out: whose side it is changes from slot to slot.
-    """
+    """Return the parts of an address without what is random by design."""
     plain = found.plain(answer.address)
     for mark in "?=&":
         plain = plain.replace(mark, "/")
@@ -225,11 +225,7 @@ def _parts(found: Visit, answer: SeatAnswer) -> tuple[str, ...]:
 
 
 def choose_units(study: Study, slots: int | None) -> list[Unit]:
-    """Return units to look at: every method often enough, and each kind of check.
-
-    Story by story, so that methods are compared on the same ones. Without a number all
-    units are returned.
-    """
+    """Return units to look at: every method often enough, and each kind of check."""
     units = study.units.select_related(
         "story", "study", *study.output_paths(below="__method")
     ).prefetch_related("story__shots", "story__characters")

@@ -23,11 +23,7 @@ RANDOM = ("csrfmiddlewaretoken",)
 
 @dataclass(frozen=True)
 class Piece:
-    """One text of an answer, and where it stands in it.
-
-    `element` and `attribute` say so without the line: `img`, `alt`. `address` is true
-    of what a browser may ask for, `embedded` of what it loads by itself.
-    """
+    """One text of an answer, and where it stands in it."""
 
     element: str
     attribute: str

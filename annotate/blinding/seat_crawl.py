@@ -1,9 +1,4 @@
-"""Going to the annotator's seat as somebody who was never invited.
-
-People, slots and answers are made in a transaction that is rolled back, one for each
-unit, so that annotators at work wait for no more than one story. Requests go through
-the real addresses and the whole middleware.
-"""
+"""Going to the annotator's seat as somebody who was never invited."""
 
 import logging
 import secrets
@@ -34,7 +29,7 @@ from annotate.models import (
     Unit,
 )
 from annotate.presentation import slot_view
-from annotate.responses.places import FIRST_POSITION
+from annotate.responses.leasing import FIRST_POSITION
 from evalcore.models import Output
 
 LANGUAGES = [code for code, _name in settings.LANGUAGES]
@@ -77,11 +72,7 @@ class SeatAnswer:
 
 @dataclass
 class Visit:
-    """What one slot let an annotator fetch.
-
-    `shown` are the outputs by side, `codes` what addresses hold by design: the link and
-    the slot. `embedded` are the addresses that each assignment of the unit loads.
-    """
+    """What one slot let an annotator fetch."""
 
     unit: Unit
     shown: dict[str, Output]
@@ -212,10 +203,7 @@ def invent(study: Study) -> Invitation:
 
 
 def assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot:
-    """Return a slot of a unit that the person is at work on.
-
-    Checks stand between the places of other slots.
-    """
+    """Return a slot of a unit that the person is at work on."""
     now = timezone.now()
     is_check = repeat_of is not None or unit.purpose != Purpose.REAL
     return Slot.objects.create(
@@ -309,10 +297,7 @@ def _answers(slot: Slot) -> tuple[list[dict[str, object]], dict[str, str]]:
 
 
 def visit_pages(study: Study, seat: Seat) -> list[tuple[SeatAnswer, str]]:
-    """Return the pages around the slots, each with the link it was reached by.
-
-    With them come the pictures that they show, those of examples.
-    """
+    """Return the pages around the slots, each with the link it was reached by."""
     with borrowed(study):
         invitation = invent(study)
         link = JoinLink.objects.create(study=study, most=2)

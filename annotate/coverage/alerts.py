@@ -1,7 +1,4 @@
-"""What needs the manager's attention, the most important first.
-
-Each alert says what is wrong, since when, and what to do about it.
-"""
+"""What needs the manager's attention, the most important first."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -37,12 +34,7 @@ SEVERE = GRAVEST[:2]
 
 @dataclass(frozen=True)
 class Alert:
-    """One thing to look at; `weight` orders them, `level` colours them.
-
-    `query` filters the list of slots; `unit`, `flags`, `faults` or `annotator` is what
-    a button beside the alert acts on. `brief` is what an alert adds to a graver one of
-    the same person, `answers` how many of their slots are submitted and not excluded.
-    """
+    """One thing to look at; `weight` orders them, `level` colours them."""
 
     kind: str
     weight: int
@@ -69,13 +61,7 @@ def alerts(
     computed_at: datetime | None = None,
     now: datetime | None = None,
 ) -> list[Alert]:
-    """Return everything that needs attention.
-
-    `counted` are the study's tallies, empty when nothing was counted yet; `waits` and
-    `left` say which slots nobody will do as things are, and how many are still wanted.
-    `computed_at` is when the worker took the figures that are behind the log, None
-    when they are up to date.
-    """
+    """Return everything that needs attention."""
     now = now or timezone.now()
     found = [
         *_stalled(study, counted, left, now),

@@ -1,8 +1,4 @@
-"""When a study will be complete, or in one sentence why nobody can tell.
-
-What waits for somebody who is not at work, or cannot be done at all, has no date; the
-date is then that of the rest. Page, command and API tell the same.
-"""
+"""When a study will be complete, or in one sentence why nobody can tell."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -35,11 +31,7 @@ class Holder:
 
 @dataclass(frozen=True)
 class Waiting:
-    """The slots that nobody will do as things are.
-
-    `holders` are not at work, those with most slots first; `stuck` slots are set aside
-    or met by everybody; `free` ones have nobody who could take them.
-    """
+    """The slots that nobody will do as things are."""
 
     holders: tuple[Holder, ...] = ()
     stuck: int = 0
@@ -154,11 +146,7 @@ def outlook(
     has_stalled: bool,
     now: datetime,
 ) -> Outlook:
-    """Return when what does not wait will be done, and why it is not known if not.
-
-    `counted` are the study's tallies, empty when nothing was counted yet; `waits` will
-    not be done as things are, of the slots that are `left`.
-    """
+    """Return when what does not wait will be done, and why it is not known if not."""
     reason = _reason(study, waits, left, has_stalled)
     if reason:
         found = Forecast(reason, left)

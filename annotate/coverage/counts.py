@@ -1,8 +1,4 @@
-"""How far a study is: methods (or pairs of methods) by stories.
-
-Everything is read from the units and the counters they keep, never from all slots, so
-that a page over a million answers stays fast.
-"""
+"""How far a study is: methods (or pairs of methods) by stories."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,11 +71,7 @@ class UnitCount(NamedTuple):
 
 @dataclass(frozen=True)
 class UnitCounts:
-    """What was counted for each unit, in columns: there may be tens of thousands.
-
-    `row` and `column` are places in `methods` and `stories`, which are in order and
-    hold nothing else. Iterating gives the units one by one, by methods and story.
-    """
+    """What was counted for each unit, in columns: there may be tens of thousands."""
 
     methods: tuple[tuple[str, ...], ...]
     stories: tuple[str, ...]
@@ -121,10 +113,7 @@ def totals(
     found: UnitCounts | None = None,
     surplus: int | None = None,
 ) -> Totals:
-    """Sum the units' counters, of `found` where these were read already.
-
-    Surplus slots are counted unless they are given.
-    """
+    """Sum the units' counters, of `found` where these were read already."""
     if found is None:
         sums = study.units.filter(purpose=Purpose.REAL).aggregate(
             done=Sum("submitted"), wanted=Sum("redundancy")
@@ -221,11 +210,7 @@ def _of_units(pk: UnitNumbers, counted: Mapping[int, int]) -> UnitNumbers:
 
 
 def of_question(found: UnitCounts, study: Study, question: Question) -> UnitCounts:
-    """Return the units that a question is asked of, with the answers it has.
-
-    In a planned study a submitted slot answers every question that is asked of its
-    story; imported answers may be partial, so theirs are counted.
-    """
+    """Return the units that a question is asked of, with the answers it has."""
     asked = asked_of(found, study, question)
     shown = found if asked.all() else found.only(asked)
     if not study.is_imported:

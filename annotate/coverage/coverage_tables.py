@@ -10,7 +10,7 @@ from annotate.coverage.counts import UnitCounts, of_question, totals, units
 from annotate.kinds.registry import kind_of
 from annotate.models import Skip, StoryComment, Study
 from annotate.presentation import shot_comments
-from annotate.responses.story_comments import of_holder
+from annotate.responses.writing import of_holder
 
 Rows = Callable[[Study], Iterator[tuple[object, ...]]]
 # What is told of an annotator as it was counted.

@@ -9,8 +9,7 @@ from typing import Any, cast
 from django.db.models import Count
 from django.utils import timezone
 
-from annotate.coverage import charts, forecast, snapshots
-from annotate.coverage.agreement_topics import Topic, topics
+from annotate.coverage import forecast, snapshots
 from annotate.coverage.alerts import BEHIND, Alert, alerts
 from annotate.coverage.completion import Outlook, outlook, times, waiting
 from annotate.coverage.counts import (
@@ -23,6 +22,7 @@ from annotate.coverage.counts import (
     units,
 )
 from annotate.coverage.heat_map import HeatMap, grid
+from annotate.coverage.snapshots import Topic, topics
 from annotate.kinds.registry import kind_of
 from annotate.models import CHECKS, Annotator, Flag, Question, Slot, Study
 from annotate.people.presence import last_seen
@@ -34,11 +34,7 @@ SEVERITY = {"exclude": 0, "pause": 1, "warn": 2, "note": 3}
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One annotator with counts, signals and flags, as far as they are known.
-
-    `n_checks` are the submitted slots that are there to check them; annotators cannot
-    tell these from the others and are told the sum.
-    """
+    """One annotator with counts, signals and flags, as far as they are known."""
 
     annotator: Annotator
     counted: Mapping[str, Any]
@@ -134,7 +130,7 @@ class Dashboard(StudyStanding):
     """What the page shows beside how the study stands."""
 
     sessions: int
-    chart: charts.Chart | None
+    chart: forecast.Chart | None
     by_day: bool
     grid: HeatMap
     questions: list[Question]
@@ -291,19 +287,16 @@ def _chart(
     total: Totals,
     until: Outlook,
     now: datetime,
-) -> tuple[charts.Chart | None, bool]:
-    """Draw days, or hours while all answers came within three days.
-
-    Only the end of everything is drawn: the wedge reaches the top.
-    """
+) -> tuple[forecast.Chart | None, bool]:
+    """Draw days, or hours while all answers came within three days."""
     days, hours = (times(counted.get(name, [])) for name in ("days", "hours"))
     ends: list[datetime | None] = []
     if until.has_date and not until.waiting.slots:
         ends = [until.forecast.early, until.forecast.median, until.forecast.late]
     young = bool(hours) and hours[-1][0] - days[0][0] < timedelta(days=3)
     if young:
-        return charts.chart(hours, total.wanted, forecast.HOUR, now, ends), False
-    return charts.chart(days, total.wanted, forecast.DAY, now, ends), True
+        return forecast.chart(hours, total.wanted, forecast.HOUR, now, ends), False
+    return forecast.chart(days, total.wanted, forecast.DAY, now, ends), True
 
 
 def _alpha_row(

@@ -1,23 +1,116 @@
-r"""When a study will be complete, and how sure its figures will be then. Pure.
-
-The forecast takes answers that arrived in equal stretches of time (days, or hours of a
-young study). With mean :math:`m` and variance :math:`v` of the :math:`n` latest
-stretches, :math:`T` more of them bring
-
-.. math:: mT \pm q \sqrt{vT + T^2 v / n}
-
-answers: the first term under the root is how stretches differ, the second how well the
-mean is known, and :math:`q` Student's quantile. :math:`v` is at least :math:`m`, as for
-arrivals that know nothing of each other; sessions and quiet days make it larger. Solved
-for :math:`T` where that equals what is left, this gives the interval's two ends; the
-later one does not exist when the pace could as well be zero.
-"""
+"""When a study will be complete, how sure its figures are, and its chart. Pure."""
 
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from statistics import NormalDist, fmean
+
+WIDTH, HEIGHT = 1000.0, 100.0
+BROADEST = 60.0  # bars of a young study are no walls
+QUIET = timedelta(days=2)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """How many slots arrived in one stretch of time."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Arrivals as bars, completion as a line, the forecast as a wedge."""
+
+    bars: tuple[Bar, ...]
+    line: str
+    area: str
+    wedge: str
+    start: datetime
+    end: datetime
+    most: int
+    now: float | None
+    table: tuple[tuple[datetime, int, int], ...]
+
+
+def chart(
+    arrivals: Sequence[tuple[datetime, int]],
+    wanted: int,
+    width: timedelta,
+    now: datetime,
+    ends: Sequence[datetime | None] = (),
+) -> Chart | None:
+    """Draw arrivals in stretches of `width`, and the completion after each."""
+    if not arrivals or wanted <= 0:
+        return None
+    start, done_until = arrivals[0][0], arrivals[-1][0] + width
+    lively = now - done_until <= max(QUIET, done_until - start)
+    last = now if lively else done_until
+    end = max(_horizon(start, last, ends), done_until) if lively else done_until
+    span = max((end - start) / width, 1.0)
+
+    def x(at: datetime) -> float:
+        return round(min((at - start) / width / span, 1.0) * WIDTH, 1)
+
+    most = max(n for _at, n in arrivals)
+    stretch = WIDTH / span
+    bar = min(max(stretch * 0.8, 1.0), BROADEST)
+    aside = max(stretch - bar, 0.0) / 2
+    bars = [
+        Bar(
+            round(x(at) + aside, 1),
+            round(HEIGHT * (1 - n / most), 1),
+            round(bar, 1),
+            round(HEIGHT * n / most, 1),
+        )
+        for at, n in arrivals
+    ]
+    total, points, table = 0, [f"M0 {HEIGHT:g}"], []
+    for at, n in arrivals:
+        points.append(f"H{x(at)}")
+        total += n
+        points.append(f"L{x(max(min(at + width, last), at))} {_y(total, wanted)}")
+        table.append((at, n, total))
+    reached = x(last)
+    line = " ".join([*points, f"H{reached}"])
+    area = f"{line} V{HEIGHT:g} Z"
+    wedge = _wedge([x(e) if e else None for e in ends], reached, _y(total, wanted))
+    return Chart(
+        tuple(bars),
+        line,
+        area,
+        wedge if lively else "",
+        start,
+        end,
+        most,
+        reached if lively else None,
+        tuple(table),
+    )
+
+
+def _y(total: int, wanted: int) -> float:
+    return round(HEIGHT * (1 - min(total / wanted, 1.0)), 1)
+
+
+def _horizon(
+    start: datetime, last: datetime, ends: Sequence[datetime | None]
+) -> datetime:
+    """Return how far the chart reaches: to the forecast's end, but not out of sight."""
+    known = [end for end in ends if end is not None]
+    furthest = max([last, *known])
+    return min(furthest, last + 2 * max(last - start, timedelta(days=1)))
+
+
+def _wedge(ends: Sequence[float | None], x: float, y: float) -> str:
+    """Return the polygon from here to the early and the late end at the top."""
+    if not ends or ends[0] is None:
+        return ""
+    late = WIDTH if ends[-1] is None else ends[-1]
+    return f"M{x} {y} L{ends[0]} 0 H{late} Z"
+
 
 CONFIDENCE = 0.8
 LEAST_ANSWERS = 20
@@ -31,11 +124,7 @@ HORIZON = timedelta(days=3650)
 
 @dataclass(frozen=True)
 class Forecast:
-    """When the last answer comes in, or why nobody can tell.
-
-    `reason` is empty, or one of "complete", "few", "none lately", "young". `late` is
-    None when the pace could as well be zero. `per_day` is the pace.
-    """
+    """When the last answer comes in, or why nobody can tell."""
 
     reason: str
     remaining: int
@@ -50,11 +139,7 @@ class Forecast:
 def forecast(
     arrivals: Iterable[tuple[datetime, int]], remaining: int, now: datetime
 ) -> Forecast:
-    """Forecast when the `remaining` slots will be submitted.
-
-    `arrivals` have the start of an hour and how many slots were submitted in it, oldest
-    first; `now` is the end of what is known.
-    """
+    """Forecast when the `remaining` slots will be submitted."""
     recent = [(at, n) for at, n in arrivals if now - WINDOW < at <= now]
     total = sum(n for _at, n in recent)
     if remaining <= 0:
@@ -92,11 +177,7 @@ def _at(now: datetime, stretches_left: float, width: timedelta) -> datetime | No
 def stretches(
     arrivals: Sequence[tuple[datetime, int]], width: timedelta, now: datetime
 ) -> list[int]:
-    """Sum arrivals over whole stretches that end now, the latest first.
-
-    The stretch in which the first answer came is left out unless it is whole: it would
-    make the pace look slower than it was.
-    """
+    """Sum arrivals over whole stretches that end now, the latest first."""
     n = int((now - arrivals[0][0]) / width)
     counts = [0] * n
     for at, count in arrivals:
@@ -107,16 +188,7 @@ def stretches(
 
 
 def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, float]:
-    """Return the early end, the middle and the late end, in stretches of time.
-
-    Examples
-    --------
-    >>> early, middle, late = time_left([10, 12, 8, 10, 9, 11], 100)
-    >>> round(middle, 1), early < middle < late
-    (10.0, True)
-    >>> time_left([0, 0, 0, 30], 100)[2]
-    inf
-    """
+    """Return the early end, the middle and the late end, in stretches of time."""
     n, m = len(counts), fmean(counts)
     squares = sum((count - m) ** 2 for count in counts) / (n - 1)
     v = max(squares, m)
@@ -131,13 +203,7 @@ def time_left(counts: Sequence[int], remaining: int) -> tuple[float, float, floa
 
 
 def student(p: float, degrees: int) -> float:
-    """Return a quantile of Student's t: the expansion of Cornish and Fisher.
-
-    Examples
-    --------
-    >>> round(student(0.9, 10), 2), round(student(0.9, 5), 2)
-    (1.37, 1.48)
-    """
+    """Return a quantile of Student's t: the expansion of Cornish and Fisher."""
     z = NormalDist().inv_cdf(p)
     d = float(degrees)
     return (
@@ -149,23 +215,13 @@ def student(p: float, degrees: int) -> float:
 
 
 def sessions_left(remaining: int, submitted: int, begun: int, planned: int) -> int:
-    """Return how many more sessions are needed.
-
-    A session brings as many slots as those so far did, or as were `planned` while there
-    are none to go by.
-    """
+    """Return how many more sessions are needed."""
     mean = submitted / begun if begun and submitted else planned
     return math.ceil(remaining / max(mean, 1))
 
 
 def spearman_brown(single: float, k: float) -> float | None:
-    """Return the reliability of the mean of k ratings; None without any agreement.
-
-    Examples
-    --------
-    >>> round(spearman_brown(0.4, 6), 2)
-    0.8
-    """
+    """Return the reliability of the mean of k ratings; None without any agreement."""
     if not 0 < single <= 1:
         return None
     return k * single / (1 + (k - 1) * single)
@@ -174,11 +230,7 @@ def spearman_brown(single: float, k: float) -> float | None:
 def expected_interval(
     value: float, low: float, high: float, now: float, then: float
 ) -> tuple[float, float]:
-    """Return the interval to expect once there are `then` answers instead of `now`.
-
-    Each side shrinks with the root of the number of answers; the value is expected to
-    stay where it is.
-    """
+    """Return the interval to expect once there are `then` answers instead of `now`."""
     ratio = math.sqrt(now / then) if then > now > 0 else 1.0
     return max(value - (value - low) * ratio, -1.0), min(
         value + (high - value) * ratio, 1.0

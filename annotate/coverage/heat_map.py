@@ -1,7 +1,4 @@
-"""Methods, or pairs of methods, by stories: the map of how far a study is.
-
-Where there are many stories or rows, neighbours are folded into one.
-"""
+"""Methods, or pairs of methods, by stories: the map of how far a study is."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,19 +15,13 @@ NOWHERE = -1
 
 
 class UnitShare(NamedTuple):
-    """What a unit has of what it is to have."""
-
     done: int
     wanted: int
 
 
 @dataclass(frozen=True)
 class Cell:
-    """The slots of one row in one column; several units where these are folded.
-
-    `doubted` of the done ones come from annotators with a warning or worse. `worst` is
-    the unit that is furthest behind.
-    """
+    """The slots of one row in one column; several units where these are folded."""
 
     query: str
     folded: bool
@@ -127,10 +118,7 @@ class HeatMap:
 
 
 def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> HeatMap:
-    """Arrange units by method and story; fold what is more than fits.
-
-    `stories` and `rows` name the places to show, as in "1-40"; all when empty.
-    """
+    """Arrange units by method and story; fold what is more than fits."""
     columns = fold(found.stories, stories, COLUMNS)
     bands = fold([" / ".join(methods) for methods in found.methods], rows, ROWS)
     sums = _sums(found, bands, columns)
@@ -167,10 +155,7 @@ def grid(found: UnitCounts, *, stories: str = "", rows: str = "") -> HeatMap:
 def _sums(
     found: UnitCounts, bands: Sequence[Fold], columns: Sequence[Fold]
 ) -> dict[tuple[int, int], tuple[Any, ...]]:
-    """Sum the units of each cell that has any, by place of its row and column.
-
-    The sums of a cell come in the order of its fields.
-    """
+    """Sum the units of each cell that has any, by place of its row and column."""
     band = _folds(bands, len(found.methods))[found.row]
     column = _folds(columns, len(found.stories))[found.column]
     shown = (band != NOWHERE) & (column != NOWHERE)
@@ -206,15 +191,7 @@ def _folds(folds: Sequence[Fold], n: int) -> UnitNumbers:
 
 
 def fold(names: Sequence[str], places: str, into: int, most: int = MOST) -> list[Fold]:
-    """Return names one by one, or neighbours together where they are more than `most`.
-
-    Examples
-    --------
-    >>> [one.label for one in fold(["a", "b", "c", "d", "e"], "", 3, most=4)]
-    ['a – b', 'c – d', 'e']
-    >>> [one.label for one in fold(["a", "b", "c", "d", "e"], "2-4", 3, most=4)]
-    ['b', 'c', 'd']
-    """
+    """Return names one by one, or neighbours together where they are many."""
     first, last = _span(places, len(names))
     n = last - first + 1
     size = -(-n // into) if n > most else 1

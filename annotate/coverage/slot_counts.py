@@ -1,8 +1,4 @@
-"""What is counted slot by slot: every annotator's work, arrivals, surplus.
-
-These are counts over all slots. A small study's are counted while a page is made, a
-large one's by the worker (see `snapshots`), as plain values that JSON holds.
-"""
+"""What is counted slot by slot: every annotator's work, arrivals, surplus."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -101,11 +97,7 @@ def tallies(study: Study, now: datetime | None = None) -> dict[str, Any]:
 
 
 def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
-    """Count what is not submitted yet: what people hold, what is free, what is stuck.
-
-    Stuck is what nobody may take: units that are set aside, and free slots of
-    units that everybody has met.
-    """
+    """Count the slots that are not submitted yet."""
     slots = study.slots.filter(ordinal__isnull=False, state__in=UNFINISHED).order_by()
     nobodys = Q(annotator__isnull=True, unit__in=blocked)
     is_stuck = Q(state=SlotState.OPEN) & (Q(unit__set_aside_at__isnull=False) | nobodys)
@@ -122,11 +114,7 @@ def _left(study: Study, blocked: list[int]) -> dict[str, Any]:
 
 
 def _going_on(study: Study) -> QuerySet[Slot]:
-    """Return what those have submitted whose pace tells of what is left.
-
-    In a planned study these are the people who may go on; in an open one those who are
-    done stand for those who are yet to come.
-    """
+    """Return what those have submitted whose pace tells of what is left."""
     done = _real(study)
     if study.is_open:
         return done
@@ -184,11 +172,7 @@ def _expired(study: Study, counted: Iterable[AnnotatorProgress]) -> Counter[int]
 
 
 def _blocked(study: Study, counted: Sequence[AnnotatorProgress]) -> list[int]:
-    """Return units with a free slot that none of those who may still work may take.
-
-    While people can still join or wait for an invitation nothing is blocked for good,
-    nor before anybody is there who could have refused.
-    """
+    """Return units with a free slot that none of those who may still work may take."""
     able = _able(study, counted) if counted else None
     if able is None:
         return []

@@ -1,10 +1,4 @@
-"""What takes long to compute about a study, kept with the event it stands at.
-
-`tallies` are counts over all slots, `alphas` the agreement on each topic, `signals`
-what `annotate.quality.monitoring` says of each annotator. The worker refreshes them
-every minute while the log moves on, and whenever a page that somebody looks at is
-behind. The statistics (scipy) are loaded by the worker only.
-"""
+"""What takes long to compute about a study, kept with the event it stands at."""
 
 import logging
 import math
@@ -20,18 +14,59 @@ from celery import current_app
 from django.core.cache import cache
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotate.coverage import forecast
-from annotate.coverage.agreement_topics import Topic, topics
 from annotate.coverage.slot_counts import tallies
-from annotate.kinds.registry import kinds_of
-from annotate.models import Purpose, Slot, Snapshot, Study
+from annotate.kinds.base import Kind
+from annotate.kinds.registry import kind_of, kinds_of
+from annotate.models import Purpose, Question, Slot, Snapshot, Study
 from annotate.quality.monitoring import signals_of
 from annotate.quality_rules.judged import Signal
 
 if TYPE_CHECKING:
     from analysis.reliability.matrices import Reliability
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A question, or all boxes of one category of a checklist."""
+
+    key: str
+    questions: tuple[Question, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Return the kind of its questions."""
+        return kind_of(self.questions[0])
+
+    @property
+    def is_of_shots(self) -> bool:
+        """Say whether it is asked of every shot by itself."""
+        return self.kind.of_shots
+
+    @property
+    def title(self) -> str:
+        """Return what it is called, in the reader's language."""
+        first = self.questions[0]
+        if "|" not in self.key:
+            return first.title
+        return first.category or _("Labels")
+
+
+def topics(study: Study) -> list[Topic]:
+    """Return the topics of a study; a checklist has too many boxes for one each."""
+    found: list[Topic] = []
+    by_category: dict[str, list[Question]] = {}
+    for question in study.asked:
+        if kind_of(question).of_shots:
+            name = question.categories.get("en") or question.category
+            by_category.setdefault(f"{name}|", []).append(question)
+        else:
+            found.append(Topic(question.key, (question,)))
+    return found + [Topic(key, tuple(boxes)) for key, boxes in by_category.items()]
+
 
 logger = logging.getLogger(__name__)
 RESAMPLES, CONFIDENCE, SEED = 400, 0.95, 1
@@ -42,11 +77,7 @@ CHECKS = ("gold", "repeat", "twin")
 
 @dataclass(frozen=True)
 class KnownFigures:
-    """What is known of a study: counts, statistics, and when they were taken.
-
-    `alphas` and `signals` are empty and `at` None before the worker has been there.
-    `is_behind` says that the log has moved on since.
-    """
+    """What is known of a study: counts, statistics, and when they were taken."""
 
     tallies: dict[str, Any]
     alphas: dict[str, Any]
@@ -63,10 +94,7 @@ def latest_event(study: Study) -> int:
 
 
 def known(study: Study, wanted: int, now: datetime | None = None) -> KnownFigures:
-    """Return what is known now; ring the worker's bell when that is behind.
-
-    The slots of a study with few `wanted` are counted at once.
-    """
+    """Return what is known now; ring the worker's bell when that is behind."""
     latest = latest_event(study)
     row = Snapshot.objects.filter(study=study).first()
     behind = row is None or row.event < latest
@@ -142,11 +170,7 @@ def alphas(study: Study) -> dict[str, Any]:
 
 
 def _laid_out(study: Study, topic: Topic) -> "tuple[Reliability, int] | None":
-    """Lay out the submitted answers of one topic within the redundancy.
-
-    Each box of a checklist counts in each shot; intervals draw whole units. Return with
-    it how many judgements an answer consists of, which are compared one by one.
-    """
+    """Lay out the submitted answers of one topic within the redundancy."""
     from analysis.reliability.matrices import Reliability
 
     place = ["slot__unit", "slot__round"]
@@ -223,11 +247,7 @@ def _alpha(study: Study, topic: Topic) -> dict[str, Any]:
 
 
 def _signals(study: Study, before: dict[str, Any]) -> dict[str, Any]:
-    """Return what each annotator's answers say, as `quality.monitoring` measures it.
-
-    Whoever has done nothing since is measured again only when the others, with whom
-    they are compared, have done a tenth more.
-    """
+    """Return what each annotator's answers say, as `quality.monitoring` measures it."""
     name = kinds_of(study)[0].compares
     done = Counter(
         study.slots.filter(submitted_at__isnull=False)

@@ -84,10 +84,7 @@ COUNTED = ("slots", "hidden")  # lists of rows, of which the number is told
 
 @dataclass(frozen=True)
 class LogLine:
-    """One event, or a run of the same that happened to slots of one person.
-
-    The events are in the order in which they were given.
-    """
+    """One event, or a run of the same that happened to slots of one person."""
 
     events: tuple[Event, ...]
     details: tuple[str, ...]

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from django.db.models import Count, Exists, F, OuterRef, Q
 
-from annotate.history import as_of_event, replaying
+from annotate.history import as_of_event
 from annotate.kinds.registry import kind_of, kinds_of, tables_of
 from annotate.models import (
     EVERYTHING,
@@ -47,7 +47,7 @@ def problems(study: Study) -> list[str]:
         *_values(study),
         *_counts(study),
         *_scores(study),
-        *replaying.problems(study),
+        *as_of_event.problems(study),
     ]
 
 
@@ -191,11 +191,7 @@ def _views(study: Study) -> Iterator[str]:
 
 
 def _answers(study: Study) -> Iterator[str]:
-    """Check that each closed slot has one current answer to each question.
-
-    Of a checklist: to each question about each shot of the story. An imported table
-    may leave questions open, but never a whole slot.
-    """
+    """Check that each closed slot has one current answer to each question."""
     shots = _shots(study)
     questions = list(study.questions.all())
     closed = study.slots.filter(state__in=[SlotState.SUBMITTED, SlotState.EXCLUDED])
@@ -253,10 +249,7 @@ def _shots_answered(study: Study) -> Iterator[str]:
 
 
 def _looks(study: Study) -> Iterator[str]:
-    """Check that each shot of a submitted checklist has its annotator's word.
-
-    An imported table may leave shots out.
-    """
+    """Check that each shot of a submitted checklist has its annotator's word."""
     boxes = [q for q in study.questions.all() if kind_of(q).of_shots]
     if not boxes or study.is_imported:
         return

@@ -24,10 +24,7 @@ def find_study(slug: str) -> Study:
 
 
 class StudyCommand(BaseCommand):
-    """A command whose first argument is the short name of a study.
-
-    What it raises of `refused` ends it with that message.
-    """
+    """A command whose first argument is the short name of a study."""
 
     work: Callable[..., None]  # with the study and the options
     refused: tuple[type[Exception], ...] = ()

@@ -1,35 +1,36 @@
-"""The tables of people and their answers, a module a topic.
-
-Comes in: the benchmarks, stories and outputs of `evalcore.models`.
-Goes out: one class a table with its named constraints. Django finds them here, so this
-`__init__` imports.
-"""
+"""The tables of people and their answers, a module a topic."""
 
 from annotate.models.answers import Answer, Choice, Look, Ranking, Rating
 from annotate.models.events import Event, Snapshot
-from annotate.models.exclusions import (
+from annotate.models.flags import (
     EVERYTHING,
     MAIN,
     WITHDRAWN,
     AnalysisView,
     Exclusion,
+    Flag,
 )
-from annotate.models.flags import Flag
 from annotate.models.people import (
     Annotator,
     Invitation,
     JoinLink,
+    User,
     mark_of,
     new_token,
 )
-from annotate.models.plans import StudyPlan
-from annotate.models.purposes import CHECKS, PURPOSES, Purpose
-from annotate.models.reports import Report
+from annotate.models.reports import Report, StudyPlan
 from annotate.models.slots import Fault, ShotComment, Skip, Slot, StoryComment
-from annotate.models.studies import BOXES, Question, Study, StudyMember
-from annotate.models.texts import localised
+from annotate.models.studies import (
+    BOXES,
+    CHECKS,
+    PURPOSES,
+    Purpose,
+    Question,
+    Study,
+    StudyMember,
+    localised,
+)
 from annotate.models.units import Unit
-from annotate.models.users import User
 
 __all__ = [
     "BOXES",

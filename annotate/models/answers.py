@@ -32,12 +32,7 @@ def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
 
 
 class Answer(models.Model):
-    """What all answers share: who, when, and which revision.
-
-    A change is a new row with the next revision; `is_current` marks the newest.
-    Answers belong to the annotator who gave them: another annotator who takes
-    over the slot starts afresh.
-    """
+    """What all answers share: who, when, and which revision."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="%(class)ss")
     question = models.ForeignKey(
@@ -62,10 +57,7 @@ class Answer(models.Model):
 
 
 class Rating(Answer):
-    """An integer on the question's scale; the bounds are copied into the row.
-
-    `shot` is the number of the shot that a checklist's box is about, else 0.
-    """
+    """An integer on the question's scale; the bounds are copied into the row."""
 
     value = models.SmallIntegerField()
     scale_min = models.SmallIntegerField()
@@ -83,10 +75,7 @@ class Rating(Answer):
 
 
 class Look(models.Model):
-    """The annotator's word on a shot of a checklist: looked at, and ticked what fits.
-
-    Without it the shot's boxes are no answers.
-    """
+    """An annotator's word that a shot of a checklist is done."""
 
     slot = models.ForeignKey(Slot, on_delete=models.PROTECT, related_name="looks")
     annotator = models.ForeignKey(
@@ -104,10 +93,7 @@ class Look(models.Model):
 
 
 class Choice(Answer):
-    """Which of the pair is better: a or b in the unit's order, or a tie.
-
-    `a_is_left` is copied from the slot: what the annotator saw when answering.
-    """
+    """Which of the pair is better: a or b in the unit's order, or a tie."""
 
     class Value(models.TextChoices):
         A = "a"
@@ -137,10 +123,7 @@ def _is_lettered(field: str) -> "Exact[str]":
 
 
 class Ranking(Answer):
-    """The unit's outputs from the best to the worst, by their letters: `bac`.
-
-    `shown` has the same letters in the order in which they stood, copied from the slot.
-    """
+    """The unit's outputs from the best to the worst, by their letters: `bac`."""
 
     value = models.CharField(max_length=len(LETTERS))
     shown = models.CharField(max_length=len(LETTERS))

@@ -6,10 +6,9 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from annotate.models.people import Annotator
+from annotate.models.people import Annotator, account_if_known
 from annotate.models.slots import Slot
 from annotate.models.studies import Study
-from annotate.models.users import account_if_known
 
 
 class EventQuerySet(models.QuerySet["Event"]):
@@ -24,14 +23,7 @@ class EventQuerySet(models.QuerySet["Event"]):
 
 
 class Event(models.Model):
-    """One line of the study's log; rows are added, never changed.
-
-    But names that stand in words are struck out where a person's data are erased
-    (`annotate.personal_data.erasing`).
-
-    What happened to slots can be replayed (`history.replaying`). An event on many slots
-    at once lists them in `details`.
-    """
+    """One line of the study's log; rows are added, never changed."""
 
     class Kind(models.TextChoices):
         STUDY_PLANNED = "study planned", _("study planned")

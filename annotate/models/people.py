@@ -1,15 +1,55 @@
-"""Annotators, and the links by which they come."""
+"""Users, annotators and their invitations."""
 
 import secrets
 from hashlib import sha256
+from typing import Any
 
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
+from rest_framework.authtoken.models import Token
 
 from annotate.models.studies import Study
-from annotate.models.users import account_if_known
+
+
+class User(AbstractUser):
+    """An account that logs in: a study manager or a researcher."""
+
+    _is_disabled = False
+
+    def set_unusable_password(self) -> None:
+        """Let nobody log in by a password."""
+        super().set_unusable_password()
+        self._is_disabled = True
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Store the account; a new password revokes its API token."""
+        # What was given, not a stronger hash of the same, as a login stores it.
+        given = self._password  # type: ignore[attr-defined]  # not in Django's stubs
+        has_new_password = given is not None or self._is_disabled
+        super().save(*args, **kwargs)
+        self._is_disabled = False
+        if has_new_password:
+            self.revoke_token()
+
+    def revoke_token(self) -> bool:
+        """Let programs in no more by the API token; say whether there was one."""
+        deleted, _rows = Token.objects.filter(user=self).delete()
+        return bool(deleted)
+
+
+def account_if_known() -> "models.ForeignKey[User | None, User | None]":
+    """Return the field of who did something; it outlives the account."""
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.SET_NULL,
+        null=True,
+        blank=True,
+        related_name="+",
+    )
 
 
 def new_token() -> str:
@@ -17,10 +57,7 @@ def new_token() -> str:
 
 
 def mark_of(token: str) -> str:
-    """Return what stands instead of the link of somebody whose data were erased.
-
-    It knows the link again and does not tell it: links have 144 random bits.
-    """
+    """Return what stands instead of the link of somebody whose data were erased."""
     return "~" + sha256(token.encode()).hexdigest()[:39]
 
 
@@ -33,10 +70,7 @@ def new_completion_code() -> str:
 
 
 class Annotator(models.Model):
-    """A person in one study; `name` is the pseudonym in the tables.
-
-    See docs/decisions/0001-annotators-have-no-account.md.
-    """
+    """A person in one study; `name` is the pseudonym in the tables."""
 
     class State(models.TextChoices):
         PLANNED = "planned", _("planned")  # has slots, nobody invited yet

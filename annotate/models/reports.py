@@ -1,4 +1,4 @@
-"""Reports built on the server."""
+"""Reports and plans of studies: what is wanted, and how far it is."""
 
 from typing import Any
 
@@ -10,9 +10,60 @@ from django.utils.translation import gettext_lazy as _
 from analysis.options import AlignOptions
 from analysis.problems import listed
 from annotate.models.events import Event
-from annotate.models.exclusions import MAIN, AnalysisView
+from annotate.models.flags import MAIN, AnalysisView
+from annotate.models.people import account_if_known
 from annotate.models.studies import Study
-from annotate.models.users import account_if_known
+from evalcore.models import Benchmark
+
+
+class StudyPlan(models.Model):
+    """A plan that somebody waits for: what was asked for, and how far it is."""
+
+    class Action(models.TextChoices):
+        CHECK = "check"
+        CREATE = "create"
+        EDIT = "edit"
+
+    class State(models.TextChoices):
+        QUEUED = "queued", _("queued")
+        RUNNING = "running", _("running")
+        DONE = "done", _("done")
+        FAILED = "failed", _("failed")
+        CANCELLED = "cancelled", _("cancelled")
+
+    benchmark = models.ForeignKey(
+        Benchmark, on_delete=models.CASCADE, related_name="plans"
+    )
+    study = models.ForeignKey(
+        Study, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    action = models.CharField(max_length=10, choices=Action.choices)
+    definition = models.TextField()
+    chosen = models.JSONField(default=dict)
+    created_by = account_if_known()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    heartbeat_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
+    balance = models.JSONField(default=dict, blank=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(
+                    state__in=["queued", "running", "done", "failed", "cancelled"]
+                ),
+                name="study_plan_state_known",
+            ),
+            models.CheckConstraint(
+                condition=Q(action__in=["check", "create", "edit"]),
+                name="study_plan_action_known",
+            ),
+        ]
+
 
 # The option that leaves metrics out.
 PEOPLE_ALONE = ("metrics", ())
@@ -24,14 +75,7 @@ OWN_PARTS = {
 
 
 class Report(models.Model):
-    """One report of a study: what was asked for, and where it lies.
-
-    It sees the answers through `view` as of the event `as_of`, so that it can be built
-    again. Reports from before there were views have no event, and one that waits for
-    scores gets it when it is built. The files stand in
-    `REPORTS_ROOT/<id>/` with the layout that `python -m analysis` writes; `command`
-    is its subcommand, and `options` hold what that takes.
-    """
+    """One report of a study: what was asked for, and where it lies."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")

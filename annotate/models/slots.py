@@ -10,8 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.purposes import PURPOSES, Purpose
-from annotate.models.studies import PLACES, Question, Study
+from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study
 from annotate.models.units import Unit
 from evalcore.models import Output
 
@@ -27,16 +26,7 @@ def new_draw() -> int:
 
 
 class Slot(models.Model):
-    """One required judgement of a unit.
-
-    A slot is planned for an annotator (or free for anyone, when `annotator` is
-    empty), leased while the annotator works on it, and submitted once. `ordinal`
-    counts the redundancy. Without ordinal are surplus slots (real, and always
-    somebody's), withdrawn ones, and those that check an annotator (`purpose`).
-
-    Free slots are handed out by `level` (the how-manieth answer of its unit a slot is)
-    and in the random order of `draw`.
-    """
+    """One required judgement of a unit."""
 
     class State(models.TextChoices):
         OPEN = "open", pgettext_lazy("slot", "open")
@@ -208,11 +198,7 @@ class Slot(models.Model):
 
     @property
     def order(self) -> list[int]:
-        """Return the places of the unit's outputs as they stand, from left to right.
-
-        Three or more have an order of their own that is moved on by one place with each
-        slot, so that each output stands everywhere equally often.
-        """
+        """Return the places of the unit's outputs as they stand, from left to right."""
         shown = [output.pk for output in self.unit.outputs]
         places = list(range(len(shown)))
         if len(places) < 3:
@@ -223,10 +209,7 @@ class Slot(models.Model):
 
 
 class StoryComment(models.Model):
-    """What an annotator wrote about the story of a slot, where the study asks for it.
-
-    It stays theirs when somebody else gets the slot. There is none without text.
-    """
+    """What an annotator wrote about the story of a slot."""
 
     slot = models.ForeignKey(
         Slot, on_delete=models.CASCADE, related_name="story_comments"
@@ -257,10 +240,7 @@ class StoryComment(models.Model):
 
 
 class ShotComment(models.Model):
-    """What an annotator wrote about one shot of an output, where the study asks for it.
-
-    There is none without text.
-    """
+    """What an annotator wrote about one shot of an output."""
 
     slot = models.ForeignKey(
         Slot, on_delete=models.CASCADE, related_name="shot_comments"
@@ -324,11 +304,7 @@ class Skip(models.Model):
 
 
 class Fault(models.Model):
-    """A picture or video that an annotator reports as broken, while judging on.
-
-    `side` is where it stood (only, left, right), or empty for a character's picture;
-    `shot` its shot's number, 0 for a video.
-    """
+    """A picture or video that an annotator reports as broken, while judging on."""
 
     slot = models.ForeignKey(Slot, on_delete=models.CASCADE, related_name="faults")
     annotator = models.ForeignKey(

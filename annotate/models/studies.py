@@ -1,4 +1,4 @@
-"""Studies, who may see them, and what they ask."""
+"""Studies: what is asked, of whom, and who may see it."""
 
 from copy import copy
 from datetime import datetime
@@ -9,12 +9,34 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 from django.utils.functional import cached_property
+from django.utils.translation import get_language, pgettext_lazy
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import pgettext_lazy
 
-from annotate.models.purposes import Purpose
-from annotate.models.texts import localised
 from evalcore.models import Benchmark, Output, Story
+
+
+class Purpose(models.TextChoices):
+    """What a unit is judged for: the study itself, or to see how somebody judges."""
+
+    REAL = "real", pgettext_lazy("purpose", "real")
+    TRAINING = "training", pgettext_lazy("purpose", "training")
+    GOLD = "gold", pgettext_lazy("purpose", "gold")
+    TWIN = "twin", pgettext_lazy("purpose", "twin")
+    REPEAT = "repeat", pgettext_lazy("purpose", "repeat")
+
+
+PURPOSES = ["real", "training", "gold", "twin", "repeat"]
+
+
+# What is laid among the real slots, so that annotators cannot tell the difference.
+CHECKS = (Purpose.GOLD, Purpose.TWIN, Purpose.REPEAT)
+
+
+def localised(texts: dict[str, str]) -> str:
+    """Return the text in the reader's language, else in English, else any."""
+    language = (get_language() or "en").split("-")[0]
+    return texts.get(language) or texts.get("en") or next(iter(texts.values()), "")
+
 
 # Questions of so many studies are kept by each process.
 KEPT = 64
@@ -232,11 +254,7 @@ BOXES = {"text": _("in the text"), "video": _("in the picture or video")}
 
 
 class Question(models.Model):
-    """A dimension (Likert) or a criterion (pairwise), with wording and anchors.
-
-    In a checklist it is one box of a label, asked of every shot: its key is
-    `label|text` or `label|video`, and its scale 0 to 1.
-    """
+    """A dimension (Likert) or a criterion (pairwise), with wording and anchors."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="questions")
     key = models.CharField(max_length=80, help_text="`dimension` or `criterion`.")
@@ -358,8 +376,5 @@ def _questions_of(study_id: int) -> list[Question]:
 
 @lru_cache(maxsize=KEPT)
 def _kept_questions(study_id: int, _made: datetime) -> list[Question]:
-    """Return the questions of a study that is past its draft, read once a process.
-
-    A study is told from one that was rolled back by when it was made.
-    """
+    """Return the questions of a study that is past its draft, read once a process."""
     return _questions_of(study_id)

@@ -6,8 +6,7 @@ from itertools import combinations
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.models.purposes import Purpose
-from annotate.models.studies import LETTERS, Study
+from annotate.models.studies import LETTERS, Purpose, Study
 from evalcore.models import Output, Story
 
 # Where a unit's outputs stand, in the order of their methods' names.
@@ -41,15 +40,7 @@ def _all_differ() -> Q:
 
 
 class Unit(models.Model):
-    """What is shown at once: one output, or two to five outputs of one story.
-
-    Several are stored with their methods in alphabetical order (`output_a` first), so
-    that no two orders of them can both exist. Only a real unit has slots that count
-    (`redundancy` of them in each round); the others check the annotators: training and
-    gold units have `expected` answers, and a twin shows a degraded copy of `original`,
-    than which it must be rated lower, also where it is a training unit.
-    `submitted` counts the submitted slots within the redundancy; `verify` counts again.
-    """
+    """What is shown at once: one output, or two to five outputs of one story."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="units")
     story = models.ForeignKey(Story, on_delete=models.PROTECT, related_name="units")

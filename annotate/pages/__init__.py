@@ -1,5 +1,1 @@
-"""Views by audience: authorise, parse, call one function, render.
-
-Comes in: requests.
-Goes out: pages.
-"""
+"""Views by audience: authorise, parse, call one function, render."""

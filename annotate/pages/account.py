@@ -1,19 +1,40 @@
-"""The page of one's own account: the password, and the API token."""
+"""The front page, the login, and the page of one's own account."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.views import PasswordChangeView
+from django.contrib.auth.views import LoginView, PasswordChangeView
 from django.forms import Form
-from django.http import HttpResponse
-from django.shortcuts import redirect
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.shortcuts import redirect, render
 from django.urls import reverse_lazy
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_POST, require_safe
 from rest_framework.authtoken.models import Token
 
-from annotate.pages.requests import UserRequest
+from annotate.pages.study_views import PageRequest, UserRequest
+
+
+@require_safe
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "home.html")
+
+
+class Login(LoginView):
+    """Log in; with another account's password, change to that account."""
+
+    template_name = "login.html"
+
+    def dispatch(
+        self, request: HttpRequest, *args: Any, **kwargs: Any
+    ) -> HttpResponseBase:
+        """Send on who is logged in already and asks for the form only."""
+        if cast(PageRequest, request).htmx:
+            # A page that asks for its part again has lost its login: load it anew.
+            return HttpResponse(headers={"HX-Refresh": "true"})
+        self.redirect_authenticated_user = request.method != "POST"
+        return super().dispatch(request, *args, **kwargs)
 
 
 class Account(PasswordChangeView):

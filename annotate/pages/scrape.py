@@ -24,11 +24,7 @@ FORWARDED = ("X-Forwarded-For", "Forwarded", "Via", "X-Real-IP")
 def scrape_middleware(
     get_response: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[HttpRequest], HttpResponse]:
-    """Answer /metrics before anything asks for HTTPS or a session.
-
-    It is there where the settings ask for it. Who may not read it finds nothing, and
-    another site's host name, led to this machine, is refused as on every page.
-    """
+    """Answer /metrics before anything asks for HTTPS or a session."""
     registry = CollectorRegistry()
     # What processes that have ended had counted stays counted.
     MultiProcessCollector(registry, settings.METRICS_ROOT)  # type: ignore[no-untyped-call] # of its package
@@ -51,10 +47,7 @@ def scrape_middleware(
 
 
 def _may_read(request: HttpRequest) -> bool:
-    """Say whether somebody has the token, or asks from this machine itself.
-
-    Behind a proxy of this machine everybody seems to: there only the token counts.
-    """
+    """Say whether somebody has the token, or asks from this machine itself."""
     given = request.headers.get("Authorization", "")
     token = settings.METRICS_TOKEN
     if token and constant_time_compare(given, f"Bearer {token}"):

@@ -1,17 +1,36 @@
-"""What the pages of a study have in common: who is let in, how a button is answered."""
+"""What the pages share: their requests, who is let in, how a button is answered."""
 
 from collections.abc import Callable
 from functools import wraps
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpResponse, HttpResponseBase
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
+from django_htmx.middleware import HtmxDetails
 
 from annotate.access.permissions import can_manage, get_study_for
-from annotate.models import Study
-from annotate.pages.requests import UserRequest
+from annotate.models import Study, User
+
+
+class PageRequest(HttpRequest):
+    """A request as the middleware hands it on."""
+
+    htmx: HtmxDetails
+
+
+class UserRequest(PageRequest):
+    """A request to a page behind a login."""
+
+    user: User
+
+
+class SeatRequest(PageRequest):
+    """A request under an invitation link, after its annotator was looked up."""
+
+    token: str
+
 
 View = Callable[..., HttpResponseBase]
 
@@ -39,11 +58,7 @@ def render_page(
 
 
 def study_page(*methods: str, role: str | None = None) -> Callable[[View], View]:
-    """Hand the view the study that the address names, if the user may see it.
-
-    Without methods the page can only be looked at. With `role="manager"` a researcher
-    is refused.
-    """
+    """Hand the view the study that the address names, if the user may see it."""
 
     def decorate(view: View) -> View:
         @require_http_methods(methods or ("GET", "HEAD"))
@@ -62,11 +77,7 @@ def study_page(*methods: str, role: str | None = None) -> Callable[[View], View]
 def study_button(
     back_to: str, *errors: type[Exception]
 ) -> Callable[[Callable[..., str | HttpResponseBase]], View]:
-    """Do what a manager's button says, tell it, and return to a page of the study.
-
-    The view returns what is told, or another answer; what it raises of the `errors` is
-    told instead.
-    """
+    """Do what a manager's button says, tell it, and return to a page of the study."""
 
     def decorate(view: Callable[..., str | HttpResponseBase]) -> View:
         @study_page("POST", role="manager")
@@ -88,3 +99,11 @@ def study_button(
         return wrapped
 
     return decorate
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number that somebody typed; None for nothing, -1 for anything else."""
+    text = text.strip()
+    if not text:
+        return None
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 7 else -1

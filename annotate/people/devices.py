@@ -1,11 +1,4 @@
-"""Which annotators a browser works as: a cookie for each study.
-
-One person with two invitations would judge the same story twice. The browser remembers
-whose invitation was used on it, and asks before another one is. It keeps a proof of
-each, made from the link itself: who has never had a link cannot make its proof, not
-even with the key that the server signs with, and that of a replaced link is void.
-Reports of errors hide what is named a proof or a cookie.
-"""
+"""Which annotators a browser works as: a cookie for each study."""
 
 import hmac
 import re
@@ -42,10 +35,7 @@ def _is_proved(annotator: Annotator, proofs: dict[int, str]) -> bool:
 
 
 def other(request: HttpRequest, annotator: Annotator) -> Annotator | None:
-    """Return who takes part in the same study on this device, if it is somebody else.
-
-    Nobody is returned once the annotator at hand has been confirmed here.
-    """
+    """Return who else takes part in the same study on this device."""
     if knows(request, annotator):
         return None
     return at_work(request, annotator.study_id)

@@ -50,16 +50,7 @@ class Invited:
 
 
 def invite_list(study: Study, text: str, *, user: User | None = None) -> Invited:
-    """Invite everybody on a list, or nobody if a line is wrong.
-
-    Whoever takes part already is left as they are, so that a list may grow and be sent
-    again. In a planned study each person takes over somebody planned of their language.
-
-    Raises
-    ------
-    ListError
-        Lines are wrong, or there is no work left for somebody.
-    """
+    """Invite everybody on a list, or nobody if a line is wrong."""
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         problems: Problems[ToldProblem] = Problems()

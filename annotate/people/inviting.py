@@ -1,4 +1,6 @@
-"""Links in and out: inviting, replacing a lost link, revoking, caps."""
+"""Invite people, name them, and take them out again."""
+
+from collections.abc import Mapping
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -18,9 +20,37 @@ from annotate.models import (
     User,
     new_token,
 )
-from annotate.people.naming import name_people
 from annotate.responses import giving_back
 from annotate.responses.leasing import locked_annotator
+
+
+def name_people(
+    study: Study, people: Mapping[str, int], **fields: object
+) -> list[Annotator]:
+    """Add so many people of each language, counted on from those that are there."""
+    first = _next_number(study)
+    languages = [name for name, count in people.items() for _i in range(count)]
+    width = max(2, len(str(first + len(languages) - 1)))
+    return Annotator.objects.bulk_create(
+        Annotator(study=study, name=f"A{number:0{width}}", language=language, **fields)
+        for number, language in enumerate(languages, start=first)
+    )
+
+
+def new_pseudonym(study: Study) -> str:
+    """Return a name that nobody has had. Call with the study locked."""
+    return f"A{_next_number(study):02}"
+
+
+def is_pseudonym(name: str) -> bool:
+    """Say whether a name was made here, and not by whoever wrote an imported file."""
+    return name[:1] == "A" and name[1:].isdecimal()
+
+
+def _next_number(study: Study) -> int:
+    names = study.annotators.values_list("name", flat=True)
+    return max((int(name[1:]) for name in names if is_pseudonym(name)), default=0) + 1
+
 
 MOST_SLOTS = 100_000
 
@@ -124,10 +154,7 @@ def find_place(
     cap: int | None = None,
     user: User | None = None,
 ) -> Annotator | None:
-    """Return somebody planned and not yet invited, or a new person if there is work.
-
-    Call with the study locked; nobody is invited yet. None means that all is taken.
-    """
+    """Return somebody planned and not yet invited, or a new person if there is work."""
     waiting = planned(study)
     if study.languages:
         waiting = waiting.filter(language=language)
@@ -160,11 +187,7 @@ def reissue(annotator: Annotator, *, user: User | None = None) -> Invitation:
 
 @transaction.atomic
 def revoke(annotator: Annotator, *, user: User | None = None) -> int:
-    """Close a link and free the slots that are not submitted; return how many.
-
-    Submitted answers stay, and drafts stay with the annotator. A second time changes
-    nothing.
-    """
+    """Close a link and free the slots that are not submitted; return how many."""
     person = locked_annotator(annotator)
     if person.state == Annotator.State.REVOKED:
         return 0
@@ -180,11 +203,7 @@ def revoke(annotator: Annotator, *, user: User | None = None) -> int:
 
 @transaction.atomic
 def set_cap(annotator: Annotator, cap: int | None, *, user: User | None = None) -> int:
-    """Change the most slots that a person may fill; return how many become free.
-
-    Planned slots beyond a lower cap become free, the last ones first; what was begun
-    stays.
-    """
+    """Change the most slots that a person may fill; return how many become free."""
     check_cap(cap)
     person = locked_annotator(annotator)
     before, person.cap = person.cap, cap

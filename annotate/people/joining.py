@@ -1,9 +1,4 @@
-"""Open links: whoever opens one and wants to take part becomes an annotator.
-
-A crowd platform adds an id of its own to the link. The same id leads back to the same
-annotator, in as many sessions as the platform opens, on the device on which they
-joined: anybody could write another id into the address. A link may trust ids anywhere.
-"""
+"""Join a study by a public link; places that nobody uses."""
 
 import re
 from collections.abc import Mapping
@@ -14,14 +9,104 @@ from hmac import compare_digest
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.crypto import salted_hmac
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.models import Annotator, Event, JoinLink, Study, User
-from annotate.people import inviting, unused_places
+from annotate.models import Annotator, Event, JoinLink, Slot, Study, User
+from annotate.people import inviting
 from annotate.people.inviting import InvitingError
+from annotate.responses.leasing import locked_annotator
+
+# A class that begins at once behind one address, and a few who come late.
+MOST_OF_AN_ADDRESS = 40
+COUNTED = timedelta(days=1)
+# Somebody who has joined may read and think for so long before the place is given on.
+KEPT = timedelta(minutes=30)
+
+JOINED = Event.Kind.ANNOTATOR_JOINED
+WAITING = (Annotator.State.INVITED, Annotator.State.ACTIVE)
+
+
+def network(study_id: int, address: str) -> str:
+    """Return what the log keeps of an address: it tells only that two are equal."""
+    if not address:
+        return ""
+    return salted_hmac(f"join {study_id}", address, algorithm="sha256").hexdigest()[:32]
+
+
+def has_too_many(study: Study, address: str) -> bool:
+    """Say whether too many joined from an address who have submitted nothing."""
+    if not address:
+        return False
+    begun = Slot.objects.filter(
+        annotator=OuterRef("annotator"), submitted_at__isnull=False
+    )
+    joined = Event.objects.filter(
+        ~Exists(begun),
+        study=study,
+        kind=JOINED,
+        at__gt=timezone.now() - COUNTED,
+        details__network=network(study.pk, address),
+    )
+    return joined.count() >= MOST_OF_AN_ADDRESS
+
+
+def is_any(link: JoinLink, quiet: timedelta = KEPT) -> bool:
+    """Say whether a place of a link was not used for so long."""
+    return _unused(link.study, link, quiet).exists()
+
+
+def free(study: Study, link: JoinLink | None = None) -> bool:
+    """Free the place that was unused for longest, and say whether there is one."""
+    unused = _unused(study, link)
+    for event in unused.order_by("pk"):
+        person = event.annotator
+        if person is None:
+            continue
+        locked_annotator(person)
+        # Whoever began while this waited for the lock keeps the place.
+        if unused.filter(pk=event.pk).exists():
+            _give_on(person, event)
+            return True
+    return False
+
+
+def _give_on(person: Annotator, event: Event) -> None:
+    inviting.revoke(person)
+    # Who comes again under the id of a platform joins anew.
+    Annotator.objects.filter(pk=person.pk).update(external_id="")
+    JoinLink.objects.filter(pk=event.details["link"], joined__gt=0).update(
+        joined=F("joined") - 1
+    )
+
+
+def _unused(
+    study: Study, link: JoinLink | None, quiet: timedelta = KEPT
+) -> QuerySet[Event]:
+    """Return how those joined who have no story, and gave no sign of life since."""
+    before = timezone.now() - quiet
+    signs = ("last_seen_at", "instructed_at", "consented_at")
+    is_quiet = Q()
+    for sign in signs:
+        name = f"annotator__{sign}"
+        is_quiet &= Q(**{f"{name}__isnull": True}) | Q(**{f"{name}__lt": before})
+    at_work = Slot.objects.filter(
+        Q(submitted_at__isnull=False) | Q(state=Slot.State.LEASED),
+        annotator=OuterRef("annotator"),
+    )
+    joined = Event.objects.filter(
+        is_quiet,
+        ~Exists(at_work),
+        study=study,
+        kind=JOINED,
+        at__lt=before,
+        annotator__state__in=WAITING,
+    ).select_related("annotator")
+    return joined if link is None else joined.filter(details__link=link.pk)
+
 
 # What platforms call the person; the first one that is given counts.
 PARAMETERS = ("PROLIFIC_PID", "workerId", "rater")
@@ -40,13 +125,7 @@ class JoiningError(ValueError):
 
 
 def given_id(query: Mapping[str, str]) -> str:
-    """Return who a platform says this is; empty if it does not say.
-
-    Raises
-    ------
-    JoiningError
-        The id is too long, or has characters that no platform uses.
-    """
+    """Return who a platform says this is; empty if it does not say."""
     for name in PARAMETERS:
         text = query.get(name, "").strip()
         if text and not KNOWN_ID.fullmatch(text):
@@ -60,11 +139,7 @@ def given_id(query: Mapping[str, str]) -> str:
 
 
 def known(study: Study, external_id: str) -> Annotator | None:
-    """Return who joined the study under this id before.
-
-    People whom a manager has invited by name are not found: their own link is theirs
-    alone, and their name may be easy to guess.
-    """
+    """Return who joined the study under this id before."""
     joined = study.events.filter(
         kind=Event.Kind.ANNOTATOR_JOINED, annotator__isnull=False
     )
@@ -87,13 +162,13 @@ def obstacle(link: JoinLink) -> str:
         return _("The study does not take answers at the moment. Please come back.")
     if link.study.adaptive.get("stopped"):
         return _("Enough people take part already. Thank you for your interest.")
-    if link.is_full and not unused_places.is_any(link):
+    if link.is_full and not is_any(link):
         return (
             _(
                 "All places are taken at the moment. Some may become free again: "
                 "please try again in half an hour."
             )
-            if unused_places.is_any(link, timedelta(0))
+            if is_any(link, timedelta(0))
             else _("Enough people take part already. Thank you for your interest.")
         )
     return ""
@@ -108,17 +183,7 @@ def join(
     page: str = "",
     address: str = "",
 ) -> Annotator:
-    """Make whoever asks an annotator with an own link, or return who they are already.
-
-    In a planned study they take over somebody planned whom nobody has invited yet, or
-    else free slots. `page` is the random text of the page on which they asked,
-    `address` where they asked from. A full link gives on a place that nobody uses.
-
-    Raises
-    ------
-    JoiningError
-        The link or the study is closed, or nothing is left to do.
-    """
+    """Make an annotator with an own link, or return the one that they are."""
     study = Study.objects.select_for_update(no_key=True).get(pk=link.study_id)
     person = known(study, external_id) if external_id else _just_joined(link, page)
     if person is not None:
@@ -140,17 +205,17 @@ def join(
         raise JoiningError(_("Please choose the language in which you take part."))
     if reason := obstacle(link):
         raise JoiningError(reason)
-    if unused_places.has_too_many(study, address):
+    if has_too_many(study, address):
         raise JoiningError(
             _(
                 "Many people have joined from your network and not submitted a story "
                 "yet. Please try again later, or ask for a link of your own."
             )
         )
-    if link.is_full and not unused_places.free(study, link):
+    if link.is_full and not free(study, link):
         raise JoiningError(obstacle(link))
     place = find()
-    if place is None and unused_places.free(study):
+    if place is None and free(study):
         place = find()
     if place is None:
         raise JoiningError(
@@ -167,7 +232,7 @@ def join(
         annotator=place,
         link=link.pk,
         page=_digest(page),
-        network=unused_places.network(study.pk, address),
+        network=network(study.pk, address),
     )
     return place
 
@@ -214,10 +279,7 @@ def make_link(
     note: str = "",
     user: User | None = None,
 ) -> JoinLink:
-    """Open a link by which so many people may join.
-
-    With `any_device` a platform's id is enough to go on as whoever joined under it.
-    """
+    """Open a link by which so many people may join."""
     if not 1 <= most <= MOST_JOINERS:
         raise InvitingError(
             _("Say how many people may join: 1 to %(most)d.") % {"most": MOST_JOINERS}

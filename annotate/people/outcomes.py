@@ -13,7 +13,7 @@ from annotate import event_log
 from annotate.assignment import choosing
 from annotate.models import Annotator, Event, Purpose, Skip, Slot, Study
 from annotate.models.people import CODE_LETTERS
-from annotate.responses import giving_back, leasing, places
+from annotate.responses import giving_back, leasing
 from annotate.responses.leasing import locked_annotator
 
 
@@ -49,10 +49,7 @@ class _Done:
 
 
 def worth(annotator: Annotator) -> Worth | None:
-    """Return what somebody's work is worth if they leave now; None: they never began.
-
-    Anyone who has agreed gets a code, but for people whose data were erased.
-    """
+    """Return what somebody's work is worth if they leave now, if that is settled."""
     if annotator.consented_at is None or not annotator.completion_code:
         return None
     done = _done([annotator.pk]).get(annotator.pk, _Done())
@@ -81,10 +78,7 @@ def has_judged_enough(annotator: Annotator) -> bool:
 
 
 def settle(person: Annotator) -> None:
-    """Note that the completion code is earned, if it is; it stays so.
-
-    Call with the annotator locked, who has finished.
-    """
+    """Note that the completion code is earned, if it is; it stays so."""
     if person.completed_at is not None:
         return
     found = worth(person)
@@ -104,10 +98,7 @@ def _worth(person: Annotator, done: _Done, stories: int) -> Worth:
 
 
 def _is_complete(person: Annotator, done: _Done, stories: int) -> bool:
-    """Say whether the own plan is done, or as many stories as a sitting has.
-
-    Skipped stories are no part of it, beyond what may be skipped without words.
-    """
+    """Say whether the own plan is done, or as many stories as a sitting has."""
     allowed = giving_back.allowed(person.study, done.sittings)
     if done.planned and not person.study.is_open:
         return person.finished_at is not None and done.skipped <= allowed
@@ -149,10 +140,7 @@ def _done(people: Iterable[int]) -> dict[int, _Done]:
 
 
 def code_of(person: Annotator, outcome: Outcome) -> str:
-    """Return the code of a kind; the others cannot be told from it.
-
-    It needs the server's key: a graphics card tries all completion codes in minutes.
-    """
+    """Return the code of a kind; the others cannot be told from it."""
     if outcome == Outcome.COMPLETED or not person.completion_code:
         return person.completion_code
     kind = f"code {outcome}"
@@ -163,11 +151,7 @@ def code_of(person: Annotator, outcome: Outcome) -> str:
 
 @transaction.atomic
 def finish_if_done(annotator: Annotator, *, wanted: bool = False) -> bool:
-    """Mark an annotator as finished who has submitted the whole plan.
-
-    Somebody without a plan has finished when nothing is left, the cap is reached, or,
-    when they want to (`wanted`), where they `may_stop`.
-    """
+    """Mark an annotator as finished who has submitted the whole plan."""
     person = locked_annotator(annotator)
     wanted = wanted and person.state == Annotator.State.ACTIVE and may_stop(person)
     if wanted:
@@ -198,10 +182,10 @@ def finish(person: Annotator, *, wanted: bool = False) -> bool:
 
 def _is_through(person: Annotator) -> bool:
     """Say whether the plan is done, or whether there can be nothing more to do."""
-    real = places.own_slots(person).filter(purpose=Purpose.REAL)
+    real = leasing.own_slots(person).filter(purpose=Purpose.REAL)
     if not person.study.is_open and real.filter(claimed=False).exists():
         return True
-    if places.has_room(person) and choosing.may_get_more(person):
+    if leasing.has_room(person) and choosing.may_get_more(person):
         return False
     return real.exists()
 

@@ -1,13 +1,4 @@
-"""Who is at work, by the study's own pace: the one place that says so.
-
-Somebody is at work who has begun, may go on, and was seen within the study's patience.
-That is as many days as nineteen in twenty of its pauses were no longer than; a pause
-lies between two days on which the same person answered. It is at least three days (a
-weekend) and at most fourteen (the forecast looks back no further), and seven while
-fewer than twenty pauses are known. Days on which a study is not open count against
-nobody here: while it is paused everybody stands as at that moment, and after it was
-opened again it counts from there.
-"""
+"""Who is at work, by the study's own pace: the one place that says so."""
 
 import math
 from collections.abc import Iterable
@@ -29,11 +20,7 @@ NOT_BEGUN = timedelta(days=3)
 
 @dataclass(frozen=True)
 class Presence:
-    """How somebody stands: `since` is when they were last seen, invited or planned.
-
-    `is_missed` says whether it is time to do something about their absence: nobody
-    worries about who was invited yesterday, or paused today.
-    """
+    """How somebody stands: `since` is when they were last seen, invited or planned."""
 
     person: Annotator
     since: datetime
@@ -44,11 +31,7 @@ class Presence:
 
 @dataclass(frozen=True)
 class Calendar:
-    """What presence is measured by: the patience, and when a study was open.
-
-    `opened` is when it was opened last, `reopened` the same if it was open before, and
-    `shut` since when it is not open.
-    """
+    """What presence is measured by: the patience, and when a study was open."""
 
     patience: timedelta
     opened: datetime | None = None
@@ -117,28 +100,13 @@ def patience_days(by_day: Iterable[tuple[int, datetime, int]]) -> int:
 
 
 def pauses(days: Iterable[tuple[int, datetime]]) -> list[int]:
-    """Return the days from one day of answers to the person's next.
-
-    Examples
-    --------
-    >>> second, third, sixth = (datetime(2026, 3, day) for day in (2, 3, 6))
-    >>> pauses([(1, second), (2, third), (1, sixth)])
-    [4]
-    """
+    """Return the days from one day of answers to the person's next."""
     in_order = pairwise(sorted(days))
     return [(b - a).days for (one, a), (other, b) in in_order if one == other]
 
 
 def patience_of(found: Iterable[int]) -> int:
-    """Return for how many days nobody is missed where such pauses were made.
-
-    Examples
-    --------
-    >>> patience_of([1] * 37 + [5, 5, 9])
-    5
-    >>> patience_of([1] * 5), patience_of([1] * 50), patience_of([30] * 50)
-    (7, 3, 14)
-    """
+    """Return for how many days nobody is missed where such pauses were made."""
     known = sorted(found)
     if len(known) < ENOUGH_PAUSES:
         return USUAL_DAYS

@@ -1,8 +1,4 @@
-"""People with an account: found by what they write, exported, erased.
-
-Erasing keeps a row without a person, so that the log still tells that the same manager
-did this and that. Whoever it was can no longer log in.
-"""
+"""People with an account: found by what they write, exported, erased."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -66,13 +62,7 @@ def record(user: User) -> dict[str, Any]:
 
 @transaction.atomic
 def erase(user: User) -> str:
-    """Take the person out of an account; return the name that stays.
-
-    Raises
-    ------
-    AccountError
-        Nobody else could manage everything.
-    """
+    """Take the person out of an account; return the name that stays."""
     others = User.objects.filter(is_superuser=True, is_active=True).exclude(pk=user.pk)
     if user.is_superuser and not others.exists():
         raise AccountError(
@@ -102,10 +92,7 @@ def erase(user: User) -> str:
 
 
 def _strike_out(user: User, after: str) -> None:
-    """Let the admin's own log call the account by the name that stays.
-
-    Of the account itself it may have an earlier name, too.
-    """
+    """Let the admin's own log call the account by the name that stays."""
     own = LogEntry.objects.filter(content_type__model="user", object_id=str(user.pk))
     own.update(object_repr=after)
     for entry in LogEntry.objects.filter(content_type__model="studymember"):

@@ -1,14 +1,13 @@
-"""Erasing a person: the answers stay under a pseudonym that is nobody's any more.
+"""Withdraw consent, and erase people when asked, or when data are old enough."""
 
-What goes is what `places` calls `WHO`, and what they wrote freely where that is asked
-for. The link is replaced by a mark that knows it again, so that it answers like any
-that was revoked. It cannot be undone.
-"""
-
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -23,10 +22,55 @@ from annotate.models import (
     mark_of,
 )
 from annotate.people import inviting
-from annotate.people.naming import is_pseudonym, new_pseudonym
-from annotate.personal_data.named import is_telling, replaced
+from annotate.people.inviting import is_pseudonym, new_pseudonym
+from annotate.personal_data.record import is_telling, replaced
+from annotate.quality import exclusion
 from annotate.quality.exclusion import LONGEST_REASON
 from annotate.responses.leasing import locked_annotator
+
+
+class ConsentError(ValueError):
+    """There is no consent to withdraw; the message says why."""
+
+
+@dataclass(frozen=True)
+class Withdrawn:
+    """What a withdrawal did: slots freed, and slots left out of every analysis."""
+
+    freed: int
+    left_out: int
+
+
+@transaction.atomic
+def withdraw(
+    annotator: Annotator, *, answers: bool, user: User | None = None
+) -> Withdrawn:
+    """Ask somebody for nothing more; with `answers`, use none of theirs."""
+    if annotator.state == Annotator.State.PLANNED:
+        text = _("Nobody was invited as %(name)s; there is no consent to withdraw.")
+        raise ConsentError(text % {"name": annotator.name})
+    if answers:  # nobody chooses views meanwhile
+        Study.objects.select_for_update(no_key=True).get(pk=annotator.study_id)
+    person = locked_annotator(annotator)
+    is_new = person.withdrawn_at is None or (answers and not person.answers_withdrawn)
+    person.withdrawn_at = person.withdrawn_at or timezone.now()
+    person.answers_withdrawn = person.answers_withdrawn or answers
+    person.save(update_fields=["withdrawn_at", "answers_withdrawn"])
+    left_out = 0
+    if is_new and answers:
+        left_out = exclusion.withdraw_answers(person, author=user)
+    freed = inviting.revoke(person, user=user)  # locks slots: units are locked by now
+    if is_new:
+        event_log.note(
+            Event.Kind.CONSENT_WITHDRAWN,
+            person.study_id,
+            annotator=person,
+            user=user,
+            left_out=left_out,
+        )
+    annotator.refresh_from_db()
+    return Withdrawn(freed, left_out)
+
 
 Kind = Event.Kind
 # What tells of people by their names in the tables.
@@ -50,15 +94,7 @@ class Erased:
 def erase(
     annotator: Annotator, *, comments: bool = False, user: User | None = None
 ) -> Erased:
-    """Let a person go, and what they wrote freely with `comments`; revokes them first.
-
-    A second time does nothing, or erases the comments that were left.
-
-    Raises
-    ------
-    ErasingError
-        Nobody has been invited in this place.
-    """
+    """Erase a person, and their free texts with `comments`."""
     if annotator.state == Annotator.State.PLANNED:
         text = _("Nobody was invited as %(name)s; there is nothing to erase.")
         raise ErasingError(text % {"name": annotator.name})
@@ -150,3 +186,45 @@ def _erase_comments(person: Annotator) -> int:
     shots, _rows = person.shot_comments.all().delete()
     skips = person.skips.exclude(comment="").update(comment="")
     return stories + shots + skips
+
+
+def due_at(study: Study) -> datetime | None:
+    """Return when the personal data of a study's annotators are erased, if ever."""
+    if study.is_imported or not settings.RETENTION_DAYS:
+        return None
+    if study.state != Study.State.CLOSED:
+        return None
+    ends = study.events.filter(kind=Event.Kind.STUDY_CLOSED).order_by("-id")
+    closed = ends.values_list("at", flat=True).first()
+    return closed + timedelta(days=settings.RETENTION_DAYS) if closed else None
+
+
+def kept(study: Study) -> QuerySet[Annotator]:
+    """Return those of whom personal data are kept, by name."""
+    people = study.annotators.filter(erased_at__isnull=True)
+    return people.exclude(state=Annotator.State.PLANNED).order_by("name")
+
+
+def plans() -> Iterator[tuple[Study, datetime, list[Annotator]]]:
+    """Yield each study of which data will be erased, when, and whose."""
+    for study in Study.objects.filter(state=Study.State.CLOSED).order_by("slug"):
+        at, people = due_at(study), list(kept(study))
+        if at is not None and people:
+            yield study, at, people
+
+
+def erase_due() -> int:
+    """Erase whoever has been kept for long enough; return how many."""
+    now, erased, failed = timezone.now(), 0, []
+    for study, at, people in plans():
+        for person in people if at <= now else ():
+            try:
+                erase(person)
+            except Exception as error:  # noqa: BLE001 - raised when the others are gone
+                error.add_note(f"{person.name} of {study.slug} is due, and stays.")
+                failed.append(error)
+            else:
+                erased += 1
+    if failed:
+        raise ExceptionGroup(f"Not erased: {len(failed)}", failed)
+    return erased

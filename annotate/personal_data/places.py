@@ -1,8 +1,4 @@
-"""Which column of the database says what of a person: the one place that tells.
-
-Every column of every table stands here, those of Django and its packages too; a test
-holds this list against the tables, and docs/personal-data.md against this list.
-"""
+"""Which column of the database says what of a person: the one place that tells."""
 
 from enum import Enum
 

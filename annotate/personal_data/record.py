@@ -1,12 +1,8 @@
-"""Everything about one annotator as files that the person can read.
-
-It is what they gave and what was noted about them, as they saw it: no method is named,
-and nothing tells which stories were checks. So it may be handed out while the study
-runs (docs/blinding.md).
-"""
+"""Everything that is stored about one annotator."""
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
@@ -26,9 +22,31 @@ from annotate.models import (
     Slot,
     Study,
 )
-from annotate.personal_data.named import replaced
 from annotate.presentation.slot_view import sides
 from annotate.spreadsheet import csv_text
+
+# Chinese, Japanese and Korean: a name stands right beside other words.
+UNSPACED = r"\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\U00020000-\U0003ffff"
+LETTER = rf"[^\W{UNSPACED}]"
+# Shorter ones are no names, but words of a reason.
+SHORTEST, SHORTEST_UNSPACED = 3, 2
+
+
+def is_telling(name: str) -> bool:
+    """Say whether a name is long enough not to be a usual word."""
+    unspaced = re.search(f"[{UNSPACED}]", name)
+    return len(name) >= (SHORTEST_UNSPACED if unspaced else SHORTEST)
+
+
+def replaced(text: str, names: Iterable[str], by: str) -> str:
+    """Return a text with `by` in the place of each name, the longest first."""
+    longest = sorted(filter(None, names), key=len, reverse=True)
+    either = "|".join(map(re.escape, longest))
+    if not either:
+        return text
+    pattern = rf"(?<!{LETTER})(?:{either})(?!{LETTER})"
+    return re.sub(pattern, lambda _found: by, text, flags=re.IGNORECASE)
+
 
 Row = tuple[object, ...]
 # What happens to checks alone, or to slots that count no more.

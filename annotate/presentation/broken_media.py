@@ -16,10 +16,7 @@ from evalcore.models import Output
 
 @dataclass(frozen=True)
 class Reported:
-    """What is said to be broken: a shot of an output, its video, or a character.
-
-    `shot` is 0 for a video; `output` is None for a character's picture.
-    """
+    """What is said to be broken: a shot of an output, its video, or a character."""
 
     output: Output | None
     story: str

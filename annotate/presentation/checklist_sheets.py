@@ -102,12 +102,7 @@ def ticked_boxes(slot: Slot, annotator: Annotator | None) -> dict[int, set[str]]
 
 @dataclass(frozen=True)
 class ToldShot:
-    """What somebody said of one shot, as the manager reads it.
-
-    The labels that only the text has, both have, and only the picture or video has;
-    Without the annotator's word that it was `looked` at, that is a draft; `changes` is
-    how many boxes were changed.
-    """
+    """What somebody said of one shot, as the manager reads it."""
 
     annotator: Annotator
     number: int

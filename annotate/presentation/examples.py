@@ -29,10 +29,7 @@ MARKS: dict[str, Promise] = {
 
 
 class ExampleShot(NamedTuple):
-    """A shot of a twin: whether it differs, and which shot its picture was made for.
-
-    That is another one where shots stand in another order.
-    """
+    """A shot of a twin: whether it differs, and which shot its picture was made for."""
 
     number: int
     is_changed: bool
@@ -41,10 +38,7 @@ class ExampleShot(NamedTuple):
 
 @dataclass(frozen=True)
 class Example:
-    """A question's example as pages show it.
-
-    `size` is that of every picture, where there is one.
-    """
+    """A question's example as pages show it."""
 
     question: Question
     shots: list[ExampleShot]
@@ -78,7 +72,6 @@ class Example:
 
 
 def example_of(question: Question) -> Example | None:
-    """Return the example of a question, if it has one."""
     if question.example_id is None:
         return None
     shots = [ExampleShot(*one) for one in question.example_shots]
@@ -110,10 +103,7 @@ def changed_shots(twin: Output) -> list[ExampleShot]:
 def _made_for(
     before: dict[int, str], after: dict[int, str]
 ) -> Iterable[tuple[int, int]]:
-    """Yield each shot's number and which shot its picture was made for; 0: none.
-
-    Of equal pictures each is taken once; those that stayed have their own number.
-    """
+    """Yield each shot's number and which shot its picture was made for; 0: none."""
     left: dict[str, list[int]] = {}
     for number, picture in before.items():
         if after.get(number) != picture:
@@ -131,11 +121,7 @@ def _example_shot(twin: Output, number: int, shown: int) -> ExampleShot:
 
 
 def picked(shots: Sequence[ExampleShot], degradation: str) -> list[ExampleShot]:
-    """Return so many shots that they fit in a row, half of them changed if they can.
-
-    Those that stay are the first ones, so that it is seen what should go on. An order
-    is seen of shots that follow each other, whose pictures come from among them.
-    """
+    """Return so many shots that they fit in a row, half of them changed if they can."""
     if degradation == Degradation.SHUFFLED:
         return _most_mixed(shots)
     changed = [one for one in shots if one.is_changed]

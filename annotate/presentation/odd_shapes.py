@@ -1,9 +1,4 @@
-"""Whose pictures or videos have a shape of their own among those of a story. Pure.
-
-Pictures of all methods stand in one box around the largest width and height, so it is
-only their shape that shrinks others and that bars tell; each in its own size, size
-tells as well. Stories may differ in shape: methods are compared within a story.
-"""
+"""Whose pictures or videos have a shape of their own among those of a story. Pure."""
 
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
@@ -34,15 +29,7 @@ class Sized:
 
 @dataclass(frozen=True)
 class OddShape:
-    """Methods whose pictures differ in shape, or size, from most of the same stories.
-
-    `odd` of their `every` pictures do, the most frequent way being `size` where `usual`
-    is usual; none, where only how large they are makes the box larger. `fill` is the
-    mean share of the box that they take, `others_fill` that of what is usual of other
-    methods, `fill_without` what that would be in the box `without` what is `left_out`:
-    them, or all odd methods where no finding alone makes the box large. Boxes are None
-    where each picture is shown in its own size.
-    """
+    """Methods whose pictures differ in shape or size from most others."""
 
     methods: tuple[str, ...]
     others: int
@@ -71,12 +58,7 @@ class OddShape:
 
 
 def odd_shapes(shown: Iterable[Sized], *, same_size: bool = True) -> list[OddShape]:
-    """Return methods that shape or size shows, or that make the others' small.
-
-    What a method shows of a size in a story is given at once, with its number. Several
-    methods of one odd shape are one finding; what costs others most is first. Shapes
-    that differ by up to 2 % are the same.
-    """
+    """Return methods that shape or size shows, or that make the others' small."""
     looked_at = _Compared(list(shown), same_size)
     found = [looked_at.described(names, names) for names in looked_at.candidates()]
     told = [one for one in found if one.tells or one.gain >= LEAST_GAIN]
@@ -115,11 +97,7 @@ def box_of(shown: Iterable[Sized]) -> Size | None:
 def _usual_sizes(
     shown: Sequence[Sized], alike: Alike, box: Size | None
 ) -> dict[int, list[Size]]:
-    """Return what more than half of a story's methods have, or else what most have.
-
-    Of equally many that is what fills the box best, then the wider. A story of one
-    method has nothing usual.
-    """
+    """Return what more than half of a story's methods have, or else what most have."""
     stories: dict[int, dict[str, Counter[Size]]] = defaultdict(dict)
     for one in shown:
         sizes = stories[one.story].setdefault(one.method, Counter())
@@ -175,10 +153,7 @@ class _Compared:
         return not any(self.alike(one.size, size) for size in self.usual[one])
 
     def candidates(self) -> Iterator[tuple[str, ...]]:
-        """Yield methods with enough odd pictures, and who alone may make the box large.
-
-        Those of one odd shape stand together unless they are more than half of all.
-        """
+        """Yield methods with enough odd pictures, and those that enlarge the box."""
         every, differ = _numbers(self.usual), _numbers(self.odd)
         groups: list[tuple[Size, list[str]]] = []
         for method in sorted(every):

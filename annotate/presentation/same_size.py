@@ -1,10 +1,4 @@
-"""The size in which a study shows pictures and videos, and drawing them beforehand.
-
-Those of all methods are letterboxed into one box, as wide and as high as the largest of
-them, so that neither resolution nor the size of a file's picture gives a method away,
-and nothing loses resolution. The box is found once and stored with the study; a study
-that is extended finds it anew.
-"""
+"""The size in which a study shows pictures and videos, and drawing them beforehand."""
 
 import logging
 import time
@@ -53,10 +47,7 @@ def _presentation_of(study: Study) -> Iterator[None]:
 
 
 def box_around(outputs: QuerySet[Output]) -> Box | None:
-    """Return the size into which every picture and video of the outputs fits.
-
-    Both numbers are even, as videos want them.
-    """
+    """Return the size into which every picture and video of the outputs fits."""
     shown = outputs.order_by().values("pk")
     pictures = Frame.objects.filter(output__in=shown).order_by().values("media")
     videos = outputs.order_by().values("video")
@@ -94,11 +85,7 @@ def outputs_of_examples(study: Study) -> QuerySet[Output]:
 
 
 def draw(study: Study, seconds: float) -> bool:
-    """Draw what annotators will be shown, for so long at most; say if all is there.
-
-    What is not drawn beforehand is drawn when it is first asked for, and somebody waits
-    for it. A picture that cannot be read is passed over.
-    """
+    """Draw what annotators will be shown, for so long at most; say if all is there."""
     deadline = time.monotonic() + seconds
     outputs = outputs_of(study) | outputs_of_examples(study)
     stories = study.units.order_by().values("story")
@@ -116,10 +103,7 @@ def draw(study: Study, seconds: float) -> bool:
 
 
 def remove_unused() -> int:
-    """Remove the renditions that were not used for long; return how many.
-
-    What open studies show of them is drawn again before somebody asks for it.
-    """
+    """Remove the renditions that were not used for long; return how many."""
     removed = media.remove_unused_renditions()
     if removed:
         for study in Study.objects.filter(state=Study.State.OPEN):

@@ -1,8 +1,4 @@
-"""What annotators write about single shots, where the study asks for it.
-
-A comment names the shot and the side on which its output stands, and is stored by the
-output.
-"""
+"""What annotators write about single shots, where the study asks for it."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,8 +10,7 @@ from django.utils.translation import gettext as _
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot, Study
 from annotate.presentation.slot_view import sides
-from annotate.responses.story_comments import keep, of_holder
-from annotate.responses.writing import Held, Row
+from annotate.responses.writing import Held, Row, keep, of_holder
 from evalcore.models import Output
 
 # A form without a script posts it as `shot-comment:3:left`.
@@ -123,10 +118,7 @@ def about(output: Output, slots: Iterable[Slot]) -> dict[int, list[ShotComment]]
 
 
 def rows(study: Study) -> Iterator[tuple[str | int, ...]]:
-    """Yield a row for each comment of a study, with what `HEADER` names.
-
-    `side` is where the annotator saw the output; that of a twin has its `degradation`.
-    """
+    """Yield a row for each comment of a study, with what `HEADER` names."""
     related = ("slot__unit__story", *study.output_paths("slot__unit__", "__method"))
     written = ShotComment.objects.filter(slot__study=study)
     written = of_holder(written).select_related("annotator", *related)

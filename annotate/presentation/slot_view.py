@@ -1,7 +1,8 @@
-"""What an annotator is shown of a slot: pictures, videos, texts; no name."""
+"""What is shown of a slot, and in which order it is asked."""
 
+import random
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +11,28 @@ from django.utils.translation import get_language
 
 from annotate.kinds.base import Kind, form_field
 from annotate.kinds.registry import kind_of
-from annotate.models import Question, Slot
+from annotate.models import Annotator, Question, Slot, Study
 from annotate.models.studies import PLACES
 from annotate.presentation import same_size
-from annotate.presentation.question_order import in_order
 from annotate.responses.writing import current_answers
 from evalcore.database.prepared import Prepared
 from evalcore.media import Box
 from evalcore.models import Character, Frame, MediaFile, Output, Shot
 from evalcore.video import storing
+
+
+def in_order(
+    questions: Iterable[Question], study: Study, annotator: Annotator | None
+) -> list[Question]:
+    """Return the questions in the order in which an annotator is asked them."""
+    asked = sorted(questions, key=lambda question: question.ordinal)
+    if annotator is not None and study.shuffle_questions:
+        # One order for all stories, also for those that are asked only some of them.
+        dice = random.Random(f"questions {study.seed} {annotator.name}")
+        places = {question.pk: dice.random() for question in study.asked}
+        asked.sort(key=lambda question: places[question.pk])
+    return asked
+
 
 TEXT_FIELDS = (
     "setting",
@@ -48,10 +62,7 @@ class ShownCharacter:
 
 @dataclass(frozen=True)
 class ShownShot:
-    """One shot: its number, its texts, and on which sides there is a picture.
-
-    `on_stage` are the characters that its script names.
-    """
+    """One shot: its number, its texts, and on which sides there is a picture."""
 
     number: int
     texts: dict[str, str]
@@ -66,10 +77,7 @@ class ShownShot:
 
 @dataclass(frozen=True)
 class ShownVideo:
-    """One side's video as the player plays it; `present` is false where there is none.
-
-    It has `frames` frames, the first one at 0, each 1 / `frame_rate` seconds long.
-    """
+    """One side's video as the player plays it."""
 
     side: str
     present: bool
@@ -82,11 +90,7 @@ class ShownVideo:
 
 @dataclass(frozen=True)
 class ShownCaption:
-    """What a part of a video is to tell, and from when to when, in seconds.
-
-    `text` is the one that says what happens; all of them are in `texts`. Times are
-    estimated where the benchmark tells none.
-    """
+    """What a part of a video is to tell, and from when to when, in seconds."""
 
     number: int
     start: float
@@ -135,10 +139,7 @@ def sides(slot: Slot) -> dict[str, Output]:
 def shown_shots(
     slot: Slot, characters: Sequence[ShownCharacter] = ()
 ) -> list[ShownShot]:
-    """Return the story's shots in order, with the annotator's language first.
-
-    Of the `characters` each shot has those that are on stage.
-    """
+    """Return the story's shots in order, with the annotator's language first."""
     present = {
         side: {number for number, *_size in PICTURES.rows(output=output.pk)}
         for side, output in sides(slot).items()
@@ -203,10 +204,7 @@ def for_viewer(slot: Slot) -> dict[str, object]:
 
 
 def picture_ratio(slot: Slot) -> float:
-    """Return the width of the story's first picture by its height, as it is shown.
-
-    1.5 where there is no picture.
-    """
+    """Return the width of the story's first picture by its height, as it is shown."""
     size = same_size.box_of(slot.study)
     if size is None:
         outputs = [output.pk for output in slot.unit.outputs]
@@ -250,10 +248,7 @@ def _shown_video(side: str, stored: MediaFile | None, box: Box | None) -> ShownV
 
 
 def shown_captions(slot: Slot, videos: Sequence[ShownVideo]) -> list[ShownCaption]:
-    """Return what the story tells at which time of its videos.
-
-    Shots without times share what follows the conditioning part evenly.
-    """
+    """Return what the story tells at which time of its videos."""
     story = slot.unit.story
     shots = list(story.shots.all())
     times = _times(shots)
@@ -321,10 +316,7 @@ def story_characters(slot: Slot) -> list[Character]:
 
 
 def shown_questions(slot: Slot) -> list[ShownQuestion]:
-    """Return the questions with their options and the answers given so far.
-
-    The answers about each shot are told shot by shot (`checklist_sheets`), not here.
-    """
+    """Return the questions with their options and the answers given so far."""
     answers = current_answers(slot, slot.annotator)
     shown = []
     for question in in_order(slot.questions, slot.study, slot.annotator):

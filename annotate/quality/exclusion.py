@@ -45,15 +45,7 @@ def exclude(
     views: Iterable[AnalysisView] | None = None,
     wholesale: bool = False,
 ) -> Exclusion:
-    """Close a submitted slot as excluded and open a replacement for anyone.
-
-    The answers stay. They are hidden from `main` and from `views`: from every view but
-    `everything` where none are named, so that a view shows nothing excluded unless
-    somebody wants it to. The replacement takes the next ordinal of the unit, whatever
-    the views; a unit that was withdrawn asks for one answer less instead. The author is
-    a user, or a quality rule (its key); answers that annotators withdrew are hidden
-    from every view (`withdraw_answers`).
-    """
+    """Close a submitted slot as excluded and open a replacement for anyone."""
     reason = _checked(reason)
     slot = _locked(slot.pk)
     if slot.state != Slot.State.SUBMITTED:
@@ -105,12 +97,7 @@ def exclude_annotator(
     author: User | None,
     rule: str = "",
 ) -> list[Exclusion]:
-    """Exclude every real slot that somebody has submitted, surplus ones too.
-
-    What was excluded before keeps its own reason. Answers given later are not excluded:
-    pause the annotator first, or revoke them, but in a transaction of its own; in the
-    same one revoke them afterwards, as units are locked before slots.
-    """
+    """Exclude every real slot that somebody has submitted, surplus ones too."""
     reason = _checked(reason)
     locked_annotator(annotator)
     slots = annotator.slots.filter(purpose=Purpose.REAL, state=Slot.State.SUBMITTED)
@@ -122,11 +109,7 @@ def exclude_annotator(
 
 @transaction.atomic
 def withdraw_answers(annotator: Annotator, *, author: User | None) -> int:
-    """Leave out for good what somebody has answered, checks too; return how many slots.
-
-    What was excluded before is now hidden from every view as well. Revoke the annotator
-    afterwards, in the same transaction: that locks slots, and units come before.
-    """
+    """Leave out all that somebody has answered; return how many slots."""
     locked_annotator(annotator)
     study = annotator.study
     before = in_force(study).filter(slot__annotator=annotator)
@@ -143,10 +126,7 @@ WITHDRAWAL = gettext_noop("the annotator does not want these answers to be used"
 
 @transaction.atomic
 def undo_annotator(annotator: Annotator, *, author: User | None) -> int:
-    """Take back what `exclude_annotator` did; slots excluded one by one stay excluded.
-
-    Return how many slots were restored.
-    """
+    """Take back what `exclude_annotator` did."""
     locked_annotator(annotator)
     rows = excluded_wholesale(annotator.study).get(annotator, [])
     for row in rows:
@@ -195,10 +175,7 @@ def _replace(slot: Slot) -> Slot | None:
 
 
 def _is_withdrawn(slot: Slot) -> bool:
-    """Say whether no more answers to this unit are asked for.
-
-    In a study with rounds they are: each round has as many as the others.
-    """
+    """Say whether no more answers to this unit are asked for."""
     if slot.study.rounds > 1:
         return False
     methods, stories = withdrawn_names(slot.study)
@@ -210,13 +187,7 @@ def _is_withdrawn(slot: Slot) -> bool:
 
 @transaction.atomic
 def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
-    """Restore an excluded slot.
-
-    Its replacement disappears if nobody holds it; one that somebody has answered, or is
-    answering now, becomes surplus: it is kept without ordinal, outside the redundancy.
-    Where the replacement has given its place up already, the restored slot is surplus;
-    but a unit that was withdrawn counts it again.
-    """
+    """Restore an excluded slot."""
     slot = _locked(exclusion.slot_id)
     exclusion = Exclusion.objects.get(pk=exclusion.pk)
     if exclusion.rule == WITHDRAWN:
@@ -240,10 +211,7 @@ def undo(exclusion: Exclusion, *, author: User | None) -> Slot:
 
 
 def _drop(replacement_id: int | None) -> bool:
-    """Take a replacement, or what took its place, out of the redundancy.
-
-    Return whether there was one.
-    """
+    """Take a replacement, or what took its place, out of the redundancy."""
     slots = Slot.objects.select_for_update(of=("self",), no_key=True)
     replacement = slots.filter(pk=replacement_id).first()  # type: ignore[misc] # None finds none
     while replacement is not None and replacement.state == Slot.State.EXCLUDED:

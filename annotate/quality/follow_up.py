@@ -7,13 +7,93 @@ from functools import partial
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotate import event_log
 from annotate.kinds.errors import BadAnswerError
-from annotate.models import Annotator, Purpose, Slot
+from annotate.models import Annotator, Event, Flag, Purpose, Slot, Unit, User
 from annotate.people import outcomes
 from annotate.quality import monitoring, training
 from annotate.responses import giving_back, leasing, submission
+from annotate.responses.leasing import locked_annotator
 from annotate.responses.submission import Closing, Received
 from annotate.responses.writing import Held, Row
+
+AnnotatorState = Annotator.State
+MAY_PAUSE = (AnnotatorState.INVITED, AnnotatorState.ACTIVE, AnnotatorState.FINISHED)
+
+
+class HoldingError(ValueError):
+    """Nobody can be paused or resumed like that; the message says why."""
+
+
+@transaction.atomic
+def pause(annotator: Annotator, *, user: User | None = None) -> None:
+    """Let somebody do nothing for a while; the slots stay theirs."""
+    person = locked_annotator(annotator)
+    if person.state == AnnotatorState.PAUSED:
+        return
+    if person.state not in MAY_PAUSE:
+        raise HoldingError(
+            _("%(name)s cannot be paused: %(state)s.")
+            % {"name": person.name, "state": person.get_state_display()}
+        )
+    before, person.state = person.state, AnnotatorState.PAUSED
+    annotator.state = person.state
+    person.save(update_fields=["state"])
+    event_log.note(
+        Event.Kind.ANNOTATOR_PAUSED,
+        person.study_id,
+        annotator=person,
+        user=user,
+        before=before,
+    )
+
+
+@transaction.atomic
+def resume(annotator: Annotator, *, user: User | None = None) -> None:
+    """Let a paused person go on where they were; settles the flags that paused them."""
+    person = locked_annotator(annotator)
+    if person.state != AnnotatorState.PAUSED:
+        raise HoldingError(
+            _("%(name)s is not paused: %(state)s.")
+            % {"name": person.name, "state": person.get_state_display()}
+        )
+    person.state = annotator.state = _state_before(person)
+    person.save(update_fields=["state"])
+    flags = person.flags.filter(resolved_at=None)
+    pauses = list(flags.filter(action=Flag.Action.PAUSE))
+    warnings = flags.filter(
+        action=Flag.Action.WARN, signal__in={flag.signal for flag in pauses}
+    )
+    for flag in (*pauses, *warnings):
+        monitoring.resolve(flag, user=user)
+    event_log.note(
+        Event.Kind.ANNOTATOR_RESUMED, person.study_id, annotator=person, user=user
+    )
+
+
+def _state_before(person: Annotator) -> str:
+    paused = Event.objects.filter(
+        annotator=person, kind=Event.Kind.ANNOTATOR_PAUSED
+    ).order_by("-id")
+    last = paused.first()
+    before = last.details.get("before") if last else None
+    if before in MAY_PAUSE:
+        return str(before)
+    return AnnotatorState.ACTIVE if person.consented_at else AnnotatorState.INVITED
+
+
+@transaction.atomic
+def hand_out_again(unit: Unit, *, user: User | None = None) -> bool:
+    """Hand a unit out again that was set aside; say whether it was."""
+    changed = Unit.objects.filter(pk=unit.pk, set_aside_at__isnull=False).update(
+        set_aside_at=None
+    )
+    if changed:
+        event_log.note(
+            Event.Kind.STUDY_EDITED, unit.study_id, user=user, handed_out=unit.pk
+        )
+    return bool(changed)
+
 
 logger = logging.getLogger(__name__)
 
@@ -36,20 +116,7 @@ def submit(
     whole: bool = False,
     go_on: GoOn | None = None,
 ) -> Received | None:
-    """Store rows of a slot, close it, and look at the annotator; None: no such slot.
-
-    The page with and without scripts and the API come here. Without `closing`, answers
-    are kept as drafts. `proof` is that of `late_answers.offer`. With `whole`, all is
-    stored or nothing, and the reason is raised. `go_on` is called in the same
-    transaction, unless the study's rules may stop the annotator before.
-
-    What fails in going on must not take the answers back: they are stored without it.
-
-    Raises
-    ------
-    AnswerError
-        Something comes before this slot, or a `whole` request was refused.
-    """
+    """Store rows of a slot, close it, and look at the annotator; None: no such slot."""
     hold = partial(
         submission.holding,
         annotator,

@@ -1,8 +1,4 @@
-"""Looking at an annotator's answers as they arrive, and acting by the study's rules.
-
-The signals and rules are pure (`quality_rules.signals`, `quality_rules.rules`); here
-they get their data from the tables, and what they find becomes a flag and an action.
-"""
+"""Looking at an annotator's answers as they arrive, and acting by the study's rules."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -95,11 +91,7 @@ def look(annotator: Annotator) -> list[Flag]:
 def signals_of(
     annotator: Annotator, *, rules: Sequence[Rule] | None = None
 ) -> dict[str, Signal]:
-    """Return every signal of an annotator, those of ticks under names of their own.
-
-    With `rules`, what the others say is looked up only when a rule asks for it, and
-    every few answers.
-    """
+    """Return every signal of an annotator, those of ticks under names of their own."""
     slots = _slots(annotator)
     wanted = rules is None or (
         any(rule.signal in OTHERS for rule in rules) and len(slots) % OTHERS_EVERY == 0
@@ -117,10 +109,7 @@ def signals_of(
 
 
 def _slots(annotator: Annotator) -> list[SubmittedSlot]:
-    """Return the submitted slots in order; of the training the round that was passed.
-
-    The pass mark decides about the training; a rule about it looks back.
-    """
+    """Return the submitted slots in order; of the training the passed round."""
     slots = Slot.objects.filter(annotator=annotator, submitted_at__isnull=False)
     if annotator.trained_at is None:
         slots = slots.exclude(purpose=Purpose.TRAINING)
@@ -198,10 +187,7 @@ def _judged(
 
 
 def _expected(slot: SubmittedSlot, originals: Given) -> Expected | None:
-    """Return the right answers; of a training twin less than its original got.
-
-    Where that got the lowest rating, nothing is expected.
-    """
+    """Return the right answers; of a training twin less than its original got."""
     if slot.purpose in UNKNOWN:
         return None
     given = originals.get(slot.original, {}) if slot.original is not None else {}
@@ -224,10 +210,7 @@ def _whole(study: Study) -> list[tuple[type[Answer], list[str]]]:
 
 
 def _answers(annotator: Annotator) -> Given:
-    """Return the annotator's current answers by slot and question.
-
-    Ticks, of which there are hundreds in a slot, have signals of their own.
-    """
+    """Return the annotator's current answers by slot and question."""
     answers: Given = defaultdict(dict)
     for model, names in _whole(annotator.study):
         rows = model.objects.filter(
@@ -317,10 +300,7 @@ def _act(annotator: Annotator, breach: Breach) -> Flag | None:
 
 
 def _stop(person: Annotator, flag: Flag) -> None:
-    """Pause or exclude whoever can still work, if the flag says so.
-
-    Whoever is paused can still be excluded: two rules may be broken by one answer.
-    """
+    """Pause or exclude whoever can still work, if the flag says so."""
     is_paused = person.state == Annotator.State.PAUSED
     if person.state in Annotator.STOPPED and not is_paused:
         return

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate import event_log
-from annotate.assignment import training_slots
+from annotate.assignment import control_slots
 from annotate.kinds.registry import kind_of
 from annotate.models import Annotator, Event, Purpose, Question, Slot, Unit
 from annotate.quality_rules.signals import below
@@ -22,10 +22,7 @@ from annotate.studies.definition import Training
 
 @dataclass(frozen=True)
 class Marked:
-    """One answer of the training round, in words of the page, and whether it was right.
-
-    Choices are told as the annotator saw them: left, right or no preference.
-    """
+    """One answer of the training round, and whether it was right."""
 
     question: Question
     given_words: str
@@ -35,11 +32,7 @@ class Marked:
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """How a round of training stands.
-
-    Of the `possible` marks `n` count, those of twins whose original got more than the
-    lowest rating; a round in which fewer than half count tells too little to be passed.
-    """
+    """How a round of training stands."""
 
     right: int
     n: int
@@ -80,11 +73,7 @@ def slot_of_original(slot: Slot) -> Slot | None:
 
 
 def known_answers(slot: Slot) -> dict[str, tuple[list[int] | str, str]]:
-    """Return the right answers by question, and how the page says them.
-
-    That of a degraded twin alone is less than the annotator gave its original; there is
-    none where that is the lowest rating.
-    """
+    """Return the right answers by question, and how the page says them."""
     earlier = slot_of_original(slot)
     given = current_answers(earlier, slot.annotator) if earlier else {}
     known: dict[str, tuple[list[int] | str, str]] = {}
@@ -162,11 +151,7 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
 
 @transaction.atomic
 def conclude(annotator: Annotator) -> bool | None:
-    """Decide about a finished round: passed, again, or not admitted.
-
-    Returns None while the round goes on. Who fails the last attempt gives the slots
-    back and is not admitted.
-    """
+    """Decide about a finished round: passed, again, or not admitted."""
     person = locked_annotator(annotator)
     if not is_training_needed(person):
         return None
@@ -188,7 +173,7 @@ def conclude(annotator: Annotator) -> bool | None:
     annotator.trained_at = person.trained_at
     annotator.training_attempts = person.training_attempts
     if not found.passed and not failed:
-        training_slots.begin(person)
+        control_slots.begin_training(person)
     return found.passed
 
 

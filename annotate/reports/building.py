@@ -25,9 +25,17 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study, User
-from annotate.reports import downloads, omissions, queueing, study_tables
-from annotate.reports.declarations import Files, as_files, keep, kept_name
-from annotate.reports.study_analyses import FURTHER, ReportError, StudyData, analyse
+from annotate.reports import downloads, queueing, study_scores, study_tables
+from annotate.reports.study_analyses import (
+    FURTHER,
+    Files,
+    ReportError,
+    StudyData,
+    analyse,
+    as_files,
+    keep,
+    kept_name,
+)
 from evalcore.metrics import registry
 from evalcore.models import Story
 from evalcore.serving import log_context
@@ -54,20 +62,14 @@ NOT_OF_PAPERS = {
 
 
 def as_stored(options: AlignOptions) -> dict[str, Any]:
-    """Return what was asked for, as it is stored with a report.
-
-    Scales are those of the study's questions and are not stored.
-    """
+    """Return what was asked for, as it is stored with a report."""
     stored = asdict(options)
     del stored["scale"], stored["scales"]
     return stored
 
 
 def from_stored(stored: dict[str, Any]) -> tuple[AlignOptions, dict[str, Any]]:
-    """Return the options of a stored report, and what its command takes beside them.
-
-    What it does not name is the default.
-    """
+    """Return the options of a stored report, and what its command takes beside them."""
     known = {one.name for one in fields(AlignOptions)}
     given: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in stored.items()
@@ -89,17 +91,7 @@ def write_study_report(
     images: str = "",
     progress: Progress = silent,
 ) -> Path:
-    """Analyse a study and write the report into a folder; return the page.
-
-    Answers are seen through `view` as of `moment`: the same two give the same tables,
-    whatever happens to the study in between. `command`, `further` and `files` are as of
-    `analyse`, `images` as of `write_report`.
-
-    Raises
-    ------
-    ReportError
-        Nothing was submitted yet, or what the command needs is not there.
-    """
+    """Analyse a study and write the report into a folder; return the page."""
     date = report_date(
         _newest(study, moment)
     )  # before scipy, which reads the variable, too
@@ -136,7 +128,7 @@ def write_study_report(
         *found.notes,
         *_about_metrics(metrics),
         *_about_pairs(study),
-        *(omissions.notes(study, moment) if "scores" in found.tables else ()),
+        *(study_scores.notes(study, moment) if "scores" in found.tables else ()),
     ]
     people = {slot.annotator for slot in moment.submitted.values()}
     programs = study.annotators.filter(is_simulated=True)
@@ -300,12 +292,9 @@ def folder(report: Report) -> Path:
 
 
 def _waiting() -> Q:
-    """Return the condition that nobody works on it: queued, or its worker killed.
-
-    One that waits for scores is not taken up before they are there.
-    """
+    """Return the condition that nobody works on it: queued, or its worker killed."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
-    computing = omissions.computing(benchmark=OuterRef("study__benchmark"))
+    computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
     ready = Q(state=Report.State.QUEUED) & (Q(waits=False) | ~Exists(computing))
     return ready | (Q(state=Report.State.RUNNING) & silent)
 
@@ -321,10 +310,7 @@ class CancelledError(Exception):
 
 
 def build_report(report_id: int) -> Report:
-    """Build one report; return at once if another worker has it.
-
-    One that is cancelled meanwhile is given up at the next step.
-    """
+    """Build one report; return at once if another worker has it."""
     claimed = Report.objects.filter(_waiting(), pk=report_id).update(
         state=Report.State.RUNNING, heartbeat_at=timezone.now()
     )
@@ -382,10 +368,7 @@ def _remove_files(report: Report) -> None:
 
 
 def _moment(report: Report) -> Moment:
-    """Return what the report is as of; now, where nothing was said or it waited.
-
-    Its event is stored, so that it is built as of the same one ever after.
-    """
+    """Return what the report is as of; now, where nothing was said or it waited."""
     if report.as_of is None:
         report.as_of = as_of_event.mark(report.study, report.created_by)
         report.save(update_fields=["as_of"])
@@ -393,13 +376,7 @@ def _moment(report: Report) -> Moment:
 
 
 def build_again(report: Report, *, user: User | None) -> Report:
-    """Return a new report of the same view, moment and options, waiting to be built.
-
-    Raises
-    ------
-    annotate.reports.queueing.TooManyReportsError
-        The account has too many that are not finished.
-    """
+    """Return a new report of the same view, moment and options, waiting to be built."""
     return queueing.ask(
         report.study,
         user,

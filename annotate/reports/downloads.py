@@ -1,13 +1,20 @@
-"""A study's tables as CSV, in pieces and safe to open in a spreadsheet."""
+"""A study's tables as CSV, in pieces, and all of them in a folder."""
 
 import hashlib
+import json
+import os
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 from annotate import spreadsheet
 from annotate.history.as_of_event import Moment
-from annotate.kinds.registry import KINDS
-from annotate.models import MAIN, Study
+from annotate.kinds.registry import KINDS, answer_tables
+from annotate.models import MAIN, Purpose, Study
+from annotate.presentation import shot_comments
+from annotate.quality_rules.time_signals import GLANCE
 from annotate.reports import study_tables
+from annotate.reports.study_tables import check_marks, hidden_slots, is_surplus
 
 TABLES = (*sorted({kind.table for kind in KINDS.values()}), "scores")
 WORDS = {True: "true", False: "false"}
@@ -36,3 +43,92 @@ def sha256(study: Study, table: str, *, view: str, as_of: Moment) -> str:
     for piece in csv_lines(study, table, view=view, as_of=as_of):
         digest.update(piece.encode())
     return digest.hexdigest()
+
+
+HEADER = (
+    "slot",
+    "story",
+    "annotator",
+    "shot",
+    "seconds",
+    "seen",
+    "share_seen",
+    "is_gold",
+    "is_repeat",
+    "excluded",
+)
+SLOT = ("pk", "purpose", "ordinal", "in_sight")
+NAMES = ("code", "unit__story__key", "annotator__name")
+
+
+def rows(study: Study) -> Iterator[tuple[str | int | float, ...]]:
+    """Yield a row for each shot of a submitted slot whose page told it."""
+    told = study.slots.filter(submitted_at__isnull=False, in_sight__isnull=False)
+    told = told.exclude(purpose=Purpose.TRAINING).order_by("unit", "round", "pk")
+    hidden = hidden_slots(study, MAIN)
+    enough = study.must_see or GLANCE
+    for slot in told.values_list(*SLOT, *NAMES).iterator(2000):
+        pk, purpose, ordinal, in_sight, *named = slot
+        excluded = pk in hidden or is_surplus(purpose, ordinal)
+        marks = [WORDS[mark] for mark in (*check_marks(purpose).values(), excluded)]
+        seen = {shot: seconds >= enough for shot, seconds in in_sight.items()}
+        for shot, seconds in in_sight.items():
+            share = round(sum(seen.values()) / len(seen), 4)
+            yield *named, int(shot), seconds, WORDS[seen[shot]], share, *marks
+
+
+def write_export(study: Study, out: Path) -> list[Path]:
+    """Write the study's tables and its description into a folder."""
+    out.mkdir(parents=True, exist_ok=True)
+    names = [*answer_tables(study), "scores"]
+    found = {f"{name}.csv": csv_lines(study, name) for name in names}
+    description = json.dumps(describe(study), ensure_ascii=False, indent=1) + "\n"
+    found["in_sight.csv"] = spreadsheet.csv_lines(HEADER, rows(study))
+    if study.may_comment_on_shots:
+        found["shot_comments.csv"] = spreadsheet.csv_lines(
+            shot_comments.HEADER, shot_comments.rows(study)
+        )
+    found["study.json"] = iter([description])
+    for name, lines in found.items():
+        partial = out / f"{name}.part"
+        with partial.open("w", encoding="utf-8", newline="") as stream:
+            stream.writelines(lines)
+        os.replace(partial, out / name)
+    return [out / name for name in found]
+
+
+def describe(study: Study) -> dict[str, Any]:
+    """Return what a reader of the tables must know about the study."""
+    from analysis.version import VERSION
+
+    return {
+        "plumbline": VERSION,
+        "study": study.slug,
+        "title": study.title,
+        "benchmark": study.benchmark.slug,
+        "outputs_at_once": study.outputs_at_once,
+        "template": study.template,
+        "redundancy": study.redundancy,
+        "rounds": study.rounds,
+        "session_size": study.session_size,
+        "seed": study.seed,
+        "consent_version": study.consent_version,
+        "simulated_annotators": list(
+            study.annotators.filter(is_simulated=True).values_list("name", flat=True)
+        ),
+        "questions": [
+            {
+                "key": q.key,
+                "kind": q.kind,
+                "title": q.titles,
+                "text": q.texts,
+                "help": q.help_texts,
+                "anchors": q.anchors,
+                "scale": [q.scale_min, q.scale_max],
+                "allow_tie": q.allow_tie,
+                "stories": q.stories,
+                "metric": q.metric,
+            }
+            for q in study.questions.all()
+        ],
+    }

@@ -22,13 +22,7 @@ class TooManyReportsError(ValueError):
 
 @transaction.atomic
 def ask(study: Study, user: User | None, **wanted: Any) -> Report:
-    """Store a report that waits to be built.
-
-    Raises
-    ------
-    TooManyReportsError
-        The account has `MOST_UNFINISHED` already, of whatever studies.
-    """
+    """Store a report that waits to be built."""
     if user is not None:
         # Requests at once count one after the other.
         User.objects.select_for_update(no_key=True).get(pk=user.pk)
@@ -45,12 +39,7 @@ def ask(study: Study, user: User | None, **wanted: Any) -> Report:
 
 
 def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
-    """Return waiting reports in the order of their turn.
-
-    Accounts take turns: that with the fewest reports at work comes first, then the one
-    whose last report was taken up longest ago. Of one account the oldest comes first.
-    A report without a sign for so long as `silent` is not at work.
-    """
+    """Return waiting reports in the order of their turn."""
     of_account = Report.objects.filter(created_by=OuterRef("created_by")).order_by()
     by_account = of_account.values("created_by")
     at_work = by_account.filter(
@@ -65,10 +54,7 @@ def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
 
 
 def cancel(report: Report) -> bool:
-    """Cancel a report that is not finished; say whether it was not.
-
-    A worker that builds it stops at its next step.
-    """
+    """Cancel a report that is not finished; say whether it was not."""
     unfinished = Report.objects.filter(pk=report.pk, state__in=UNFINISHED)
     return bool(
         unfinished.update(state=Report.State.CANCELLED, finished_at=timezone.now())

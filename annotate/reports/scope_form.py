@@ -1,9 +1,12 @@
 """What every form of a report asks: through which view, and what is covered."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields as fields_of
+from difflib import get_close_matches
 from typing import Any
 
 from django import forms
+from django.utils.translation import get_language
 from django.utils.translation import gettext_lazy as _
 
 from analysis.options import (
@@ -14,10 +17,68 @@ from analysis.options import (
     LEVELS,
     AlignOptions,
 )
+from analysis.problems import listed, shown
 from annotate.models import MAIN, AnalysisView, Question, Study
 from annotate.reports import study_scores
-from annotate.reports.languages import report_language
-from annotate.reports.name_fields import NamesField
+
+
+def report_language() -> str:
+    """Return the language of reports that is that of the page, or else English."""
+    here = str(get_language()).lower()
+    return next((name for name in LANGUAGES if name.lower() == here), LANGUAGES[0])
+
+
+def unknown(name: str, names: Sequence[str]) -> forms.ValidationError:
+    """Return what is told of a name that is none of those there are."""
+    near = get_close_matches(name, names) or names
+    return forms.ValidationError(
+        _("There is no %(name)s here. Expected: %(names)s."),
+        params={"name": shown(name), "names": listed(near)},
+    )
+
+
+class NamesField(forms.MultipleChoiceField):
+    """Some of the names that a study has."""
+
+    widget = forms.CheckboxSelectMultiple
+    choices: Any
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _label in self.choices]
+
+    def offer(self, choices: Iterable[tuple[str, str]]) -> None:
+        """Offer names with their labels, all of them ticked."""
+        self.choices = list(choices)
+        self.initial = self.names
+        self.required = self.required and bool(self.choices)
+
+    def validate(self, value: list[str]) -> None:
+        if self.required and not value:
+            raise forms.ValidationError(self.error_messages["required"])
+        for name in value:
+            if name not in self.names:
+                raise unknown(name, self.names)
+
+    def chosen(self, value: list[str]) -> tuple[str, ...] | None:
+        """Return the names that were ticked, in their order; None: all of them."""
+        found = tuple(name for name in self.names if name in value)
+        return None if len(found) == len(self.names) else found
+
+
+class NameField(forms.ChoiceField):
+    """One name, or none."""
+
+    choices: Any
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name, _label in self.choices if name]
+
+    def validate(self, value: str) -> None:
+        if value and value not in self.names:
+            raise unknown(value, self.names)
+
 
 NAMES = {one.name for one in fields_of(AlignOptions)}
 MOST_RESAMPLES = 10_000

@@ -7,14 +7,15 @@ from annotate.kinds.registry import kind_of
 from annotate.models import Question, Study
 from annotate.presentation.checklist_sheets import box_names
 from annotate.presentation.slot_view import shot_texts
-from annotate.reports.output_answers import (
+from annotate.reports.output_figures import (
     PeopleMean,
+    ShownScore,
     ToldSlot,
     asked_of,
+    output_scores,
     people_means,
     told_slots,
 )
-from annotate.reports.output_scores import ShownScore, output_scores
 from annotate.reports.study_scores import judged_units
 from evalcore.models import Frame, Output
 
@@ -42,12 +43,7 @@ class StoryShot:
 
 @dataclass(frozen=True)
 class ShownOutput:
-    """An output, its story's others, and what people and metrics say of it.
-
-    `methods` are those of the story; `before` and `after` stand beside this one's.
-    `columns` are the questions that `told` answers, those of shots aside; `boxes` name
-    the boxes of these.
-    """
+    """An output, its story's others, and what people and metrics say of it."""
 
     output: Output
     frames: list[Frame]

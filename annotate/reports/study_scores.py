@@ -1,17 +1,19 @@
-"""The scores that a study reads: those of what it judges, and those posted to it.
+"""The scores that a study reads, and what a report does not hold of them."""
 
-A study knows nothing of its benchmark's other methods and stories.
-"""
-
-from collections import Counter
-from typing import TypeVar
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
 
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
+from analysis.sentences import chained, sentence
 from analysis.tables import UNVERSIONED
 from annotate.history.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
-from evalcore.models import MetricScore, TwinScore
+from evalcore.metrics import registry
+from evalcore.models import MetricAbsence, MetricRun, MetricScore, Output, TwinScore
+from evalcore.scoring import judged_outputs, score_rows
 
 ScoreModel = TypeVar("ScoreModel", bound=Model)
 # Metric, version and backend.
@@ -54,20 +56,14 @@ def metric_names(study: Study) -> list[str]:
 
 
 def versioned_name(key: MetricKey, versions: Counter[str]) -> str:
-    """Return the name of a metric as the tables of reports have it.
-
-    `versions` counts by metric in how many versions it has scores.
-    """
+    """Return the name of a metric as the tables of reports have it."""
     metric, *told = key
     more = ", ".join(filter(None, told)) or UNVERSIONED
     return f"{metric} ({more})" if versions[metric] > 1 else metric
 
 
 def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
-    """Return the scores of degraded twins of what is judged, as of a moment.
-
-    Only by metrics, in the very versions, that the study has scores of.
-    """
+    """Return the scores of degraded twins of what is judged, as of a moment."""
     pairs = judged_units(study, as_of).values_list(*study.output_paths())
     outputs = {output for pair in pairs for output in pair if output is not None}
     same = scores_of(study, as_of).filter(
@@ -79,9 +75,175 @@ def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
 
 
 def scores_of(study: Study, as_of: Moment | None = None) -> QuerySet[MetricScore]:
-    """Return the benchmark's scores of what is judged, and the study's own beside them.
-
-    Both can stand for the same output; then the study's own counts.
-    """
+    """Return the benchmark's scores of what is judged, and the study's own."""
     rows = MetricScore.everything.filter(posted_to__in=("", study.slug))
     return about_judged(rows, study, as_of)
+
+
+SHOWN_REASONS = 3
+
+
+def missing_now(study: Study) -> list[str]:
+    """Return the metrics that a report built now would lack, wholly or in part."""
+    runs = list(computing(benchmark=study.benchmark))
+    return _under_way(runs, _outputs(study)) if runs else []
+
+
+def computing(**whose: object) -> QuerySet[MetricRun]:
+    """Return the computations that have not ended."""
+    return MetricRun.objects.filter(
+        source=MetricRun.Source.COMPUTED, finished_at__isnull=True, **whose
+    )
+
+
+def notes(study: Study, moment: Moment) -> list[str]:
+    """Return in sentences what a report as of this moment left out."""
+    return [
+        *_not_ended(study, moment),
+        *_without_value(study, moment),
+        *_posted(study, moment),
+    ]
+
+
+def _not_ended(study: Study, moment: Moment) -> Iterator[str]:
+    """Name the metrics of runs that had not ended at the moment."""
+    later = Q(finished_at__isnull=True) | Q(finished_at__gt=moment.at)
+    runs = study.benchmark.metric_runs.filter(later)
+    begun = runs.filter(source=MetricRun.Source.COMPUTED, created_at__lte=moment.at)
+    missing = _under_way(begun, _outputs(study, moment), moment.at)
+    if missing:
+        yield sentence(
+            "Left out wholly or in part, since their computation was under way at the "
+            "moment of this report: {metrics}. A report built after it has ended has "
+            "them.",
+            metrics=missing,
+        )
+    stored = scores_of(study, moment).filter(run__in=runs)
+    others = {*stored.values_list("metric", flat=True)} - set(missing)
+    if others:
+        yield sentence(
+            "Left out, since they were stored after the moment of this report: scores "
+            "of {metrics}.",
+            metrics=sorted(others),
+        )
+
+
+def _under_way(
+    runs: Iterable[MetricRun], outputs: Sequence[Output], at: datetime | None = None
+) -> list[str]:
+    """Return the metrics that runs were asked for and that outputs lacked by then."""
+    missing: set[str] = set()
+    used = Q(run__finished_at__lte=at) if at else Q(run__finished_at__isnull=False)
+    for run in runs:
+        try:
+            wanted = score_rows.wanted(run.metrics, run.options)
+        except registry.UnknownMetricError:
+            continue  # the run says so when it is taken up
+        ended = score_rows.known(run.benchmark_id, wanted, outputs, only=used)
+        methods = {output.method for output in outputs}
+        lacking = [score_rows.lacking(output, wanted, ended) for output in outputs]
+        lacking += [score_rows.lacking_of_method(one, wanted, ended) for one in methods]
+        missing |= {one.name for found in lacking for one in found}
+    return sorted(missing)
+
+
+def _outputs(study: Study, moment: Moment | None = None) -> list[Output]:
+    """Return what the study judges and has anything to look at."""
+    pairs = judged_units(study, moment).values_list(*study.output_paths())
+    shown = {output for pair in pairs for output in pair if output is not None}
+    return list(judged_outputs.outputs(study.benchmark).filter(pk__in=shown))
+
+
+def _without_value(study: Study, moment: Moment) -> Iterator[str]:
+    """Name the outputs that have no value of a metric which others have."""
+    judged = {
+        (story, method)
+        for story, *pair in judged_units(study, moment).values_list(
+            "story", *study.output_paths(below="__method__name")
+        )
+        for method in pair
+        if method is not None
+    }
+    present, absent, reasons = _present(study, moment), *_absent(study, moment)
+    valued = _with_scores(study, moment)
+    versions = Counter(metric for metric, *_version in valued)
+    every = Counter(metric for metric, *_version in valued | absent.keys())
+    # pandas, which this loads, is no web worker's business.
+    from analysis.printing import counted
+
+    for key in sorted(present.keys() | absent.keys()):
+        expected = {(s, m) for s, m in judged if not key[1].endswith(f" against {m}")}
+        lacking = expected - present[key]
+        if not lacking or not (present[key] or absent[key]):
+            continue
+        told = reasons[key].most_common()
+        unknown = len(lacking - absent[key])
+        why = [f"{reason} ({n})" for reason, n in told[:SHOWN_REASONS]]
+        if len(told) > SHOWN_REASONS:
+            why.append(sentence("other reasons"))
+        if unknown:
+            why.append(sentence("never computed, or failed ({n})", n=unknown))
+        yield sentence(
+            "Metric {metric}: {outputs} of {total} left out, without a value: {why}.",
+            metric=versioned_name(key, versions if key in valued else every),
+            outputs=counted(len(lacking), "output"),
+            total=len(expected),
+            why=chained("{first}; {second}", why),
+        )
+
+
+def _with_scores(study: Study, moment: Moment) -> set[MetricKey]:
+    """Return the metrics that a report names: with scores of outputs or methods."""
+    rows = scores_of(study, moment).filter(run__finished_at__lte=moment.at)
+    return set(rows.order_by().values_list(*METRIC).distinct())
+
+
+def _present(study: Study, moment: Moment) -> dict[MetricKey, set[tuple[int, str]]]:
+    """Return which outputs have a value of each metric."""
+    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
+    rows = _ended(scores_of(study, moment), moment)
+    for story, method, *key in _cells(rows):
+        found[key[0], key[1], key[2]].add((story, method))
+    return found
+
+
+def _absent(
+    study: Study, moment: Moment
+) -> tuple[dict[MetricKey, set[tuple[int, str]]], dict[MetricKey, Counter[str]]]:
+    """Return which outputs are known to have no value, and how often why."""
+    found: dict[MetricKey, set[tuple[int, str]]] = defaultdict(set)
+    reasons: dict[MetricKey, Counter[str]] = defaultdict(Counter)
+    rows = about_judged(MetricAbsence.objects.all(), study, moment)
+    for story, method, *key, reason in _cells(_ended(rows, moment), "reason"):
+        cell, name = (story, method), (key[0], key[1], key[2])
+        if cell not in found[name]:
+            reasons[name][reason] += 1
+        found[name].add(cell)
+    return found, reasons
+
+
+def _ended(rows: QuerySet[Any], moment: Moment) -> QuerySet[Any]:
+    return rows.filter(run__finished_at__lte=moment.at, story__isnull=False)
+
+
+def _cells(rows: QuerySet[Any], *more: str) -> Iterable[tuple[Any, ...]]:
+    return (
+        rows.order_by("story", "method", *METRIC)
+        .values_list("story", "method__name", *METRIC, *more)
+        .distinct()
+    )
+
+
+def _posted(study: Study, moment: Moment) -> Iterator[str]:
+    """Say which metrics have scores that only this study reads."""
+    rows = scores_of(study, moment).filter(
+        posted_to=study.slug, run__finished_at__lte=moment.at
+    )
+    counts = Counter(rows.values_list("metric", flat=True))
+    if counts:
+        yield sentence(
+            "Scores that were posted to this study, and stand in it instead of the "
+            "benchmark's: {metrics}. All others are the benchmark's; scores.csv says "
+            "of each where it comes from.",
+            metrics=[f"{name} ({n})" for name, n in sorted(counts.items())],
+        )

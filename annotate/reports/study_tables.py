@@ -1,15 +1,4 @@
-"""From the database to the tables; the only place where they are made.
-
-Rows come straight from queries, so that a download needs no pandas; `*_frame` puts the
-same rows into data frames, checked like a file would be.
-
-Answers are seen through a view of the study, as they are now or as of a moment. Those
-that the view hides, and surplus ones, are marked `excluded`. What checks an annotator
-is marked `is_gold` and has its purpose in the method's name, so that no row of it has
-the key of a real one: "UNO [gold]", "UNO [twin: blurred]". Training is left out.
-Ratings of a checklist have a column more, the number of their `shot`. `seconds` is
-empty where the browser measured nothing.
-"""
+"""From the database to the tables; the only place where they are made."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -20,14 +9,35 @@ from django.db.models import Exists, F, OuterRef, Q
 from annotate.history.as_of_event import Moment
 from annotate.kinds.base import Kind, Scale
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
-from annotate.models import MAIN, Answer, Purpose, Rating, Study
-from annotate.reports.answer_marks import check_marks, hidden_slots, is_surplus
+from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
 from annotate.responses import timing
 from evalcore.models import Story
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def check_marks(purpose: str) -> dict[str, bool]:
+    """Say whether a slot checks its annotator, and whether by asking again."""
+    return {
+        "is_gold": purpose not in (Purpose.REAL, Purpose.REPEAT),
+        "is_repeat": purpose == Purpose.REPEAT,
+    }
+
+
+def is_surplus(purpose: str, ordinal: int | None) -> bool:
+    """Say whether a slot stands outside the redundancy of its unit."""
+    return purpose == Purpose.REAL and ordinal is None
+
+
+def hidden_slots(study: Study, view: str) -> set[int]:
+    """Return the slots whose answers a view hides now."""
+    hiding = Exclusion.objects.filter(
+        slot__study=study, undone_at__isnull=True, views__key=view
+    )
+    return set(hiding.values_list("slot", flat=True))
+
 
 AnswerRow = dict[str, Any]
 
@@ -119,10 +129,7 @@ def _answers(
     view: str,
     as_of: Moment | None,
 ) -> Iterator[AnswerRow]:
-    """Yield the answers of those who submitted the slots, and which are excluded.
-
-    Of a changed answer it is the newest revision, or the newest of the moment.
-    """
+    """Yield the answers of those who submitted the slots, and which are excluded."""
     answers = _answers_now(model, study)
     if as_of is None:
         hidden = hidden_slots(study, view)
@@ -156,10 +163,7 @@ def _answers_now(model: type[Answer], study: Study) -> Any:
 
 
 def _answers_then(model: type[Answer], study: Study, as_of: Moment) -> Any:
-    """Return each newest revision until then.
-
-    Times of imported answers need not fit those of the log; they have one revision.
-    """
+    """Return each newest revision until then."""
     then = Q(created_at__lte=as_of.at) | Q(revision=1)
     same = {"shot": OuterRef("shot")} if model is Rating else {}
     later = model.objects.filter(
@@ -191,11 +195,7 @@ def _with_names(answers: Any, study: Study, order: list[str]) -> Any:
 
 
 def _shown(row: AnswerRow, side: str) -> str:
-    """Return the name of a method, with what its output was shown for.
-
-    Beside its twin an output has its own name. Since an output has one twin of each
-    degradation, and a unit of each purpose, no two units have the same names.
-    """
+    """Return the name of a method, with what its output was shown for."""
     name: str = row[f"method_{side}"]
     degradation = row[f"degradation_{side}"]
     purpose = row["slot__unit__purpose"]
@@ -228,12 +228,7 @@ def _stamp(value: Any) -> str:
 def score_rows(
     study: Study, *, as_of: Moment | None = None, story: Story | None = None
 ) -> Iterator[AnswerRow]:
-    """Yield the scores of what is judged, in every version.
-
-    A score that was posted to the study stands instead of the benchmark's, and tells
-    the metric's direction. As of a moment: of units that had slots, by runs that had
-    ended. Of one story: by runs that have ended, with the scores of whole methods.
-    """
+    """Yield the scores of what is judged, in every version."""
     scores = scores_of(study, as_of)
     if as_of is not None:
         scores = scores.filter(run__finished_at__lte=as_of.at)
@@ -321,11 +316,7 @@ def twins_frame(
     excluded: tuple[str, ...] = (),
     as_of: Moment,
 ) -> "pd.DataFrame | None":
-    """Return the scores of degraded twins; None without any.
-
-    Metrics are called what they are called among `scores`, those of `scores_frame` at
-    the same moment, once excluded methods have gone.
-    """
+    """Return the scores of degraded twins; None without any."""
     import pandas as pd
 
     from analysis.reading.inputs import TWIN_COLUMNS, read_twins

@@ -1,11 +1,4 @@
-"""Named ways to look at a study's answers: which exclusions hide answers from which.
-
-`main` hides every exclusion and `everything` none; both are fixed. From every other
-view an exclusion hides its answers unless a manager says otherwise. What annotators
-withdrew is hidden from all, `everything` too, whatever managers say. No view is deleted
-or given another key: a paper may name it. Each change is written in the study's log, so
-that `annotate.history.as_of_event` can tell what a view hid at any time.
-"""
+"""Named ways to look at a study's answers: which exclusions hide answers from which."""
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -134,12 +127,7 @@ def add_view(
 def choose_views(
     study: Study, chosen: Mapping[int, Collection[str]], *, author: User | None
 ) -> int:
-    """Say from which named views exclusions hide their answers.
-
-    `chosen` has the keys of the views by the exclusion's id; `main` need not be named.
-    Unknown keys, exclusions that are not in force, and answers that were withdrawn are
-    passed over. Return how many exclusions changed.
-    """
+    """Say from which named views exclusions hide their answers."""
     Study.objects.select_for_update(no_key=True).get(pk=study.pk)
     views = {view.key: view for view in hiding_views(study.pk)}
     hidden = []

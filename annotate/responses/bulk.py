@@ -17,12 +17,7 @@ from evalcore.database.postgresql import analyze
 
 @dataclass(frozen=True)
 class SlotAnswers:
-    """All answers of one annotator to one slot, given elsewhere or simulated.
-
-    Choices are given as a, b, tie or both_bad in the unit's order, rankings as its
-    letters in order (`cab`); the boxes of a checklist (0, 1) by the number of their
-    shot, too.
-    """
+    """All answers of one annotator to one slot, given elsewhere or simulated."""
 
     slot: Slot
     answers: dict[Question, int | str]
@@ -33,13 +28,7 @@ class SlotAnswers:
 
 @transaction.atomic
 def store_judgements(judgements: Iterable[SlotAnswers]) -> int:
-    """Store answers of open slots at once; return how many slots closed.
-
-    For imports and simulations, in a few queries. Each slot must be open, and each
-    answer be one that its question, of the same study, can have in a table. Whether
-    all that is asked of a story is answered, and nothing else, is up to the caller:
-    tables leave answers out, and have ties where a page would not take one.
-    """
+    """Store answers of open slots at once; return how many slots closed."""
     slots: list[Slot] = []
     looks: list[Look] = []
     rows: dict[type[Answer], list[Answer]] = defaultdict(list)

@@ -1,9 +1,4 @@
-"""The boxes of a checklist: how they are stored, shot by shot, and how they are shown.
-
-Each label has two boxes for every shot: whether the text mentions it, and whether the
-picture or video shows it. A box is a question of its own, and its answer a rating of 0
-or 1 with the number of the shot.
-"""
+"""Store the ticks of a checklist."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -30,12 +25,7 @@ LOOKED = "looked"
 
 @dataclass(frozen=True, kw_only=True)
 class TicksRow(Row):
-    """The boxes of one shot of a checklist; `ticked` are the keys of those ticked.
-
-    Only with the annotator's word that the shot was `looked` at are its boxes answers,
-    each of them 1 or 0. Before that only boxes that are or were ticked are stored, so
-    that the ticks come back. The word can be taken back until the slot is submitted.
-    """
+    """The boxes of one shot of a checklist; `ticked` are the keys of those ticked."""
 
     shot: int
     ticked: frozenset[str]
@@ -89,10 +79,7 @@ class TicksRow(Row):
 
 
 def form_rows(slot: Slot, posted: Mapping[str, str]) -> list[TicksRow]:
-    """Return what a form without a script holds of each shot.
-
-    Ticks of shots without the annotator's word are drafts.
-    """
+    """Return what a form without a script holds of each shot."""
     ticked: dict[str, set[str]] = defaultdict(set)
     for name in posted:
         shot, colon, key = name.partition(":")

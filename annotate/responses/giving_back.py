@@ -19,10 +19,7 @@ from annotate.responses.leasing import (
 
 
 def allowed(study: Study, sittings: int | None) -> int:
-    """Return how many stories may be skipped without words in so many sittings.
-
-    At least one a sitting, unless the study's share is 0.
-    """
+    """Return how many stories may be skipped without words in so many sittings."""
     share = study.skip_share
     easy = max(1, floor(share * study.session_size)) if share else 0
     return easy * max(1, sittings or 1)
@@ -34,10 +31,7 @@ def needs_words(slot: Slot, annotator: Annotator, skipped: int) -> bool:
 
 
 def with_reason(unit: Unit) -> int:
-    """Return how many people within their allowance said in words why they skip a unit.
-
-    A reason that is only chosen from the list costs nothing, as the skip itself.
-    """
+    """Count people within their allowance who gave a reason for skipping."""
     skips = unit.skips.exclude(comment="")
     people = set(skips.values_list("annotator", flat=True))
     begun = Slot.objects.filter(annotator__in=people, started_at__isnull=False)
@@ -55,11 +49,7 @@ SKIPS_TO_SET_ASIDE = 3
 
 @transaction.atomic
 def skip(slot: Slot, annotator: Annotator, *, reason: str, comment: str = "") -> Skip:
-    """Let somebody else judge a unit; this annotator never gets it again.
-
-    Its other rounds go to somebody else as well. A unit of which several people say in
-    words why they skip it is set aside until a manager has looked at it.
-    """
+    """Let somebody else judge a unit; this annotator never gets it again."""
     person = locked_annotator(annotator)
     held = own_locked_slot(slot.code, person, closes=True)
     if not may_work(person):
@@ -91,10 +81,7 @@ def _leave(slot: Slot, person: Annotator, reason: str) -> None:
 
 
 def release_expired() -> int:
-    """Put slots whose lease has run out back; return how many.
-
-    A planned one stays with its annotator, a claimed one becomes free for anyone.
-    """
+    """Put slots whose lease has run out back; return how many."""
     expired = due(timezone.now())
     # Looking comes first: as a rule nothing has run out, and no lock is wanted.
     return _release(expired) if expired.exists() else 0
@@ -145,11 +132,7 @@ def store_freed(slots: list[Slot]) -> None:
 
 
 def free_unfinished(annotator: Annotator) -> int:
-    """Give all unsubmitted slots of an annotator back to the study; return how many.
-
-    What only concerned this annotator, surplus and checks, is withdrawn. Call with the
-    annotator locked.
-    """
+    """Give all unsubmitted slots of an annotator back to the study; return how many."""
     held = Slot.objects.filter(annotator=annotator, state__in=UNFINISHED)
     locked = list(held.select_for_update(no_key=True).order_by("pk"))
     for own in [slot for slot in locked if slot.ordinal is None]:
@@ -163,10 +146,7 @@ def free_unfinished(annotator: Annotator) -> int:
 
 
 def withdraw(slot: Slot) -> None:
-    """Ask nobody for this judgement any more; drafts in it are kept, unused.
-
-    Call with the slot locked. A submitted slot cannot be withdrawn.
-    """
+    """Ask nobody for this judgement any more; drafts in it are kept, unused."""
     if slot.submitted_at is not None:
         raise ValueError(f"Slot {slot.code} was submitted; its answers are kept.")
     before = slot.annotator_id

@@ -1,12 +1,7 @@
-"""Slots under lock: who may fill one, until when, and what that allows.
+"""Lock, lease and hold slots."""
 
-Whoever changes slots of an annotator locks the annotator first, then the unit where its
-count or its set of slots changes, then the slot, and looks again at each: two browsers
-cannot both win. A lease that runs out puts the slot back (`giving_back`), and the draft
-stays with its annotator; `late_answers` knows what becomes of an answer after that.
-"""
-
-from collections.abc import Collection
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from functools import lru_cache
 from typing import Any
@@ -24,8 +19,119 @@ from annotate.kinds.errors import (
     SlotTakenError,
 )
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit
-from annotate.responses.places import Place, last_place
 from evalcore.database.prepared import Prepared, count, store
+
+CLOSED = (Slot.State.EXCLUDED, Slot.State.WITHDRAWN)
+
+
+# Between two slots of a plan there is room for checks, before the first for training.
+FIRST_POSITION = 100
+
+
+SPACING = 10
+
+
+def own_slots(annotator: Annotator | int) -> QuerySet[Slot]:
+    """Return an annotator's slots, in the order in which they are shown."""
+    return (
+        Slot.objects.filter(annotator=annotator, position__isnull=False)
+        .exclude(state__in=CLOSED)
+        .order_by("position")
+    )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a free slot stands among those of the annotator who takes it."""
+
+    session: int
+    position: int
+
+
+@dataclass(frozen=True)
+class LastPlace:
+    """Where an annotator's slots end: the last session, its stories, and a position."""
+
+    session: int = 1
+    position: int = FIRST_POSITION - SPACING
+    stories: frozenset[int] | None = frozenset()
+
+    def session_for(self, story: Hashable) -> int:
+        """Return the session that a slot of this story would join."""
+        closed = self.stories is None or story in self.stories
+        return self.session + closed
+
+    def place_for(self, story: Hashable) -> Place:
+        """Return where a slot of this story would stand."""
+        return Place(self.session_for(story), self.position + SPACING)
+
+
+# What `place_after` needs to know of a slot.
+PLACED = ("session", "position", "purpose", "state", "unit__story")
+
+
+def last_place(annotator: Annotator) -> LastPlace:
+    """Return where the annotator's slots end."""
+    latest = _latest(shown_in_session(annotator.study))
+    return place_after(latest.rows(annotator=annotator.pk), annotator.study)
+
+
+def latest_slots(annotator: int) -> QuerySet[Slot]:
+    """Return all slots that were an annotator's turn, the last first."""
+    return Slot.objects.filter(annotator=annotator, position__isnull=False).order_by(
+        "-position"
+    )
+
+
+@lru_cache
+def _latest(number: int) -> Prepared[tuple[Any, ...]]:
+    return Prepared(
+        lambda annotator: latest_slots(annotator).values_list(*PLACED)[:number],
+        annotator=int,
+    )
+
+
+def shown_in_session(study: Study) -> int:
+    """Return how many slots a session has at most: as many checks as others."""
+    return 2 * study.session_size
+
+
+def place_after(rows: Sequence[tuple[Any, ...]], study: Study) -> LastPlace:
+    """Return where slots end, of which the last ones are given, `PLACED` of each."""
+    rows = rows[: shown_in_session(study)]
+    real = [row for row in rows if row[2] == Purpose.REAL]
+    if not real:
+        return LastPlace(stories=frozenset(row[4] for row in rows if row[0] == 1))
+    session, position = real[0][:2]
+    here = [row for row in rows if row[0] == session and row[3] not in CLOSED]
+    full = sum(row[2] == Purpose.REAL for row in here) >= study.session_size
+    return LastPlace(session, position, None if full else frozenset(r[4] for r in here))
+
+
+def next_position(annotator: Annotator) -> int:
+    """Return where a slot stands that the annotator takes over now."""
+    return last_place(annotator).position + SPACING
+
+
+def session_for(slot: Slot, annotator: Annotator, place: Place | None = None) -> int:
+    """Return the session in which the annotator would do a slot."""
+    if place is not None:
+        return place.session
+    if slot.session is not None:
+        return slot.session
+    return last_place(annotator).session_for(slot.unit.story_id)
+
+
+def has_room(annotator: Annotator) -> bool:
+    """Say whether the annotator may take slots beyond the own plan."""
+    if annotator.study.adaptive.get("stopped"):
+        return False
+    cap = annotator.most_slots
+    if cap is None:
+        return True
+    held = Slot.objects.filter(annotator=annotator, purpose=Purpose.REAL)
+    return held.exclude(state=Slot.State.EXCLUDED).count() < cap
+
 
 UNFINISHED = (Slot.State.OPEN, Slot.State.LEASED)
 
@@ -40,11 +146,7 @@ def may_work(annotator: Annotator) -> bool:
 
 
 def waiting(annotator: Annotator) -> QuerySet[Slot]:
-    """Return the annotator's unfinished slots, in order.
-
-    What is set aside is passed over until somebody has looked at it, unless it was
-    begun.
-    """
+    """Return the annotator's unfinished slots, in order."""
     return _waiting(annotator.pk)
 
 
@@ -78,13 +180,7 @@ def first_waiting(annotator: Annotator, *, locks: bool = False) -> Slot | None:
 
 @transaction.atomic
 def take(slot: Slot, annotator: Annotator) -> Slot:
-    """Lease a slot to the annotator and return it as it now stands.
-
-    Raises
-    ------
-    SlotTakenError
-        The slot went to somebody else in the meantime, or the annotator may not work.
-    """
+    """Lease a slot to the annotator and return it as it now stands."""
     person = locked_annotator(annotator)
     held = locked_slot(slot.pk, person.study)
     if held.annotator_id is None:
@@ -94,10 +190,7 @@ def take(slot: Slot, annotator: Annotator) -> Slot:
 
 
 def take_locked(held: Slot, person: Annotator, place: Place | None = None) -> Slot:
-    """Lease a slot as `take` does; both it and the annotator are locked.
-
-    `place` is where a free slot is to stand, if that is known.
-    """
+    """Lease a slot as `take` does; both it and the annotator are locked."""
     if not may_work(person):
         raise SlotTakenError("This study has no work for this annotator now.")
     is_free = held.annotator_id is None and held.state == Slot.State.OPEN
@@ -134,10 +227,7 @@ def _free_place(free: Slot, person: Annotator) -> Place:
 
 
 def heartbeat(slot: Slot, annotator: Annotator) -> bool:
-    """Let a lease run on because its annotator gives a sign; say whether it does.
-
-    One that ran out begins again while the slot is still the annotator's.
-    """
+    """Let a lease run on because its annotator gives a sign; say whether it does."""
     renewed = Slot.objects.filter(
         pk=slot.pk, annotator=annotator, state=Slot.State.LEASED
     ).update(lease_until=timezone.now() + lease_length(slot.study))
@@ -182,10 +272,7 @@ LAST_BEGUN = Prepared[int](
 
 
 def renew(held: Slot) -> None:
-    """Let the lease of a locked slot begin anew: somebody is at work.
-
-    One that has just begun is left alone.
-    """
+    """Let the lease of a locked slot begin anew: somebody is at work."""
     if held.state == Slot.State.LEASED:
         until = timezone.now() + lease_length(held.study)
         assert held.lease_until is not None
@@ -195,11 +282,7 @@ def renew(held: Slot) -> None:
 
 
 def locked_annotator(annotator: Annotator) -> Annotator:
-    """Return the annotator as stored now, locked.
-
-    Whoever changes slots of an annotator locks the annotator first and the slots then,
-    so that nobody waits for each other.
-    """
+    """Return the annotator as stored now, locked."""
     return LOCKED_ANNOTATOR.one(pk=annotator.pk)
 
 
@@ -212,10 +295,7 @@ def locked_slot(pk: int, study: Study) -> Slot:
 
 @lru_cache
 def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
-    """Return the query that locks the slot of a code; its unit before, if it closes.
-
-    PostgreSQL locks in the order in which the statement names the tables.
-    """
+    """Return the query that locks the slot of a code; its unit before, if it closes."""
     slots = Slot.objects.select_related("unit").select_for_update(
         of=("unit", "self") if closes else ("self",), no_key=True
     )
@@ -223,10 +303,7 @@ def _locked_of_code(*, closes: bool) -> Prepared[Slot]:
 
 
 def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | None:
-    """Return a locked annotator's slot of that code, locked; None: it is not theirs.
-
-    Where it is to be closed, its unit is locked before.
-    """
+    """Return a locked annotator's slot of that code, locked; None: it is not theirs."""
     held = _locked_of_code(closes=closes).first(code=code)
     if held is None or held.annotator_id != person.pk:
         return None
@@ -235,10 +312,7 @@ def own_locked_slot(code: str, person: Annotator, *, closes: bool) -> Slot | Non
 
 
 def refuse_unless_held(held: Slot, person: Annotator) -> None:
-    """Raise unless the person may answer their slot now; renew a lease that ran out.
-
-    Call with both locked.
-    """
+    """Raise unless the person may answer their slot now; renew a lease that ran out."""
     if person.state in (Annotator.State.REVOKED, Annotator.State.FAILED):
         raise NotNowError(_("This invitation is no longer valid."))
     if person.state == Annotator.State.PAUSED:
@@ -257,10 +331,7 @@ def refuse_unless_held(held: Slot, person: Annotator) -> None:
 
 
 def start_lease(held: Slot, also: Collection[str] = ()) -> Slot:
-    """Lease a locked slot to the annotator whose it is; log a new lease only.
-
-    Stores the fields in `also` as well.
-    """
+    """Lease a locked slot to the annotator whose it is; log a new lease only."""
     now = timezone.now()
     anew = held.state == Slot.State.OPEN
     held.state = Slot.State.LEASED
@@ -293,11 +364,7 @@ def count_submitted(slot: Slot, change: int) -> None:
 
 
 def lacking(person: Annotator, purpose: str = Purpose.TRAINING) -> str:
-    """Say what is still to be done before a slot of this purpose; empty: nothing.
-
-    Agreeing and reading the instructions come before everything, the training round
-    before all that is not part of it.
-    """
+    """Say what is still to be done before a slot of this purpose; empty: nothing."""
     if person.consented_at is None:
         return _("Please open your link and agree to take part first.")
     if person.instructed_at is None:

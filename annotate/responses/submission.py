@@ -1,41 +1,144 @@
-"""Store what was sent of a slot and close it, with each row locked and read once."""
+"""Store what was sent of a slot, submit it, and take late answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, TypeVar
 
+from django.core.signing import BadSignature, TimestampSigner, b62_decode
 from django.db import IntegrityError, transaction
-from django.db.models import Exists, Subquery
+from django.db.models import Exists, Q, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate import event_log
-from annotate.kinds.errors import AnswerError, NotNowError, NotYetError
+from annotate.kinds.errors import AnswerError, NotNowError, NotYetError, SlotTakenError
 from annotate.kinds.registry import kind_of
-from annotate.models import Annotator, Event, Flag, Slot
-from annotate.responses import late_answers
+from annotate.models import Annotator, Event, Flag, Purpose, Slot
+from annotate.models.units import OUTPUTS
 from annotate.responses.giving_back import due
 from annotate.responses.leasing import (
+    CLOSED,
     count_submitted,
+    has_room,
     lacking,
+    last_place,
+    lease_length,
     locked_annotator,
+    may_work,
     own_locked_slot,
     renew,
+    take,
 )
-from annotate.responses.places import CLOSED
 from annotate.responses.timing import last_submission, note_sight, note_time
 from annotate.responses.writing import (
     AnswerRow,
     Held,
     Place,
     Row,
+    move_answers,
     record_answers,
     sent_before,
     shots_left,
 )
 from evalcore.database.prepared import Prepared, store
+
+# So long may somebody have been without network.
+OFFER_LASTS = timedelta(days=30)
+# What a page of a slot needs to know of it.
+SHOWN = (
+    "study",
+    "annotator",
+    "unit__story",
+    *(f"unit__{name}" for name in OUTPUTS),
+)
+
+
+@transaction.atomic
+def regain(
+    annotator: Annotator, code: str, *, late: bool, proof: str = ""
+) -> Slot | None:
+    """Return the slot for what an annotator does on one whose lease ran out."""
+    person = locked_annotator(annotator)
+    if not may_work(person):
+        return None
+    begun = Event.objects.filter(kind=Event.Kind.SLOT_TAKEN, annotator=person)
+    known = Q(pk__in=begun.values("slot"))
+    if late and offered_at(annotator, code, proof) is not None:
+        known |= Q(study=person.study_id)
+    lost = (
+        Slot.objects.filter(known, code=code, purpose=Purpose.REAL)
+        .exclude(skips__annotator=person)
+        .select_related("unit")
+        .first()
+    )
+    if lost is None:
+        return None
+    own = Slot.objects.filter(
+        unit=lost.unit_id, round=lost.round, annotator=person, purpose=Purpose.REAL
+    ).first()
+    if own is not None:
+        # Whoever answers late is told that it is closed; the page itself is gone.
+        return own if late or own.state not in CLOSED else None
+    taken = list(begun.filter(slot=lost).order_by("pk"))
+    since = taken[0].at if taken else None
+    if lost.annotator_id is None and lost.state == Slot.State.OPEN and has_room(person):
+        chosen = taken[-1].details if taken else {}
+        lost.probability = chosen.get("probability")
+        lost.alternatives = chosen.get("alternatives")
+        lost.offered_at = since
+        try:
+            return take(lost, person)
+        except SlotTakenError:
+            lost.refresh_from_db()
+    return _surplus_for(lost, person, since) if late else None
+
+
+def offer(annotator: Annotator, code: str) -> str:
+    """Return the proof that this annotator was given a slot beforehand."""
+    return _signer(annotator, code).sign("")
+
+
+def offered_at(annotator: Annotator, code: str, proof: str) -> datetime | None:
+    """Return when this annotator was given a slot beforehand, if that is proved."""
+    signer = _signer(annotator, code)
+    try:
+        signer.unsign(proof, max_age=OFFER_LASTS)
+    except BadSignature:
+        return None
+    _value, signed, _signature = proof.split(signer.sep)
+    return datetime.fromtimestamp(b62_decode(signed), UTC)
+
+
+def _signer(annotator: Annotator, code: str) -> TimestampSigner:
+    return TimestampSigner(salt=f"offer {annotator.pk} {code}")
+
+
+def _surplus_for(lost: Slot, person: Annotator, since: datetime | None) -> Slot:
+    """Open a slot outside the redundancy for what somebody did on a lost one."""
+    now = timezone.now()
+    place = last_place(person).place_for(lost.unit.story_id)
+    surplus = Slot.objects.create(
+        study=person.study,
+        unit_id=lost.unit_id,
+        round=lost.round,
+        state=Slot.State.LEASED,
+        annotator=person,
+        session=place.session,
+        position=place.position,
+        claimed=True,
+        a_is_left=lost.a_is_left,
+        turn=lost.turn,
+        lease=1,
+        lease_until=now + lease_length(person.study),
+        started_at=now,
+        offered_at=since or now,
+    )
+    move_answers(lost, surplus)
+    event_log.note_slot(Event.Kind.SLOT_LATE, surplus, instead_of=lost.code)
+    return surplus
+
 
 Result = TypeVar("Result")
 
@@ -45,11 +148,7 @@ TIMES = ("offered_at", "seconds", "claimed_seconds", "in_sight")
 
 
 class Facts(NamedTuple):
-    """What submitting needs to know beside the rows that it locks.
-
-    The study's state, whether the annotator has a warning to read, when they submitted
-    the story before, and whether anybody's lease has run out.
-    """
+    """What submitting needs to know beside the rows that it locks."""
 
     state: str
     is_warned: bool
@@ -76,12 +175,7 @@ FACTS = Prepared[tuple[str, bool, datetime | None, bool]](
 
 @dataclass(frozen=True)
 class Closing:
-    """What comes with a submission: what the browser says of the time, if it does.
-
-    `seconds` were spent on the page, `in_sight` those for which each shot was, by its
-    number; `timing` says what of that is believed. `offered_at` is when the annotator
-    was given the page beforehand.
-    """
+    """What comes with a submission: what the browser says of the time, if it does."""
 
     seconds: float | None = None
     in_sight: Mapping[int, float] | None = None
@@ -90,11 +184,7 @@ class Closing:
 
 @dataclass
 class Received:
-    """What became of a request: which rows were refused, and why the slot is open.
-
-    `facts` are known where it was to be closed. `next` is the address to go on to, if
-    that was found out at once.
-    """
+    """What became of a request: which rows were refused, and why the slot is open."""
 
     held: Held
     refused: dict[Place, AnswerError] = field(default_factory=dict)
@@ -113,16 +203,7 @@ def holding(
     late: bool = True,
     proof: str = "",
 ) -> Result | None:
-    """Work, in a transaction, on an annotator's slot with both locked; None: no slot.
-
-    A slot whose lease ran out is taken again, or replaced, by `late_answers.regain`,
-    also where that happens while the lock is waited for. `closes` locks the unit, too.
-
-    Raises
-    ------
-    NotNowError
-        Somebody who holds no lock stores the same, whenever it is tried.
-    """
+    """Run `work` in a transaction with annotator and slot locked."""
     is_regained, clash = False, None
     for _attempt in range(ATTEMPTS):
         try:
@@ -134,7 +215,7 @@ def holding(
         except IntegrityError as error:
             clash = error
             continue
-        slot = late_answers.regain(annotator, code, late=late, proof=proof)
+        slot = regain(annotator, code, late=late, proof=proof)
         if slot is None:
             return None
         code, is_regained = slot.code, True
@@ -145,15 +226,7 @@ def holding(
 def receive(
     held: Held, rows: Sequence[Row], closing: Closing | None, *, whole: bool = False
 ) -> Received:
-    """Store rows of a held slot, and close it if all of them could be stored.
-
-    Where all or nothing is wanted (`whole`), what cannot be is raised.
-
-    Raises
-    ------
-    AnswerError
-        Something comes before this slot, or a `whole` request was refused.
-    """
+    """Store rows of a held slot, and close it if all of them could be stored."""
     if first := lacking(held.person, held.slot.purpose):
         raise NotYetError(first)
     received = Received(held)

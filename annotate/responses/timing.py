@@ -1,20 +1,17 @@
-"""How long somebody looked at a story: what the browser says, as far as it can be.
+"""How long slots took, and how long the rest will take."""
 
-Only the browser knows how long a page was in sight. The server knows since when the
-annotator could see a story, when the answers came, and how much of the time between is
-taken by other stories: nobody looks at two at once. What fits into that is believed as
-it is, also when hours of work without network come in one bundle; of anything else only
-as much as fits. Where it says nothing, that is all the time there was.
-"""
-
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+import math
+import statistics
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
 from functools import lru_cache
 from math import isfinite
+from typing import Any
 
 from django.db.models import Case, F, Q, QuerySet, When
+from django.utils import timezone
 
-from annotate.models import Event, Slot
+from annotate.models import Annotator, Event, Purpose, Slot
 from annotate.models.units import OUTPUTS
 from evalcore.database.prepared import Prepared
 from evalcore.models import Frame
@@ -28,10 +25,7 @@ TimeOnPage = tuple[datetime, float]
 
 
 def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
-    """Return what an annotator has submitted.
-
-    What came "later" than now came before the server's clock was set back.
-    """
+    """Return what an annotator has submitted."""
     return Slot.objects.filter(
         annotator=annotator,
         submitted_at__lte=now,
@@ -47,14 +41,7 @@ def last_submission(annotator: int, now: datetime) -> QuerySet[Slot, datetime | 
 
 
 def room(since: datetime, now: datetime, before: Iterable[TimeOnPage]) -> float:
-    r"""Return the longest time for which a story can have been looked at.
-
-    It could be seen `since` then, and its answers come `now`; all stories in `before`
-    have come already. For each moment s up to `since`, what was not seen before s was
-    looked at between s and now: the seconds of all these fit into that stretch. By
-    Hall's theorem there is then an own stretch of time for every second that is
-    believed, however the stories lie in each other.
-    """
+    r"""Return the longest time for which a story can have been looked at."""
     used, left = 0.0, float("inf")
     for at, seconds in sorted([(since, 0.0), *before], reverse=True):
         used += seconds
@@ -69,12 +56,7 @@ def note_time(
     offered_at: datetime | None,
     last: datetime | None,
 ) -> None:
-    """Set how long a locked slot took, which is submitted now.
-
-    `claimed` is what the browser says; without it, all the time is believed that there
-    was. `offered_at` is when the annotator was given the page beforehand, if that is
-    known, and `last` the `last_submission`.
-    """
+    """Set how long a locked slot took, which is submitted now."""
     now = held.submitted_at
     known = [at for at in (held.offered_at, offered_at) if at is not None]
     held.offered_at = min(known, default=held.started_at)
@@ -102,23 +84,14 @@ def note_time(
 
 
 def fits(claimed: float, since: datetime, now: datetime, last: datetime | None) -> bool:
-    """Say whether a time fits into its `room`, at first sight.
-
-    Where all earlier stories were submitted, the `last` of them then, before this one
-    could be seen, what is believed of them was spent by then, and all the time since is
-    left.
-    """
+    """Say whether a time fits into its `room`, at first sight."""
     left = min((now - since).total_seconds(), LONGEST_SECONDS)
     return 0 < claimed <= left and (last is None or last <= since)
 
 
 @lru_cache
 def _shots_with_picture(number: int) -> Prepared[int]:
-    """Return the query of the shots of so many outputs that have a picture.
-
-    Each output is looked for by itself: all of them at once led PostgreSQL through all
-    pictures that there are.
-    """
+    """Return the query of the shots of so many outputs that have a picture."""
 
     def build(**outputs: int) -> QuerySet[Frame, int]:
         found = [
@@ -133,12 +106,7 @@ def _shots_with_picture(number: int) -> Prepared[int]:
 
 
 def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
-    """Set for how long each shot of a locked slot was in sight, whose time is set.
-
-    `told` is what the browser says, by the numbers of shots; None where it says
-    nothing. A shot with a picture of which it says nothing never was in sight, and none
-    was for longer than the whole slot took.
-    """
+    """Set for how long each shot of a locked slot was in sight, whose time is set."""
     if told is None or held.seconds is None:
         return
     stored = (getattr(held.unit, f"{name}_id") for name in OUTPUTS)
@@ -155,11 +123,7 @@ def note_sight(held: Slot, told: Mapping[int, float] | None) -> None:
 def time_problem(
     offered_at: datetime | None, claimed: float | None, seconds: float | None
 ) -> str | None:
-    """Say whether a submitted slot's time is `missing` or `impossible`; empty: neither.
-
-    None: nobody was asked for it, as of answers given elsewhere. What was said beyond
-    the longest time that is ever believed is not weighed.
-    """
+    """Return `missing` or `impossible` where the time is, else an empty text."""
     if offered_at is None or seconds is None:
         return None
     if claimed is None:
@@ -168,10 +132,74 @@ def time_problem(
 
 
 def measured(slot: str = "") -> Case:
-    """Return the expression of how long a slot took; NULL where no browser told it.
-
-    There `seconds` is all the time that there was: a bound for the rules about speed,
-    and no measurement to show. `slot` is the path to the slot, as in `slot__`.
-    """
+    """Return the expression of how long a slot took; NULL where no browser told it."""
     was_told = Q(**{f"{slot}offered_at": None}) | Q(**{f"{slot}claimed_seconds__gt": 0})
     return Case(When(was_told, then=F(f"{slot}seconds")))
+
+
+# So many of the annotator's own stories tell; before that, those of all others do.
+OWN_ENOUGH, OWN_LATEST = 3, 20
+ALL_LATEST = 200
+# Whoever judges so long without a pause of at least the second is told to rest.
+WORK, REST = timedelta(minutes=25), timedelta(minutes=5)
+
+
+def _timed_latest() -> QuerySet[Any]:
+    timed = Slot.objects.annotate(measured=measured()).filter(
+        measured__isnull=False, state=Slot.State.SUBMITTED
+    )
+    return timed.exclude(purpose=Purpose.TRAINING)
+
+
+def own_latest(annotator: int) -> QuerySet[Any]:
+    """Return the latest of an annotator's own stories whose time is known."""
+    return (
+        _timed_latest().filter(annotator=annotator).order_by("-position")[:OWN_LATEST]
+    )
+
+
+def _submitted_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    submitted = Slot.objects.filter(annotator=annotator, submitted_at__gt=since)
+    return submitted.order_by("submitted_at").values_list("submitted_at", flat=True)
+
+
+def first_since(annotator: int, since: datetime) -> QuerySet[Any, Any]:
+    """Return when an annotator first submitted something since `rest_begins`."""
+    return _submitted_since(annotator, since)[:1]
+
+
+def rest_begins() -> datetime:
+    """Return since when somebody has worked long who was at work ever since."""
+    return timezone.now() - WORK - REST
+
+
+def minutes_for(
+    annotator: Annotator, stories: int, seconds: Sequence[float]
+) -> int | None:
+    """Return how many minutes so many stories will take this annotator, rounded up."""
+    if len(seconds) < OWN_ENOUGH:
+        latest = (
+            _timed_latest().filter(study=annotator.study_id).order_by("-submitted_at")
+        )
+        seconds = list(latest.values_list("measured", flat=True)[:ALL_LATEST])
+    if len(seconds) < OWN_ENOUGH or stories < 1:
+        return None
+    return math.ceil(statistics.median(seconds) * stories / 60)
+
+
+def needs_rest(annotator: Annotator) -> bool:
+    """Say whether somebody has judged for long without a pause between two stories."""
+    first = first_since(annotator.pk, rest_begins())
+    return has_worked_since(annotator, next(iter(first), None))
+
+
+def has_worked_since(annotator: Annotator, first: datetime | None) -> bool:
+    """Say the same of somebody whose `first_since` is known."""
+    now = begun = timezone.now()
+    if first is None or now - first < WORK:
+        return False  # or there would be one before it, and no pause in between
+    for submitted in _submitted_since(annotator.pk, now - WORK - REST).reverse():
+        if begun - submitted > REST:
+            break
+        begun = submitted
+    return now - begun >= WORK

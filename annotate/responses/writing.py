@@ -1,9 +1,4 @@
-"""The only writer of answers, also of those that `checklists` takes of a shot.
-
-A browser sends what it has once or several times, late or in bundles; each answer has
-a key that names the press of it and its tab. A request that a tab gave up may still be
-on its way, and come after newer ones.
-"""
+"""The only writer of answers, also of those that `checklists` takes of a shot."""
 
 import re
 from abc import ABC, abstractmethod
@@ -12,8 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import chain
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+from django.db.models import F, Manager, QuerySet
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.kinds.errors import AnswerError, BadAnswerError
@@ -52,10 +49,7 @@ class Held:
         self.is_open = False
 
     def open(self) -> Slot:
-        """Return the slot if its annotator may answer it now, else raise.
-
-        A lease that ran out begins anew.
-        """
+        """Return the slot if its annotator may answer it now, else raise."""
         if not self.is_open:
             refuse_unless_held(self.slot, self.person)
             self.is_open = True
@@ -63,10 +57,7 @@ class Held:
 
     @cached_property
     def revisions(self) -> dict[int, list[Answer]]:
-        """All revisions of the annotator's answers by question, in order.
-
-        Those of boxes of shots are left out.
-        """
+        """All revisions of the annotator's answers by question, in order."""
         found: dict[int, list[Answer]] = defaultdict(list)
         for model in _whole_tables(self.slot):
             rows = _of_slot(model, is_current=False)
@@ -77,11 +68,7 @@ class Held:
 
 @dataclass(frozen=True, kw_only=True)
 class Row(ABC):
-    """What is sent of one question, shot or text.
-
-    `id` is the browser's own name for it, `client_key` names the key press. One that
-    `is_answer` is kept even if it comes after the slot's lease.
-    """
+    """What is sent of one question, shot or text."""
 
     is_answer: ClassVar[bool] = True
 
@@ -100,11 +87,7 @@ class Row(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class AnswerRow(Row):
-    """An answer to a question, by its key; taken back where the value is None.
-
-    A rating is a whole number, also in digits as forms send it; a choice is a side, a
-    ranking the places in order, `2>1>3`.
-    """
+    """An answer to a question, by its key; taken back where the value is None."""
 
     question: str
     value: int | str | None
@@ -130,11 +113,7 @@ def tab_of(key: str) -> str:
 
 
 def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
-    """Return the rows of the same key press, or of later ones in the same tab.
-
-    Such a request came twice, or was on its way for so long that the tab had given it
-    up and sent another.
-    """
+    """Return the rows of the same key press, or of later ones in the same tab."""
     tab = tab_of(key)
     return [
         row
@@ -148,10 +127,7 @@ def sent_before(key: str, rows: Iterable[Stored]) -> list[Stored]:
 
 
 def confirm(key: str, rows: Iterable[Answer]) -> None:
-    """Put down that a later key press of the same tab gave answers again, or took them.
-
-    Else one between the two that is still on its way would seem to be the last.
-    """
+    """Record that a later key press of the same tab changed answers."""
     tab = tab_of(key)
     for row in rows:
         if tab and tab_of(row.client_key) == tab:
@@ -160,12 +136,7 @@ def confirm(key: str, rows: Iterable[Answer]) -> None:
 
 
 def record_answers(held: Held, rows: Sequence[AnswerRow]) -> dict[Place, AnswerError]:
-    """Store answers to different questions; return why some of them could not be.
-
-    The same value again, the same key again, or one that its tab has overtaken,
-    changes no answer. Another value becomes the next revision; the earlier one is kept.
-    Before the slot is submitted an answer is a draft.
-    """
+    """Store answers to different questions; return why some of them could not be."""
     refused: dict[Place, AnswerError] = {}
     asked = {question.key: question for question in held.slot.study.asked}
     new: dict[type[Answer], list[Answer]] = defaultdict(list)
@@ -215,11 +186,7 @@ def _next(
 
 
 def number(answer: Answer, before: Sequence[Answer]) -> None:
-    """Make an answer to a locked slot the next revision of those given before.
-
-    After `MOST_REVISIONS` of a draft the last one is overwritten; an answer that was
-    submitted is refused then: reports as of an earlier moment read its answers.
-    """
+    """Make an answer to a locked slot the next revision of those given before."""
     is_submitted = answer.slot.state == Slot.State.SUBMITTED
     if answer.slot.purpose == Purpose.TRAINING and is_submitted:
         # What was expected has been told.
@@ -236,10 +203,7 @@ def number(answer: Answer, before: Sequence[Answer]) -> None:
 
 
 def add_revisions(answers: Sequence[Answer], before: Iterable[Answer]) -> None:
-    """Store answers of one table, each with its `number`, as the current ones.
-
-    `before` has every revision so far of these answers, and perhaps of others.
-    """
+    """Store answers of one table, each with its `number`, as the current ones."""
     changed = {answer.question_id for answer in answers}
     overtaken = [old for old in before if old.is_current and old.question_id in changed]
     for old in overtaken:
@@ -263,11 +227,7 @@ def _refuse_box(question: Question) -> None:
 
 
 def _take_back(held: Held, question: Question, key: str) -> None:
-    """Leave a question open again that was answered by mistake; the answer is kept.
-
-    Where the same tab has answered it since, it stays answered. A submitted slot has an
-    answer to each question, which can be changed only.
-    """
+    """Leave a question open again that was answered by mistake; the answer is kept."""
     _refuse_box(question)
     slot = held.open()
     if slot.state == Slot.State.SUBMITTED:
@@ -311,10 +271,7 @@ def _whole_tables(slot: Slot) -> list[type[Answer]]:
 
 
 def current_answers(slot: Slot, annotator: Annotator | None) -> dict[int, Answer]:
-    """Return the annotator's current answers to a slot by question id.
-
-    Those to questions that are asked of every shot are left out.
-    """
+    """Return the annotator's current answers to a slot by question id."""
     if annotator is None:
         return {}
     found: dict[int, Answer] = {}
@@ -338,3 +295,57 @@ def move_answers(lost: Slot, to: Slot) -> None:
     tables = [*tables_of(to.study), Look, ShotComment, StoryComment]
     for model in tables:
         model.objects.filter(slot=lost, annotator=to.annotator_id).update(slot=to)
+
+
+LONGEST_COMMENT = 4000
+Comment = TypeVar("Comment", ShotComment, StoryComment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommentRow(Row):
+    """What an annotator writes about a story; an empty text takes it back."""
+
+    text: str
+
+    @property
+    def place(self) -> Place:
+        return ("comment",)
+
+    def store(self, held: Held) -> None:
+        if not held.slot.study.presentation.get("comments"):
+            raise BadAnswerError("This study takes no comments.")
+        own = held.person.story_comments
+        keep(own, {"slot": held.open()}, self.text, self.client_key)
+
+
+def keep(own: Manager[Comment], of: dict[str, Any], text: str, key: str) -> None:
+    """Store a person's comment on this; the caller has the slot locked."""
+    text = text.strip()[:LONGEST_COMMENT]
+    before = own.filter(**of).first()
+    if before and sent_before(key, [before]):
+        return
+    if before and not text:
+        before.delete()
+    elif before and before.text == text:
+        own.filter(**of).update(client_key=key or before.client_key)
+    elif text:
+        fields = {"text": text, "written_at": timezone.now(), "client_key": key}
+        own.update_or_create(**of, defaults=fields)
+
+
+def of_holder(rows: QuerySet[Comment]) -> QuerySet[Comment]:
+    """Return what those wrote who hold the slots, not those who lost them."""
+    return rows.filter(annotator=F("slot__annotator"))
+
+
+def by_slot(slots: Iterable[Slot]) -> dict[int, str]:
+    """Return what those who hold the slots wrote, of each slot that has a comment."""
+    written = of_holder(StoryComment.objects.filter(slot__in=slots))
+    return dict(written.values_list("slot", "text"))
+
+
+def on_page(slot: Slot) -> dict[str, str]:
+    """Return what the page shows of it; nothing where the study takes none."""
+    if not slot.study.presentation.get("comments"):
+        return {}
+    return {"comment": by_slot([slot]).get(slot.pk, "")}

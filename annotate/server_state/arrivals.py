@@ -8,7 +8,7 @@ from django.db.models import CharField, Count, QuerySet
 from django.db.models.functions import Cast, Substr
 from django.utils import timezone
 
-from annotate.coverage.charts import HEIGHT, WIDTH, Bar
+from annotate.coverage.forecast import HEIGHT, WIDTH, Bar
 from annotate.models import Slot, Study
 
 MINUTES, RECOUNTED = 60, 2

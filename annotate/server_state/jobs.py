@@ -9,7 +9,7 @@ from django.db.models import Exists, Max, OuterRef, Q, Subquery
 from django.utils import timezone
 
 from annotate.models import Report, Study
-from annotate.reports import building, omissions
+from annotate.reports import building, study_scores
 from evalcore.models import MetricRun
 from evalcore.scoring import metric_runs
 
@@ -50,7 +50,7 @@ def unfinished(now: datetime | None = None) -> list[Job]:
 
 
 def _reports(now: datetime) -> Iterable[Job]:
-    computing = omissions.computing(benchmark=OuterRef("study__benchmark"))
+    computing = study_scores.computing(benchmark=OuterRef("study__benchmark"))
     rows = (
         Report.objects.filter(state__in=(Report.State.QUEUED, Report.State.RUNNING))
         .annotate(held=Q(waits=True) & Exists(computing))

@@ -15,7 +15,7 @@ from annotate.assignment.designs import sampling
 from annotate.models import Purpose, Study, Unit
 from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
-from annotate.responses.places import FIRST_POSITION
+from annotate.responses.leasing import FIRST_POSITION
 from annotate.studies.definition import KnownUnit, StudyDefinition
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output

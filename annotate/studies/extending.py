@@ -17,7 +17,7 @@ from annotate import event_log
 from annotate.assignment import reassignment
 from annotate.assignment.reassignment import WORKING, judged_units
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
-from annotate.people.naming import name_people
+from annotate.people.inviting import name_people
 from annotate.presentation.same_size import outputs_of
 from annotate.studies.definition import CellPairs, StudyDefinition
 from annotate.studies.planning_limits import refuse_too_much_work

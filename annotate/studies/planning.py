@@ -15,11 +15,11 @@ from annotate.assignment.designs import balanced
 from annotate.assignment.designs.planned_slots import LanguageGroup
 from annotate.kinds.registry import KINDS
 from annotate.models import Event, Question, Slot, Study, StudyMember, Unit, User
-from annotate.people.naming import name_people
+from annotate.people.inviting import name_people
 from annotate.presentation import shape_notes
 from annotate.presentation.shape_notes import ShapeNote
 from annotate.responses.analysis_views import add_views
-from annotate.responses.places import FIRST_POSITION, SPACING
+from annotate.responses.leasing import FIRST_POSITION, SPACING
 from annotate.studies import training_material, training_units
 from annotate.studies.check_units import (
     KnownUnitOutputs,

@@ -1,11 +1,4 @@
-"""Parts of a page that are the same for everybody who sees them, made once.
-
-    {% kept shots sides locked %} ... {% endkept %}
-
-What stands inside is made anew only if one of the named values differs, or the page's
-language: nothing else of the page may be used in it, but for whose link it is (`token`)
-and which slot (`slot.code`), which are put in each time.
-"""
+"""Parts of a page that are the same for everybody who sees them, made once."""
 
 import secrets
 from collections import OrderedDict

@@ -18,7 +18,6 @@ from annotate.responses import leasing
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from annotate.setup_form.study import StudyForm
 from annotate.studies.planning import PlanningError, Setup, plan_study, prepare
-from annotate.studies.previewing import first_slot
 from annotate.studies.study_file import load_definition
 from tests import answering
 from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
@@ -70,14 +69,6 @@ def test_planning_makes_two_boxes_of_each_label():
     assert study.slots.count() == 2 * 3
 
 
-def test_the_cost_is_by_shot():
-    benchmark = make_benchmark(stories=2, shots=4, methods=("Alder",))
-    definition = load_definition("storybench-diagnostics").with_changes(redundancy=1)
-    checks = 1 + 1 / definition.session_size
-    hours = prepare(Setup("hours", benchmark, definition, 1)).hours()
-    assert hours == pytest.approx(2 * 4 * (3 + 34) * checks / 3600)
-
-
 def test_a_story_without_shots_is_refused():
     benchmark = make_benchmark(stories=2, methods=("Alder",))
     story = benchmark.stories.get(key="02")
@@ -101,22 +92,6 @@ def test_the_form_says_the_same_as_the_template():
     assert form.as_file().as_form().setup().definition == form.setup().definition
 
 
-def test_the_preview_shows_the_sheets():
-    benchmark = make_benchmark(stories=1, methods=("Alder",))
-    definition = load_definition("storybench-diagnostics")
-    with first_slot(Setup("signs", benchmark, definition, 3)) as slot:
-        page = checklist_sheets.on_page(slot)
-    assert [sheet.number for sheet in page["sheets"]] == [1, 2, 3]
-    assert [len(labels) for _name, labels in page["sheets"][0].categories] == [
-        7,
-        6,
-        6,
-        5,
-        4,
-        6,
-    ]
-
-
 # Checking
 
 
@@ -129,16 +104,6 @@ def test_an_annotator_who_ticks_nothing_is_seen(study):
     (flag,) = monitoring.look(person)
     assert flag.sentence.startswith("Nothing is ticked in 100 % of 18 shots")
     assert monitoring.warning_text(flag).startswith("You ticked nothing in many shots")
-
-
-def test_signals_that_mean_nothing_for_boxes_are_undefined(study):
-    for slot in study.slots.all():
-        tick(slot, "pan|text", "people|video")
-    signals = monitoring.signals_of(study.annotators.get(name="A01"))
-    assert signals["ticks_flat"].value == 0
-    assert signals["seconds_per_shot"].value == pytest.approx(40 / 3)
-    for name in ("straight_line", "same_answer", "side_bias", "twin", "majority"):
-        assert signals[name].value is None, name
 
 
 def test_the_others_ticks_are_compared(study):

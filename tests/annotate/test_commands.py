@@ -12,7 +12,6 @@ from django.utils import timezone
 from annotate.models import Annotator, Invitation, Study, StudyMember, User
 from annotate.people import inviting
 from tests.factories import make_benchmark, make_study
-from tests.people import answer_everything
 
 pytestmark = pytest.mark.django_db
 
@@ -59,19 +58,6 @@ def test_a_draft_cannot_be_closed():
     with pytest.raises(CommandError, match="draft") as caught:
         call_command("close", study.slug)
     assert caught.value.returncode == 2
-
-
-def test_coverage_names_stories_and_annotators(capsys):
-    study = make_study()
-    answer_everything(study)
-    call_command("coverage", study.slug)
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("trial, Trial trial: 12 of 12 slots (100 %)")
-    assert lines[1] == "Every slot is done."
-    assert lines[2].split() == ["01", "02", "all"]
-    assert lines[3].split() == ["Alder", "2/2", "2/2", "4/4"]
-    assert lines[2].index("01") + 2 == lines[3].index("2/2") + 3
-    assert lines[6].split() == ["A01", "invited", "6/6"]
 
 
 def test_coverage_runs_no_formula_in_a_spreadsheet(capsys):

@@ -16,7 +16,7 @@ from annotate.kinds import errors
 from annotate.models import Annotator, Rating, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion
-from annotate.responses import giving_back, leasing, places
+from annotate.responses import giving_back, leasing
 from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
@@ -155,7 +155,7 @@ def test_excluding_the_slots_of_one_unit_at_once_opens_as_many_replacements():
 def test_the_last_two_slots_submitted_at_once_finish_the_annotator():
     study = make_study(annotators=1, consented=True)
     ann = study.annotators.get()
-    slots = list(places.own_slots(ann))
+    slots = list(leasing.own_slots(ann))
     for slot in slots:
         leasing.take(slot, ann)
         for question in study.questions.all():

@@ -17,7 +17,7 @@ from hypothesis.stateful import (
 )
 
 from annotate.assignment import choosing
-from annotate.history import replaying
+from annotate.history import as_of_event
 from annotate.history.verifying import problems
 from annotate.kinds import errors
 from annotate.models import (
@@ -301,12 +301,12 @@ def test_a_log_with_a_gap_is_found():
     study = make_grid("trial", stories=2, methods=2, redundancy=2)
     person, other = add_people(study, 2)
     slot = choosing.next_for(person).slot
-    assert list(replaying.problems(study)) == []
+    assert list(as_of_event.problems(study)) == []
     Slot.objects.filter(pk=slot.pk).update(annotator=other)
-    assert any("by the log" in text for text in replaying.problems(study))
+    assert any("by the log" in text for text in as_of_event.problems(study))
     Slot.objects.filter(pk=slot.pk).update(annotator=person)
     Event.objects.filter(slot=slot).delete()
-    assert any("by the log" in text for text in replaying.problems(study))
+    assert any("by the log" in text for text in as_of_event.problems(study))
 
 
 @pytest.mark.django_db
@@ -317,5 +317,5 @@ def test_a_slot_that_changes_hands_unfreed_is_found():
     end_leases()
     Event.objects.filter(kind="lease expired").delete()
     leasing.take(slot, other)
-    assert any("was leased" in text for text in replaying.problems(study))
-    assert any("somebody else's" in text for text in replaying.problems(study))
+    assert any("was leased" in text for text in as_of_event.problems(study))
+    assert any("somebody else's" in text for text in as_of_event.problems(study))

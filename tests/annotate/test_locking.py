@@ -17,7 +17,7 @@ from analysis.rankings.method_verdicts import TopMethods
 from annotate.assignment import adaptive, adaptive_pairs, choosing, reassignment
 from annotate.history.verifying import problems
 from annotate.models import Slot, Study, Unit
-from annotate.personal_data import consent
+from annotate.personal_data import erasing
 from annotate.quality import exclusion, monitoring
 from annotate.responses import giving_back, leasing, submission
 from annotate.studies import lifecycle
@@ -242,7 +242,7 @@ def broke_a_rule(person):
 
 
 def withdrew(person):
-    consent.withdraw(person, answers=True)
+    erasing.withdraw(person, answers=True)
 
 
 @pytest.mark.parametrize("leave_out", [broke_a_rule, withdrew])

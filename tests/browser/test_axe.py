@@ -10,7 +10,7 @@ from django.conf import settings
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 
-from annotate.access import public_password
+from annotate.access import permissions
 from annotate.assignment import choosing
 from annotate.models import Annotator, Invitation, JoinLink
 from fixtures import demo
@@ -121,7 +121,7 @@ class Looker:
 def log_in(page, live_server, name):
     page.goto(live_server.url + reverse("login"))
     page.fill("input[name=username]", name)
-    page.fill("input[name=password]", public_password.PASSWORD)
+    page.fill("input[name=password]", permissions.PASSWORD)
     page.click("main button")
     page.wait_for_url(lambda url: "/login/" not in url)
 

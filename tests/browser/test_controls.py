@@ -27,7 +27,7 @@ from annotate.models import (
     Study,
 )
 from annotate.people import joining
-from annotate.personal_data import consent as withdrawal
+from annotate.personal_data import erasing as withdrawal
 from annotate.responses import leasing
 from evalcore.models import Character
 from tests.browser import marking

@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 
 from annotate.coverage import snapshots
 from annotate.models import StudyMember, User
-from annotate.quality import exclusion, pausing
+from annotate.quality import exclusion, follow_up
 from annotate.responses import leasing
 from tests.browser.accessibility import violations_of_both_themes
 from tests.cases import slow
@@ -43,7 +43,7 @@ def busy_study():
     people = list(study.annotators.order_by("name"))
     flag(people[2], "warn", "gold: 40 % right of 20, at least 60 % are wanted")
     flag(people[3], "pause", "seconds per unit: 6 s, at least 10 s are wanted")
-    pausing.pause(people[3])
+    follow_up.pause(people[3])
     set_aside(study, now)
     slot = people[0].slots.filter(state="open").order_by("position").first()
     leasing.take(slot, people[0])

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from annotate.history.verifying import problems
 from annotate.models import StudyMember, User
-from annotate.personal_data import consent
+from annotate.personal_data import erasing
 from tests.annotate.personal_data.people_of_studies import ADA, known_person
 from tests.browser.accessibility import violations, violations_of_both_themes
 from tests.browser.hands import HANDS, too_small
@@ -70,12 +70,12 @@ def test_a_manager_hands_out_and_erases(chromium, live_server, ada, name):
         with page.expect_download() as download:
             hand.press(page.get_by_role("link", name="Download everything"))
         assert download.value.suggested_filename.endswith(".zip")
-        erasing = page.locator("#erase")
-        hand.press(erasing.get_by_role("checkbox", name="Erase 3 comments"))
-        hand.press(erasing.get_by_role("button"))  # the tick is missing
+        form = page.locator("#erase")
+        hand.press(form.get_by_role("checkbox", name="Erase 3 comments"))
+        hand.press(form.get_by_role("button"))  # the tick is missing
         expect(page.locator("#erase")).to_be_visible()
-        hand.press(erasing.get_by_role("checkbox", name="I am sure"))
-        hand.press(erasing.get_by_role("button"))
+        hand.press(form.get_by_role("checkbox", name="I am sure"))
+        hand.press(form.get_by_role("button"))
         page.wait_for_url("**/annotators/")
         expect(page.locator("body")).to_contain_text("Whoever was A01 is erased")
         expect(page.locator("body")).not_to_contain_text(re.compile(ADA))
@@ -89,7 +89,7 @@ def test_the_pages_are_readable(chromium, live_server, ada):
     page = context.new_page()
     log_in(page, live_server)
     left = ada.study.annotators.get(name="A02")
-    consent.withdraw(left, answers=False)
+    erasing.withdraw(left, answers=False)
     for address in (
         reverse("annotator-data", args=[ada.study.slug, ada.pk]),
         reverse("rate-withdraw", args=[ada.invitation.token]),

@@ -1,8 +1,4 @@
-"""How well balanced a plan is.
-
-Pure: `measure` judges any plan, made by `annotate.assignment.designs.balanced`, changed
-by hand, or made elsewhere.
-"""
+"""How well balanced a plan is."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -36,56 +32,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class BalanceReport:
-    """The measured balance of a plan; two numbers are the smallest and the largest.
-
-    Reports that were stored by an older version lack the fields with a default; -1 and
-    None mean that something was not measured, or cannot be.
-
-    Parameters
-    ----------
-    units, annotators, slots
-        How many there are.
-    redundancy
-        Slots per unit and round.
-    load
-        Slots per annotator.
-    sessions
-        Sessions per annotator.
-    session_size
-        Slots per session.
-    method_spread
-        Largest difference between one annotator's counts of two methods that have
-        equally many slots.
-    repeated_units
-        Slots in which an annotator meets a unit again in the same round.
-    stories_twice_in_session
-        Slots in which an annotator meets a story again in the same session.
-    left_spread_unit, left_spread_pair
-        Largest difference between left and right for a unit and for a pair of methods;
-        -1 unless units are pairs.
-    group_loads
-        Of each group of annotators: its name, its smallest and its largest load.
-    connected
-        Whether the graph is connected that joins annotators who share a unit.
-    overlap
-        Numbers of units that two annotators share.
-    overlap_mean
-        The smallest mean overlap of an annotator with all others.
-    overlap_ideal
-        The mean overlap of all pairs of annotators: what everybody's mean is if
-        overlaps are even.
-    position_spread
-        Largest deviation of a method's mean position from the mean of all, as a share
-        of the latter. A position is scaled to its session: place i of n counts
-        (i - 1/2) / n, so that the mean of all is 1/2.
-    follow, follow_expected
-        Of the slots that directly follow a method within a session, the share that
-        shows one other method, and the share of that method in all following slots;
-        for the two methods where the former exceeds the latter most.
-    left_spread_method, left_spread_own_pair
-        Largest difference between how often an annotator sees a method left and right,
-        and between the same of a pair's first method; -1 unless units are pairs.
-    """
+    """The measured balance of a plan; two numbers are the smallest and the largest."""
 
     units: int
     annotators: int
@@ -187,19 +134,7 @@ def measure(
     annotators: int,
     groups: Sequence[str] = (),
 ) -> BalanceReport:
-    """Measure the balance of any plan, made here or elsewhere.
-
-    Parameters
-    ----------
-    units
-        What is judged. Slots of other units count for loads and sessions only.
-    assignments
-        The planned slots.
-    annotators
-        Number of people, who are numbered from 0.
-    groups
-        The group of each person, if there are groups.
-    """
+    """Measure the balance of any plan, made here or elsewhere."""
     slots = Assignments.of(assignments)
     layout = Layout(units)
     place = layout.places(slots.unit)
@@ -253,11 +188,7 @@ def measure(
 
 
 def method_spread(met: Ints) -> int:
-    """Return the largest difference between one person's counts of two methods.
-
-    `met` has a row a person and a column a method. Only methods with equally many slots
-    are compared.
-    """
+    """Return the largest difference between one person's counts of two methods."""
     return int(spreads(met).max(initial=0))
 
 

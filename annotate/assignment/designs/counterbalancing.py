@@ -1,21 +1,204 @@
-"""Which method of a pair stands left. Pure."""
+"""Which method of a pair stands left, evened out within each person. Pure."""
 
+import random
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from annotate.assignment.designs.planned_slots import Bools, Ints, Layout, ranks, runs
-from annotate.assignment.designs.side_trails import SideTrails
+
+# After so many turns a trail is given up.
+LONGEST = 16
+# How far a pair may lean within a person while methods are evened out, and how many
+# trails are tried for each method or pair that leans too far.
+PATIENCE = ((1, 10), (2, 100))
+# At least, so that a small design is searched well, and at most.
+LEAST_TRIES, MOST_TRIES = 20_000, 100_000
+# What a trail may cost is drawn around this at first, and around 0 at the end.
+HEAT = 2.0
+
+
+class SideTrails:
+    """Sides of slots while they are evened out."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        unit: Ints,
+        person: Ints,
+        left: Bools,
+        free: Bools,
+        rng: np.random.Generator,
+    ) -> None:
+        self.dice = random.Random(int(rng.integers(2**32)))
+        self.slack, self.heat = 1, 0.0
+        side = np.where(left, 1, -1)
+        self.side: list[int] = side.tolist()
+        kinds, able = len(layout.kinds), np.flatnonzero(free)
+        of_unit = _sums(unit, side, len(layout))
+        self.unit: list[int] = unit.tolist()
+        self.unit_lean: list[int] = of_unit.tolist()
+        self.in_unit = _members(unit[able], able, len(layout))
+        self.kind: list[int] = layout.kind.tolist()
+        self.kind_lean: list[int] = _sums(layout.kind, of_unit, kinds).tolist()
+        self.in_kind = _members(layout.kind, np.arange(len(layout)), kinds)
+        cells, cell = np.unique(person * kinds + layout.kind[unit], return_inverse=True)
+        lean = _sums(cell, side, len(cells))
+        self.cell: list[int] = cell.tolist()
+        self.cell_lean: list[int] = lean.tolist()
+        self.in_cell = _members(cell[able], able, len(cells))
+        holder, kind = np.divmod(cells, kinds)
+        ends = holder[:, None] * len(layout.methods) + layout.ends[kind]
+        spots, spot = np.unique(ends, return_inverse=True)
+        spot = spot.ravel()
+        self.spots: list[list[int]] = spot.reshape(-1, 2).tolist()
+        of_spot = _sums(spot, np.c_[lean, -lean].ravel(), len(spots))
+        self.spot_lean: list[int] = of_spot.tolist()
+        self.in_spot = _members(spot, np.arange(len(spot)) // 2, len(spots))
+
+    def even_out(self) -> Bools:
+        """Turn trails around until no method leans beyond one; return the sides."""
+        for self.slack, tries in PATIENCE:
+            self._search(tries)
+        return np.array(self.side) > 0
+
+    def _search(self, tries: int) -> None:
+        """Lower spots, and cells (as their complement), in random order."""
+        cells = [cell for cell, slots in enumerate(self.in_cell) if slots]
+        spots = {spot for cell in cells for spot in self.spots[cell]}
+        uneven = [at for at in sorted(spots) if self._is_uneven(at)]
+        uneven += [~cell for cell in cells if self._is_uneven(~cell)]
+        most = left = min(max(LEAST_TRIES, tries * len(uneven)), MOST_TRIES)
+        while uneven and left:
+            left -= 1
+            self.heat = HEAT * left / most
+            at = self.dice.randrange(len(uneven))
+            if self._is_uneven(uneven[at]):
+                uneven += filter(self._is_uneven, self._lower(uneven[at]))
+            if not self._is_uneven(uneven[at]):
+                uneven[at] = uneven[-1]
+                uneven.pop()
+
+    def _is_uneven(self, at: int) -> bool:
+        if at < 0:
+            return abs(self.cell_lean[~at]) > self.slack
+        return abs(self.spot_lean[at]) > 1
+
+    def _lower(self, at: int) -> list[int]:
+        """Lower the lean of a spot or cell where it can; return what changed."""
+        if at < 0:
+            return self._turn(~at, 1 if self.cell_lean[~at] > 0 else -1)
+        up = 1 if self.spot_lean[at] > 0 else -1
+        ways = (
+            (cell, up if self.spots[cell][0] == at else -up)
+            for cell in self.in_spot[at]
+        )
+        suits = [(cell, way) for cell, way in ways if self._may_lean(cell, -2 * way)]
+        return self._turn(*self.dice.choice(suits)) if suits else []
+
+    def _may_lean(self, cell: int, change: int) -> bool:
+        lean = self.cell_lean[cell]
+        return abs(lean + change) <= max(self.slack, abs(lean))
+
+    def _cost(self, cell: int, change: int) -> int:
+        """Return by how much the squares of leans grow, half as much for the cell's."""
+        one, other = self.spots[cell]
+        apart = self.spot_lean[one] - self.spot_lean[other]
+        return change * (2 * (apart + change) + self.cell_lean[cell] + change // 2)
+
+    def _shift(self, cell: int, change: int) -> list[int]:
+        """Let a cell lean otherwise; return its spots."""
+        one, other = self.spots[cell]
+        self.cell_lean[cell] += change
+        self.spot_lean[one] += change
+        self.spot_lean[other] -= change
+        return [one, other]
+
+    def _turn(self, cell: int, way: int) -> list[int]:
+        """Turn a trail that begins with a cell's slot of side `way`."""
+        budget = self.dice.expovariate(1) * self.heat - self._cost(cell, -2 * way)
+        trail: list[int] = []
+        swaps: list[tuple[int, int]] = []
+        slot = self._find(self.in_cell[cell], way)
+        while slot >= 0 and len(trail) < 2 * LONGEST:
+            self.side[slot] = -way
+            trail.append(slot)
+            if budget >= 0 and self._ends_in(self.unit[slot], way):
+                return self._shift(cell, -2 * way)
+            slot = self._opposite(slot, way, swaps)
+            if slot < 0:
+                break
+            self.side[slot] = way
+            trail.append(slot)
+            last = self.cell[slot]
+            may_end = last != cell and self._may_lean(last, 2 * way)
+            if may_end and self._cost(last, 2 * way) <= budget:
+                return self._shift(cell, -2 * way) + self._shift(last, 2 * way)
+            slot = self._find(self.in_cell[last], way, slot)
+        self._undo(trail, swaps, way)
+        return []
+
+    def _undo(self, trail: list[int], swaps: list[tuple[int, int]], way: int) -> None:
+        for slot in trail:
+            self.side[slot] = -self.side[slot]
+        for unit, other in swaps:
+            self._swap(unit, other, -way)
+
+    def _swap(self, unit: int, other: int, way: int) -> None:
+        self.unit_lean[unit] -= 2 * way
+        self.unit_lean[other] += 2 * way
+
+    def _ends_in(self, unit: int, way: int) -> bool:
+        """End a trail in a unit if it and its pair of methods lean that way."""
+        kind = self.kind[unit]
+        if way * self.unit_lean[unit] <= 0 or way * self.kind_lean[kind] <= 0:
+            return False
+        self.unit_lean[unit] -= 2 * way
+        self.kind_lean[kind] -= 2 * way
+        return True
+
+    def _opposite(self, slot: int, way: int, swaps: list[tuple[int, int]]) -> int:
+        """Return a slot that makes up for one turned; -1 if there is none."""
+        unit = self.unit[slot]
+        if way * self.unit_lean[unit] > 0 and self.dice.random() < 0.5:
+            units = self.in_kind[self.kind[unit]]
+            start = self.dice.randrange(len(units))
+            for at in range(start - len(units), start):
+                other = units[at]
+                if way * self.unit_lean[other] < 0:
+                    found = self._find(self.in_unit[other], -way)
+                    if found >= 0:
+                        self._swap(unit, other, way)
+                        swaps.append((unit, other))
+                        return found
+        return self._find(self.in_unit[unit], -way, slot)
+
+    def _find(self, slots: list[int], way: int, but: int = -1) -> int:
+        """Return a random slot of that side; -1 if there is none."""
+        side, start = self.side, int(self.dice.random() * len(slots))
+        for at in range(start - len(slots), start):
+            slot = slots[at]
+            if side[slot] == way and slot != but:
+                return slot
+        return -1
+
+
+def _sums(key: Ints, value: Ints, size: int) -> Ints:
+    return np.bincount(key, weights=value, minlength=size).astype(np.int64)
+
+
+def _members(key: Ints, member: Ints, size: int) -> list[list[int]]:
+    """Return the members of each group."""
+    bounds = np.r_[0, np.cumsum(np.bincount(key, minlength=size))].tolist()
+    listed = member[np.argsort(key, kind="stable")].tolist()
+    return [listed[a:b] for a, b in pairwise(bounds)]
 
 
 def balanced_sides(
     layout: Layout, unit: Ints, person: Ints, rng: np.random.Generator
 ) -> Bools:
-    """Balance left and right for units and pairs of methods, and within each person.
-
-    `unit` and `person` are of each slot. Return whether the first method of the unit
-    stands left.
-    """
+    """Balance left and right for units and pairs of methods, and within each person."""
     kind = layout.kind[unit]
     cell = person * len(layout.kinds) + kind
     left = _alternating(unit, kind, cell, rng)
@@ -26,14 +209,7 @@ def balanced_sides(
 
 
 def _alternating(unit: Ints, kind: Ints, cell: Ints, rng: np.random.Generator) -> Bools:
-    """Let sides alternate along trails that pass units, pairs and people's pairs.
-
-    Slots of a unit are matched two by two, the odd ones out of a method pair are
-    matched two by two as well, and each couple gets opposite sides. Coupling slots
-    also two by two within a cell, what one annotator has of one pair of methods, makes
-    a graph whose vertices have at most two edges of two kinds, that is paths and even
-    cycles: it can be coloured alternately.
-    """
+    """Let sides alternate along trails that pass units, pairs and people's pairs."""
     within = _couple(unit, rng)
     odd = np.flatnonzero(within < 0)
     met = _couple(kind[odd], rng)
@@ -84,16 +260,7 @@ def completed_sides(
     held: HeldSides,
     rng: np.random.Generator,
 ) -> Bools:
-    """Let the sides of new slots make up for those of held ones.
-
-    Each unit gets as many slots on the left as balance it; where two numbers do equally
-    well, the one that balances the pair of methods, after all units that leave no
-    choice. Within these limits each person's methods stand left and right as equally
-    often as was found.
-
-    `unit` and `person` are of each new slot. Return whether the first method of the
-    unit stands left.
-    """
+    """Let the sides of new slots make up for those of held ones."""
     left = _making_up(layout, unit, person, held, rng)
     if not layout.sided:
         return left

@@ -23,13 +23,7 @@ TRIES = 8
 def sessions(
     person: Ints, story: Ints, round_: Ints, size: int, rng: np.random.Generator
 ) -> Ints:
-    """Cut each person's slots of each round into sessions without a story twice.
-
-    A person's slots are dealt story by story over as many sessions as their number, or
-    the commonest story, needs. So the sessions of a round differ by at most one slot.
-
-    Return for each slot the number of its session, from 1 for each person.
-    """
+    """Cut each person's slots of each round into sessions without a story twice."""
     order = np.lexsort((round_, person))
     block = np.empty(len(person), dtype=np.int64)
     rounds = int(round_.max(initial=0)) + 1
@@ -62,10 +56,7 @@ def sessions(
 def arrange(
     layout: Layout, person: Ints, unit: Ints, session: Ints, rng: np.random.Generator
 ) -> Ints:
-    """Order the slots at random, with every method as early as late in sessions.
-
-    Return the slots sorted by person, session, and place within the session.
-    """
+    """Order the slots at random, with every method as early as late in sessions."""
     order = np.lexsort((rng.random(len(person)), session, person))
     key = run_numbers((person * (session.max(initial=0) + 1) + session)[order])
     if len(order):
@@ -74,11 +65,7 @@ def arrange(
 
 
 class _Positions:
-    """The methods' positions within sessions, which swaps within a session even out.
-
-    A position is scaled to its session and counted from its middle, so that an even
-    mean is 0 and the first and last places are near -1/2 and 1/2.
-    """
+    """The methods' positions within sessions, which swaps within a session even out."""
 
     def __init__(self, shown: Ints, order: Ints, session: Ints) -> None:
         self.shown, self.order = shown, order

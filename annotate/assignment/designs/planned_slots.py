@@ -1,7 +1,4 @@
-"""The words of an assignment: units, groups of annotators, planned slots.
-
-Pure. Planned slots are kept as columns, because a plan may have a million of them.
-"""
+"""The words of an assignment: units, groups of annotators, planned slots."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,11 +17,7 @@ CHUNK = 20_000
 
 @dataclass(frozen=True)
 class DesignUnit:
-    """What is shown at once: one output, or several of one story, in the unit's order.
-
-    `redundancy` are the ratings of this unit (by each group of annotators), where they
-    are not those of the plan.
-    """
+    """What one slot shows."""
 
     id: int
     story: str
@@ -87,10 +80,7 @@ class Assignments:
 
 
 class Layout:
-    """Units as numbers: their stories, their kinds, and the methods of each kind.
-
-    Units of the same methods are of one kind.
-    """
+    """Units as numbers: their stories, their kinds, and the methods of each kind."""
 
     def __init__(self, units: Sequence[DesignUnit]) -> None:
         self.ids: Ints = np.array([unit.id for unit in units], dtype=np.int64)

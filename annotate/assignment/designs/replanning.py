@@ -1,25 +1,11 @@
-"""A plan that goes on: what is held stays, what is missing is distributed anew. Pure.
+"""Go on with a plan after people, methods or stories came or went. Pure."""
 
-People drop out; managers add methods, stories or annotators, or raise the redundancy.
-`replan` leaves every held slot alone and gives what units still lack to the people who
-may work, so that
-
-* nobody judges a unit twice, nobody gets more than they may;
-* as many of the missing slots are filled as can be;
-* total loads, held slots included, are as even as the held ones allow;
-* no story comes twice in a new session;
-* left and right are balanced within one, for units and pairs of methods, as far as the
-  held slots allow.
-
-Methods and stories are spread as evenly as was found.
-"""
-
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from annotate.assignment.designs.counterbalancing import HeldSides, completed_sides
-from annotate.assignment.designs.filling import Filling
 from annotate.assignment.designs.ordering import arrange, sessions
 from annotate.assignment.designs.planned_slots import (
     Assignment,
@@ -31,6 +17,166 @@ from annotate.assignment.designs.planned_slots import (
     ranks,
 )
 
+# Exchanges between two people that are tried to even out the methods, for each new
+# slot and at most.
+EXCHANGES = 20
+MOST_EXCHANGES = 40_000
+
+
+class Filling:
+    """New slots while they are distributed."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        left: Ints,
+        holds: Bools,
+        *,
+        room: Ints,
+        load: Ints,
+        held: tuple[Ints, Ints],
+        rng: np.random.Generator,
+    ) -> None:
+        self.left, self.holds, self.room, self.load = left, holds, room, load
+        self.rng, self.story = rng, layout.story
+        self.shown = layout.shown[layout.kind].astype(np.int64)
+        person, unit = held
+        self.met: Ints = np.zeros((len(room), len(layout.methods)), dtype=np.int64)
+        np.add.at(self.met, person, self.shown[unit])
+        self.seen: Ints = np.zeros((len(room), layout.stories), dtype=np.int64)
+        np.add.at(self.seen, (person, self.story[unit]), 1)
+        self.new: dict[int, list[int]] = defaultdict(list)
+        self.taken: Ints = np.zeros(len(room), dtype=np.int64)
+
+    def slots(self) -> tuple[Ints, Ints]:
+        """Return unit and person of every new slot."""
+        pairs = [(i, p) for p in sorted(self.new) for i in self.new[p]]
+        unit, person = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+        return unit, person
+
+    def fill(self) -> None:
+        """Fill the gaps, those with the fewest candidates first."""
+        for unit in self._tightest_first().tolist():
+            while self.left[unit]:
+                able = self._able(unit)
+                free = np.flatnonzero(able & (self.room > 0))
+                if len(free):
+                    person = self._neediest(unit, free)
+                else:
+                    path = self._path(np.flatnonzero(able), self.room > 0)
+                    if not path:
+                        break
+                    person = path[0][0]
+                    self._pass_on(path)
+                self._give(unit, person)
+                self.left[unit] -= 1
+
+    def even_loads(self) -> None:
+        """Pass slots on until no chain of people leads to a load lower by two."""
+        while self._lower_loads():
+            pass
+
+    def _lower_loads(self) -> bool:
+        """Shorten the largest loads as far as chains lead from them; say if any did."""
+        load, settled = self.load, self.taken < 0
+        passed = False
+        while ((self.taken > 0) & ~settled).any():
+            givers = np.flatnonzero((self.taken > 0) & ~settled)
+            top = load[givers].max()
+            goal = (load <= top - 2) & (self.room > 0)
+            reached = np.zeros(len(load), dtype=bool)
+            path = self._path(givers[load[givers] == top], goal, reached)
+            if path:
+                self._pass_on(path)
+                passed = True
+            else:
+                settled |= reached
+        return passed
+
+    def even_methods(self) -> None:
+        """Exchange new slots at random where that makes methods more even."""
+        unit, person = self.slots()
+        if not len(unit):
+            return
+        tries = min(EXCHANGES * len(unit), MOST_EXCHANGES)
+        for one, other in self.rng.integers(len(unit), size=(tries, 2)).tolist():
+            i, j, p, q = unit[one], unit[other], person[one], person[other]
+            if self.holds[p, j] or self.holds[q, i]:
+                continue
+            step = self.shown[j] - self.shown[i]
+            if (step * (self.met[p] - self.met[q] + step)).sum() < 0:
+                for person_, old, new in ((p, i, j), (q, j, i)):
+                    self._take(int(old), int(person_))
+                    self._give(int(new), int(person_))
+                unit[one], unit[other] = j, i
+
+    def _tightest_first(self) -> Ints:
+        gaps = np.flatnonzero(self.left)
+        may = self.room > 0
+        spare = may.sum() - self.holds[may][:, gaps].sum(axis=0) - self.left[gaps]
+        return gaps[np.lexsort((self.rng.random(len(gaps)), spare))]
+
+    def _able(self, unit: int) -> Bools:
+        """Say who may judge a unit: people at work who do not hold it."""
+        able: Bools = ~self.holds[:, unit] & ((self.room > 0) | (self.taken > 0))
+        return able
+
+    def _neediest(self, unit: int, people: Ints) -> int:
+        met = self.met[people] @ self.shown[unit]
+        seen = self.seen[people, self.story[unit]]
+        order = np.lexsort((self.rng.random(len(people)), seen, met, self.load[people]))
+        return int(people[order[0]])
+
+    def _path(
+        self, sources: Ints, goal: Bools, reached: Bools | None = None
+    ) -> list[tuple[int, int, int]]:
+        """Return (giver, unit, taker) steps from a source to somebody in the goal."""
+        reached = np.zeros(len(goal), dtype=bool) if reached is None else reached
+        reached[sources] = True
+        came: dict[int, tuple[int, int]] = {}
+        queue = sources.tolist()
+        for giver in queue:
+            for unit in self.new[giver]:
+                takers = self._able(unit) & ~reached
+                for taker in np.flatnonzero(takers).tolist():
+                    came[taker] = giver, unit
+                    if goal[taker]:
+                        return _steps(came, taker)
+                    queue.append(taker)
+                reached |= takers
+        return []
+
+    def _pass_on(self, path: list[tuple[int, int, int]]) -> None:
+        for giver, unit, taker in path:
+            self._take(unit, giver)
+            self._give(unit, taker)
+
+    def _give(self, unit: int, person: int) -> None:
+        self.new[person].append(unit)
+        self._count(unit, person, 1)
+
+    def _take(self, unit: int, person: int) -> None:
+        self.new[person].remove(unit)
+        self._count(unit, person, -1)
+
+    def _count(self, unit: int, person: int, sign: int) -> None:
+        self.holds[person, unit] = sign > 0
+        self.room[person] -= sign
+        self.taken[person] += sign
+        self.load[person] += sign
+        self.met[person] += sign * self.shown[unit]
+        self.seen[person, self.story[unit]] += sign
+
+
+def _steps(came: dict[int, tuple[int, int]], last: int) -> list[tuple[int, int, int]]:
+    """Return the steps that lead to the last person, the first step first."""
+    steps = []
+    while last in came:
+        giver, unit = came[last]
+        steps.append((giver, unit, last))
+        last = giver
+    return steps[::-1]
+
 
 def replan(
     units: Sequence[DesignUnit],
@@ -40,36 +186,7 @@ def replan(
     session_size: int,
     seed: int,
 ) -> Assignments:
-    """Distribute what is still missing; what nobody can take stays missing.
-
-    Parameters
-    ----------
-    units
-        What is to be judged from now on, each with its redundancy.
-    held
-        Slots that were submitted or begun. Those of units that are no longer judged,
-        and those of another round than the first, count for loads only. What stands at
-        position 0 was skipped: nobody saw its sides.
-    room
-        How many new slots each person may get; None: as many as there are. The numbers
-        of people in `held` are their places in this list.
-    session_size
-        Largest number of slots in one sitting.
-    seed
-        Fixes every random choice.
-
-    Returns
-    -------
-    Assignments
-        New slots of the first round, sorted by annotator and position. Their sessions
-        and positions are counted on from each person's held ones.
-
-    Raises
-    ------
-    ValueError
-        A number is below 1, a unit is given twice, or a held slot is of somebody who is
-        not listed.
-    """
+    """Distribute what is still missing; what nobody can take stays missing."""
     rows = Assignments.of(held)
     people = len(room)
     wanted = np.array([unit.redundancy or 0 for unit in units], dtype=np.int64)

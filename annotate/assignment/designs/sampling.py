@@ -1,7 +1,4 @@
-"""What a study shows of a benchmark: samples of stories, sets of methods. Pure.
-
-Every choice is drawn from a seed; the same arguments give the same sample.
-"""
+"""What a study shows of a benchmark: samples of stories, sets of methods. Pure."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
@@ -20,17 +17,7 @@ def sample(
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
 ) -> list[Key]:
-    """Draw exactly n stories, from each stratum in proportion to its size.
-
-    `strata` has the stratum of each story: a task or a data set, for example. Their
-    shares are rounded so that they add up to n (largest remainder; equal remainders are
-    drawn). The drawn stories come in the order in which they were given.
-
-    Raises
-    ------
-    ValueError
-        There are fewer stories, one is given twice, or one has no stratum.
-    """
+    """Draw exactly n stories, from each stratum in proportion to its size."""
     if len(set(stories)) != len(stories):
         raise ValueError("A story is given twice.")
     if not 0 <= n <= len(stories):
@@ -51,11 +38,7 @@ def subset(
     seed: int,
     strata: Mapping[Key, Hashable] | None = None,
 ) -> list[Key]:
-    """Draw the units or stories that are judged more often than others, as `sample`.
-
-    A whole number (of type `int`) is how many; any other number is a share from 0 to 1,
-    rounded to the nearest whole number of keys.
-    """
+    """Draw the units or stories that are judged more often than others, as `sample`."""
     if isinstance(share_or_count, int):
         return sample(keys, share_or_count, seed, strata)
     if not 0 <= share_or_count <= 1:
@@ -66,18 +49,7 @@ def subset(
 def method_sets(
     methods: Sequence[str], kind: str | Sequence[MethodSet] = "all", size: int = 2
 ) -> list[MethodSet]:
-    """Return which methods are compared with each other: pairs, or sets of `size`.
-
-    `kind` is `all` sets, a `ring` in which each method in alphabetical order meets
-    those that follow it, the first ones after the last, or the list of sets itself.
-    Each set that is returned is in alphabetical order.
-
-    Raises
-    ------
-    ValueError
-        The kind is unknown, or a listed set has another size, names an unknown method,
-        one method twice, or the methods of another one.
-    """
+    """Return which methods are compared with each other: pairs, or sets of `size`."""
     ordered = sorted(methods)
     if len(set(ordered)) != len(ordered):
         raise ValueError("A method is given twice.")
@@ -95,11 +67,7 @@ def method_sets(
 def cell_pairs(
     cells: Sequence[Key], pairs: Sequence[MethodSet], n: int, seed: int
 ) -> dict[Key, list[MethodSet]]:
-    """Draw n different pairs of methods for each prompt cell.
-
-    Cells are VISTAR's (role, angle), for example. Over all of them any two of the pairs
-    are drawn equally often, within one.
-    """
+    """Draw n different pairs of methods for each prompt cell."""
     if len(set(cells)) != len(cells):
         raise ValueError("A cell is given twice.")
     if not 0 <= n <= len(pairs):

@@ -1,16 +1,14 @@
-"""How much oftener a person met each method on the left than on the right. Pure."""
+"""Which free slot suits an annotator best, by what was seen on which side. Pure."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 
 @dataclass
 class ShownSides:
-    """Left minus right by method, and of the first method by pair of methods.
-
-    Only pairs of outputs have sides: other slots count nothing.
-    """
+    """Left minus right by method, and of the first method by pair of methods."""
 
     of_method: Counter[Hashable] = field(default_factory=Counter)
     of_pair: Counter[tuple[Hashable, ...]] = field(default_factory=Counter)
@@ -27,12 +25,56 @@ class ShownSides:
         self.of_pair[methods] += step
 
     def cost(self, methods: tuple[Hashable, ...], a_is_left: bool | None) -> int:
-        """Return how uneven another slot would make it, compared with other slots.
-
-        Squares of the differences are summed, those of pairs half as much, without what
-        is the same of every slot.
-        """
+        """Return how uneven another slot would make it, compared with other slots."""
         if a_is_left is None or len(methods) != 2:
             return 0
         apart = self.of_method[methods[0]] - self.of_method[methods[1]]
         return (2 * apart + self.of_pair[methods]) * (1 if a_is_left else -1)
+
+
+class Candidate(NamedTuple):
+    """A free slot: its unit's story and methods, its level, and its sides."""
+
+    slot: int
+    story: Hashable
+    methods: tuple[Hashable, ...]
+    level: int
+    a_is_left: bool | None = None
+    round: int = 1
+
+
+@dataclass
+class SeenSoFar:
+    """What an annotator has been given so far."""
+
+    stories: set[Hashable] = field(default_factory=set)
+    methods: Counter[Hashable] = field(default_factory=Counter)
+    sides: ShownSides = field(default_factory=ShownSides)
+
+    def add(self, candidate: Candidate) -> None:
+        """Count a slot that the annotator was given."""
+        self.stories.add(candidate.story)
+        for method in candidate.methods:
+            self.methods[method] += 1
+        self.sides.add(candidate.methods, candidate.a_is_left)
+
+
+def best(candidates: Sequence[Candidate], seen: SeenSoFar) -> Candidate | None:
+    """Return the candidate that keeps the annotator's share most even."""
+    return min(candidates, key=lambda c: _cost(c, seen), default=None)
+
+
+def keeps_even(candidate: Candidate, seen: SeenSoFar) -> bool:
+    """Say whether a slot shows a fresh story and no overused method."""
+    highest = max(seen.methods.values(), default=0)
+    met = max(seen.methods[method] for method in candidate.methods)
+    return candidate.story not in seen.stories and (met < highest or highest == 0)
+
+
+def _cost(
+    candidate: Candidate, seen: SeenSoFar
+) -> tuple[bool, int, int, int, int, int]:
+    met = [seen.methods[method] for method in candidate.methods]
+    side = seen.sides.cost(candidate.methods, candidate.a_is_left)
+    again = candidate.story in seen.stories
+    return again, candidate.round, max(met), sum(met), candidate.level, side

@@ -1,8 +1,4 @@
-"""Which annotators get which unit: stories and shared units spread evenly. Pure.
-
-A table of holders has a row a unit; a column stands for one rating of each unit, and
-belongs to one group of annotators; -1 is a place that nobody needs to fill.
-"""
+"""Which annotators get which unit: stories and shared units spread evenly. Pure."""
 
 from dataclasses import dataclass
 
@@ -25,16 +21,7 @@ STORY_WEIGHT = 20
 def deal(
     layout: Layout, redundancy: Ints, count: Ints, rng: np.random.Generator
 ) -> Ints | None:
-    """Deal each kind's units to the people who still need most of them.
-
-    To give a unit to those with the largest remaining need never leads into a dead end
-    (Havel and Hakimi), so that everybody gets exactly the share that was asked for,
-    where that is possible at all, and nobody a unit twice. Of equal needs, the person
-    who has seen the story least comes first.
-
-    `redundancy` are the ratings of each unit, `count` the units of each kind (row) for
-    each person (column). Return the holders; None if the shares contradict each other.
-    """
+    """Deal each kind's units to the people who still need most of them."""
     need = count.copy()
     people = need.shape[1]
     holders: Ints = np.full((len(layout), redundancy.max()), -1, dtype=np.int64)
@@ -114,14 +101,7 @@ class HolderTable:
 def spread(
     table: HolderTable, rng: np.random.Generator, progress: Progress = silent
 ) -> None:
-    """Trade units until stories and shared units are spread evenly.
-
-    Two annotators trade units of one kind, which changes neither loads nor shares. A
-    trade is made when it lowers the weighted sum of the squares of how often a person
-    sees a story, and of how many units two people share. Many trades of different units
-    are judged at once; that a person takes part in two of them is taken into the
-    bargain.
-    """
+    """Trade units until stories and shared units are spread evenly."""
     unit, person = table.slots()
     stories = table.layout.stories
     seen: Ints = np.bincount(
@@ -183,14 +163,7 @@ def _trade_best(
 
 
 def join(table: HolderTable, rng: np.random.Generator) -> bool:
-    """Trade units between annotators whom no chain of shared units joins.
-
-    Most trades are of one kind; others must leave everybody's methods as even as they
-    are.
-
-    Return False if other holders may be worth a try: not everybody is joined, though
-    the units would suffice. A unit joins at most as many people as rate it, less one.
-    """
+    """Trade units between annotators whom no chain of shared units joins."""
     if len(table.places) - len(table.layout) < table.people - 1:
         return True
     parts = _parts(table)
@@ -215,10 +188,7 @@ def join(table: HolderTable, rng: np.random.Generator) -> bool:
 def _apart(
     table: HolderTable, parts: Ints, attempt: int, rng: np.random.Generator
 ) -> tuple[int, int]:
-    """Draw two places of people in different parts who may trade; -1 if none is.
-
-    One of the people is outside the largest part; one of the units has several holders.
-    """
+    """Draw two places of people in different parts who may trade; -1 if none is."""
     width = table.holders.shape[1]
     holder = table.holders.ravel()[table.places]
     largest = np.bincount(parts).argmax()

@@ -3,7 +3,7 @@ from typing import Any
 
 from annotate.management.studies import WritingCommand
 from annotate.models import Study
-from annotate.reports.study_export import write_export
+from annotate.reports.downloads import write_export
 
 
 class Command(WritingCommand):

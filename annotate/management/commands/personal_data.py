@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.management.studies import find_study
 from annotate.models import Annotator, User
-from annotate.personal_data import accounts, consent, erasing, record, retention
+from annotate.personal_data import accounts, erasing, record
 from annotate.personal_data.places import PLACES, Says
 
 Work = Callable[..., None]
@@ -64,7 +64,7 @@ class Command(BaseCommand):
             work(**options)
         except (
             accounts.AccountError,
-            consent.ConsentError,
+            erasing.ConsentError,
             erasing.ErasingError,
         ) as error:
             raise CommandError(str(error), returncode=2) from error
@@ -94,7 +94,7 @@ class Command(BaseCommand):
         if not for_good:
             self._would(f"withdraw the consent of {person.name}")
             return
-        done = consent.withdraw(person, answers=answers)
+        done = erasing.withdraw(person, answers=answers)
         self.stdout.write(
             f"{person.name} has withdrawn: {done.freed} slots are free again, "
             f"{done.left_out} answered ones are left out."
@@ -116,7 +116,7 @@ class Command(BaseCommand):
         )
 
     def _due(self, **_options: Any) -> None:
-        for study, at, people in retention.plans():
+        for study, at, people in erasing.plans():
             when = "now" if at <= timezone.now() else f"on {at:%Y-%m-%d}"
             names = ", ".join(person.name for person in people)
             self.stdout.write(f"{study.slug}: {when}: {names}")

@@ -20,7 +20,7 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import MomentError
 from annotate.management.studies import WritingCommand
 from annotate.models import MAIN, Study
-from annotate.reports import omissions
+from annotate.reports import study_scores
 from annotate.reports.building import write_study_report
 from annotate.reports.study_analyses import FURTHER, ReportError
 
@@ -93,7 +93,7 @@ class Command(WritingCommand):
         if kind != "align" and files:
             raise CommandError(f"--{min(files)}: not an option of {kind}", returncode=2)
         further = _further(kind, given)
-        if as_of is None and (missing := omissions.missing_now(study)):
+        if as_of is None and (missing := study_scores.missing_now(study)):
             self.stderr.write(
                 "note: scores are being computed; this report lacks, wholly or partly, "
                 f"{', '.join(missing)}"

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
 from analysis.printing import counted
-from annotate.access import public_password
+from annotate.access import permissions
 from annotate.kinds.registry import KINDS
 from annotate.models import Report, Study
 from evalcore.backup import restoring
@@ -61,7 +61,7 @@ class Command(BaseCommand):
             f"{counted(media, 'picture or video', 'pictures and videos')}, "
             f"{counted(Report.objects.count(), 'report')}."
         )
-        if not settings.DEMO and (names := public_password.disable_accounts()):
+        if not settings.DEMO and (names := permissions.disable_accounts()):
             self.stderr.write(
                 f"note: {', '.join(names)} had the demo's public password and cannot "
                 "log in any more; set another one with manage.py changepassword."

@@ -1,5 +1,1 @@
-"""Pages of managers: set up, people, coverage, changes, views, log.
-
-Comes in: requests of accounts.
-Goes out: pages, and CSV of what they show.
-"""
+"""Pages of managers: set up, people, coverage, changes, views, log."""

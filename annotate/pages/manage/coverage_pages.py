@@ -1,22 +1,32 @@
-"""The dashboard of a study, its tables, and what a manager does from it."""
+"""How a study and the server do: dashboard, tables, log, and its buttons."""
 
 from urllib.parse import urlencode
 
+from django.contrib.auth.decorators import login_required
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse, StreamingHttpResponse
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_safe
 
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
-from annotate.models import Annotator, Flag, Purpose, Study
+from annotate.history.log_lines import ROUTINE, lines
+from annotate.models import Annotator, Event, Flag, Purpose, Study
 from annotate.pages.manage.people import revoke
 from annotate.pages.manage.view_pages import is_number
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import attachment, render_page, study_button, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    attachment,
+    render_page,
+    study_button,
+    study_page,
+)
 from annotate.presentation import broken_media
-from annotate.quality import monitoring, pausing
+from annotate.quality import follow_up, monitoring
+from annotate.server_state.overview import overview
 from annotate.spreadsheet import csv_lines
 from annotate.studies import lifecycle
 
@@ -32,7 +42,7 @@ TITLES = {
 }
 NOTHING_NEW = 204  # htmx leaves the page as it is
 
-coverage_button = study_button("study-coverage", pausing.HoldingError)
+coverage_button = study_button("study-coverage", follow_up.HoldingError)
 
 
 @study_page()
@@ -78,10 +88,10 @@ def annotator_action(request: UserRequest, study: Study, pk: int, action: str) -
     if action == "revoke":
         return revoke(request, annotator)
     if action == "pause":
-        pausing.pause(annotator, user=request.user)
+        follow_up.pause(annotator, user=request.user)
         text = _("%(name)s is paused; the slots stay theirs.")
     elif action == "resume":
-        pausing.resume(annotator, user=request.user)
+        follow_up.resume(annotator, user=request.user)
         text = _("%(name)s may go on.")
     else:
         raise Http404
@@ -115,5 +125,80 @@ def faults_settle(request: UserRequest, study: Study) -> str:
 def unit_hand_out(request: UserRequest, study: Study, pk: int) -> str:
     """Hand a unit out again that several people skipped."""
     unit = get_object_or_404(study.units, pk=pk, purpose=Purpose.REAL)
-    done = pausing.hand_out_again(unit, user=request.user)
+    done = follow_up.hand_out_again(unit, user=request.user)
     return _("The story is handed out again.") if done else ""
+
+
+LINES_PER_PAGE = 50
+EVENTS_READ = 300  # for one page; a longer run goes on upon the next
+EVERYTHING = "everything"
+
+
+@study_page()
+def event_list(request: UserRequest, study: Study) -> HttpResponse:
+    """List events, filtered by kind and annotator, a page before a given event."""
+    found = list(_filtered_events(study, request)[: EVENTS_READ + 1])
+    shown = lines(found[:EVENTS_READ], LINES_PER_PAGE)
+    is_all = not found or shown[-1].last == found[-1]
+    kept = request.GET.copy()
+    kept.pop("before", None)
+    return render_page(
+        request,
+        study,
+        "manage/events.html",
+        lines=shown,
+        older=None if is_all else shown[-1].last.pk,
+        is_later_page="before" in request.GET,
+        kinds=[(EVERYTHING, _("everything")), *Event.Kind.choices],
+        annotators=study.annotators.values_list("name", flat=True),
+        filters=request.GET,
+        query=kept.urlencode(),
+    )
+
+
+def _filtered_events(study: Study, request: UserRequest) -> QuerySet[Event]:
+    events = study.events.select_related(
+        "annotator",
+        "user",
+        "slot__unit__story",
+        *study.output_paths("slot__unit__", "__method"),
+    ).order_by("-id")
+    kind = request.GET.get("kind")
+    if not kind:
+        events = events.exclude(ROUTINE)
+    elif kind != EVERYTHING:
+        events = events.filter(kind=kind)
+    if name := request.GET.get("annotator"):
+        events = events.filter(annotator__name=name)
+    before = request.GET.get("before", "")
+    if before.isdecimal() and len(before) < 19:
+        events = events.filter(pk__lt=int(before))
+    return events
+
+
+KINDS = {
+    "cpu": gettext_lazy("Reports and scores"),
+    "gpu": gettext_lazy("Networks"),
+    "judge": gettext_lazy("Judges"),
+    "beat": gettext_lazy("Scheduler"),
+}
+SHOWN = 20
+
+
+@require_safe
+@login_required
+def server(request: UserRequest) -> HttpResponse:
+    """Show how the server does; htmx asks for it again, and whether there is news."""
+    if not request.user.is_superuser:
+        raise Http404
+    found = overview()
+    if request.htmx and request.GET.get("since") == found.state:
+        return HttpResponse(status=NOTHING_NEW)
+    context = {
+        "server": found,
+        "workers": [(KINDS[row.kind], row) for row in found.workers],
+        "jobs": found.jobs[:SHOWN],
+        "more": max(len(found.jobs) - SHOWN, 0),
+    }
+    part = "manage/_server.html" if request.htmx else "manage/server.html"
+    return render(request, part, context)

@@ -1,4 +1,4 @@
-"""The annotators of a study: inviting by link or list, caps, links, revoking."""
+"""The annotators of a study: links, caps, and their personal data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,12 +16,17 @@ from django.views.decorators.cache import never_cache
 
 from annotate.coverage.slot_counts import AnnotatorProgress, people
 from annotate.models import Annotator, Event, Invitation, Study
-from annotate.pages.manage.form_input import whole_number
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import attachment, render_page, study_button, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    attachment,
+    render_page,
+    study_button,
+    study_page,
+    whole_number,
+)
 from annotate.people import inviting, joining, outcomes
 from annotate.people.invitation_list import LONGEST_NOTE, ListError, invite_list
-from annotate.personal_data import retention
+from annotate.personal_data import erasing, record
 from annotate.spreadsheet import csv_text
 
 LINK_COLUMNS = (
@@ -46,11 +51,7 @@ people_button = study_button("annotator-list", inviting.InvitingError)
 
 @dataclass(frozen=True)
 class AnnotatorRow:
-    """An annotator's progress, invitation, and link as long as it works.
-
-    `second` is the annotator on whose device this one's link was opened, `worth` the
-    code that this one was shown.
-    """
+    """An annotator's progress, invitation, and link as long as it works."""
 
     person: AnnotatorProgress
     invitation: Invitation | None
@@ -62,10 +63,7 @@ class AnnotatorRow:
 @never_cache
 @study_page(role="manager")
 def annotator_list(request: UserRequest, study: Study) -> HttpResponse:
-    """List the annotators with their links and progress, and all ways to invite more.
-
-    Researchers read how far people are on the page of coverage.
-    """
+    """List the annotators with their links and progress, and invite more."""
     return _page(request, study)
 
 
@@ -91,7 +89,7 @@ def _page(
         links=[row for row in links if row[0].closed_at is None],
         closed_links=[link for link, _address in links if link.closed_at],
         languages=list(study.languages),
-        due=retention.due_at(study),
+        due=erasing.due_at(study),
         **context,
     )
 
@@ -294,3 +292,79 @@ def revoke(request: UserRequest, annotator: Annotator) -> str:
         freed,
     )
     return text % {"name": annotator.name, "freed": freed}
+
+
+WISHES = ("work", "answers")
+
+
+class UnsureError(ValueError):
+    """Something that cannot be undone was asked for without the tick that says so."""
+
+
+data_button = study_button(
+    "annotator-list", erasing.ConsentError, erasing.ErasingError, UnsureError
+)
+
+
+@never_cache
+@study_page(role="manager")
+def personal_data(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+    """Show what is known of somebody, and what can be done with it."""
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    return render_page(
+        request,
+        study,
+        "manage/personal_data.html",
+        annotator=annotator,
+        known=list(record.known(annotator)),
+        comments=erasing.comments_of(annotator),
+        is_planned=annotator.state == Annotator.State.PLANNED,
+        due=None if annotator.erased_at else erasing.due_at(study),
+    )
+
+
+@never_cache
+@study_page(role="manager")
+def export_personal_data(request: UserRequest, study: Study, pk: int) -> HttpResponse:
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    name = f"{study.slug}-{annotator.pk}-personal-data.zip"
+    headers = attachment(name, "application/zip")
+    return HttpResponse(record.zipped(annotator), headers=headers)
+
+
+@data_button
+def withdraw_person(request: UserRequest, study: Study, pk: int) -> str:
+    """Withdraw the consent of somebody who has asked for it."""
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    _check_sure(request)
+    wish = request.POST.get("wish")
+    if wish not in WISHES:
+        raise UnsureError(_("Please say what is to happen with the answers."))
+    done = erasing.withdraw(annotator, answers=wish == "answers", user=request.user)
+    text = ngettext(
+        "%(name)s has withdrawn; %(left_out)d answered story is left out.",
+        "%(name)s has withdrawn; %(left_out)d answered stories are left out.",
+        done.left_out,
+    )
+    return text % {"name": annotator.name, "left_out": done.left_out}
+
+
+@data_button
+def erase_person(request: UserRequest, study: Study, pk: int) -> str:
+    annotator = get_object_or_404(study.annotators, pk=pk)
+    _check_sure(request)
+    comments = bool(request.POST.get("comments"))
+    done = erasing.erase(annotator, comments=comments, user=request.user)
+    if not done.is_new and not done.comments:
+        return _("%(name)s was erased before.") % {"name": annotator.name}
+    text = ngettext(
+        "Whoever was %(name)s is erased, and %(n)d comment; the answers stay.",
+        "Whoever was %(name)s is erased, and %(n)d comments; the answers stay.",
+        done.comments,
+    )
+    return text % {"name": annotator.name, "n": done.comments}
+
+
+def _check_sure(request: UserRequest) -> None:
+    if not request.POST.get("sure"):
+        raise UnsureError(_("Nothing was changed: please tick that you are sure."))

@@ -21,7 +21,7 @@ from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
 from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
-from annotate.responses import story_comments
+from annotate.responses import writing
 from annotate.studies.planning import Setup
 from annotate.studies.previewing import first_slot, read_code
 from evalcore.models import Output
@@ -36,16 +36,7 @@ def preview_page(
     sent: Mapping[str, str] = NO_VALUES,
     among: QuerySet[Output] | None = None,
 ) -> HttpResponse:
-    """Show the first story of a study that is not stored, in either language.
-
-    `sent` are the form's values, which the button for the other language sends again.
-    Only outputs `among` these are shown, by default any of the benchmark.
-
-    Raises
-    ------
-    annotate.studies.planning.PlanningError
-        There is nothing to show.
-    """
+    """Show the first story of a study that is not stored, in either language."""
     wanted = (request.POST or request.GET).get("shown_in", "")
     language = LANGUAGES.get(wanted, translation.get_language())
     with translation.override(language), first_slot(setup, among) as slot:
@@ -59,7 +50,7 @@ def preview_page(
             **slot_view.for_player(slot),
             "questions": slot_view.shown_questions(slot),
             **checklist_sheets.on_page(slot),
-            **story_comments.on_page(slot),
+            **writing.on_page(slot),
             **shot_comments.on_page(slot),
             "progress": {
                 "number": 1,

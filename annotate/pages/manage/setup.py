@@ -1,5 +1,6 @@
-"""Setting a study up: where to begin, the form, its check, its preview."""
+"""Setting a study up: where to begin, the form, its check, its plan, its preview."""
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
@@ -14,7 +15,12 @@ from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
+from kombu.exceptions import OperationalError
 
 from annotate.access.permissions import (
     can_create,
@@ -25,18 +31,97 @@ from annotate.access.permissions import (
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import Study, StudyPlan, localised
 from annotate.pages.manage.benchmarks import counted_benchmarks
-from annotate.pages.manage.plans import next_steps, queue_plan, shown
 from annotate.pages.manage.preview import preview_page
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import attachment, study_page
+from annotate.pages.study_views import UserRequest, attachment, study_page
 from annotate.presentation.same_size import outputs_of
 from annotate.setup_form.study import StudyForm
-from annotate.studies import drafting, lifecycle
+from annotate.studies import drafting, lifecycle, plan_queue
 from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
 from annotate.studies.yaml_lines import LONGEST, DefinitionError
+from annotate.tasks import plan_studies
+
+logger = logging.getLogger(__name__)
+
+
+def queue_plan(
+    request: UserRequest,
+    setup: Setup,
+    action: StudyPlan.Action,
+    study: Study | None = None,
+) -> StudyPlan:
+    """Have a worker plan a study, and ring its bell."""
+    plan = plan_queue.ask(setup, action, request.user, study)
+    try:
+        plan_studies.delay()
+    except (OperationalError, OSError):
+        logger.warning("the broker is away; plan %s waits", plan.pk)
+    return plan
+
+
+@never_cache
+@require_safe
+@login_required
+def plan_page(request: UserRequest, pk: int) -> HttpResponse:
+    """Show how far a plan is; htmx asks again while it is made."""
+    plan = _own_plan(request, pk)
+    made = _made(plan)
+    if made is not None:
+        messages.success(request, next_steps(plan.action == StudyPlan.Action.EDIT))
+        address = reverse("study-detail", args=[made.slug])
+        if request.htmx:
+            return HttpResponse(headers={"HX-Redirect": address})
+        return redirect(address)
+    template = "manage/_plan.html" if request.htmx else "manage/plan.html"
+    return render(request, template, shown(plan))
+
+
+@require_POST
+@login_required
+def plan_cancel(request: UserRequest, pk: int) -> HttpResponse:
+    """Cancel a plan that is not finished."""
+    plan = _own_plan(request, pk)
+    plan_queue.cancel_all(StudyPlan.objects.filter(pk=plan.pk))
+    if not request.htmx:
+        return redirect("plan", plan.pk)
+    plan.refresh_from_db()
+    return render(request, "manage/_plan.html", shown(plan))
+
+
+def shown(plan: StudyPlan) -> dict[str, object]:
+    """Return what the part of a page about a plan needs."""
+    return {
+        "plan": plan,
+        "plan_waits": plan.state in plan_queue.UNFINISHED,
+        "balance": plan.balance,
+    }
+
+
+def next_steps(is_edited: bool) -> str:
+    """Return what to do after a draft was stored."""
+    if is_edited:
+        return _("The draft is planned anew. Nobody sees it before it is launched.")
+    return _(
+        "The draft is stored. Next: look at the preview, invite people, then launch; "
+        "it can be edited until somebody has a link to it."
+    )
+
+
+def _own_plan(request: UserRequest, pk: int) -> StudyPlan:
+    plan = StudyPlan.objects.filter(pk=pk, created_by=request.user).first()
+    if plan is None:
+        raise Http404
+    return plan
+
+
+def _made(plan: StudyPlan) -> Study | None:
+    """Return the study that was made, if one was asked for and is there."""
+    if plan.action == StudyPlan.Action.CHECK or plan.state != StudyPlan.State.DONE:
+        return None
+    return Study.objects.filter(slug=plan.chosen["slug"]).first()
+
 
 View = Callable[..., HttpResponse]
 

@@ -34,11 +34,9 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.pages.requests import UserRequest
-from annotate.pages.seat.media_files import send_video
-from annotate.pages.seat.stored_files import send_picture
-from annotate.pages.study_views import render_page, study_page
-from annotate.personal_data import retention
+from annotate.pages.seat.media_files import send_picture, send_video
+from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, shape_notes, slot_view
 from annotate.presentation.same_size import outputs_of
 from annotate.quality import exclusion, monitoring, training
@@ -110,7 +108,7 @@ def study_detail(request: UserRequest, study: Study) -> HttpResponse:
         editable=lifecycle.is_editable(study),
         is_member=can_use_benchmark(request.user, study),
         simulated=study.annotators.filter(is_simulated=True).count(),
-        due=retention.due_at(study),
+        due=erasing.due_at(study),
         retention_days=0 if study.is_imported else settings.RETENTION_DAYS,
     )
 

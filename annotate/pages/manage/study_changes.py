@@ -1,4 +1,4 @@
-"""Changing a study that is under way; each form can be checked before it is sent."""
+"""Launching, pausing, closing and changing a study under way."""
 
 from collections.abc import Callable
 from functools import partial
@@ -6,24 +6,74 @@ from typing import Any, TypedDict, TypeVar
 
 from django.contrib import messages
 from django.db.models import Q
-from django.http import HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from annotate.access.permissions import can_use_benchmark, check_benchmark_of
 from annotate.models import Study
-from annotate.pages.manage.form_input import whole_number
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import render_page, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    render_page,
+    study_button,
+    study_page,
+    whole_number,
+)
 from annotate.people.inviting import free_slots
 from annotate.people.presence import answers_by_day, patience_days
 from annotate.presentation.same_size import outputs_of
-from annotate.studies import extending, redistributing, withdrawing
+from annotate.studies import extending, lifecycle, redistributing, withdrawing
 from annotate.studies.extending import ExtendingError, Extension
 from annotate.studies.redistributing import RedistributingError, Redistribution
 from annotate.studies.withdrawing import Withdrawal
 from evalcore.models import Output
+
+ACTIONS = {
+    "launch": lifecycle.launch,
+    "pause": lifecycle.pause,
+    "close": lifecycle.close,
+}
+
+
+@study_button("study-detail", lifecycle.LifecycleError)
+def study_action(request: UserRequest, study: Study, action: str) -> str:
+    """Launch, pause or close the study, and say what to do next."""
+    if action not in ACTIONS:
+        raise Http404
+    ACTIONS[action](study, request.user)
+    if study.state == Study.State.OPEN:
+        return _who_may_come(request, study)
+    if study.state == Study.State.PAUSED:
+        return _("The study is paused: nobody can answer. Links stay valid.")
+    said = _("The study is closed: it takes no more answers.")
+    return _and(said, "report-list", study, _("Make a report"))
+
+
+def _who_may_come(request: UserRequest, study: Study) -> str:
+    reach = lifecycle.reach(study)
+    if reach.is_empty:
+        said = _("The study is open, but nobody can take part: nobody has a link yet.")
+        next_step = _and(said, "annotator-list", study, _("Invite people"))
+        messages.warning(request, next_step)
+        return ""
+    said = _(
+        "The study is open. People who can go on by their link: %(people)d; links to "
+        "join by: %(links)d."
+    ) % {"people": reach.people, "links": reach.links}
+    if reach.waiting:
+        told = _("Planned, but not invited yet: %(waiting)d.")
+        said = f"{said} {told % {'waiting': reach.waiting}}"
+    return _and(said, "annotator-list", study, _("Annotators"))
+
+
+def _and(said: str, page: str, study: Study, name: str) -> str:
+    """Return a sentence with a link to the page where one goes on."""
+    address = reverse(page, args=[study.slug])
+    return format_html('{} <a href="{}">{}</a>', said, address, name)
+
 
 Done = TypeVar("Done", Extension, Withdrawal, Redistribution)
 
@@ -123,10 +173,7 @@ def _change(
     change: Callable[..., Done],
     said: Callable[[Done], str],
 ) -> HttpResponse:
-    """Change the study and say what was done; or show what the change would do.
-
-    `form` is the part of the page that shows it: adding, withdrawing, giving.
-    """
+    """Change the study and say what was done; or show what the change would do."""
     checks_only = "check" in request.POST
     try:
         result = change(study, user=request.user, dry_run=checks_only)

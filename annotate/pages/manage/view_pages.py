@@ -15,8 +15,12 @@ from annotate.models import (
     Slot,
     Study,
 )
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import render_page, study_button, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    render_page,
+    study_button,
+    study_page,
+)
 from annotate.quality import exclusion, monitoring
 from annotate.responses import analysis_views
 

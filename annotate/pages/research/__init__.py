@@ -1,5 +1,1 @@
-"""Pages of researchers: scores, outputs, reports, downloads.
-
-Comes in: requests of accounts.
-Goes out: pages, tables and reports as files.
-"""
+"""Pages of researchers: scores, outputs, reports, downloads."""

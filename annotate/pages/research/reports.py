@@ -29,19 +29,10 @@ from rest_framework.request import Request
 from annotate.access.permissions import can_manage, get_study_for
 from annotate.history import as_of_event
 from annotate.models import MAIN, Report, Study, User
-from annotate.pages.requests import UserRequest
 from annotate.pages.research.scores import STOP_POLLING
-from annotate.pages.study_views import render_page, study_page
-from annotate.reports import (
-    building,
-    comparison,
-    disagreements,
-    downloads,
-    omissions,
-    queueing,
-)
-from annotate.reports.forms import ReportForm
-from annotate.reports.plan_forms import FORMS
+from annotate.pages.study_views import UserRequest, render_page, study_page
+from annotate.reports import building, downloads, finished, queueing, study_scores
+from annotate.reports.forms import FORMS, ReportForm
 from annotate.reports.tasks import sweep_reports
 
 logger = logging.getLogger(__name__)
@@ -110,7 +101,7 @@ def _list(request: UserRequest, study: Study) -> dict[str, object]:
         "disagreeing": {
             report.pk
             for report in reports
-            if disagreements.are_named(building.folder(report))
+            if finished.are_named(building.folder(report))
         },
         "cancellable": {
             report.pk for report in reports if _may_cancel(request.user, report)
@@ -134,22 +125,18 @@ def _list_page(
         **_list(request, study),
         form=form,
         plans=[(one.value, one.label) for one in Report.Command if one.value in FORMS],
-        missing=omissions.missing_now(study),
+        missing=study_scores.missing_now(study),
         address=reverse("report-list", args=[study.slug]),
     )
 
 
 @study_page("POST")
 def report_create(request: UserRequest, study: Study) -> HttpResponse:
-    """Queue a report and ring the worker's bell.
-
-    Nothing is queued where scores began to be computed after the form was shown, which
-    did not ask `when` then.
-    """
+    """Queue a report and ring the worker's bell."""
     form = ReportForm(request.POST, request.FILES, study=study)
     if not form.is_valid():
         return _list_page(request, study, form, status=422)
-    if "when" not in request.POST and omissions.missing_now(study):
+    if "when" not in request.POST and study_scores.missing_now(study):
         return _list_page(request, study, form, status=409)
     try:
         report = queueing.ask(
@@ -242,26 +229,20 @@ def _get_alignment(study: Study, pk: int) -> Report:
 
 @study_page()
 def report_page(request: UserRequest, study: Study, pk: int) -> HttpResponse:
-    """Show the report's page under a policy that admits its own scripts only.
-
-    The way back to the study stands in the page only; the file does without.
-    """
+    """Show the report's page under a policy that admits its own scripts only."""
     report = _get_report(study, pk)
     path = building.folder(report) / "report.html"
     if not path.is_file():
         raise Http404
     html = path.read_text(encoding="utf-8")
-    disagree = disagreements.are_named(path.parent)
+    disagree = finished.are_named(path.parent)
     context = {"study": study, "report": report, "disagree": disagree}
     bar = render_to_string("reports/_bar.html", context)
     return page_of_report(html, bar)
 
 
 def page_of_report(html: str, bar: str = "") -> HttpResponse:
-    """Return the page of a report under a policy that admits its own scripts only.
-
-    `bar` stands above its heading.
-    """
+    """Return the page of a report under a policy that admits its own scripts only."""
     from analysis.report.page import content_security_policy
 
     response = HttpResponse(html.replace("<main>", f"<main>{bar}", 1))
@@ -278,7 +259,7 @@ def page_of_report(html: str, bar: str = "") -> HttpResponse:
 def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     """Show the outputs on which a metric and people disagree most."""
     report = _get_alignment(study, pk)
-    choice, rows = disagreements.disagreements(
+    choice, rows = finished.disagreements(
         study,
         building.folder(report),
         question=request.GET.get("question", ""),
@@ -298,15 +279,15 @@ def report_disagreements(request: UserRequest, study: Study, pk: int) -> HttpRes
 def report_comparison(request: UserRequest, study: Study) -> HttpResponse:
     """Show what differs between two reports, the last two unless others are named."""
     done = study.reports.filter(state=Report.State.DONE, command=Report.Command.ALIGN)
-    finished = list(done.select_related("view"))
-    context: dict[str, Any] = {"finished": finished}
-    if len(finished) > 1:
+    reports = list(done.select_related("view"))
+    context: dict[str, Any] = {"finished": reports}
+    if len(reports) > 1:
         before, after = (
             _get_alignment(study, _number(request.GET.get(name) or str(usual.pk)))
-            for name, usual in (("before", finished[1]), ("after", finished[0]))
+            for name, usual in (("before", reports[1]), ("after", reports[0]))
         )
         try:
-            shown = comparison.comparison(study, before, after)
+            shown = finished.comparison(study, before, after)
         except FileNotFoundError as error:
             raise Http404 from error
         remarks = list(zip((before, after), shown.comparison.notes, strict=True))

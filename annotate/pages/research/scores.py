@@ -1,8 +1,4 @@
-"""Pages about metrics: which there are, and the scores of a study.
-
-Scores belong to the benchmark, and other studies read them: who is no member of it sees
-those of what the study judges, and has nothing computed.
-"""
+"""Pages about metrics, the scores of a study, and one output."""
 
 import logging
 from collections import defaultdict
@@ -26,8 +22,13 @@ from annotate.access.permissions import (
     check_benchmark_of,
 )
 from annotate.models import Study
-from annotate.pages.requests import UserRequest
-from annotate.pages.study_views import study_button, study_page
+from annotate.pages.study_views import (
+    UserRequest,
+    render_page,
+    study_button,
+    study_page,
+)
+from annotate.reports import study_outputs
 from annotate.reports.study_scores import about_judged, scores_of
 from evalcore.metrics import registry
 from evalcore.metrics.base import Metric
@@ -108,11 +109,7 @@ def _families() -> list[MetricsSection]:
 
 @study_page()
 def study_scoring(request: UserRequest, study: Study) -> HttpResponse:
-    """Show how many outputs have which score, the latest runs, and what is lacking.
-
-    While runs are at work the page asks for them every other second (`part=runs`), and
-    for what costs more to count less often and at their end (`part=scores`).
-    """
+    """Show how many outputs have which score, the latest runs, and what is lacking."""
     is_member = can_use_benchmark(request.user, study)
     part = request.GET.get("part")
     whose = ["", study.slug] if is_member else [study.slug]
@@ -239,3 +236,14 @@ def _chosen(sent: QueryDict) -> list[str]:
         profile = sent.get(f"profile-{name}", "").strip()
         chosen.append(f"{name}@{profile}" if profile else name)
     return [*chosen, *registry.ready_baselines()]
+
+
+@study_page()
+def output_detail(request: UserRequest, study: Study) -> HttpResponse:
+    """Show a story by one method: text, pictures, answers of people, scores."""
+    story, method = (request.GET.get(name, "") for name in ("story", "method"))
+    shown = study_outputs.shown_output(study, story, method)
+    if shown is None:
+        names = {"story": story, "method": method}
+        return render_page(request, study, "reports/no_output.html", 404, **names)
+    return render_page(request, study, "reports/output.html", shown=shown)

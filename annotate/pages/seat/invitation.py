@@ -1,8 +1,4 @@
-"""The annotator's pages under an invitation link.
-
-The token in the address is the identity; every slot and picture is looked up through
-it. Answers are stored by `annotate.responses.writing` alone.
-"""
+"""The annotator's pages under an invitation link."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -39,13 +35,13 @@ from annotate.models import (
     Study,
     mark_of,
 )
-from annotate.pages.requests import SeatRequest
 from annotate.pages.seat.session_progress import progress
+from annotate.pages.study_views import SeatRequest
 from annotate.people import devices, outcomes
 from annotate.presentation import same_size
-from annotate.presentation.question_order import in_order
+from annotate.presentation.slot_view import in_order
 from annotate.quality import monitoring, training
-from annotate.responses import leasing, places
+from annotate.responses import leasing
 from annotate.responses.leasing import lacking
 from annotate.responses.submission import Received
 from evalcore.database.prepared import Prepared
@@ -69,13 +65,7 @@ INVITED = Prepared[Invitation](
 
 
 def for_annotator(view: View, held_too: str = "") -> View:
-    """Look up the annotator by token and hand the row to the view.
-
-    An unknown link is not found; a revoked one, one of a study that takes no answers
-    now, and a story that is not this annotator's get a page that says so, or a sentence
-    where a script asks. Who opens a story too early is led to what comes first. People
-    in the state `held_too` are let in although others who are stopped are not.
-    """
+    """Look up the annotator by token and hand the row to the view."""
 
     @wraps(view)
     def wrapped(request: SeatRequest, token: str, **kwargs: object) -> HttpResponseBase:
@@ -305,7 +295,7 @@ def last_answered(annotator: Annotator) -> Slot | None:
     if annotator.study.state != Study.State.OPEN:
         return None
     return (
-        places.own_slots(annotator)
+        leasing.own_slots(annotator)
         .filter(state=Slot.State.SUBMITTED, session=leasing.session_at_hand(annotator))
         .last()
     )
@@ -314,12 +304,7 @@ def last_answered(annotator: Annotator) -> Slot | None:
 def after_slot(
     request: SeatRequest, annotator: Annotator, received: Received, shown: str = ""
 ) -> str:
-    """Take the next slot, if no page comes first, and return what to show.
-
-    That is the address of its page; of the feedback on a training slot, a warning or
-    the pause between sessions; or of the last page. `shown` is the code of the slot
-    that the browser shows already.
-    """
+    """Take the next slot, if no page comes first, and return what to show."""
     row = received.held.slot
     if received.next:
         return received.next
@@ -353,10 +338,7 @@ def go_on_at_once(
     own: Slot | None,
     shown: str = "",
 ) -> str:
-    """Do as `after_slot` in the transaction in which the slot was submitted.
-
-    The annotator is locked, and so is `own`, the first of their slots that wait.
-    """
+    """Do as `after_slot` in the transaction in which the slot was submitted."""
     if received.facts and received.facts.is_warned:
         return reverse("rate-warning", args=[request.token])
     session = received.held.slot.session

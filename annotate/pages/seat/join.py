@@ -1,29 +1,40 @@
-"""Becoming an annotator by an open link, and two invitations on one device."""
+"""Joining a study, leaving it, and two invitations on one device."""
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods
+from django.views.decorators.http import (
+    require_http_methods,
+    require_POST,
+    require_safe,
+)
 
 from annotate import event_log
 from annotate.access import rate_limits
+from annotate.assignment import choosing
 from annotate.models import Annotator, Event, JoinLink, Study, new_token
-from annotate.pages.requests import SeatRequest
-from annotate.pages.seat.invitation import annotator_page, for_annotator
-from annotate.people import devices, joining
+from annotate.pages.seat.invitation import (
+    annotator_page,
+    for_annotator,
+    invitation_of,
+    last_answered,
+    revoked,
+)
+from annotate.pages.study_views import SeatRequest
+from annotate.people import devices, joining, outcomes
 from annotate.people.joining import JoiningError
+from annotate.personal_data import erasing
+from annotate.responses import leasing
+from annotate.responses.leasing import lacking
 from evalcore.serving import log_context
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def join(request: HttpRequest, token: str) -> HttpResponse:
-    """Say what taking part means; agreeing makes the person an annotator.
-
-    Opening the page creates nobody. Whoever joined before under the id that a platform
-    gives goes straight on, but on the device on which they joined.
-    """
+    """Say what taking part means; agreeing makes the person an annotator."""
     link = JoinLink.objects.select_related("study").filter(token=token).first()
     if link is None:
         return rate_limits.refuse_link(request)
@@ -57,11 +68,7 @@ def join(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _is_own(request: HttpRequest, link: JoinLink, person: Annotator, page: str) -> bool:
-    """Say whether this browser may go on as somebody who joined under its id.
-
-    The page on which they joined may: somebody pressed its button twice, and the first
-    answer, which makes the browser remember, did not arrive.
-    """
+    """Say whether this browser may go on as somebody who joined under its id."""
     return (
         link.any_device
         or devices.knows(request, person)
@@ -98,10 +105,7 @@ def _languages(study: Study) -> list[tuple[str, str]]:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_annotator
 def second_link(request: SeatRequest, annotator: Annotator) -> HttpResponse:
-    """Ask whether it is the same person who opens another invitation on this device.
-
-    The answer stands in the log; nobody is stopped.
-    """
+    """Ask whether it is the same person who opens another invitation on this device."""
     other = devices.other(request, annotator)
     if other is None:
         return redirect("rate-entry", request.token)
@@ -125,3 +129,73 @@ def _note_second(
         on_the_device_of=other.name,
         went_on_as=went_on_as.name,
     )
+
+
+WISHES = ("work", "answers")
+MOST_COUNTED = 100  # free slots; there may be very many
+
+
+@never_cache
+@require_POST
+@for_annotator
+def stop(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Finish by one's own wish, after a whole sitting or where nothing is left."""
+    outcomes.finish_if_done(annotator, wanted=True)
+    return redirect("rate-done", request.token)
+
+
+@never_cache
+@require_safe
+@for_annotator
+def done(request: SeatRequest, annotator: Annotator) -> HttpResponse:
+    """Thank somebody who has finished, with the code; offer free slots."""
+    if lacking(annotator):
+        return redirect("rate-entry", request.token)
+    outcomes.finish_if_done(annotator)
+    following = choosing.next_step(annotator)
+    finished = annotator.state == Annotator.State.FINISHED
+    if not finished and following.slot is not None:
+        return redirect("rate-entry", request.token)
+    begun = leasing.own_slots(annotator).filter(state__in=leasing.UNFINISHED)
+    free = choosing.free_slots(annotator).values_list("pk")[: MOST_COUNTED + 1]
+    more = min(begun.count() + len(free), MOST_COUNTED + 1)
+    return annotator_page(
+        request,
+        annotator,
+        "rate/done.html",
+        finished=finished,
+        worth=outcomes.worth(annotator),
+        more=more if following.slot else 0,
+        most=MOST_COUNTED,
+        minutes=following.minutes,
+        previous=last_answered(annotator),
+    )
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def withdraw(request: SeatRequest, token: str) -> HttpResponse:
+    """Ask what is to become of the answers, and do it."""
+    invitation = invitation_of(token)
+    if invitation is None:
+        return rate_limits.refuse_link(request)
+    annotator, request.token = invitation.annotator, token
+    log_context.note(study=annotator.study.slug, annotator=annotator.pk)
+    may_change = annotator.withdrawn_at and not annotator.answers_withdrawn
+    if invitation.revoked_at and (annotator.erased_at or not may_change):
+        return revoked(request, annotator)
+    if request.method != "POST":
+        return annotator_page(request, annotator, "rate/withdraw.html")
+    wish = request.POST.get("wish", "")
+    if wish not in WISHES or not request.POST.get("sure"):
+        problem = _("Please choose what is to happen, and tick that you are sure.")
+        return annotator_page(
+            request,
+            annotator,
+            "rate/withdraw.html",
+            422,
+            problem=problem,
+            wish=wish,
+        )
+    erasing.withdraw(annotator, answers=wish == "answers")
+    return redirect("rate-entry", token)

@@ -1,8 +1,4 @@
-"""What a browser with JavaScript sends of a story, and what it fetches beforehand.
-
-Answers wait in the browser until the server has them, and come once or several times,
-late or in bundles; each has a key of its own.
-"""
+"""What a browser with JavaScript sends of a story, and what it fetches beforehand."""
 
 import json
 from dataclasses import dataclass, replace
@@ -15,23 +11,20 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotate.assignment.prefetch import foreseen
+from annotate.assignment.choosing import foreseen
 from annotate.kinds.errors import NotNowError
 from annotate.models import Annotator
-from annotate.pages.requests import SeatRequest
-from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import after_slot, for_annotator, go_on_at_once
 from annotate.pages.seat.session_progress import number_in_session
-from annotate.pages.seat.slot import get_slot, missing
+from annotate.pages.seat.slot import get_slot, missing, remember, was_offered
+from annotate.pages.study_views import SeatRequest
 from annotate.presentation.broken_media import FaultRow
 from annotate.presentation.shot_comments import ShotCommentRow
 from annotate.quality import follow_up
-from annotate.responses import pace, writing
+from annotate.responses import timing, writing
 from annotate.responses.checklists import TicksRow
-from annotate.responses.late_answers import offered_at
-from annotate.responses.story_comments import CommentRow
-from annotate.responses.submission import Closing
-from annotate.responses.writing import AnswerRow, Row
+from annotate.responses.submission import Closing, offered_at
+from annotate.responses.writing import AnswerRow, CommentRow, Row
 
 MALFORMED = (
     AttributeError,
@@ -56,11 +49,7 @@ class TooManyRowsError(Exception):
 
 @dataclass(frozen=True)
 class Sending:
-    """What the browser sends of one story.
-
-    With the submission come the times that it measured, and the code of the story that
-    it shows by then.
-    """
+    """What the browser sends of one story."""
 
     rows: list[Row]
     closing: Closing | None
@@ -71,19 +60,14 @@ class Sending:
 @require_POST
 @for_annotator
 def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store answers, and submit the story if it is done.
-
-    Whatever cannot be stored is named by its id, with the reason and whether that is
-    final; the others are stored. Of several rows about the same question, or shot, the
-    last one counts, and the others share its fate.
-    """
+    """Store answers, and submit the story if it is done."""
     try:
         sent = _read(request)
     except TooManyRowsError as error:
         return JsonResponse({"error": str(error)}, status=413)
     except UnreadableError as error:
         return JsonResponse({"error": str(error)}, status=400)
-    is_shown = bool(sent.shown) and offers.was_offered(request, annotator, sent.shown)
+    is_shown = bool(sent.shown) and was_offered(request, annotator, sent.shown)
     shown = sent.shown if is_shown else ""
     go_on = partial(go_on_at_once, request, annotator, shown=shown)
     proof, closing = request.GET.get("proof", ""), sent.closing
@@ -113,15 +97,7 @@ def save(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 
 
 def _read(request: SeatRequest) -> Sending:
-    """Return what the browser sent, checked for its shape.
-
-    Raises
-    ------
-    UnreadableError
-        It has another shape.
-    TooManyRowsError
-        It has the shape, but too many rows.
-    """
+    """Return what the browser sent, checked for its shape."""
     try:
         rows = json.loads(request.body)["rows"]
         if len(rows) > writing.MOST_ROWS:
@@ -212,14 +188,11 @@ READ = {
 @require_safe
 @for_annotator
 def ahead(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Name the pages that probably come after this one; nothing is taken.
-
-    Also say whether it is time for a rest.
-    """
+    """Name the pages that probably come after this one; nothing is taken."""
     row = get_slot(annotator, code)
     number = number_in_session(annotator, row)
     codes = [slot.code for slot in foreseen(annotator, row)]
     links = [reverse("rate-slot", args=[request.token, code]) for code in codes]
     pages = [f"{link}?ahead={number + i}" for i, link in enumerate(links, start=1)]
-    reply = JsonResponse({"pages": pages, "rest": pace.needs_rest(annotator)})
-    return offers.remember(request, reply, annotator, codes)
+    reply = JsonResponse({"pages": pages, "rest": timing.needs_rest(annotator)})
+    return remember(request, reply, annotator, codes)

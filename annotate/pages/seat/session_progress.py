@@ -10,7 +10,7 @@ from django.db.models import Count, Exists, Max, OuterRef, Q, QuerySet, Subquery
 
 from annotate.assignment import choosing
 from annotate.models import Annotator, Purpose, Skip, Slot, Study
-from annotate.responses import pace, places, timing
+from annotate.responses import leasing, timing
 from evalcore.database.prepared import Prepared
 from evalcore.models import Story
 
@@ -36,7 +36,7 @@ AT_ONCE = 10
 
 def _held(annotator: int) -> QuerySet[Slot, tuple[Any, ...]]:
     """Return somebody's slots, as `Held` has them, in the order of their turns."""
-    return places.own_slots(annotator).values_list(*HELD)
+    return leasing.own_slots(annotator).values_list(*HELD)
 
 
 # Somebody's slots in a session and their latest stories, with the time of each. A plain
@@ -46,7 +46,7 @@ AND_LATEST = Prepared[tuple[Any, ...]](
         _held(annotator)
         .filter(
             Q(session=Value(session))
-            | Q(pk__in=pace.own_latest(annotator).values("pk"))
+            | Q(pk__in=timing.own_latest(annotator).values("pk"))
         )
         .values_list(*HELD, timing.measured())
     ),
@@ -58,7 +58,7 @@ LAST = Prepared[tuple[Any, ...]](
 )
 TOTALS = Prepared[tuple[Any, ...]](
     lambda annotator, since: (
-        places.own_slots(annotator)
+        leasing.own_slots(annotator)
         .order_by()
         .values("annotator")
         .annotate(
@@ -75,7 +75,7 @@ TOTALS = Prepared[tuple[Any, ...]](
                 .annotate(n=Count("pk"))
                 .values("n")
             ),
-            first=Subquery(pace.first_since(annotator, since)),
+            first=Subquery(timing.first_since(annotator, since)),
         )
         .values_list("sessions", "submitted", "real", "skipped", "first")
     ),
@@ -85,10 +85,7 @@ TOTALS = Prepared[tuple[Any, ...]](
 
 
 class Totals(NamedTuple):
-    """The last session of somebody, and how many slots are submitted, and no checks.
-
-    `skipped` counts their skips; `first` is their `pace.first_since`.
-    """
+    """The last session of somebody, and how many slots are submitted, and no checks."""
 
     sessions: int | None
     submitted: int
@@ -99,7 +96,7 @@ class Totals(NamedTuple):
 
 def totals_of(annotator: Annotator) -> Totals:
     """Return how far somebody is in all."""
-    row = TOTALS.first(annotator=annotator.pk, since=pace.rest_begins())
+    row = TOTALS.first(annotator=annotator.pk, since=timing.rest_begins())
     if row is None:  # no slot is theirs
         return Totals(None, 0, 0, annotator.skips.count(), None)
     sessions, submitted, real, skipped, first = row
@@ -112,19 +109,13 @@ def progress(
     ahead: int = 0,
     totals: Totals | None = None,
 ) -> dict[str, Any]:
-    """Return how far the annotator is at a slot, or at the next one.
-
-    Checks count like all other slots. `sessions` is 0 where nobody can know how many
-    there will be: without a plan. A free slot that is fetched `ahead` has that number.
-    `minutes` is how long the rest of the session will take, if anything tells, and
-    `before` the slot before, if there is one.
-    """
+    """Return how far the annotator is at a slot, or at the next one."""
     at = row or choosing.next_slot(annotator)
-    session = places.session_for(at, annotator) if at else 1
+    session = leasing.session_for(at, annotator) if at else 1
     totals = totals or totals_of(annotator)
     is_training = at is not None and at.purpose == Purpose.TRAINING
     rows = AND_LATEST.rows(annotator=annotator.pk, session=session)
-    seconds = [row[-1] for row in rows if row[-1] is not None][-pace.OWN_LATEST :]
+    seconds = [row[-1] for row in rows if row[-1] is not None][-timing.OWN_LATEST :]
     here = [
         slot
         for slot in (Held(*row[:-1]) for row in rows)
@@ -153,7 +144,7 @@ def progress(
         "size": max(size, number),
         "submitted": totals.submitted,
         "minutes": (
-            None if is_training else pace.minutes_for(annotator, left, seconds)
+            None if is_training else timing.minutes_for(annotator, left, seconds)
         ),
         "before": _before(annotator, at, here),
     }
@@ -170,16 +161,13 @@ def _before(annotator: Annotator, at: Slot | None, here: list[Held]) -> Held | N
 
 def number_in_session(annotator: Annotator, row: Slot) -> int:
     """Return which of its session's stories a slot of this annotator is."""
-    here = places.own_slots(annotator).filter(session=row.session)
+    here = leasing.own_slots(annotator).filter(session=row.session)
     return 1 + here.filter(position__lt=row.position or 0).count()
 
 
 def _to_come(annotator: Annotator, held: int, here: list[Held]) -> int:
-    """Return how many free slots will join the session at hand: one of each story.
-
-    `held` is how many the annotator has that are no checks.
-    """
-    if not places.has_room(annotator):
+    """Return how many free slots will join the session at hand: one of each story."""
+    if not leasing.has_room(annotator):
         return 0
     study, cap = annotator.study, annotator.most_slots
     room = study.session_size - sum(slot.purpose == Purpose.REAL for slot in here)

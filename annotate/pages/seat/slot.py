@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from functools import lru_cache, partial
 from typing import Any
 
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -14,8 +17,6 @@ from annotate.kinds import errors
 from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import asks_of_shots, kind_of
 from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
-from annotate.pages.requests import SeatRequest
-from annotate.pages.seat import offers
 from annotate.pages.seat.invitation import (
     after_slot,
     annotator_page,
@@ -25,23 +26,63 @@ from annotate.pages.seat.invitation import (
     to_next,
 )
 from annotate.pages.seat.session_progress import progress, totals_of
+from annotate.pages.study_views import SeatRequest
 from annotate.people import outcomes
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.quality import follow_up, training
 from annotate.responses import (
     checklists,
     giving_back,
-    late_answers,
     leasing,
-    pace,
-    places,
-    story_comments,
+    submission,
+    timing,
+    writing,
 )
 from annotate.responses.leasing import lacking
-from annotate.responses.story_comments import CommentRow
 from annotate.responses.submission import Closing
-from annotate.responses.writing import AnswerRow, Row
+from annotate.responses.writing import AnswerRow, CommentRow, Row
 from evalcore.database.prepared import Prepared
+
+COOKIE = "offered"
+# The pages that a browser keeps, and those that it was named before.
+MOST_CODES = 40
+
+
+def remember(
+    request: SeatRequest,
+    response: HttpResponse,
+    annotator: Annotator,
+    codes: Sequence[str],
+) -> HttpResponse:
+    """Let the browser remember the codes of slots that it is named now."""
+    before = [code for code in _offered(request, annotator) if code not in codes]
+    response.set_cookie(
+        COOKIE,
+        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
+        path=reverse("rate-entry", args=[request.token]),
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+    return response
+
+
+def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
+    """Say whether this annotator's browser was named a slot."""
+    return code in _offered(request, annotator)
+
+
+def _offered(request: HttpRequest, annotator: Annotator) -> list[str]:
+    try:
+        signed = _signer(annotator).unsign(request.COOKIES.get(COOKIE, ""))
+    except BadSignature:
+        return []
+    return signed.split(".")
+
+
+def _signer(annotator: Annotator) -> Signer:
+    return Signer(salt=f"offered {annotator.pk}")
+
 
 LONGEST_REASON = Skip._meta.get_field("comment").max_length
 
@@ -50,11 +91,7 @@ LONGEST_REASON = Skip._meta.get_field("comment").max_length
 @require_safe
 @for_annotator
 def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Show one version of a story, or several, with the questions.
-
-    With `ahead`, its number in the session, it is only fetched beforehand: nothing is
-    taken.
-    """
+    """Show one version of a story, or several, with the questions."""
     ahead = request.GET.get("ahead", "")
     if ahead.isdecimal():
         row = look_at(request, annotator, code)
@@ -66,10 +103,7 @@ def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
 @require_POST
 @for_annotator
 def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
-    """Store what the form holds, close the slot, and go on.
-
-    This is the only request of a page without JavaScript; with it, `saving` is used.
-    """
+    """Store what the form holds, close the slot, and go on."""
     row = get_slot(annotator, code, late=True)
     rows, closing = _rows(request, row), Closing(_seconds(request))
     go_on = partial(go_on_at_once, request, annotator)
@@ -202,29 +236,19 @@ def get_slot(
     *,
     late: bool = False,
     proof: str = "",
-    related: Sequence[str] = late_answers.SHOWN,
+    related: Sequence[str] = submission.SHOWN,
 ) -> Slot:
-    """Return the annotator's slot of that code; anybody else's does not exist.
-
-    One whose lease ran out is the annotator's again while nobody else has it. An answer
-    that comes too `late` for that is kept in a surplus slot; so is one to a free slot
-    that the browser was given beforehand, by the `proof` of that. `related` rows are
-    read with it.
-    """
+    """Return the annotator's slot of that code; anybody else's does not exist."""
     row = _own(annotator, code, related)
-    row = row or late_answers.regain(annotator, code, late=late, proof=proof)
+    row = row or submission.regain(annotator, code, late=late, proof=proof)
     return _admitted(annotator, row)
 
 
 def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
-    """Return a slot to be shown: one's own, or a free one that was named beforehand.
-
-    While it is looked for, the same browser's answers may make a free one the
-    annotator's own.
-    """
+    """Return a slot to be shown: one's own, or a free one that was named beforehand."""
     row = _own(annotator, code)
-    if row is None and offers.was_offered(request, annotator, code):
-        row = choosing.free_slot(annotator, code, late_answers.SHOWN)
+    if row is None and was_offered(request, annotator, code):
+        row = choosing.free_slot(annotator, code, submission.SHOWN)
         row = row or _own(annotator, code)
     return _admitted(annotator, row)
 
@@ -245,20 +269,17 @@ def missing(annotator: Annotator) -> Exception:
 
 
 def _own(
-    annotator: Annotator, code: str, related: Sequence[str] = late_answers.SHOWN
+    annotator: Annotator, code: str, related: Sequence[str] = submission.SHOWN
 ) -> Slot | None:
     row = _slot_of_code(tuple(related)).first(code=code)
-    if row is None or row.annotator_id != annotator.pk or row.state in places.CLOSED:
+    if row is None or row.annotator_id != annotator.pk or row.state in leasing.CLOSED:
         return None
     return row
 
 
 @lru_cache
 def _slot_of_code(related: tuple[str, ...]) -> Prepared[Slot]:
-    """Return the query of a slot, whosever it is.
-
-    Asked for the annotator's, PostgreSQL went through all that they have.
-    """
+    """Return the query of a slot, whosever it is."""
     slots = Slot.objects.select_related(*related) if related else Slot.objects.all()
     return Prepared(lambda code: slots.filter(code=code), code=str)
 
@@ -291,14 +312,14 @@ def _slot_page(
         words_needed=can_skip
         and giving_back.needs_words(row, annotator, totals.skipped),
         questions=slot_view.shown_questions(row),
-        proof="" if row.started_at else late_answers.offer(annotator, row.code),
+        proof="" if row.started_at else submission.offer(annotator, row.code),
         progress=shown,
         locked=_is_locked(annotator, row),
-        rest=not ahead and pace.has_worked_since(annotator, totals.first),
+        rest=not ahead and timing.has_worked_since(annotator, totals.first),
         previous=shown["before"],
         error=error,
         **checklist_sheets.on_page(row),
-        **story_comments.on_page(row),
+        **writing.on_page(row),
         **shot_comments.on_page(row),
         **_feedback(row),
     )

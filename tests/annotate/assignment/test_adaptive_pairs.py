@@ -18,7 +18,7 @@ from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.reports.study_tables import answer_rows
-from annotate.responses import late_answers
+from annotate.responses import submission
 from evalcore.models import Method
 from tests.counting import calls
 from tests.factories import make_benchmark, make_units
@@ -333,7 +333,7 @@ def test_a_slot_that_comes_back_after_its_lease_keeps_how_it_was_chosen(study):
     slot = choosing.next_for(person).slot
     assert slot.probability is not None
     end_leases()
-    again = late_answers.regain(person, slot.code, late=True)
+    again = submission.regain(person, slot.code, late=True)
     again.refresh_from_db()
     assert again.pk == slot.pk
     assert (again.probability, again.alternatives) == (

@@ -13,7 +13,7 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study, Unit
 from annotate.people import inviting, outcomes
 from annotate.quality import exclusion
-from annotate.responses import giving_back, leasing, places
+from annotate.responses import giving_back, leasing
 from tests import answering
 from tests.cases import slow
 from tests.pressure.grids import add_people, deal_out, make_grid
@@ -461,4 +461,4 @@ def test_checks_and_excluded_answers_are_no_part_of_an_even_share():
     )
     seen, place = choosing._seen(person)
     assert seen.methods == {kept.unit.output_a.method_id: 1}
-    assert place == places.last_place(person)
+    assert place == leasing.last_place(person)

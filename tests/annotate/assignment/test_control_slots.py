@@ -12,7 +12,7 @@ from annotate.models import Annotator, Purpose, Slot, Unit
 from annotate.pages.seat import invitation
 from annotate.people import inviting, outcomes
 from annotate.reports import study_tables
-from annotate.responses import giving_back, places
+from annotate.responses import giving_back, leasing
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
@@ -115,7 +115,7 @@ def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
         person = join(study, f"A{i + 1:02}" if plan else "")
         control_slots.begin_session(person, choosing.next_slot(person))
         check = person.slots.get(purpose="gold")
-        seen[(check.position - places.FIRST_POSITION) // places.SPACING] += 1
+        seen[(check.position - leasing.FIRST_POSITION) // leasing.SPACING] += 1
     assert set(seen) == {0, 1, 2, 3}, "after the first, second, third and fourth"
     chi_square = sum((n - 15) ** 2 / 15 for n in seen.values())
     assert chi_square < 11.3, "p > .01 with 3 degrees of freedom"

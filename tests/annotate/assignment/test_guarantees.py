@@ -16,10 +16,7 @@ from annotate.assignment.designs.balance import (
     DesignUnit,
     measure,
 )
-from annotate.assignment.designs.balanced import (
-    ImpossibleDesignError,
-    LanguageGroup,
-)
+from annotate.assignment.designs.balanced import ImpossibleDesignError, LanguageGroup
 from tests.annotate.assignment.plans import plan
 from tests.annotate.assignment.test_balanced import likert, pairwise
 

@@ -9,11 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.assignment.prefetch import foreseen
+from annotate.assignment.choosing import foreseen
 from annotate.history.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
-from annotate.pages.seat import offers
-from annotate.responses import giving_back, late_answers, leasing, places
+from annotate.pages.seat.slot import remember, was_offered
+from annotate.responses import giving_back, leasing, submission
 from tests.factories import make_benchmark
 from tests.working import (
     LIKERT,
@@ -50,11 +50,11 @@ def test_slot_named_again_is_remembered_among_the_newest(crowd, rf):
     person, request = join(crowd), rf.get("/")
     request.token = person.invitation.token
     for named in (["first"], [f"{n}" for n in range(39)], ["first", "new"]):
-        reply = offers.remember(request, HttpResponse(), person, named)
+        reply = remember(request, HttpResponse(), person, named)
         request.COOKIES["offered"] = reply.cookies["offered"].value
-    known = [offers.was_offered(request, person, code) for code in ("first", "new")]
+    known = [was_offered(request, person, code) for code in ("first", "new")]
     assert known == [True, True]
-    assert not offers.was_offered(request, person, "0")
+    assert not was_offered(request, person, "0")
 
 
 def test_a_plan_is_foreseen_to_the_end_of_the_session():
@@ -65,7 +65,7 @@ def test_a_plan_is_foreseen_to_the_end_of_the_session():
     )
     person = join(study, "A01")
     first = choosing.next_for(person).slot
-    here = places.own_slots(person).filter(session=1)
+    here = leasing.own_slots(person).filter(session=1)
     assert codes(foreseen(person, first)) == codes(here)[1:]
     answer(first, person, always("2"))
     assert codes(foreseen(person, first)) == codes(here)[1:]
@@ -139,10 +139,10 @@ def test_answers_given_without_network_are_surplus_once_somebody_has_it(
     leasing.take(wanted, other)
     address = Browser(client, person).address("slot", wanted.code)
     assert save(client, address, character="1").status_code == 404, "without proof"
-    proof = late_answers.offer(person, wanted.code)
-    stolen = late_answers.offer(other, wanted.code)
+    proof = submission.offer(person, wanted.code)
+    stolen = submission.offer(other, wanted.code)
     assert save(client, address, character="1", proof=stolen).status_code == 404
-    monkeypatch.setattr(late_answers, "OFFER_LASTS", timedelta(seconds=-1))
+    monkeypatch.setattr(submission, "OFFER_LASTS", timedelta(seconds=-1))
     assert save(client, address, character="1", proof=proof).status_code == 404
     monkeypatch.undo()
     reply = save(client, address, character="1", beauty="2", submit=True, proof=proof)

@@ -5,8 +5,13 @@ from collections import Counter
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.assignment.slot_selection import Candidate, SeenSoFar, best, keeps_even
+from annotate.assignment.designs.shown_sides import (
+    Candidate,
+    SeenSoFar,
+    ShownSides,
+    best,
+    keeps_even,
+)
 
 METHODS = st.integers(0, 4)
 CANDIDATES = st.lists(

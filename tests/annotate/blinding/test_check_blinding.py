@@ -15,7 +15,6 @@ from annotate.blinding import blinding_check
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import BlindingReport
 from annotate.models import Annotator, Event, Slot, Study
-from annotate.presentation import same_size
 from evalcore import media
 from evalcore.models import Frame, Method, Output, Shot
 from tests.annotate.blinding import planting
@@ -546,7 +545,3 @@ def test_the_command_fails_with_a_line_for_each_leak(study, capsys, monkeypatch)
     told = json.loads(capsys.readouterr().out)
     assert told["blind"] is False
     assert told["leaks"][0]["method"] == "Cedar"
-
-
-def test_pictures_are_drawn_in_the_studys_size(study):
-    assert same_size.box_of(study) == (96, 64)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from annotate.blinding import study_leaks
-from annotate.blinding.leaks import Telltale, Telltales, hash_starts
+from annotate.blinding import leak_scan
+from annotate.blinding.findings import Telltale, Telltales, hash_starts
 from annotate.blinding.page_texts import read
 from evalcore.models import Method, Output
 from tests.factories import make_benchmark
@@ -81,7 +81,7 @@ def test_what_all_methods_share_tells_nothing():
     Method.objects.filter(name="UNO").update(family="closed")
     Output.objects.filter(method__name="Dos").update(timestamp="20250502")
     outputs = Output.objects.filter(story__benchmark=benchmark)
-    told = {(one.kind, one.text) for one in study_leaks.telltales(outputs)}
+    told = {(one.kind, one.text) for one in leak_scan.telltales(outputs)}
     assert told == {
         ("name", "UNO"),
         ("name", "Dos"),

@@ -13,7 +13,7 @@ from annotate.coverage.dashboard import standing
 from annotate.coverage.slot_counts import tallies
 from annotate.models import Annotator, Event, Invitation, Slot, Study, Unit
 from annotate.people import inviting
-from annotate.quality import exclusion, pausing
+from annotate.quality import exclusion, follow_up
 from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
 from tests.factories import make_study
@@ -39,10 +39,6 @@ def kinds(study, **kw):
 
 def later(**kw):
     return timezone.now() + timedelta(**kw)
-
-
-def test_a_study_at_work_needs_nothing(study):
-    assert kinds(study) == []
 
 
 def test_an_open_study_without_answers_for_a_day_has_stalled(study):
@@ -72,16 +68,6 @@ def test_a_study_has_not_stalled_before_it_was_opened():
     assert first.text.startswith("The study has stalled: no answer since it was opened")
 
 
-def test_it_says_since_when_it_stands_still():
-    now = timezone.now()
-    study = running_study(now, quiet_days=3)
-    alert = attention(study, now=now)[0]
-    assert alert.kind == "stalled"
-    last = study.slots.filter(submitted_at__isnull=False).latest("submitted_at")
-    assert alert.since == last.submitted_at
-    assert f"{last.submitted_at:%Y-%m-%d %H:%M} UTC" in alert.text
-
-
 def test_whoever_is_at_work_keeps_a_study_from_having_stalled(study):
     ann = study.annotators.get(name="A01")
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -97,11 +83,6 @@ def test_rare_answers_are_usual_where_they_are_rare():
     assert alerts.usual_gap({}, now) == timedelta(0)
 
 
-def test_a_complete_study_has_not_stalled(study):
-    answer_everything(study)
-    assert kinds(study, now=later(days=9)) == []
-
-
 @pytest.mark.postgresql
 def test_what_several_people_skipped_is_told_with_their_reasons(study):
     unit = study.units.last()
@@ -115,8 +96,8 @@ def test_what_several_people_skipped_is_told_with_their_reasons(study):
     assert alert.kind == "set aside"
     assert alert.notes == ("A01: all black", "A02: all black")
     assert alert.unit == unit.pk
-    assert pausing.hand_out_again(unit)
-    assert not pausing.hand_out_again(unit)
+    assert follow_up.hand_out_again(unit)
+    assert not follow_up.hand_out_again(unit)
     assert kinds(study) == []
     assert Unit.objects.get(pk=unit.pk).set_aside_at is None
 
@@ -180,13 +161,6 @@ def test_a_study_that_nobody_is_invited_to_yet_is_not_blocked(state):
     assert kinds(study) == []
 
 
-def test_nobody_left_is_nobody_who_can_fill_it(study):
-    for person in study.annotators.all():
-        inviting.revoke(person)
-    assert "cannot be filled" in kinds(study)
-    assert len(tallies(study)["blocked"]) == 6
-
-
 def test_flags_are_told_by_how_grave_they_are(study):
     first, second = study.annotators.order_by("name")
     flag(first, "warn", "straight lines")
@@ -204,7 +178,7 @@ def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     ann = study.annotators.get(name="A01")
     warning = flag(ann, "warn", "Ten were fast.")
     pause = flag(ann, "pause", "Eighteen were fast.")
-    pausing.pause(ann)
+    follow_up.pause(ann)
     for _ in range(3):
         Event.objects.create(
             study=study, kind=Event.Kind.SLOT_EXPIRED, annotator=ann, at=later(days=1)
@@ -221,17 +195,6 @@ def test_one_person_has_one_alert_in_which_the_gravest_speaks(study):
     assert alert.notes[1].startswith("A01 has let 3 leases")
 
 
-def test_the_latest_of_two_warnings_speaks(study):
-    ann = study.annotators.get(name="A01")
-    flag(ann, "warn", "Earlier.")
-    other = flag(ann, "pause", "x")
-    other.action, other.text = "warn", "Later."
-    other.save()
-    (alert,) = attention(study)
-    assert "Later." in alert.text
-    assert alert.notes == ("Before (warning): Earlier.",)
-
-
 def test_what_can_be_done_follows_from_how_somebody_stands(study):
     ann = study.annotators.get(name="A01")
     flag(ann, "pause", "fast")
@@ -241,7 +204,7 @@ def test_what_can_be_done_follows_from_how_somebody_stands(study):
         return alert.todo, alert.answers
 
     assert "then pause, or settle" in todo()[0]
-    pausing.pause(ann)
+    follow_up.pause(ann)
     assert "no answer counts. Resume" in todo()[0]
     answer_everything(study)
     assert "resume, exclude the answers, or revoke" in todo()[0]
@@ -308,11 +271,11 @@ def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
     kept = list(ann.slots.values_list("pk", flat=True))
     flag(ann, "pause", "fast")
     flag(ann, "note", "fast too")
-    pausing.pause(ann)
-    pausing.pause(ann)
+    follow_up.pause(ann)
+    follow_up.pause(ann)
     assert ann.state == "paused"
     assert choosing.next_slot(ann) is None
-    pausing.resume(ann)
+    follow_up.resume(ann)
     assert Annotator.objects.get(pk=ann.pk).state == "active"
     assert list(ann.slots.values_list("pk", flat=True)) == kept
     assert [f.action for f in ann.flags.filter(resolved_at=None)] == ["note"]
@@ -331,8 +294,8 @@ def test_resuming_settles_the_warning_that_came_before_the_pause(study):
     other = flag(ann, "note", "skips")
     other.action, other.signal = "warn", "skips"
     other.save()
-    pausing.pause(ann)
-    pausing.resume(ann)
+    follow_up.pause(ann)
+    follow_up.resume(ann)
     assert [f.signal for f in ann.flags.filter(resolved_at=None)] == ["skips"]
 
 
@@ -340,25 +303,25 @@ def test_resuming_settles_the_warning_that_came_before_the_pause(study):
 def test_whoever_is_resumed_is_what_they_were(study, state):
     ann = study.annotators.get(name="A01")
     Annotator.objects.filter(pk=ann.pk).update(state=state)
-    pausing.pause(ann)
-    pausing.resume(ann)
+    follow_up.pause(ann)
+    follow_up.resume(ann)
     assert Annotator.objects.get(pk=ann.pk).state == state
 
 
 def test_a_rule_that_paused_does_not_say_what_they_were(study):
     Annotator.objects.filter(name="A01").update(state="paused")
     ann = study.annotators.get(name="A01")
-    pausing.resume(ann)
+    follow_up.resume(ann)
     assert ann.state == "active"
 
 
 def test_who_is_revoked_is_neither_paused_nor_resumed(study):
     ann = study.annotators.get(name="A01")
     inviting.revoke(ann)
-    with pytest.raises(pausing.HoldingError, match="revoked"):
-        pausing.pause(ann)
-    with pytest.raises(pausing.HoldingError, match="not paused"):
-        pausing.resume(ann)
+    with pytest.raises(follow_up.HoldingError, match="revoked"):
+        follow_up.pause(ann)
+    with pytest.raises(follow_up.HoldingError, match="not paused"):
+        follow_up.resume(ann)
 
 
 def test_a_study_whose_stop_rule_was_met_does_not_stall():

@@ -14,7 +14,7 @@ from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
-from annotate.quality import pausing
+from annotate.quality import follow_up
 from annotate.responses import leasing
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
@@ -58,20 +58,6 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert not DATE.search(shown)
     assert "expected end" not in shown
     assert found.outlook.text in shown
-
-
-@pytest.mark.postgresql
-def test_one_alert_says_who_holds_how_much_since_when(vanished):
-    found = [alert for alert in standing(vanished).alerts if alert.kind == "away"]
-    (alert,) = found
-    assert alert.level == "error"
-    assert alert.text.startswith("25 of the 25 slots that are left wait for 2 people")
-    seen = [a.last_seen_at for a in vanished.annotators.order_by("name")[:2]]
-    assert alert.notes == tuple(
-        f"{name}: {n} (last seen {at:%Y-%m-%d %H:%M} UTC)"
-        for name, n, at in zip(("A01", "A02"), (13, 12), seen, strict=True)
-    )
-    assert alert.since == min(seen)
 
 
 def test_the_alert_leads_to_the_page_that_gives_it_away(vanished):
@@ -231,7 +217,7 @@ def test_places_to_which_nobody_is_invited_are_told():
 def test_who_is_paused_is_not_at_work_and_missed_when_forgotten(vanished):
     Annotator.objects.update(last_seen_at=timezone.now())
     ann = vanished.annotators.get(name="A01")
-    pausing.pause(ann)
+    follow_up.pause(ann)
     assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A01"]
     assert away(vanished) is None
     long_ago = timezone.now() - timedelta(days=15)

@@ -6,7 +6,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.coverage.counts import leases, of_question, totals, units
+from annotate.coverage.counts import leases, totals, units
 from annotate.coverage.heat_map import grid
 from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
@@ -18,7 +18,6 @@ from tests.answering import record_answer, submit
 from tests.cases import slow
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
-from tests.studies import flag
 from tests.working import join
 
 pytestmark = pytest.mark.django_db
@@ -41,15 +40,6 @@ def test_slots_are_counted_by_state_and_cell():
     assert sum(c.done for row in grid(units(study)).rows for c in row.cells) == 11
 
 
-def test_pairs_are_rows():
-    result = grid(units(make_study(kind="choice")))
-    assert [row.name for row in result.rows] == [
-        "Alder / Birch",
-        "Alder / Cedar",
-        "Birch / Cedar",
-    ]
-
-
 @pytest.mark.postgresql
 def test_pairs_are_rows_whatever_ids_their_methods_have():
     study = make_study(kind="choice", annotators=1)
@@ -63,13 +53,6 @@ def test_pairs_are_rows_whatever_ids_their_methods_have():
     )
 
 
-def test_units_come_one_by_one_by_methods_and_story():
-    found = units(make_study(annotators=1))
-    listed = [(unit.methods, unit.story) for unit in found]
-    assert listed == sorted(listed)
-    assert len({story for _methods, story in listed}) > 1
-
-
 def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
     """A unit may ask for more answers than others: two of six are less than one."""
     study = make_study(annotators=1, benchmark=make_benchmark(stories=41))
@@ -78,20 +61,6 @@ def test_furthest_behind_in_a_folded_cell_is_the_smallest_share():
     row = grid(units(study)).rows[0]
     assert row.cells[0].folded
     assert row.cells[0].worst == (2, 6)
-
-
-@pytest.mark.postgresql
-def test_no_more_answers_are_doubted_than_there_are():
-    """A slot of somebody with a warning may leave a question open: in a table."""
-    study = make_study()
-    answer_everything(study)
-    for person in study.annotators.all():
-        flag(person, "warn", "careless")
-    question, unit = study.questions.first(), study.units.first()
-    Rating.objects.filter(question=question, slot__unit=unit).first().delete()
-    shown = of_question(units(study), study, question)
-    assert {(one.done, one.doubted) for one in shown if one.pk == unit.pk} == {(1, 1)}
-    assert {(one.done, one.doubted) for one in shown if one.pk != unit.pk} == {(2, 2)}
 
 
 def test_the_number_of_queries_does_not_grow(django_assert_num_queries):
@@ -221,14 +190,6 @@ def test_a_unit_with_fewer_answers_gets_back_what_was_excluded():
     exclusion.undo(exclusion.exclude(slot, reason="x", author=None), author=None)
     kept = slot.unit.slots.exclude(state="withdrawn")
     assert list(kept) == [slot]
-
-
-def test_a_reason_that_does_not_fit_is_refused():
-    study = make_study()
-    answer_everything(study)
-    with pytest.raises(exclusion.ExclusionError, match="300"):
-        exclusion.exclude(study.slots.first(), reason="x" * 301, author=None)
-    assert totals(study).excluded == 0
 
 
 def test_a_submitted_slot_is_never_withdrawn():

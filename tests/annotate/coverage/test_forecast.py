@@ -1,11 +1,10 @@
 """The forecast, what to expect of agreement, and where the chart's lines stand."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
 
-from annotate.coverage import charts
 from annotate.coverage import forecast as forecasting
 from annotate.coverage.forecast import DAY, HOUR, forecast
 
@@ -119,41 +118,17 @@ def test_the_expected_interval_shrinks_with_the_root_of_the_answers():
 
 
 def test_the_line_ends_as_high_as_the_study_is_complete():
-    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY] * 3)
+    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY] * 3)
     assert drawn.table[-1][2] == 50
     assert drawn.line.split()[-2] == "50.0"
     assert drawn.now is not None
-    assert drawn.now < charts.WIDTH
+    assert drawn.now < forecasting.WIDTH
     assert drawn.wedge.startswith(f"M{drawn.now} 50.0")
-    assert max(bar.height for bar in drawn.bars) == charts.HEIGHT
-    assert all(0 <= bar.x <= charts.WIDTH for bar in drawn.bars)
-
-
-def test_the_chart_of_answers_long_ago_ends_with_them():
-    old = [(NOW - timedelta(days=400 - i), 5) for i in range(3)]
-    drawn = charts.chart(old, 30, DAY, NOW)
-    assert drawn.now is None
-    assert drawn.end == old[-1][0] + DAY
-    assert charts.chart([], 30, DAY, NOW) is None
-
-
-def test_a_single_stretch_is_a_slope_and_a_narrow_bar_amidst_it():
-    drawn = charts.chart([(NOW - HOUR, 68)], 90, HOUR, NOW)
-    assert drawn.line == "M0 100 H0.0 L1000.0 24.4 H1000.0"
-    (bar,) = drawn.bars
-    assert bar.width == charts.BROADEST
-    assert bar.x + bar.width / 2 == charts.WIDTH / 2
-
-
-def test_bars_stand_within_their_stretch():
-    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW)
-    each = charts.WIDTH * DAY / (drawn.end - drawn.start)
-    for at, bar in zip(drawn.table, drawn.bars, strict=True):
-        place = charts.WIDTH * (at[0] - drawn.start) / (drawn.end - drawn.start)
-        assert place <= bar.x + 0.1
-        assert bar.x + bar.width <= place + each + 0.1
+    assert max(bar.height for bar in drawn.bars) == forecasting.HEIGHT
+    assert all(0 <= bar.x <= forecasting.WIDTH for bar in drawn.bars)
 
 
 def test_an_open_end_reaches_the_edge():
-    drawn = charts.chart(daily(10, 0, 30, 10), 100, DAY, NOW, [NOW + DAY, None, None])
-    assert f"H{charts.WIDTH}" in drawn.wedge
+    ends = [NOW + DAY, None, None]
+    drawn = forecasting.chart(daily(10, 0, 30, 10), 100, DAY, NOW, ends)
+    assert f"H{forecasting.WIDTH}" in drawn.wedge

@@ -68,15 +68,6 @@ def test_only_the_same_is_folded(study):
     assert [len(line.events) for line in found[:5]] == [1, 1, 1, 1, 2]
 
 
-def test_a_full_page_does_not_cut_its_last_run(study):
-    slots = study.annotators.first().slots.all()
-    note(study, Event.Kind.STUDY_PAUSED)
-    for slot in slots[:4]:
-        note(study, Event.Kind.SLOT_SUBMITTED, slot=slot)
-    (line,) = lines(study.events.order_by("-id"), 1)
-    assert len(line.events) == 4
-
-
 def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
     ann = study.annotators.first()
     slot = leasing.take(choosing.next_slot(ann), ann)
@@ -93,7 +84,7 @@ def test_handed_out_slots_are_listed_when_they_are_asked_for(study):
 
 
 def test_a_long_log_is_read_to_its_end(study, monkeypatch):
-    monkeypatch.setattr("annotate.pages.manage.event_pages.EVENTS_READ", 5)
+    monkeypatch.setattr("annotate.pages.manage.coverage_pages.EVENTS_READ", 5)
     answer_everything(study)
     slots = study.slots.filter(annotator__name="A01")
     for slot in slots:
@@ -135,15 +126,3 @@ def test_an_exclusion_of_everything_says_so(study):
         "hidden from the views: main",
         "with all slots of the annotator",
     )
-
-
-def test_the_overview_folds_too(study):
-    for slot in study.annotators.first().slots.all():
-        note(study, Event.Kind.SLOT_SUBMITTED, slot=slot)
-    shown = alice(study).get(reverse("study-detail", args=[study.slug]))
-    assert "× 6" in shown.content.decode()
-
-
-def test_whether_a_link_trusts_ids_is_said_in_words(study):
-    assert words(study, any_device=True) == ["ids count on any device: yes"]
-    assert words(study, any_device=False) == ["ids count on any device: no"]

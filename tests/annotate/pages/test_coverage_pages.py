@@ -5,7 +5,6 @@ import html
 import io
 import json
 import re
-from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -13,7 +12,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate import tasks
-from annotate.assignment import choosing
 from annotate.coverage import counts, dashboard, heat_map, snapshots
 from annotate.models import (
     Annotator,
@@ -27,7 +25,6 @@ from annotate.models import (
     Unit,
 )
 from annotate.quality import exclusion
-from annotate.responses import leasing
 from annotate.studies.withdrawing import withdraw_units
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
@@ -256,26 +253,6 @@ def test_a_repeat_and_a_twin_lead_to_what_they_are_compared_with(study):
     assert "the answer to the original" not in slot_page(study, first)
 
 
-def test_the_legend_names_the_marks_that_stand_in_the_map(study):
-    assert "one leased now" not in page(study)
-    ann = study.annotators.first()
-    leasing.take(choosing.next_slot(ann), ann)
-    assert "+1: one leased now" in page(study)
-    assert "⚑:" not in page(study)
-    study.units.update(set_aside_at=timezone.now())
-    assert "⚑: set aside" in page(study)
-
-
-@pytest.mark.postgresql
-def test_answers_of_one_hour_are_drawn_by_the_hour(study, clock):
-    clock.stop()
-    answer_everything(study)
-    shown = dashboard.dashboard(study)
-    assert not shown.by_day
-    assert len(shown.chart.bars) == 1
-    assert "bars: slots an hour" in page(study)
-
-
 def test_what_was_set_aside_is_handed_out_again(running):
     set_aside(running, timezone.now())
     assert "Hand out again" in page(running)
@@ -284,18 +261,6 @@ def test_what_was_set_aside_is_handed_out_again(running):
     alice(running).post(reverse("unit-hand-out", args=[running.slug, unit.pk]))
     assert Unit.objects.get(pk=unit.pk).set_aside_at is None
     assert "Hand out again" not in page(running)
-
-
-def test_answers_of_flagged_people_are_told_apart(running):
-    ann = running.annotators.first()
-    assert "(4)/6" not in page(running)
-    found = flag(ann, "warn", "fast")
-    assert "5 (4)/6" in page(running)
-    grid = heat_map.grid(counts.units(running))
-    mine = running.slots.filter(annotator=ann, state="submitted").count()
-    assert grid.doubted == mine
-    Flag.objects.filter(pk=found.pk).update(action="note")
-    assert heat_map.grid(counts.units(running)).doubted == 0
 
 
 def test_a_question_is_counted_where_it_is_asked(running):
@@ -394,13 +359,6 @@ def test_the_page_is_sent_only_when_there_is_news(study, clock):
     assert client.get(url, {"since": since}, headers=htmx).status_code == 200
 
 
-def test_time_alone_is_news_now_and_then(study):
-    now = timezone.now()
-    assert dashboard.version(study, now) != dashboard.version(
-        study, now + timedelta(minutes=11)
-    )
-
-
 def test_news_are_asked_for_with_few_queries(running, django_assert_max_num_queries):
     client = alice(running)
     url = reverse("study-coverage", args=[running.slug])
@@ -496,39 +454,6 @@ def test_a_large_study_is_counted_by_the_worker(running, monkeypatch):
     assert f"{done}/40" in shown
 
 
-def test_the_forecast_is_told_or_why_there_is_none(running):
-    assert "slots a day over the last" in page(running)
-    assert "expected end without 40 slots; 80 %" in page(running)
-    Study.objects.filter(pk=running.pk).update(state="closed")
-    assert "the study is closed" in page(running)
-    assert "expected end" not in page(running)
-    quiet = running_study(timezone.now(), slug="quiet", quiet_days=3)
-    assert "the study has stalled" in page(quiet)
-
-
-def test_the_drawing_has_no_style_of_its_own_and_numbers_of_any_language(running):
-    client = alice(running)
-    client.cookies["django_language"] = "zh-hans"
-    shown = page(running, client)
-    assert "style=" not in shown
-    svg = re.search(r"<svg.*?</svg>", shown, re.S)[0]
-    assert "<title" in svg
-    assert "<desc" in svg
-    assert not re.search(r'(x|width|height)="[0-9]+,', shown)
-
-
-@pytest.mark.postgresql
-def test_cells_as_a_table(running):
-    flag(running.annotators.first(), "warn", "fast")
-    rows = table(running, "cells")
-    assert len(rows) == 80
-    total = sum(
-        int(row["submitted"]) for row in rows if row["dimension"] == "character"
-    )
-    assert total == counts.totals(running).submitted
-    assert any(int(r["quality_adjusted"]) < int(r["submitted"]) for r in rows)
-
-
 def test_annotators_as_a_table(running):
     flag(running.annotators.get(name="A03"), "warn", '=HYPERLINK("x")')
     snapshots.refresh(running)
@@ -601,20 +526,6 @@ def test_the_log_is_filtered_and_leads_to_slots(running):
     assert len(mine.context["lines"]) == 1
 
 
-def test_the_overview_says_how_much_needs_attention(running):
-    shown = alice(running).get(reverse("study-detail", args=[running.slug]))
-    assert "1 thing needs attention" in shown.content.decode()
-
-
-def test_only_some_people_are_shown_at_first(study):
-    Annotator.objects.bulk_create(
-        Annotator(study=study, name=f"B{i:03}") for i in range(60)
-    )
-    assert "B059" not in page(study)
-    assert "All 62 annotators" in page(study)
-    assert "B059" in page(study, people="all")
-
-
 def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
     for stories in (2, 8):
         benchmark = make_benchmark(slug=f"b{stories}", stories=stories, pictures=False)
@@ -626,40 +537,12 @@ def test_the_number_of_queries_does_not_grow(django_assert_max_num_queries):
             page(study, client)
 
 
-def test_a_long_list_of_annotators_begins_with_those_to_look_at():
-    study = make_study(annotators=32)
-    flag(study.annotators.get(name="A32"), "warn", "fast")
-    known = snapshots.known(study, 12, timezone.now())
-    few = [row.annotator.name for row in dashboard.person_rows(study, known, 3)]
-    assert few == ["A32", "A01", "A02"]
-    shown = page(study)
-    assert "All 32 annotators" in shown
-    assert "?annotator=A29" in shown
-    assert "?annotator=A30" not in shown
-    shown = page(study, people="all")
-    assert "All 32 annotators" not in shown
-    assert "?annotator=A31" in shown
-
-
-def test_a_study_without_answers_is_not_told_how_old_they_are(study):
-    assert "in the last 14 days" not in page(study)
-    Study.objects.update(state="draft")
-    study.refresh_from_db()
-    assert "the study has not been launched" in page(study)
-
-
 def test_a_withdrawn_method_is_no_gap(study):
     name = study.method_names[0]
     withdraw_units(study, methods=[name])
     row = page(study).split(f">{name}</a></th>")[1].split("</tr>")[0]
     assert '<td class="heat">–</td>' in row
     assert "heat-0" not in row
-
-
-def test_only_who_manages_is_sent_to_the_invitations():
-    stalled = running_study(timezone.now(), slug="stalled", quiet_days=4)
-    assert "Invitations</a>" in page(stalled)
-    assert "Invitations</a>" not in page(stalled, rob(stalled))
 
 
 def test_comments_and_reasons_are_one_table(study):

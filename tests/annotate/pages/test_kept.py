@@ -94,7 +94,7 @@ def test_who_needs_a_rest_is_told_whoever_saw_the_page_before(monkeypatch):
     first, second = study.slots.order_by("annotator", "pk")[::3][:2]
     assert re.search('id="rest"[^>]* hidden', page(first))
     monkeypatch.setattr(
-        "annotate.responses.pace.has_worked_since", lambda *_known: True
+        "annotate.responses.timing.has_worked_since", lambda *_known: True
     )
     assert not re.search('id="rest"[^>]* hidden', page(second))
 

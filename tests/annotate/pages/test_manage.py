@@ -22,13 +22,11 @@ from annotate.models import (
     StudyMember,
     User,
 )
-from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import leasing
 from evalcore.models import Method
-from tests import answering
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything, log_in, rob
+from tests.people import alice, answer_everything, rob
 from tests.working import join
 
 pytestmark = pytest.mark.django_db
@@ -42,37 +40,6 @@ def study():
 def address(name: str, study: Study) -> str:
     of_slot = [study.slots.first().code] if name == "slot-detail" else []
     return reverse(name, args=[study.slug, *of_slot])
-
-
-def test_rob_meets_nothing_that_refuses_him(study):
-    client = rob(study)
-    seen, waiting = set(), {reverse("study-list")}
-    while waiting:
-        address = waiting.pop()
-        seen.add(address.partition("?")[0])
-        answer = client.get(address)
-        assert answer.status_code in (200, 302), address
-        if answer.headers["Content-Type"].startswith("text/html"):
-            page = html.unescape(answer.content.decode())
-            led = set(re.findall(r'href="(/studies/[^"#]+)', page))
-            waiting |= {one for one in led if one.partition("?")[0] not in seen}
-            for form in re.findall(r'<form[^>]*action="([^"]+)"', page):
-                assert client.post(form).status_code != 403, form
-    assert reverse("study-coverage", args=[study.slug]) in seen
-    assert reverse("annotator-list", args=[study.slug]) not in seen
-
-
-def test_each_page_of_a_study_leads_to_all_the_others(study):
-    client = alice(study)
-    names = "study-detail study-coverage slot-list annotator-list study-scoring"
-    pages = [
-        reverse(name, args=[study.slug])
-        for name in (*names.split(), "view-list", "report-list", "event-list")
-    ]
-    for page in pages:
-        shown = client.get(page).content.decode()
-        tabs = shown.partition('<nav class="tabs"')[2].partition("</nav>")[0]
-        assert re.findall('href="([^"]+)"', tabs) == pages, page
 
 
 def test_the_list_shows_only_ones_own_studies(study):
@@ -102,15 +69,6 @@ def test_the_list_counts_the_rows_of_each_study_by_themselves(study):
     ] == [("empty", 0, 0, 0), ("trial", 24, 11, 2)]
     slots = [q["sql"] for q in asked if '"annotate_slot"' in q["sql"]]
     assert slots == [], "there may be a million; the units count theirs"
-
-
-def test_a_superuser_sees_all(study):
-    client = log_in("root")
-    client.get("/")
-    from annotate.models import User
-
-    User.objects.filter(username="root").update(is_superuser=True)
-    assert study.title in client.get(reverse("study-list")).content.decode()
 
 
 def test_pause_and_launch(study):
@@ -172,17 +130,6 @@ def test_a_picture_outside_the_study_does_not_exist(study):
     assert client.get(url).status_code == 404
 
 
-def test_each_cell_leads_to_its_slots(study):
-    answer_everything(study)
-    client = alice(study)
-    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
-    assert len(re.findall(r'<td class="heat[^>]*><a [^>]*>2/2</a>', page)) == 6
-    url = reverse("slot-list", args=[study.slug]) + "?method=Alder&story=01"
-    assert f"{url.replace('&', '&amp;')}" in page
-    listed = client.get(url).context["page"]
-    assert [s.unit.output_a.method.name for s in listed] == ["Alder", "Alder"]
-
-
 def with_surplus(study):
     """Make one slot surplus, one leased, one excluded with an open replacement."""
     value = "a" if study.is_side_by_side else 3
@@ -232,18 +179,6 @@ def test_every_number_leads_exactly_to_its_slots(kind, name):
     )
 
 
-def test_surplus_slots_are_counted_and_led_to(study):
-    with_surplus(study)
-    client = alice(study)
-    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
-    surplus = reverse("slot-list", args=[study.slug]) + "?part=surplus"
-    assert f'<a href="{surplus}">1</a>' in page
-    listed = client.get(surplus).context["page"]
-    assert [slot.ordinal for slot in listed] == [None]
-    mine = reverse("slot-list", args=[study.slug]) + "?annotator=A03&part=surplus"
-    assert html.escape(mine) in page
-
-
 def test_a_session_leads_to_its_slots(study):
     url = reverse("slot-list", args=[study.slug])
     client = alice(study)
@@ -261,13 +196,6 @@ def test_names_that_need_quoting_keep_their_links(study):
     links = [a for a, text in numbers(page, r"0/2$") if "story=01" in a]
     counts = [client.get(a).context["page"].paginator.count for a in links]
     assert counts == [2, 2, 2]
-
-
-def test_htmx_gets_the_inner_part_only(study):
-    url = reverse("study-coverage", args=[study.slug])
-    part = alice(study).get(url, headers={"hx-request": "true"}).content.decode()
-    assert "<html" not in part
-    assert "heatmap" in part
 
 
 def test_excluding_and_taking_back(study):
@@ -340,15 +268,6 @@ def test_a_slot_of_a_pair_says_that_both_are_bad():
     assert {words for _answer, words, _mark in context["answers"]} == {"Both are bad"}
 
 
-def test_excluding_keeps_the_list_one_came_from(study):
-    answer_everything(study)
-    slot = study.slots.first()
-    url = reverse("slot-exclude", args=[study.slug, slot.code])
-    answer = alice(study).post(f"{url}?story=01", {"reason": "asleep"})
-    back = reverse("slot-detail", args=[study.slug, slot.code])
-    assert answer["Location"] == f"{back}?story=01"
-
-
 def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
     answer_everything(study)
     slot = study.slots.first()
@@ -411,28 +330,6 @@ def test_links_and_codes_as_one_table(study):
     assert (rows[0]["submitted"], rows[0]["planned"]) == ("6", "6")
 
 
-def test_the_table_counts_a_surplus_slot_when_it_is_submitted():
-    study = make_study(annotators=1)
-    answer_everything(study)
-    row = exclusion.exclude(study.slots.first(), reason="x", author=None)
-    carol = inviting.invite_new(study).annotator
-    now = timezone.now()
-    Annotator.objects.filter(pk=carol.pk).update(consented_at=now, instructed_at=now)
-    slot = leasing.take(choosing.next_slot(carol), carol)
-    exclusion.undo(row, author=None)
-
-    def counted():
-        url = reverse("annotator-links", args=[study.slug])
-        text = alice(study).get(url).content.decode()
-        return [row["submitted"] for row in csv.DictReader(io.StringIO(text))]
-
-    assert counted() == ["6", "0"]
-    for question in study.questions.all():
-        answering.record_answer(slot=slot, annotator=carol, question=question, value=1)
-    answering.submit(slot=slot, annotator=carol)
-    assert counted() == ["6", "1"]
-
-
 def test_managers_alone_see_the_completion_codes(study):
     url = reverse("annotator-list", args=[study.slug])
     code = study.annotators.first().completion_code
@@ -450,78 +347,6 @@ def test_revoking_again_changes_and_logs_nothing(study):
     page = client.post(url, follow=True).content.decode()
     assert "A01 is revoked already" in page
     assert Event.objects.filter(kind="annotator revoked").count() == 1
-
-
-@pytest.mark.parametrize("name", ["study-coverage", "slot-list", "slot-detail"])
-def test_times_say_that_they_are_utc(study, name):
-    answer_everything(study)
-    page = alice(study).get(address(name, study)).content.decode()
-    times = re.findall(r"[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{5,8}( UTC)?", page)
-    assert times
-    assert all(times)
-
-
-def test_pages_of_a_study_have_titles_of_their_own(study):
-    make_study(slug="second", benchmark=make_benchmark(slug="b2"))
-    client = alice(study)
-    names = [
-        "study-detail",
-        "study-coverage",
-        "slot-list",
-        "slot-detail",
-        "annotator-list",
-        "study-scoring",
-    ]
-    pages = [client.get(address(name, study)).content.decode() for name in names]
-    titles = [re.search("<title>(.*?)</title>", page, re.S)[1] for page in pages]
-    assert len(set(titles)) == len(names)
-    assert all("trial" in title for title in titles)
-    listed = client.get(reverse("study-list")).content.decode()
-    assert '<code class="muted">trial</code>' in listed
-    assert "woods" in listed
-
-
-def test_metrics_are_told_in_chinese(study):
-    client = alice(study)
-    client.cookies["django_language"] = "zh-hans"
-    page = client.get(reverse("metric-list")).content.decode()
-    assert "色彩丰富度" in page
-    assert "It knows nothing of the story" not in page
-
-
-def test_closing_asks_first(study):
-    page = alice(study).get(reverse("study-detail", args=[study.slug]))
-    close = reverse("study-action", args=[study.slug, "close"])
-    confirm = re.search(
-        f'<details class="confirm">.*?{close}.*?</details>',
-        page.content.decode(),
-        re.S,
-    )
-    assert confirm
-
-
-def test_a_refused_form_offers_an_address_that_can_be_opened(study):
-    now = timezone.now()
-    study.annotators.update(consented_at=now, instructed_at=now)
-    leasing.take(study.slots.first(), study.annotators.get(name="A01"))
-    slot = study.slots.filter(state="leased").get()
-    token = slot.annotator.invitation.token
-    client = Client()
-    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
-    assert answer.status_code == 422
-    own = reverse("rate-slot", args=[token, slot.code])
-    assert f'name="next" value="{own}"' in answer.content.decode()
-    Study.objects.update(state="paused")
-    answer = client.post(reverse("rate-submit", args=[token, slot.code]), {})
-    own = reverse("rate-entry", args=[token])
-    assert f'name="next" value="{own}"' in answer.content.decode()
-
-
-def test_the_keys_are_those_of_the_scale(study):
-    person = join(study, "A01")
-    at = [person.invitation.token, person.slots.first().code]
-    page = Client().get(reverse("rate-slot", args=at))
-    assert "<kbd>0</kbd> … <kbd>4</kbd>" in page.content.decode()
 
 
 def test_hostile_names_are_shown_as_text(study):

@@ -15,8 +15,7 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
-from annotate.reports import output_answers, study_tables
-from annotate.reports.story_ranks import ranked
+from annotate.reports import output_figures, study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import (
     Method,
@@ -104,21 +103,6 @@ def test_everybody_who_sees_the_slots_sees_it(study):
     client = Client()
     client.get(seat)  # an annotator has no account
     assert "/login/" in page(study, client=client)["Location"]
-
-
-def test_it_shows_the_pictures_and_the_script_in_order(study):
-    answer = page(study)
-    shown = answer.content.decode()
-    frames = Output.objects.get(story__key="01", method__name="Alder").frames.all()
-    thumbs = [reverse("frame-thumb", args=[study.slug, frame.pk]) for frame in frames]
-    strip = shown.partition('class="strip"')[2].partition("</ol>")[0]
-    assert re.findall('<img\\s+src="([^"]*)"', strip) == thumbs
-    assert re.findall("Fox walks [0-9]", text(answer)) == [
-        f"Fox walks {n}" for n in (1, 2, 3)
-    ]
-    client = rob(study)
-    client.cookies["django_language"] = "zh-hans"
-    assert "狐狸走路 3" in text(page(study, client=client))
 
 
 def test_means_are_those_of_reports(study):
@@ -340,12 +324,6 @@ def test_ranks_are_among_the_methods_that_the_study_judges_in_the_story():
     assert (fid.ranked.rank, fid.ranked.n, fid.ranked.span) == ("2", 2, "2 – 3")
 
 
-def test_scores_are_compared_as_given(study):
-    score(study, "tiny", [3e-12, 1e-12, 2e-12])
-    assert scores(page(study))["tiny"].ranked.rank == "1"
-    assert scores(page(study, method="Birch"))["tiny"].ranked.rank == "3"
-
-
 def test_the_reason_of_a_metric_without_any_value_of_the_story_is_told(study):
     run = score(study, "faces", [1, 2, 3], story="02")
     for method, version in itertools.product(Method.objects.all(), ("", "next")):
@@ -451,27 +429,6 @@ def test_a_metric_without_a_value_of_it_says_why(study):
     assert "no face was found" not in text(page(study, method="Birch"))
 
 
-def test_declared_metrics_come_first(study):
-    study.questions.filter(key="aesthetics").update(metric="zebra")
-    score(study, "apple", (1, 2, 3))
-    score(study, "zebra", (1, 2, 3))
-    shown = page(study).context["shown"].scores.first
-    assert [one.name for one in shown] == ["zebra", "apple"]
-    assert "meant to measure Aesthetics" in text(page(study))
-
-
-def test_many_metrics_are_folded_and_few_are_not(study):
-    for n in range(72):
-        score(study, f"metric_{n:02}", (n, 1, 2))
-    answer = page(study)
-    shown = answer.context["shown"].scores
-    assert (len(shown.first), len(shown.rest)) == (12, 60)
-    assert "60 more metrics" in text(answer)
-    MetricScore.objects.filter(metric__gte="metric_13").delete()
-    shown = page(study).context["shown"].scores
-    assert (len(shown.first), len(shown.rest)) == (13, 0)
-
-
 def test_what_nobody_judges_is_not_found_in_words(study):
     make_benchmark(slug="hills", methods=["Elm"])
     for story, method in (
@@ -519,21 +476,6 @@ def test_hostile_names_lead_where_they_should():
     (listed,) = (one["page"] for one in led if "page" in one)
     assert {slot.unit.methods[0] for slot in listed} <= {HOSTILE, "Alder"}
     assert listed
-
-
-def test_one_goes_from_method_to_method(study):
-    def neighbours(method):
-        shown = page(study, method=method).content.decode()
-        return [
-            html.unescape(
-                "".join(re.findall(f'rel="{way}"\\s+href="([^"]*)"', shown))
-            ).partition("method=")[2]
-            for way in ("prev", "next")
-        ]
-
-    assert neighbours("Alder") == ["", "Birch"]
-    assert neighbours("Birch") == ["Alder", "Cedar"]
-    assert neighbours("Cedar") == ["Birch", ""]
 
 
 @pytest.mark.parametrize("kind", ["likert", "choice", "ranking", "checklist"])
@@ -586,23 +528,10 @@ def test_equal_means_of_people_share_their_ranks(study, monkeypatch):
         for name, given in (("Alder", by_two), ("Birch", by_four))
     }
     monkeypatch.setattr(
-        output_answers,
+        output_figures,
         "_worths",
         lambda study, _story: {one.pk: worths for one in study.asked},
     )
     for method in worths:
         mean = page(study, method=method).context["shown"].means.first[0]
         assert mean.ranked.rank == "1–2"
-
-
-def test_equal_values_share_their_ranks():
-    values = {"a": 0.3, "b": 0.3, "c": 1.0, "d": -1.0}
-    assert [ranked(values, name).rank for name in "abcd"] == ["2–3", "2–3", "1", "4"]
-    assert ranked(values, "d", higher_is_better=False).rank == "1"
-    assert ranked(values, "e") is None
-    assert ranked(values, "a").span == "-1 – 1"
-    large = {"a": 123456.7, "b": 0.00012345}
-    assert (ranked(large, "a").shown, ranked(large, "b").shown) == (
-        "123457",
-        "0.0001234",
-    )

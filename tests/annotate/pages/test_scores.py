@@ -93,15 +93,6 @@ def test_the_page_asks_until_the_last_run_has_ended(study):
     assert "<code>sharpness</code>" in page(client, study, "scores").content.decode()
 
 
-def test_asking_how_far_runs_are_counts_no_scores(study, django_assert_max_num_queries):
-    run = metric_runs.queue_run(study.benchmark, ["sharpness"])
-    metric_runs.plan(run)
-    client = alice(study)
-    with django_assert_max_num_queries(12) as seen:
-        page(client, study, "runs")
-    assert not [q for q in seen.captured_queries if "metricscore" in q["sql"]]
-
-
 def test_a_manager_stops_a_run(study):
     run = metric_runs.queue_run(study.benchmark, ["sharpness"])
     url = reverse("scoring-stop", args=[study.slug, run.pk])

@@ -47,15 +47,6 @@ def told(client: Client) -> list[str]:
     return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
 
 
-def test_a_fresh_site_needs_nothing(sue):
-    text = page(sue)
-    assert GOOD in text
-    assert "Nothing waits, and nothing is at work." in text
-    assert "No slot was submitted in the last hour." in text
-    assert "What folders hold is added up by the worker every hour." in text
-    assert re.search(r"Plumbline [\d.]+ on (SQLite|PostgreSQL) \d+\.\d+", text)
-
-
 def test_it_is_linked_where_managers_of_everything_find_it(sue):
     assert 'href="/server/"' in sue.get("/studies/").content.decode()
     client = alice(make_study())

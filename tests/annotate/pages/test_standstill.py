@@ -61,50 +61,12 @@ def test_pages_of_managers_say_since_when_work_stands_still(study, page):
     assert told(manager, page, *args) == []
 
 
-@pytest.mark.usefixtures("waiting_for_networks")
-def test_pages_say_when_a_worker_is_started_again(study):
-    manager = alice(study)
-    put_down(1, "cpu", "beat")
-    put_down(31, "gpu")
-    assert told(manager, "study-detail", study.slug) == []
-    again = timezone.now() + timedelta(seconds=32)
-    workers.expect("gpu", again)
-    (said,) = told(manager, "study-detail", study.slug)
-    assert "No worker for networks since" in said
-    assert said.endswith(f"Next start: {again:%H:%M:%S} UTC.")
-    workers.sign(["gpu"])
-    assert told(manager, "study-detail", study.slug) == []
-
-
-def test_one_worker_that_ended_is_not_missed_where_another_lives(study):
-    put_down(1, "cpu", "beat")
-    workers.expect("cpu", timezone.now() + timedelta(seconds=60))
-    assert told(alice(study), "study-detail", study.slug) == []
-
-
 def test_what_has_never_run_is_told(study, waiting_for_networks):
     manager = alice(study)
     waiting_for_networks.chunks.create(queue="judge", metrics=["hwpq"])
     said = told(manager, "study-detail", study.slug)
     assert len(said) == len(workers.KINDS)
     assert all("yet; " in one for one in said)
-
-
-def test_a_worker_for_networks_is_missed_only_if_something_waits_for_it(study):
-    put_down(1, "cpu", "beat")
-    assert told(alice(study), "study-detail", study.slug) == []
-
-
-def test_who_asks_judges_is_missed_where_a_judge_is_to_be_asked(
-    study, waiting_for_networks
-):
-    manager = alice(study)
-    put_down(1, "cpu", "beat", "gpu")
-    put_down(3600, "judge")
-    assert told(manager, "study-detail", study.slug) == []
-    waiting_for_networks.chunks.create(queue="judge", metrics=["hwpq"])
-    (said,) = told(manager, "study-detail", study.slug)
-    assert said.startswith("No worker that asks judges since")
 
 
 def test_annotators_are_never_told(study, client):

@@ -4,14 +4,9 @@ import html
 import re
 
 import pytest
-from django.test import Client
-from django.urls import reverse
 
-from annotate.people import inviting, joining
-from annotate.studies import lifecycle
-from tests.annotate.studies.test_extending import planned_study
 from tests.factories import METHODS, make_study
-from tests.working import LIKERT, Browser, join, make_planned
+from tests.working import Browser
 
 pytestmark = pytest.mark.django_db
 
@@ -51,33 +46,3 @@ def test_no_two_pages_on_the_way_have_the_same_title(client):
         "Thank you!",
     ]
     assert not any(name in " ".join(titles) for name in [*METHODS, study.title])
-
-
-def test_the_training_says_how_far_it_is(client):
-    text = LIKERT + (
-        "training: {units: [{story: '03', method: Alder, expected: {character: 3}}]}\n"
-    )
-    study = make_planned(text, annotators=1, redundancy=1, stories=["01", "02"])
-    browser = Browser(client, join(study, "A01"))
-    browser.post(browser.address("pause"))
-    assert title(browser.get(browser.address("pause"))).startswith("Training 1 of 1")
-    assert title(browser.get()) == "Training 1 of 1 · Story study"
-    browser.fill(character="3", beauty="1")
-    assert title(browser.get()) == "Training 1 of 1 · Training passed · Story study"
-
-
-def test_pages_that_end_the_way_say_why(client):
-    study = planned_study()
-    link = joining.make_link(study, most=1)
-    address = reverse("join", args=[link.token])
-    assert title(client.get(address)).startswith("Would you like")
-    client.post(address)
-    assert title(Client().get(address)).startswith("You cannot take part")
-    (invitation,) = inviting.invite(study, count=1)
-    entry = reverse("rate-entry", args=[invitation.token])
-    lifecycle.pause(study)
-    assert title(client.get(entry)).startswith("The study is having a break")
-    lifecycle.close(study)
-    assert title(client.get(entry)).startswith("The study is closed")
-    inviting.revoke(invitation.annotator)
-    assert title(client.get(entry)).startswith("This link is no longer valid")

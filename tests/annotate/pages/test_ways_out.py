@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotate.assignment import choosing
 from annotate.models import Slot
 from annotate.people import inviting, joining, outcomes
-from annotate.quality import exclusion, pausing
+from annotate.quality import exclusion, follow_up
 from annotate.responses import giving_back, leasing
 from annotate.studies import lifecycle
 from evalcore.models import Method, Output, Story
@@ -182,7 +182,7 @@ def removed_when_finished(client):
 def held(client):
     _study, person = open_study()
     work(person, always("3"), most=1)
-    pausing.pause(person)
+    follow_up.pause(person)
     return person, out(client, person)
 
 

@@ -11,8 +11,8 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Study
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import ListError, invite_list
-from annotate.people.naming import name_people
-from annotate.responses import places
+from annotate.people.inviting import name_people
+from annotate.responses import leasing
 from annotate.studies import lifecycle
 from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
@@ -198,7 +198,7 @@ def test_a_cap_is_changed_in_its_row():
     address = reverse("annotator-cap", args=[study.slug, person.pk])
     answer = alice(study).post(address, {"cap": "3"}, follow=True)
     assert "1 slot became free" in answer.content.decode()
-    assert places.own_slots(person).count() == 3
+    assert leasing.own_slots(person).count() == 3
     alice(study).post(address, {"cap": "nonsense"})
     person.refresh_from_db()
     assert person.cap == 3

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Slot
-from annotate.people import joining, unused_places
+from annotate.people import joining
 from annotate.personal_data import erasing
 from annotate.responses.leasing import locked_annotator
 from tests.annotate.studies.test_extending import planned_study
@@ -94,7 +94,7 @@ def test_place_is_kept_by_a_person_who_begins_while_another_asks(study, monkeypa
             study.annotators.filter(pk=person.pk).update(last_seen_at=timezone.now())
         return locked_annotator(person)
 
-    monkeypatch.setattr(unused_places, "locked_annotator", begin)
+    monkeypatch.setattr(joining, "locked_annotator", begin)
     assert ask(link).status_code == 302
     states = study.annotators.in_bulk([first.pk, second.pk])
     assert [states[pk].state for pk in (first.pk, second.pk)] == ["invited", "revoked"]
@@ -132,7 +132,7 @@ def test_twenty_students_join_at_once_behind_one_address(study):
 def test_people_who_have_submitted_do_not_count_against_their_address(
     study, monkeypatch
 ):
-    monkeypatch.setattr("annotate.people.unused_places.MOST_OF_AN_ADDRESS", 1)
+    monkeypatch.setattr("annotate.people.joining.MOST_OF_AN_ADDRESS", 1)
     link = joining.make_link(study, most=9)
     assert ask(link).status_code == 302
     assert ask(link).status_code == 409

@@ -10,7 +10,7 @@ from annotate.models import Annotator, Study
 from annotate.people.invitation_list import invite_list
 from annotate.quality import exclusion
 from annotate.reports import downloads
-from annotate.responses import giving_back, leasing, places
+from annotate.responses import giving_back, leasing
 from tests.factories import make_benchmark
 from tests.working import LIKERT, answer, make_planned
 
@@ -31,7 +31,7 @@ def known_person(protocol: str = COMMENTED, value: str = "3") -> Annotator:
     now = timezone.now()
     study.annotators.update(state="active", consented_at=now, instructed_at=now)
     ada = study.annotators.select_related("study").get(name="A01")
-    first, second, third, *_rest = places.own_slots(ada)
+    first, second, third, *_rest = leasing.own_slots(ada)
     for slot in (first, second):
         answer(leasing.take(slot, ada), ada, lambda _slot, _question: value)
     giving_back.skip(leasing.take(third, ada), ada, reason="other", comment=WORDS)

@@ -8,7 +8,7 @@ from annotate.history import as_of_event
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Event, Exclusion, Study
 from annotate.people import inviting
-from annotate.personal_data import consent, erasing
+from annotate.personal_data import erasing
 from annotate.quality import exclusion
 from annotate.reports import downloads
 from annotate.responses import analysis_views
@@ -31,8 +31,8 @@ def test_from_further_work_the_answers_stay():
     ada = known_person()
     shown = {view: counted(ada.study, view) for view in ("main", "everything")}
     assert shown == {"main": 2, "everything": 4}
-    done = consent.withdraw(ada, answers=False)
-    assert done == consent.Withdrawn(freed=2, left_out=0)
+    done = erasing.withdraw(ada, answers=False)
+    assert done == erasing.Withdrawn(freed=2, left_out=0)
     assert {view: counted(ada.study, view) for view in shown} == shown
     assert (ada.state, ada.answers_withdrawn) == ("revoked", False)
     assert problems(ada.study) == []
@@ -46,8 +46,8 @@ def test_with_the_answers_no_view_shows_any_and_others_are_asked():
     row = Exclusion.objects.get()
     analysis_views.choose_views(study, {row.pk: []}, author=None)
     before = as_of_event.now(study)
-    done = consent.withdraw(ada, answers=True)
-    assert done == consent.Withdrawn(freed=2, left_out=2)
+    done = erasing.withdraw(ada, answers=True)
+    assert done == erasing.Withdrawn(freed=2, left_out=2)
     for view in ("main", "everything", "loose"):
         assert counted(study, view) == 0
         hidden = as_of_event.now(study).hidden_from(view)
@@ -66,7 +66,7 @@ def test_checks_are_left_out_and_training_is_nobodys_matter():
     exclusion.undo(Exclusion.objects.get(), author=None)
     for slot, purpose in ((first, "gold"), (second, "training")):
         slot.unit.slots.filter(pk=slot.pk).update(purpose=purpose, ordinal=None)
-    consent.withdraw(ada, answers=True)
+    erasing.withdraw(ada, answers=True)
     assert Exclusion.objects.get(undone_at=None).slot == first
 
 
@@ -74,7 +74,7 @@ def test_nobody_takes_back_what_an_annotator_withdrew():
     ada = known_person()
     study = ada.study
     exclusion.undo(Exclusion.objects.get(), author=None)
-    consent.withdraw(ada, answers=True)
+    erasing.withdraw(ada, answers=True)
     rows = Exclusion.objects.filter(undone_at=None)
     assert exclusion.excluded_wholesale(study) == {}
     assert exclusion.undo_annotator(ada, author=None) == 0
@@ -90,18 +90,18 @@ def test_what_was_excluded_as_a_whole_before_is_not_restored_either():
     ada = known_person()
     exclusion.exclude_annotator(ada, reason="asleep", author=None)
     assert list(exclusion.excluded_wholesale(ada.study)) == [ada]
-    consent.withdraw(ada, answers=True)
+    erasing.withdraw(ada, answers=True)
     assert exclusion.excluded_wholesale(ada.study) == {}
     assert problems(ada.study) == []
 
 
 def test_first_the_work_and_the_answers_later_but_each_once():
     ada = known_person()
-    consent.withdraw(ada, answers=False)
-    consent.withdraw(ada, answers=False)
-    assert consent.withdraw(ada, answers=True).left_out == 2
-    assert consent.withdraw(ada, answers=True) == consent.Withdrawn(0, 0)
-    consent.withdraw(ada, answers=False)
+    erasing.withdraw(ada, answers=False)
+    erasing.withdraw(ada, answers=False)
+    assert erasing.withdraw(ada, answers=True).left_out == 2
+    assert erasing.withdraw(ada, answers=True) == erasing.Withdrawn(0, 0)
+    erasing.withdraw(ada, answers=False)
     assert ada.answers_withdrawn
     events = Event.objects.filter(kind=Event.Kind.CONSENT_WITHDRAWN)
     told = events.order_by("pk").values_list("details", flat=True)
@@ -110,7 +110,7 @@ def test_first_the_work_and_the_answers_later_but_each_once():
 
 def test_verify_tells_of_answers_that_count_nevertheless():
     ada = known_person()
-    consent.withdraw(ada, answers=True)
+    erasing.withdraw(ada, answers=True)
     row = Exclusion.objects.order_by("pk").last()
     row.views.remove(row.views.get(key="everything"))
     assert problems(ada.study) == [
@@ -173,7 +173,7 @@ def test_links_that_lead_nowhere_withdraw_nothing():
     assert Client().post(withdraw_page(ada), form).status_code == 410
     address = withdraw_page(ada)
     grace = ada.study.annotators.get(name="A02")
-    consent.withdraw(grace, answers=False)
+    erasing.withdraw(grace, answers=False)
     gone = withdraw_page(grace)
     erasing.erase(grace)
     page = Client().post(gone, form)
@@ -216,5 +216,5 @@ def test_a_manager_withdraws_for_somebody():
 def test_nobody_has_no_consent_to_withdraw():
     study = make_planned(LIKERT, redundancy=1, annotators=1)
     study.annotators.update(state="planned")
-    with pytest.raises(consent.ConsentError, match="no consent to withdraw"):
-        consent.withdraw(study.annotators.get(), answers=True)
+    with pytest.raises(erasing.ConsentError, match="no consent to withdraw"):
+        erasing.withdraw(study.annotators.get(), answers=True)

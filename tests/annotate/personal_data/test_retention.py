@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotate.access import rate_limits
 from annotate.history.verifying import problems
 from annotate.models import Event, Study
-from annotate.personal_data import erasing, retention
+from annotate.personal_data import erasing
 from annotate.studies import lifecycle
 from annotate.tasks import erase_due
 from tests.annotate.personal_data.people_of_studies import (
@@ -47,7 +47,7 @@ def test_after_so_many_days_the_people_go_and_their_words_stay(settings, capsys)
     left = whole_database()
     assert ADA not in left
     assert WORDS.casefold() in left
-    assert retention.erase_due() == 0
+    assert erasing.erase_due() == 0
     assert problems(study) == []
 
 
@@ -64,7 +64,7 @@ def test_one_who_cannot_be_erased_keeps_nobody_else(settings, monkeypatch):
     monkeypatch.setattr(erasing, "erase", fail_for_one)
     with pytest.raises(ExceptionGroup, match="Not erased: 1") as raised:
         erase_due()
-    assert [person.name for person in retention.kept(study)] == ["A01"]
+    assert [person.name for person in erasing.kept(study)] == ["A01"]
     (error,) = raised.value.exceptions
     assert str(error) == "a reason of its own"
     assert error.__notes__ == ["A01 of trial is due, and stays."]
@@ -78,7 +78,7 @@ def test_before_that_nobody_goes(settings, days, setting, reopened):
     study = closed(days)
     if reopened:
         lifecycle.launch(study)
-    assert retention.erase_due() == 0
+    assert erasing.erase_due() == 0
     assert ADA in whole_database()
 
 
@@ -87,7 +87,7 @@ def test_a_study_that_only_rests_is_not_due(settings):
     study = closed(31)
     lifecycle.launch(study)
     lifecycle.pause(study)
-    assert retention.due_at(study) is None
+    assert erasing.due_at(study) is None
 
 
 def test_days_count_from_the_end_and_not_from_a_rest_before_it(settings):
@@ -98,15 +98,15 @@ def test_days_count_from_the_end_and_not_from_a_rest_before_it(settings):
     Study.objects.filter(pk=study.pk).update(state=Study.State.PAUSED)
     study.refresh_from_db()
     lifecycle.close(study)
-    assert retention.due_at(study) > timezone.now() + timedelta(days=29)
-    assert retention.erase_due() == 0
+    assert erasing.due_at(study) > timezone.now() + timedelta(days=29)
+    assert erasing.erase_due() == 0
 
 
 def test_an_imported_table_is_left_to_people(settings):
     settings.RETENTION_DAYS = 30
     study = closed(31)
     Study.objects.filter(pk=study.pk).update(template="")
-    assert list(retention.plans()) == []
+    assert list(erasing.plans()) == []
 
 
 def test_the_pages_say_when(settings, capsys):

@@ -58,10 +58,6 @@ def test_what_is_not_shown_cannot_be_reported(client, study, sent):
     assert not Fault.objects.exists()
 
 
-def test_a_report_that_cannot_be_read_is_refused(client, study):
-    assert report(client, join(study), side="only", shot="x").status_code == 400
-
-
 def test_a_picture_of_a_character_can_be_reported(client, study):
     assert report(client, join(study)).json()["refused"] == {}
     (found,) = broken_media.reported(study)

@@ -2,32 +2,24 @@
 
 import io
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import ProtectedError
 from django.urls import reverse
-from django.utils import translation
 from PIL import Image
 
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.seat_crawl import Seat, visit_pages
 from annotate.pages.seat import media_files
-from annotate.people import inviting
 from annotate.presentation.examples import (
     ExampleShot,
     changed_shots,
     picked,
-    quoted,
     what_is_wrong,
 )
-from annotate.presentation.same_size import draw
-from annotate.studies import lifecycle
-from annotate.studies.planning import plan_study
-from annotate.studies.study_file import load_definition
 from evalcore.models import Output
 from evalcore.twins.twin_outputs import make_twin
 from tests.browser.reels import make_drawn_reels
@@ -85,15 +77,6 @@ def test_of_another_order_those_are_picked_that_were_exchanged(order, expected):
     assert [one.number for one in found] == [first + n for n in range(len(found))]
 
 
-def test_sentences_name_the_shots():
-    twin = Output(degradation="foreign_shot")
-    assert what_is_wrong(twin, [2]) == "Shot 2 shows another story."
-    assert what_is_wrong(twin, [2, 5, 7]) == "Shots 2, 5 and 7 show another story."
-    with translation.override("zh-hans"):
-        told = what_is_wrong(twin, [2, 5])
-    assert told == "第 2 和 5 个镜头来自另一个故事。"
-
-
 @pytest.mark.parametrize(
     ("degradation", "pictures", "video"),
     [
@@ -116,20 +99,6 @@ def test_of_videos_no_picture_is_told(degradation, pictures, video):
     of_video = Output(degradation=degradation, video_id=1)
     assert what_is_wrong(of_pictures, [2, 3]) == pictures
     assert what_is_wrong(of_video, [2, 3]) == (video or pictures)
-
-
-@pytest.mark.parametrize(
-    ("titles", "en", "zh"),
-    [
-        (["A"], "“A”", "“A”"),
-        (["A", "B"], "“A” and “B”", "“A”和“B”"),
-        (["A", "B", "C"], "“A”, “B” and “C”", "“A”、“B”和“C”"),
-    ],
-)
-def test_titles_are_quoted_as_each_language_does(titles, en, zh):
-    assert quoted(titles) == en
-    with translation.override("zh-hans"):
-        assert quoted(titles) == zh
 
 
 def test_equal_pictures_are_each_counted_once():
@@ -224,19 +193,6 @@ def read_still(response) -> np.ndarray:
         return np.asarray(picture.convert("RGB"))
 
 
-def test_the_seat_shows_it_on_demand_under_the_same_addresses(browser):
-    browser.post(browser.address("consent"))
-    before = pictures(browser.text(browser.address("instructions")))
-    browser.start()
-    page = browser.text()
-    (told,) = re.findall(
-        r'data-question="cast".*?<details[^>]*>(.*?)</details>', page, re.S
-    )
-    assert pictures(told) == pictures(page) == before
-    assert told.count('loading="lazy"') == 8
-    assert "Look at the light." in page
-
-
 def test_pictures_of_examples_need_consent_and_a_link_that_holds(
     browser, study, client
 ):
@@ -294,63 +250,10 @@ def test_a_picture_of_an_example_that_says_whose_it_is_is_a_leak(monkeypatch):
         assert f"in header X-Made-Of at /rate/…/example/1/good/{number}/" in found
 
 
-def test_examples_are_drawn_beforehand(settings):
-    study = make_planned(
-        ASKED,
-        benchmark=make_benchmark(stories=3, shots=4),
-        stories=["01", "02"],
-        annotators=2,
-        redundancy=2,
-    )
-    assert draw(study, 60)
-    twin = study.questions.get(key="cast").example
-    drawn = {path.stem for path in (settings.MEDIA_ROOT / "thumb").rglob("*.webp")}
-    for output in (twin, twin.twin_of):
-        for frame in output.frames.select_related("media"):
-            assert frame.media.sha256 in drawn
-
-
 def test_a_twin_that_an_example_shows_stays(study):
     twin = study.questions.get(key="cast").example
     with pytest.raises(ProtectedError), transaction.atomic():
         twin.delete()
-
-
-def test_an_example_shows_a_degradation(study):
-    question = study.questions.get(key="cast")
-    for wrong in ("", "smeared"):
-        question.degradation = wrong
-        with pytest.raises(IntegrityError), transaction.atomic():
-            question.save()
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["vistorybench-crowd", "vistorybench-user-study", "storybench-side-by-side"],
-)
-def test_there_are_few_words_before_the_first_story(client, name):
-    """Of consent and instructions, without keys and the way out."""
-    asked = load_definition(name)
-    study = plan_study(
-        replace(asked, assignment="open", redundancy=1),
-        benchmark=make_benchmark(stories=4, shots=16),
-        slug="s",
-    )
-    lifecycle.launch(study)
-    browser = Browser(client, inviting.invite_new(study).annotator)
-    consent = browser.text(browser.address("consent"))
-    browser.post(browser.address("consent"))
-    instructions = browser.text(browser.address("instructions"))
-    assert "✗" in instructions
-    instructions = re.sub(r'<dl class="keys">.*</dl>', "", instructions, flags=re.S)
-    instructions = re.sub('<a href="[^"]*/withdraw/">[^<]*</a>', "", instructions)
-    words = [
-        word
-        for page in (consent, instructions)
-        for text in re.findall(r">([^<]*)<", page[page.index("<main") :])
-        for word in re.findall(r"[A-Za-z][\w'-]*", text)
-    ]
-    assert 150 < len(words) <= 250
 
 
 def test_the_example_of_a_shuffled_video_tells_whose_parts_it_shows(tmp_path):

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-from django.urls import reverse
 
 from annotate.models import Event
 from annotate.presentation.slot_view import shown_questions
@@ -70,15 +69,6 @@ def test_the_log_and_the_instructions_have_the_order(client):
     asked = re.findall(r'data-question="(\w)"', browser.text())
     given = Event.objects.get(kind=Event.Kind.CONSENT_GIVEN)
     assert listed == asked == given.details["questions"] != KEYS
-
-
-def test_nothing_is_logged_of_an_order_that_all_have(client):
-    study = plan(STUDY)
-    client.post(
-        reverse("rate-consent", args=[study.annotators.first().invitation.token])
-    )
-    given = Event.objects.get(kind=Event.Kind.CONSENT_GIVEN)
-    assert "questions" not in given.details
 
 
 def test_a_wrong_switch_is_refused():

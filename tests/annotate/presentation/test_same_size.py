@@ -12,7 +12,7 @@ from django.urls import reverse
 from PIL import Image
 
 from annotate import tasks
-from annotate.blinding.file_metadata import examine
+from annotate.blinding.method_differences import examine
 from annotate.models import Invitation, Study, User
 from annotate.presentation import same_size, slot_view
 from annotate.studies import drafting

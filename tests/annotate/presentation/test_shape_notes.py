@@ -4,9 +4,7 @@ import re
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
 from django.http import HttpResponse
-from django.test.utils import CaptureQueriesContext
 
 from annotate.models import Study, User
 from annotate.presentation import shape_notes
@@ -69,27 +67,6 @@ def texts(study: Study) -> list[str]:
     return [note.text for note in shape_notes.of_study(study)]
 
 
-def test_what_is_said_of_a_method_with_another_shape(tall):
-    study = drafted(tall)
-    with CaptureQueriesContext(connection) as queries:
-        assert texts(study) == [TOLD]
-    assert len(queries) == 2
-    assert Study.objects.get().presentation.get("box") is None
-
-
-def test_nothing_is_said_where_files_are_only_larger():
-    study = drafted(sized({"Alder": (4096, 2304), "Birch": WIDE, "Cedar": WIDE}))
-    assert texts(study) == []
-    page = alice(study).get("/studies/trial/").content.decode()
-    assert "<svg" not in page
-
-
-def test_pictures_that_are_missing_are_passed_over(tall):
-    study = drafted(tall)
-    Frame.objects.filter(number=1).update(media=None)
-    assert texts(study) == [TOLD]
-
-
 def test_degraded_twins_are_no_findings_of_their_own():
     study = drafted(sized({"Alder": WIDE, "Birch": WIDE, "Cedar": WIDE}))
     original = Output.objects.filter(method__name="Alder").first()
@@ -105,18 +82,6 @@ def test_degraded_twins_are_no_findings_of_their_own():
     assert texts(study) == []
 
 
-def test_a_method_that_is_not_in_the_study_does_not_count(tall):
-    definition = read_definition(LIKERT, file="study.yaml", name="trial")
-    study = plan_study(
-        definition,
-        benchmark=tall,
-        slug="trial",
-        annotators=3,
-        methods=["Birch", "Cedar"],
-    )
-    assert texts(study) == []
-
-
 def test_some_pictures_of_a_method_are_counted():
     study = drafted(sized({"Alder": WIDE, "Birch": WIDE, "Cedar": WIDE}))
     first = Frame.objects.filter(output__method__name="Alder").first()
@@ -128,22 +93,6 @@ def test_some_pictures_of_a_method_are_counted():
         "(portrait) instead of 1024 x 576 (landscape)."
     )
     assert "The bars tell Alder from the others." in text
-
-
-def test_videos_are_told_of_as_videos(tall):
-    study = drafted(tall)
-    for output in Output.objects.select_related("method"):
-        size = TALL if output.method.name == "Alder" else WIDE
-        output.video = stored(size)
-        output.save()
-    Frame.objects.update(media=None)
-    assert texts(study) == [TOLD.replace("pictures", "videos")]
-
-
-def test_in_its_own_size_shape_and_size_are_open_to_see(tall):
-    (text,) = texts(drafted(tall, OWN_SIZE))
-    assert "(same_size is false), which tells Alder from the others." in text
-    assert "box" not in text
 
 
 def test_in_its_own_size_a_larger_file_is_told_of():
@@ -218,33 +167,6 @@ def test_the_page_of_a_draft_shows_it_with_a_picture(tall):
     assert TOLD in shown(rob(study).get("/studies/trial/"))
     lifecycle.launch(study)
     assert TOLD not in shown(alice(study).get("/studies/trial/"))
-
-
-def test_the_page_says_it_in_chinese(tall):
-    client = alice(drafted(tall))
-    client.cookies["django_language"] = "zh-hans"
-    page = shown(client.get("/studies/trial/"))
-    assert "Alder 的图片为 512 x 1024 (竖向)" in page
-    assert len(drawn(page)) == 3
-
-
-def test_only_the_first_three_are_drawn():
-    study = drafted(
-        sized(
-            {
-                "Alder": WIDE,
-                "Birch": WIDE,
-                "Cedar": WIDE,
-                "Elm": TALL,
-                "Fir": (400, 300),
-                "Gum": (900, 300),
-                "Hazel": (300, 290),
-            }
-        )
-    )
-    page = shown(alice(study).get("/studies/trial/"))
-    assert page.count("The bars tell") == 4
-    assert len(drawn(page)) == 3 * 2 + 1
 
 
 def test_the_form_tells_it_before_anything_is_stored(tall):

@@ -12,8 +12,8 @@ from annotate.assignment import choosing
 from annotate.history.verifying import problems
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
-from annotate.presentation import shot_comments, slot_view
-from annotate.reports.study_export import write_export
+from annotate.presentation import shot_comments
+from annotate.reports.downloads import write_export
 from annotate.studies.study_file import read_definition
 from evalcore.models import Output
 from tests import answering
@@ -88,12 +88,6 @@ def test_the_newest_text_counts_and_none_takes_it_back(client):
     assert [text for *_place, text in stored(slot)] == ["Too dark."]
     send(client, person, slot, ("only", 2, "  "))
     assert stored(slot) == []
-
-
-def test_what_is_too_long_is_cut_like_a_comment(client):
-    _study, person, slot = begin()
-    send(client, person, slot, ("only", 1, "x" * 5000))
-    assert ShotComment.objects.get().text == "x" * 4000
 
 
 @pytest.mark.parametrize(
@@ -292,24 +286,6 @@ def test_a_comment_on_a_twin_names_its_degradation(client, tmp_path):
     assert (told["blurred"]["text"], told[""]["text"]) == expected
     assert {row["purpose"] for row in told.values()} == {"twin"}
     assert {row["method"] for row in told.values()} == {original.method.name}
-
-
-def test_managers_read_them_with_the_slot_and_the_output(client):
-    study, person, slot = begin("choice")
-    send(client, person, slot, ("left", 3, "Blue <hat>."), ("right", 1, "No hat."))
-    Slot.objects.filter(pk=slot.pk).update(
-        state="submitted", submitted_at=slot.started_at
-    )
-    left, right = slot_view.sides(slot).values()
-    manager = alice(study)
-    page = manager.get(reverse("slot-detail", args=[study.slug, slot.code]))
-    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.content.decode()))
-    assert f"Shot 3 {left.method.name}, A01 Blue &lt;hat&gt;." in text
-    assert f"Shot 1 {right.method.name}, A01 No hat." in text
-    address = reverse("output-detail", args=[study.slug])
-    shown = manager.get(address, {"story": "01", "method": left.method.name})
-    assert "Blue &lt;hat&gt;." in shown.content.decode()
-    assert "No hat." not in shown.content.decode()
 
 
 @pytest.mark.parametrize("wrong", [{"shot": 4}, {"output": 2}])

@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotate.assignment import choosing, control_slots
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
-from annotate.quality import monitoring, pausing
+from annotate.quality import follow_up, monitoring
 from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
 from annotate.responses import giving_back
@@ -485,7 +485,7 @@ def test_who_has_finished_and_is_paused_by_a_rule_has_finished_when_resumed():
     person.refresh_from_db()
     assert person.state == "paused"
     assert person.finished_at is not None
-    pausing.resume(person)
+    follow_up.resume(person)
     assert study.annotators.get(pk=person.pk).state == "finished"
 
 
@@ -501,7 +501,7 @@ def test_the_last_answer_of_an_open_study_finishes_whom_a_rule_pauses(client):
     person.refresh_from_db()
     assert person.state == "paused"
     assert person.finished_at is not None
-    pausing.resume(person)
+    follow_up.resume(person)
     assert study.annotators.get().state == "finished"
 
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from annotate.assignment import choosing, training_slots
+from annotate.assignment import choosing, control_slots
 from annotate.coverage.counts import totals
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
@@ -134,7 +134,7 @@ def test_choices_are_told_as_they_were_seen(client, a_is_left):
 def test_sides_of_training_pairs_are_drawn():
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
     for person in study.annotators.all():
-        training_slots.begin(person)
+        control_slots.begin_training(person)
     sides = study.slots.filter(purpose="training").values_list("a_is_left", flat=True)
     assert set(sides) == {True, False}
 
@@ -144,7 +144,7 @@ def test_sides_of_training_count_with_those_of_the_plan():
     study = make_planned(PAIRWISE + PAIRWISE_TRAINING, annotators=12, redundancy=2)
     for person in study.annotators.all():
         person.slots.update(a_is_left=person.pk % 2 == 0)
-        training_slots.begin(person)
+        control_slots.begin_training(person)
         sides = person.slots.filter(purpose="training")
         shown = list(sides.order_by("position").values_list("a_is_left", flat=True))
         assert shown[0] == (person.pk % 2 == 1)

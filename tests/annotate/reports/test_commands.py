@@ -3,7 +3,6 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from analysis.report import static_figures
 from tests.factories import METHODS, make_study
 from tests.people import answer_everything
 
@@ -31,22 +30,3 @@ def test_a_file_in_the_folders_place(tmp_path, scored_study, command, options):
         call_command(command, scored_study.slug, out=taken, **options)
     assert caught.value.returncode == 2
     assert taken.read_text() == "mine"
-
-
-def test_a_date_that_is_none(tmp_path, scored_study, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "yesterday")
-    with pytest.raises(CommandError, match="expected whole seconds") as caught:
-        call_command("report", scored_study.slug, out=tmp_path / "out", resamples=0)
-    assert caught.value.returncode == 2
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize(("images", "asked"), [("svg", True), ("none", False)])
-def test_a_report_says_where_figures_could_not_be_drawn(
-    tmp_path, scored_study, monkeypatch, images, asked
-):
-    monkeypatch.setattr(static_figures, "browser", lambda: None)
-    out = tmp_path / "report"
-    call_command("report", scored_study.slug, out=out, resamples=0, images=images)
-    page = (out / "report.html").read_text()
-    assert ("Chromium was not found" in page) == asked

@@ -7,9 +7,8 @@ from annotate.models import Report
 from annotate.reports import building
 from evalcore.models import Frame, Output
 from evalcore.scoring import metric_runs
-from tests.clips import stored_clip, write_clip
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything, eve, rob
+from tests.people import answer_everything, eve, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -59,20 +58,6 @@ def test_it_works(study):
     assert rob(study).get(thumb).status_code == 200
 
 
-def test_each_row_shows_the_pictures_of_its_own_outputs(study, report):
-    rewrite(
-        report,
-        "aesthetics,sharpness,0.9,01,Alder,,1,,0.8,,cell\n"
-        "aesthetics,sharpness,0.5,02,Birch,Cedar,1,3,0.8,0.2,pair\n",
-    )
-    cell, pair = page(alice(study), report).context["rows"]
-    shown = {frame.output.method.name for frame in cell.outputs[0].frames}
-    assert (cell.title, shown) == ("Story 1", {"Alder"})
-    assert [output.method for output in pair.outputs] == ["Birch", "Cedar"]
-    assert [output.human for output in pair.outputs] == ["1", "3"]
-    assert {frame.output.story.key for frame in pair.outputs[1].frames} == {"02"}
-
-
 def test_question_and_metric_are_chosen_and_unknown_ones_fall_back(study, report):
     rewrite(
         report,
@@ -95,11 +80,6 @@ def test_names_are_text_and_not_markup(study, report):
     assert ">=m<" in text.replace("&#x27;", "'")
 
 
-def test_a_report_without_the_table_says_so(study, report):
-    (building.folder(report) / "tables" / "disagreement.csv").unlink(missing_ok=True)
-    assert "names no disagreement" in page(rob(study), report).content.decode()
-
-
 def test_outputs_of_another_study_are_not_shown(study, report):
     make_study(benchmark=make_benchmark(slug="lake"), slug="other")
     foreign = Frame.objects.filter(output__story__benchmark__slug="lake")
@@ -111,21 +91,6 @@ def test_outputs_of_another_study_are_not_shown(study, report):
 
 def test_eve_sees_nothing(study, report):
     assert page(eve(), report).status_code == 404
-
-
-def test_queries_do_not_grow_with_the_rows(report, django_assert_num_queries):
-    client = rob(report.study)
-    row = "a,m,0.9,0{},{},,1,,0.8,,cell\n"
-    rewrite(report, row.format(1, "Alder"))
-    with django_assert_num_queries(12):
-        page(client, report)
-    rewrite(
-        report, "".join(row.format(s, m) for s in (1, 2) for m in ("Alder", "Birch"))
-    )
-    # Session, user, study, report, its study; names of methods,
-    # titles, outputs, frames, titles of questions, whether the user manages the study.
-    with django_assert_num_queries(12):
-        page(client, report)
 
 
 def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):
@@ -141,37 +106,3 @@ def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):
     rewrite(report, f"a,m,0.9,{kept.story.key},{kept.method.name},,1,,0.8,,cell\n")
     frames = page(rob(study), report).context["rows"][0].outputs[0].frames
     assert [frame.output_id for frame in frames] == [kept.pk] * len(frames)
-
-
-def test_questions_are_chosen_by_their_titles(study, report):
-    question = study.questions.first()
-    question.titles = {"en": "Beauty", "zh": "美感"}
-    question.save()
-    rewrite(
-        report,
-        f"{question.key},sharpness,0.9,01,Alder,,1,,0.8,,cell\n"
-        "gone,sharpness,0.9,01,Alder,,1,,0.8,,cell\n",
-    )
-    client = alice(study)
-    shown = page(client, report, question="gone").content.decode()
-    assert f'<option value="{question.key}">Beauty</option>' in shown
-    assert '<option value="gone" selected>gone</option>' in shown
-    client.cookies["django_language"] = "zh-hans"
-    assert "美感</option>" in page(client, report).content.decode()
-
-
-def test_videos_are_shown_in_place_of_pictures(study, report, tmp_path):
-    output = Output.objects.get(story__key="01", method__name="Alder")
-    output.video = stored_clip(write_clip(tmp_path / "a.mp4"))
-    output.save()
-    rewrite(
-        report,
-        "aesthetics,sharpness,0.9,01,Alder,Birch,1,2,0.8,0.7,pair\n",
-    )
-    text = page(rob(study), report).content.decode()
-    assert text.count("<video") == 1
-    assert reverse("output-video", args=[study.slug, output.pk]) in text
-    shown = Frame.objects.get(
-        output__method__name="Birch", output__story__key="01", number=1
-    )
-    assert reverse("frame-thumb", args=[study.slug, shown.pk]) in text

@@ -14,9 +14,3 @@ def test_what_a_question_declares_is_in_the_report(tmp_path):
     call_command("report", study.slug, out=tmp_path / "out", resamples=0, images="none")
     table = pd.read_csv(tmp_path / "out/tables/hypotheses.csv")
     assert table.to_dict("records") == [{"question": "beauty", "metric": "sharpness"}]
-
-
-def test_without_a_metric_nothing_is_declared(tmp_path):
-    study = answered(BEAUTY)
-    call_command("report", study.slug, out=tmp_path / "out", resamples=0, images="none")
-    assert not (tmp_path / "out/tables/hypotheses.csv").exists()

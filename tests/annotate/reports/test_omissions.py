@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.models import Report
-from annotate.reports import building, omissions
+from annotate.reports import building, study_scores
 from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output
 from evalcore.scoring import metric_runs, score_rows
 from tests.factories import make_study
@@ -185,7 +185,7 @@ def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
     MetricRun.objects.create(**run, options=options, state="running")
     metric, version, backend = wanted.key
     for method in Method.objects.exclude(name="Cedar"):
-        assert omissions.missing_now(study) == ["fid"]
+        assert study_scores.missing_now(study) == ["fid"]
         MetricScore.objects.create(
             run=done,
             benchmark=benchmark,
@@ -195,4 +195,4 @@ def test_no_value_of_the_true_outputs_against_themselves_is_missed(study):
             backend=backend,
             value=1.0,
         )
-    assert omissions.missing_now(study) == []
+    assert study_scores.missing_now(study) == []

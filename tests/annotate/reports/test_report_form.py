@@ -9,7 +9,6 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import CommandError, call_command
 from django.urls import reverse
-from django.utils import translation
 
 from annotate.models import Report
 from annotate.reports import building
@@ -64,25 +63,6 @@ def refused(study, **asked):
 
 def table(report, name):
     return pd.read_csv(building.folder(report) / "tables" / f"{name}.csv")
-
-
-def test_the_form_offers_what_the_study_has(study):
-    form = ReportForm(study=study)
-    assert [name for name, _label in form["metrics"].field.choices] == METRICS
-    assert form["questions"].field.choices == [
-        ("character", "Character"),
-        ("aesthetics", "Aesthetics"),
-    ]
-    page = rob(study).get(reverse("report-list", args=[study.slug])).content.decode()
-    assert "Questions (2) and metrics (3)" in page
-    assert page.count("A file stands instead of the text above.") == 1
-
-
-def test_what_a_report_has_of_its_own_is_told_in_the_language_of_the_reader(study):
-    row = Report(study=study, inputs={"hypotheses": "", "composites": ""})
-    assert row.choices_made == ["hypotheses of its own", "composites of its own"]
-    with translation.override("zh-hans"):
-        assert row.choices_made == ["自带假设", "自带组合"]
 
 
 def test_a_report_covers_the_questions_and_metrics_that_were_ticked(study):
@@ -197,19 +177,6 @@ def test_what_is_declared_for_a_report_stands_instead_of_the_study(
     assert ("sha256 of hypotheses (inputs/hypotheses.csv)" in keys) == stored
     page = rob(study).get(reverse("report-list", args=[study.slug])).content.decode()
     assert ("hypotheses of its own" in page) == stored
-
-
-def test_the_page_shows_what_the_study_declares(study):
-    declares(study, "character", "sharpness")
-    declares(study, "aesthetics", "csd_self")
-    page = rob(study).get(reverse("report-list", args=[study.slug])).content.decode()
-    assert '<option value="sharpness" selected>sharpness</option>' in page
-    assert '<option value="csd_self" selected>csd_self (no scores)</option>' in page
-    untouched = {"declared_character": "sharpness", "declared_aesthetics": "csd_self"}
-    report = ask(study, **untouched)
-    assert (report.state, report.inputs) == ("done", {})
-    note = "aesthetics: metric csd_self was declared for it, and has no score."
-    assert note in (building.folder(report) / "report.json").read_text()
 
 
 def test_what_the_study_declares_without_scores_does_not_hold_other_changes_up(study):

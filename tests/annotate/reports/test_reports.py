@@ -103,25 +103,6 @@ def test_baselines_and_stand_ins_are_told_from_metrics_of_papers(study):
     assert "never their equals: mobilenet_self." in page
 
 
-def test_the_page_leads_back_and_the_file_stays_as_it_is(study, report):
-    client = rob(study)
-    url = reverse("report-page", args=[study.slug, report.pk])
-    page = client.get(url).content.decode()
-    back = reverse("report-list", args=[study.slug])
-    assert f'<a href="{back}">' in page
-    assert f'<a href="{reverse("study-detail", args=[study.slug])}">' in page
-    stored = (building.folder(report) / "report.html").read_text(encoding="utf-8")
-    assert back not in stored
-
-
-def test_a_refused_report_offers_an_address_that_can_be_opened(study):
-    client = rob(study)
-    url = reverse("report-create", args=[study.slug])
-    page = client.post(url, ASKED | {"seed": "-1"}).content.decode()
-    listed = reverse("report-list", args=[study.slug])
-    assert f'name="next" value="{listed}"' in page
-
-
 def test_files_and_archive(study, report):
     client = rob(study)
     url = reverse("report-file", args=[study.slug, report.pk, "correlations.csv"])
@@ -241,35 +222,6 @@ def test_only_a_finished_report_can_be_opened(study, report, subtests):
         with subtests.test(f"{name} {state}"):
             url = reverse(name, args=[study.slug, report.pk, *extra])
             assert client.get(url).status_code == status
-
-
-def test_a_file_in_place_of_the_folder_ends_the_command_with_one_sentence(
-    study, tmp_path
-):
-    (tmp_path / "taken").write_text("mine")
-    with pytest.raises(CommandError, match="expected a folder, not a file"):
-        call_command("report", study.slug, out=tmp_path / "taken", resamples=0)
-    assert (tmp_path / "taken").read_text() == "mine"
-
-
-@pytest.mark.parametrize(("options", "told"), [({}, 1000), ({"resamples": 0}, 0)])
-def test_the_list_tells_the_number_of_resamples(study, options, told):
-    Report.objects.create(study=study, options=options)
-    page = rob(study).get(reverse("report-list", args=[study.slug]))
-    assert f">{told} resamples<" in page.content.decode()
-
-
-def test_a_report_that_fails_without_a_word_is_listed_with_what_failed(
-    study, monkeypatch
-):
-    def fail(*args, **kwargs):
-        raise MemoryError
-
-    monkeypatch.setattr(building, "write_study_report", fail)
-    row = building.build_report(Report.objects.create(study=study).pk)
-    assert (row.state, row.error) == ("failed", "MemoryError")
-    page = rob(study).get(reverse("report-list", args=[study.slug]))
-    assert "MemoryError" in page.content.decode()
 
 
 def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
@@ -407,19 +359,6 @@ def test_the_untouched_form_asks_for_what_the_bare_command_does(study):
     assert given.options() == AlignOptions()
 
 
-def test_the_list_names_what_was_chosen(study):
-    Report.objects.create(study=study, options=building.as_stored(AlignOptions()))
-    usual = rob(study).get(reverse("report-list", args=[study.slug]))
-    form = ReportForm(ASKED, study=study)
-    assert form.is_valid(), form.errors
-    Report.objects.all().delete()
-    Report.objects.create(study=study, options=building.as_stored(form.options()))
-    asked = rob(study).get(reverse("report-list", args=[study.slug]))
-    for text in ("levels method, pooled", "confidence 0.9", "exclude-methods Alder"):
-        assert text in asked.content.decode()
-        assert text not in usual.content.decode()
-
-
 def tagged_benchmark():
     benchmark = make_benchmark(stories=4)
     for story in benchmark.stories.all():
@@ -458,13 +397,6 @@ def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     assert tags_of(row) == tags
     told = [text for text in row.choices_made if text.startswith("split-by")]
     assert told == {2: [], 1: ["split-by pages"], 0: ["split-by none"]}[len(asked)]
-
-
-def test_the_form_offers_the_tags_there_are(tagged):
-    page = rob(tagged).get(reverse("report-list", args=[tagged.slug])).content.decode()
-    assert 'name="split_by" value="genre"' in page
-    form = ReportForm(ASKED | {"split_by": ["style"]}, study=tagged)
-    assert "split_by" in form.errors
 
 
 @pytest.mark.slow

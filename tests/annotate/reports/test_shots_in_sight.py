@@ -4,7 +4,7 @@ import pytest
 
 from annotate.models import Annotator
 from annotate.quality import exclusion
-from annotate.reports import shots_in_sight, study_tables
+from annotate.reports import downloads, study_tables
 from annotate.reports.downloads import WORDS
 from tests.factories import make_study
 from tests.people import answer_everything
@@ -16,8 +16,7 @@ MARKS = ("is_gold", "is_repeat", "excluded")
 
 def marks(study) -> dict[str, tuple[str, ...]]:
     rows = [
-        dict(zip(shots_in_sight.HEADER, row, strict=True))
-        for row in shots_in_sight.rows(study)
+        dict(zip(downloads.HEADER, row, strict=True)) for row in downloads.rows(study)
     ]
     assert {row["shot"] for row in rows} == {1, 2}
     return {row["slot"]: tuple(row[mark] for mark in MARKS) for row in rows}

@@ -12,7 +12,7 @@ from annotate.kinds.errors import BadAnswerError
 from annotate.models import Slot, StoryComment, Study
 from annotate.pages.seat.slot import get_slot
 from annotate.people import inviting
-from annotate.reports.output_answers import told_slots
+from annotate.reports.output_figures import told_slots
 from tests import answering
 from tests.factories import make_benchmark
 from tests.people import alice

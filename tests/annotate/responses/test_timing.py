@@ -15,9 +15,9 @@ from annotate.assignment import choosing
 from annotate.coverage.slot_counts import tallies
 from annotate.history import verifying
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
-from annotate.reports.study_export import write_export
+from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows
-from annotate.responses import giving_back, pace, timing
+from annotate.responses import giving_back, timing
 from evalcore.models import Frame
 from tests.factories import make_benchmark, make_study
 from tests.people import alice
@@ -422,8 +422,8 @@ def test_a_night_with_the_page_open_is_no_measured_time(client, later, told):
 
 
 def minutes_for(person, stories):
-    seconds = pace.own_latest(person.pk).values_list("measured", flat=True)
-    return pace.minutes_for(person, stories, list(seconds))
+    seconds = timing.own_latest(person.pk).values_list("measured", flat=True)
+    return timing.minutes_for(person, stories, list(seconds))
 
 
 @pytest.mark.django_db

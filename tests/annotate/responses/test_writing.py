@@ -16,7 +16,7 @@ from annotate.history.verifying import problems
 from annotate.kinds import errors
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.people import inviting, outcomes
-from annotate.responses import bulk, giving_back, leasing, places, writing
+from annotate.responses import bulk, giving_back, leasing, writing
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from tests import answering
@@ -321,7 +321,7 @@ def test_nothing_is_taken_while_the_study_takes_no_answers(study, ann, state):
 
 
 def test_answers_of_an_earlier_session_stay(study, ann):
-    slots = list(places.own_slots(ann))
+    slots = list(leasing.own_slots(ann))
     for slot in slots[:3]:
         submit(leasing.take(slot, ann), ann)
     answer(slots[0], ann, 1)
@@ -353,7 +353,7 @@ def do_everything(annotator):
 
 def test_whoever_has_done_the_plan_has_finished_even_if_slots_are_free(study, ann):
     inviting.revoke(study.annotators.get(name="A02"))
-    for slot in places.own_slots(ann):
+    for slot in leasing.own_slots(ann):
         submit(leasing.take(slot, ann), ann)
         outcomes.finish_if_done(ann)
     assert ann.state == "finished"
@@ -389,7 +389,7 @@ def test_a_person_added_takes_over_every_round_of_somebody_revoked():
         state="active",
     )
     do_everything(carol)
-    rounds = list(places.own_slots(carol).values_list("round", flat=True))
+    rounds = list(leasing.own_slots(carol).values_list("round", flat=True))
     assert rounds == [1] * 6 + [2] * 6 + [3] * 6 + [4] * 6 + [5] * 6
     assert problems(study) == []
 
@@ -419,7 +419,7 @@ def test_revoking_twice_is_logged_once(study, ann):
 
 
 def test_submitting_again_changes_nothing_even_after_the_next_session_began(study, ann):
-    slots = list(places.own_slots(ann))
+    slots = list(leasing.own_slots(ann))
     first = submit(take(slots[0], ann), ann)
     answer(first, ann, 1, "press-1")
     leasing.take(slots[3], ann)

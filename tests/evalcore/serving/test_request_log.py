@@ -141,7 +141,7 @@ def test_no_line_of_each_request_unless_it_is_asked_for(client, caplog):
 @pytest.fixture
 def broken(monkeypatch, client):
     """A page that fails, as a browser gets it."""
-    monkeypatch.setattr("annotate.pages.home.render", None)
+    monkeypatch.setattr("annotate.pages.account.render", None)
     client.raise_request_exception = False
     return client
 
