@@ -1,4 +1,4 @@
-"""What the worker does for studies every minute, and for the server every hour."""
+"""What the worker does for studies every minute, and every hour."""
 
 import time
 from importlib import import_module
@@ -12,7 +12,6 @@ from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
 from annotate.responses import giving_back
-from annotate.server_state import disk
 from annotate.studies import plan_queue
 from evalcore.serving import log_context
 
@@ -50,12 +49,6 @@ def draw_pictures() -> None:
 def remove_unused_pictures() -> None:
     """Remove the drawn pictures and videos that nobody has looked at for long."""
     same_size.remove_unused()
-
-
-@shared_task
-def measure_disk() -> None:
-    """Add up what takes room on the disk, for the page of the server."""
-    disk.measure()
 
 
 @shared_task

@@ -141,8 +141,8 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 if METRICS:  # after probes, which nobody needs to count
-    MIDDLEWARE.insert(1, "evalcore.serving.request_counts.count_middleware")
-    MIDDLEWARE.insert(0, "annotate.pages.scrape.scrape_middleware")
+    MIDDLEWARE.insert(1, "annotate.server_state.prometheus.count_middleware")
+    MIDDLEWARE.insert(0, "annotate.server_state.prometheus.scrape_middleware")
 
 TEMPLATES = [
     {
@@ -291,7 +291,6 @@ CELERY_BEAT_SCHEDULE = {
         "task": "annotate.tasks.remove_unused_pictures",
         "schedule": 3600,
     },
-    "disk": {"task": "annotate.tasks.measure_disk", "schedule": 3600},
     "personal data": {"task": "annotate.tasks.erase_due", "schedule": 3600},
 }
 # No state on disk: a sweep too many is harmless.

@@ -9,11 +9,9 @@ from django.db import connection
 from django.utils import timezone
 
 from analysis.version import VERSION
-from annotate.server_state import disk
-from annotate.server_state.arrivals import LastHour, in_hand, last_hour
+from annotate.server_state import measures
 from annotate.server_state.jobs import Job, failed, unfinished
 from annotate.server_state.troubles import Trouble, troubles
-from evalcore.models import Worker
 from evalcore.serving import workers
 from evalcore.serving.health import STARTED_AT
 
@@ -33,26 +31,18 @@ class WorkerRow:
 
 
 @dataclass(frozen=True)
-class DiskUse:
-    """The disks, what takes their room, and for how many days they last."""
-
-    disks: list[disk.Disk]
-    database: int
-    measured: disk.Measured | None
-    days_left: int | None
-
-
-@dataclass(frozen=True)
 class Overview:
-    """How the server does."""
+    """How the server does; sizes are in bytes, and numbers of slots as they came in."""
 
     troubles: list[Trouble]
     workers: list[WorkerRow]
     jobs: list[Job]
     failed: list[Job]
-    hour: LastHour
+    last_minute: int
+    last_hour: int
     leases: int
-    use: DiskUse
+    disks: list[measures.Disk]
+    database_bytes: int
     database: str
     minutes_up: int
     started_at: datetime = STARTED_AT
@@ -67,32 +57,35 @@ class Overview:
 def overview(now: datetime | None = None) -> Overview:
     """Return how the server does now."""
     now = now or timezone.now()
-    use = _use(now)
-    waiting, lost = unfinished(now), failed(now)
+    disks, waiting, lost = measures.disks(), unfinished(now), failed(now)
     still = workers.standing_still()
+    missed = {row.kind for row in still}
+    minute = now.replace(second=0, microsecond=0)
+    counts = [
+        measures.submitted(minute - timedelta(minutes=n), minute).count()
+        for n in (1, 60)
+    ]
     return Overview(
-        troubles(use.disks, still, waiting, lost, now),
-        [_worker(row, still, now) for row in workers.of_every_kind()],
+        troubles(disks, still, waiting, lost, now),
+        [
+            WorkerRow(
+                row.kind,
+                row.seen_at,
+                row.restart_at,
+                workers.is_late(row, now),
+                row.kind in missed,
+            )
+            for row in workers.of_every_kind()
+        ],
         waiting,
         lost,
-        last_hour(now),
-        in_hand().count(),
-        use,
+        *counts,
+        measures.in_hand().count(),
+        disks,
+        measures.database_bytes(),
         _database(),
         (now - STARTED_AT) // timedelta(minutes=1),
     )
-
-
-def _worker(row: Worker, still: list[Worker], now: datetime) -> WorkerRow:
-    late = workers.is_late(row, now)
-    missed = any(row.kind == other.kind for other in still)
-    return WorkerRow(row.kind, row.seen_at, row.restart_at, late, missed)
-
-
-def _use(now: datetime) -> DiskUse:
-    disks, found = disk.disks(), disk.measured()
-    days = disk.days_left(found, disks[0].free, now) if found and disks else None
-    return DiskUse(disks, disk.database_bytes(), found, days)
 
 
 def _database() -> str:

@@ -13,8 +13,8 @@ from django.utils.timezone import localtime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotate.server_state.disk import Disk
 from annotate.server_state.jobs import Job
+from annotate.server_state.measures import Disk
 from evalcore.models import Worker
 from evalcore.serving import readiness
 

@@ -1,103 +1,90 @@
-"""Making a backup: first the database, then the files that it refers to."""
+"""Make a backup: first the database, then the files that it refers to.
+
+What the backup before has, too, is a hard link to it.
+"""
 
 import fcntl
+import hashlib
+import json
+import os
+import re
 import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from django.conf import settings
+from django.db import connection
 
 from analysis.version import VERSION
-from evalcore import media
-from evalcore.backup import files, snapshot
-from evalcore.backup.engines import engine
-from evalcore.backup.files import ChangedError, FileStore
-from evalcore.backup.manifest import (
-    KEY,
-    NAME,
-    STORE,
-    BackupError,
-    Manifest,
-    StoredFile,
-    read,
-)
+from evalcore.backup.databases import FILES, BackupError, dumped
+from evalcore.media import file_digest, original_path
 from evalcore.models import MediaFile
 
-LOCK = "lock"
+FORMAT = 2
+# The second one is a line as `sha256sum` writes and checks it.
+NAME, SUM_NAME = "manifest.json", "manifest.sha256"
+KEY = "secret_key"
 TIME = "%Y-%m-%dT%H%M%SZ"
+UNFINISHED = ".unfinished"
+# Names that lead to what a server keeps, and nowhere else.
+SAFE = re.compile(rf"(?:media|reports)(?:/(?!\.\.?(?:/|$))[^/]+)+|{KEY}|database\.\w+")
+# Written through before the next one is read: who saves an answer meanwhile waits for
+# the disk behind a piece, not behind a whole video.
+PIECE = 8 << 20
+Manifest = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Made:
-    """A complete backup, and what the files shared by all took beside it."""
-
-    folder: Path
-    manifest: Manifest
-    new_files: int
-    new_bytes: int
-
-
-def make(folder: Path) -> Made:
-    """Make a backup in a folder of backups.
-
-    It has its name when it is complete and on the disk. Whatever stops it leaves the
-    backups that there are as they were.
+def make(folder: Path) -> tuple[Path, Manifest]:
+    """Make a backup in a folder of backups; it has its name when it is on the disk.
 
     Raises
     ------
-    BackupError
-        The database or the folder does not allow it.
+    BackupError, OSError
+        The database or the folder does not allow it; nothing of it is left.
     """
+    with private_files(), _own_folder(folder):
+        made_at = unused_time(folder)
+        draft = folder / f"{made_at.strftime(TIME)}{UNFINISHED}"
+        draft.mkdir()
+        try:
+            manifest = _fill(draft, made_at)
+            text = json.dumps(manifest, indent=1, ensure_ascii=False)
+            (draft / NAME).write_text(text, encoding="utf-8")
+            sha256 = file_digest(draft / NAME)
+            (draft / SUM_NAME).write_text(f"{sha256}  {NAME}\n", encoding="ascii")
+            os.sync()
+            return draft.rename(draft.with_suffix("")), manifest
+        finally:
+            shutil.rmtree(draft, ignore_errors=True)
+            os.sync()
+
+
+@contextmanager
+def private_files() -> Iterator[None]:
+    """Let only this user read what is written: it has everybody's links."""
+    before = os.umask(0o077)
     try:
-        with files.owners_alone(), _own_folder(folder):
-            store = FileStore(folder / STORE)
-            try:
-                return _make(folder, store)
-            except BaseException:
-                store.forget_added()
-                raise
-    except OSError as error:
-        raise BackupError(
-            f"{error.filename or folder}: the backup could not be made "
-            f"({error.strerror}). Nothing of it was left."
-        ) from error
+        yield
+    finally:
+        os.umask(before)
 
 
 @contextmanager
 def _own_folder(folder: Path) -> Iterator[None]:
     """Keep other backups out of the folder, and remove what a killed one left."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    (folder / STORE).mkdir(mode=0o700, exist_ok=True)
-    with (folder / LOCK).open("w") as lock:
+    with (folder / "lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise BackupError(f"Another backup is being made in {folder}.") from error
-        for half in folder.glob(f"*{files.UNFINISHED}"):
+        for half in folder.glob(f"*{UNFINISHED}"):
             shutil.rmtree(half)
-        for half in folder.glob(f"{STORE}/*/*{files.UNFINISHED}"):
-            half.unlink()
         yield
-
-
-def _make(folder: Path, store: FileStore) -> Made:
-    made_at = unused_time(folder)
-    name = made_at.strftime(TIME)
-    draft = folder / f"{name}{files.UNFINISHED}"
-    draft.mkdir()
-    try:
-        manifest = _fill(draft, store, made_at)
-        store.sync()
-        files.sync(draft)
-        draft.rename(folder / name)
-        files.sync(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
-    return Made(folder / name, manifest, len(store.added), store.added_bytes)
 
 
 def unused_time(folder: Path, before: str = "") -> datetime:
@@ -107,97 +94,148 @@ def unused_time(folder: Path, before: str = "") -> datetime:
     return now
 
 
-def _fill(draft: Path, store: FileStore, made_at: datetime) -> Manifest:
-    database = engine()
-    path = draft / database.FILE
-    with database.dumped(path) as ask:
-        tables = database.tables(ask)
-        if "evalcore_mediafile" not in tables:
-            raise BackupError(
-                "There is nothing to back up: the database has no tables yet."
-            )
-        rows = snapshot.counts(ask, tables)
-        migrations, originals = snapshot.migrations(ask), snapshot.originals(ask)
-    stored, missing = _keep_originals(store, originals)
-    manifest = Manifest(
-        version=VERSION,
-        made_at=made_at.isoformat(timespec="milliseconds"),
-        engine=database.NAME,
-        database=StoredFile(path.name, media.file_digest(path), path.stat().st_size),
-        migrations=migrations,
-        rows=rows,
-        files=[*stored, *_keep_others(store)],
-        missing=missing,
-    )
-    manifest.write(draft)
-    return manifest
-
-
-def _keep_originals(
-    store: FileStore, originals: list[tuple[str, str, int]]
-) -> tuple[list[StoredFile], list[str]]:
-    """Keep the originals of the database; return them, and those that are nowhere."""
-    stored, missing = [], []
-    for sha256, extension, size in originals:
-        path = media.original_path(MediaFile(sha256=sha256, extension=extension))
-        name = f"media/{path.relative_to(settings.MEDIA_ROOT)}"
-        try:
-            store.add(path, sha256, size)
-        except (FileNotFoundError, ChangedError):
-            missing.append(name)
+def _fill(draft: Path, made_at: datetime) -> Manifest:
+    """Write everything but the manifest, which is returned."""
+    path = draft / FILES[connection.vendor]
+    tables = sorted(connection.introspection.table_names())
+    if MediaFile._meta.db_table not in tables:
+        raise BackupError(
+            "There is nothing to back up: the database has no tables yet."
+        )
+    with dumped(path) as ask:
+        # In SQL, not by models: the next version is often about to migrate.
+        rows = {one: ask(f'SELECT count(*) FROM "{one}"')[0][0] for one in tables}
+        migrations = ask("SELECT app, name FROM django_migrations ORDER BY app, name")
+        originals = ask("SELECT sha256, extension FROM evalcore_mediafile ORDER BY 1")
+    files, missing = {path.name: file_digest(path)}, []
+    new, earlier = [], _earlier(draft.parent)
+    for sha256, extension in originals:
+        source = original_path(MediaFile(sha256=sha256, extension=extension))
+        name = f"media/{source.relative_to(settings.MEDIA_ROOT)}"
+        if _keep(source, draft / name, sha256, earlier.get(sha256), new):
+            files[name] = sha256
         else:
-            stored.append(StoredFile(name, sha256, size))
-    return stored, missing
-
-
-def _keep_others(store: FileStore) -> Iterator[StoredFile]:
-    """Keep the reports, and the signing key where it is a file.
-
-    A report that is being built while it is read is built again after a restore.
-    """
-    root = Path(settings.REPORTS_ROOT)
-    found = {
-        f"reports/{path.relative_to(root)}": path
-        for path in sorted(root.rglob("*"))
-        if path.is_file()
+            missing.append(name)
+    for name, source in _other_files():
+        with suppress(FileNotFoundError):  # a report that is being built
+            sha256 = file_digest(source)
+            if _keep(source, draft / name, sha256, earlier.get(sha256), new):
+                files[name] = sha256
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "made_at": made_at.isoformat(timespec="milliseconds"),
+        "engine": connection.vendor,
+        "migrations": migrations,
+        "rows": rows,
+        "files": files,
+        "missing": missing,
+        "new_files": len(new),
+        "new_bytes": sum(new),
     }
-    key = Path(settings.DATA_DIR) / KEY
+
+
+def _other_files() -> Iterator[tuple[str, Path]]:
+    """Return the reports, and the signing key if the one in the file is in use."""
+    root, key = Path(settings.REPORTS_ROOT), Path(settings.DATA_DIR) / KEY
+    for path in sorted(root.rglob("*")):
+        if path.is_file():
+            yield f"reports/{path.relative_to(root)}", path
     if key.is_file() and key.read_text("ascii").strip() == settings.SECRET_KEY:
-        found[KEY] = key
-    for name, path in found.items():
-        with suppress(FileNotFoundError, ChangedError):
-            sha256, size = media.file_digest(path), path.stat().st_size
-            store.add(path, sha256, size)
-            yield StoredFile(name, sha256, size)
+        yield KEY, key
+
+
+def _earlier(folder: Path) -> dict[str, Path]:
+    """Return the files of the backup that was made last, by their SHA-256."""
+    for backup in sorted(backups(folder), key=os.path.getmtime)[-1:]:
+        with suppress(BackupError):
+            files = read(backup)["files"]
+            return {sha256: backup / name for name, sha256 in files.items()}
+    return {}
+
+
+def _keep(
+    source: Path, target: Path, sha256: str, earlier: Path | None, new: list[int]
+) -> bool:
+    """Link or copy a file, and note the size of a copy; return whether it is whole.
+
+    What the backup before has was read and written through then, and is not read again
+    where its size is that of the source.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with suppress(OSError):  # it is not there; a disk without links
+        if earlier and (
+            earlier.stat().st_size == source.stat().st_size
+            if source.exists()
+            else file_digest(earlier) == sha256
+        ):
+            target.hardlink_to(earlier)
+            return True
+    with suppress(FileNotFoundError):
+        copy(source, target)
+        if file_digest(target) == sha256:
+            new.append(target.stat().st_size)
+            return True
+        target.unlink()
+    return False
+
+
+def copy(source: Path, target: Path) -> None:
+    """Copy a file onto the disk; its place has all of it or nothing."""
+    draft = target.with_name(target.name + UNFINISHED)
+    try:
+        with source.open("rb") as reader, draft.open("wb") as writer:
+            while piece := reader.read(PIECE):
+                writer.write(piece)
+                writer.flush()
+                os.fsync(writer.fileno())
+        draft.replace(target)
+    finally:
+        draft.unlink(missing_ok=True)
 
 
 def backups(folder: Path) -> list[Path]:
     """Return the complete backups of a folder, the oldest first."""
-    return sorted(
-        path.parent
-        for path in folder.glob(f"*/{NAME}")
-        if not path.parent.name.endswith(files.UNFINISHED)
-    )
+    found = (path.parent for path in folder.glob(f"*/{NAME}"))
+    return sorted(path for path in found if path.suffix != UNFINISHED)
+
+
+def read(folder: Path) -> Manifest:
+    """Return the manifest of a backup; raise BackupError where there is none to use."""
+    path = folder / NAME
+    try:
+        data, line = (
+            path.read_bytes(),
+            (folder / SUM_NAME).read_text("ascii", "replace"),
+        )
+    except OSError as error:
+        raise BackupError(
+            f"{error.filename}: expected a backup's manifest ({error.strerror})."
+        ) from error
+    if line.split() != [hashlib.sha256(data).hexdigest(), NAME]:
+        raise BackupError(f"{path} was changed or cut short: {SUM_NAME} says so.")
+    manifest: Manifest = json.loads(data)
+    if manifest["format"] != FORMAT:
+        raise BackupError(
+            f"{path} has format {manifest['format']}, and this version reads "
+            f"{FORMAT}: restore with the version that made it."
+        )
+    for name in manifest["files"]:
+        if not SAFE.fullmatch(name):
+            raise BackupError(
+                f"{path} names a file at {name}, which is none of a server's."
+            )
+    return manifest
 
 
 def rotate(folder: Path, keep: int, made: Path) -> int:
     """Remove all but the newest backups; return how many were removed.
 
-    The one that was just `made` stays, whatever dates the others have. Files go that no
-    backup is left to need. Whether one needs them is not known of a backup whose
-    manifest cannot be read, and then nothing is removed.
+    The one that was just `made` stays, whatever dates the others have.
     """
     with _own_folder(folder):
         found = sorted(backups(folder), key=lambda path: path == made)
-        if made not in found:
-            raise BackupError(f"{made} is gone: another backup took it for an old one.")
-        manifests = {path: read(path) for path in found}
         old = found[: max(0, len(found) - keep)]
         for path in old:
-            draft = path.with_name(path.name + files.UNFINISHED)
-            path.rename(draft)
-            shutil.rmtree(draft)
-            del manifests[path]
-        needed = (one.hashes() for one in manifests.values())
-        FileStore(folder / STORE).keep_only(set().union(*needed))
-        return len(old)
+            shutil.rmtree(path.rename(path.with_name(path.name + UNFINISHED)))
+    return len(old)

@@ -12,45 +12,33 @@ from evalcore.serving.key_file import SHORTEST_KEY, kept_key
 
 LOCAL_HOSTS = ("127.0.0.1", "localhost", "[::1]")
 SHORTEST_TOKEN = 24
-BROKERS = ("filesystem", "redis", "rediss", "amqp", "amqps")
 NAME = r"[\w-]+(?:\.[\w-]+)*|\[[0-9A-Fa-f:.]+\]"
-HOST = re.compile(rf"\*|\.?(?:{NAME})")
-LOCATION = re.compile(r"/(?:[\w-]+/)+", re.ASCII)
+ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 # As often a connection of PostgreSQL is asked something before it keeps the plan.
 PREPARE_AFTER = 5
-ADDRESS = re.compile(rf"https?://(?P<host>{NAME})(?::\d+)?")
 
 
-def read(name: str, default: str = "") -> str:
+def read(name: str, default: str = "", pattern: str = "", expected: str = "") -> str:
     """Return a variable; an empty one, as docker compose passes it, is unset."""
-    return os.environ.get(name, "").strip() or default
+    value = os.environ.get(name, "").strip() or default
+    if value and pattern and not re.fullmatch(pattern, value, re.ASCII):
+        raise ImproperlyConfigured(f"{name}={value!r}: write {expected}")
+    return value
 
 
 def flag(name: str) -> bool:
     """Read 1 or 0."""
-    value = read(name, "0")
-    if value not in ("0", "1"):
-        raise ImproperlyConfigured(f"{name}={value!r}: write 1 (yes) or 0 (no).")
-    return value == "1"
+    return read(name, "0", "[01]", "1 (yes) or 0 (no).") == "1"
 
 
 def one_of(name: str, *choices: str) -> str:
     """Read one of some words; the first one where none is given."""
-    value = read(name, choices[0])
-    if value not in choices:
-        raise ImproperlyConfigured(f"{name}={value!r}: write {' or '.join(choices)}.")
-    return value
+    return read(name, choices[0], "|".join(choices), f"{' or '.join(choices)}.")
 
 
 def parse_port(text: str) -> int:
-    """Return a port's number.
-
-    Raises
-    ------
-    ValueError
-        The text is none; the message says what would be right.
-    """
-    if not (text.isdecimal() and len(text) <= 5 and 1 <= int(text) <= 65535):
+    """Return a port's number; raise ValueError, which says what would be right."""
+    if not (re.fullmatch("[0-9]{1,5}", text) and 1 <= int(text) <= 65535):
         raise ValueError("write a number from 1 to 65535")
     return int(text)
 
@@ -66,18 +54,16 @@ def port(name: str) -> int:
 
 def count(name: str, default: int, *, least: int = 1, most: int) -> int:
     """Read a whole number."""
-    value = read(name, str(default))
-    known = value.isascii() and value.isdecimal() and len(value) <= 9
-    if not (known and least <= int(value) <= most):
-        raise ImproperlyConfigured(
-            f"{name}={value!r}: write a whole number from {least} to {most:,}."
-        )
+    expected = f"a whole number from {least} to {most:,}."
+    value = read(name, str(default), "[0-9]{1,9}", expected)
+    if not least <= int(value) <= most:
+        raise ImproperlyConfigured(f"{name}={value!r}: write {expected}")
     return int(value)
 
 
 def processors() -> int:
     """Return how many processes can serve pages: one a processor, 2 to 8."""
-    own = getattr(os, "sched_getaffinity", None)  # macOS tells of all alone
+    own = getattr(os, "sched_getaffinity", None)  # macOS knows the number alone
     return min(max(len(own(0)) if own else os.cpu_count() or 1, 2), 8)
 
 
@@ -97,14 +83,12 @@ def make_folder(name: str, path: Path) -> None:
     try:
         for folder in (*reversed(path.parents), path):
             folder.mkdir(mode=0o700, exist_ok=True)
+        why = "" if os.access(path, os.W_OK | os.X_OK) else "written"
     except OSError as error:
+        why = f"created ({error.strerror})"
+    if why:
         raise ImproperlyConfigured(
-            f"{name}: {path} cannot be created ({error.strerror}); "
-            "name a folder that this user may write."
-        ) from error
-    if not os.access(path, os.W_OK | os.X_OK):
-        raise ImproperlyConfigured(
-            f"{name}: {path} cannot be written; name a folder that this user may write."
+            f"{name}: {path} cannot be {why}; name a folder that this user may write."
         )
 
 
@@ -118,64 +102,40 @@ def existing_folder(name: str) -> str:
 
 def location(name: str) -> str:
     """Read the path of a location of nginx; empty where none is named."""
-    value = read(name)
-    if value and not LOCATION.fullmatch(value):
-        raise ImproperlyConfigured(
-            f"{name}={value!r}: write a path between slashes, as in /media-files/"
-        )
-    return value
+    expected = "a path between slashes, as in /media-files/"
+    return read(name, pattern=r"/(?:[\w-]+/)+", expected=expected)
 
 
 def database(data_dir: Path) -> dict[str, Any]:
     """Read DATABASE_URL; without one the database is a file in the data folder."""
-    url = read("DATABASE_URL")
-    if not url:
-        return _sqlite(data_dir / "plumbline.sqlite3", data_dir)
+    url = read("DATABASE_URL") or f"sqlite:///{data_dir / 'plumbline.sqlite3'}"
     try:
-        parsed = dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True)
+        parsed = dj_database_url.parse(url, conn_max_age=600, conn_health_checks=True)
     except (ValueError, dj_database_url.ParseError) as error:
         raise ImproperlyConfigured(
             "DATABASE_URL is not a database address "
             "(sqlite:///path or postgres://user:password@host/name)."
         ) from error
-    engine = parsed["ENGINE"].rsplit(".", 1)[-1]
-    if engine == "sqlite3":
-        return _sqlite(_database_file(parsed["NAME"]), data_dir)
-    if engine != "postgresql":
+    engine, name = parsed["ENGINE"].rsplit(".", 1)[-1], parsed["NAME"]
+    if engine not in ("sqlite3", "postgresql"):
         raise ImproperlyConfigured(
             f"DATABASE_URL names {engine}: Plumbline runs on sqlite or postgres."
         )
-    if not parsed["NAME"]:
+    if name in ("", ":memory:"):  # every process would have a memory of its own
         raise ImproperlyConfigured(
-            "DATABASE_URL names no database: "
-            "write its name last, as in postgres://user:password@host/name."
+            "DATABASE_URL names no database: write sqlite:///path/to/file or "
+            "postgres://user:password@host/name."
         )
-    # A connection serves many requests, and is looked at before each: the server may
-    # have been started again. What it was asked a few times it has prepared: planning
-    # what a click asks took as long as answering it.
-    prepared = {"server_side_binding": True, "prepare_threshold": PREPARE_AFTER}
-    return dict(parsed) | {
-        "CONN_MAX_AGE": 600,
-        "CONN_HEALTH_CHECKS": True,
-        "OPTIONS": prepared | parsed.get("OPTIONS", {}),
-    }
-
-
-def _database_file(name: str) -> Path:
-    # Every process would have a database of its own in memory.
-    if name in ("", ":memory:"):
-        raise ImproperlyConfigured(
-            "DATABASE_URL names no file: write sqlite:///path/to/file."
-        )
+    if engine == "postgresql":
+        # What a connection was asked a few times it has prepared: planning what a
+        # click asks took as long as answering it.
+        prepared = {"server_side_binding": True, "prepare_threshold": PREPARE_AFTER}
+        return dict(parsed) | {"OPTIONS": prepared | parsed.get("OPTIONS", {})}
     path = Path(name)
     if path.is_dir() or not path.absolute().parent.is_dir():
         raise ImproperlyConfigured(
             f"DATABASE_URL: {path} is no file in a folder that exists."
         )
-    return path
-
-
-def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     # WAL lets annotators read while one writes; IMMEDIATE takes the write lock up
     # front, so that a transaction waits instead of failing half-way. FULL: what was
     # acknowledged is on the disk; with NORMAL a power cut takes the last seconds back.
@@ -184,7 +144,7 @@ def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
     return {
         "ENGINE": "evalcore.database",
         "CONN_MAX_AGE": None,
-        "NAME": str(path),
+        "NAME": name,
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": 20,
@@ -199,15 +159,12 @@ def _sqlite(path: Path, data_dir: Path) -> dict[str, Any]:
 
 def broker() -> str:
     """Read BROKER_URL; without one messages are files, and no server is needed."""
-    url = read("BROKER_URL", "filesystem://localhost/")
-    scheme, separator, rest = url.partition("://")
-    known = scheme in BROKERS and separator
-    if not known or not (rest or scheme == "filesystem"):
-        raise ImproperlyConfigured(
-            f"BROKER_URL={url!r}: "
-            "write filesystem://, redis://host/0 or amqp://user:password@host//"
-        )
-    return url
+    return read(
+        "BROKER_URL",
+        "filesystem://localhost/",
+        "filesystem://.*|(?:rediss?|amqps?)://.+",
+        "filesystem://, redis://host/0 or amqp://user:password@host//",
+    )
 
 
 def secret_key(*, production: bool, key_file: Path) -> str:
@@ -228,7 +185,7 @@ def secret_key(*, production: bool, key_file: Path) -> str:
 def token(name: str) -> str:
     """Read what a program shows to be let in; empty where none is named."""
     value = read(name)
-    if value and (len(value) < SHORTEST_TOKEN or not value.isascii() or " " in value):
+    if value and not re.fullmatch(f"[!-~]{{{SHORTEST_TOKEN},}}", value):
         raise ImproperlyConfigured(
             f"{name} can be guessed or is no word: set it to a random text of at least "
             f"{SHORTEST_TOKEN} letters and digits, or leave it out."
@@ -238,24 +195,20 @@ def token(name: str) -> str:
 
 def base_url() -> str:
     """Read BASE_URL, the address that annotators reach; empty where none is named."""
-    url = read("BASE_URL").rstrip("/")
-    if url and not ADDRESS.fullmatch(url):
-        raise ImproperlyConfigured(
-            f"BASE_URL={url!r}: write scheme and host, as in https://study.example.org"
-        )
-    return url
+    expected = "scheme and host, as in https://study.example.org"
+    return read("BASE_URL", "", f"{ADDRESS.pattern}/*", expected).rstrip("/")
 
 
 def allowed_hosts(*, production: bool, base: str) -> list[str]:
     """Read ALLOWED_HOSTS; the base's host and this machine are always among them."""
-    value = read("ALLOWED_HOSTS")
+    host = rf"(?:\*|\.?(?:{NAME}))"
+    value = read(
+        "ALLOWED_HOSTS",
+        "",
+        rf"[\s,]*{host}(?:[\s,]*,[\s,]*{host})*[\s,]*",
+        "host names without scheme, port or path, separated by commas.",
+    )
     hosts = [part.strip() for part in value.split(",") if part.strip()]
-    bad = [host for host in hosts if not HOST.fullmatch(host)]
-    if bad or (value and not hosts):
-        raise ImproperlyConfigured(
-            f"ALLOWED_HOSTS={value!r}: write host names without scheme, port or path, "
-            "separated by commas."
-        )
     if address := ADDRESS.fullmatch(base):
         hosts.append(address["host"])
     if production and not hosts:

@@ -4,6 +4,9 @@ import json
 import logging
 from datetime import UTC, datetime
 
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+
 from evalcore.serving.redacting import redact
 
 # What the line of a request has beside its text. Nothing else that a caller adds is
@@ -37,3 +40,14 @@ class JsonLine(logging.Formatter):
 def _plain(value: object) -> object:
     """Return a value as JSON has it; what is no number is text, and has no secrets."""
     return value if isinstance(value, (int, float)) else redact(str(value))
+
+
+class JsonLines(Logger):  # type: ignore[misc] # untyped
+    """Writes gunicorn's own lines, which come before Django is there, alike."""
+
+    def setup(self, cfg: Config) -> None:
+        """Set its logs up, and how their lines are written."""
+        super().setup(cfg)
+        for log in (self.error_log, self.access_log):
+            for handler in log.handlers:
+                handler.setFormatter(JsonLine())

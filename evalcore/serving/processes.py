@@ -29,7 +29,7 @@ def web_command(bind: str, port: int) -> list[str]:
         f"--worker-class {EVEN} --log-level warning --no-control-socket"
     )
     if settings.LOG_FORMAT == "json":
-        options += " --logger-class evalcore.serving.gunicorn_lines.JsonLines"
+        options += " --logger-class evalcore.serving.json_lines.JsonLines"
     address = f"{host(bind)}:{port}"
     server = [sys.executable, "-m", "gunicorn", "evalcore.wsgi", "--bind", address]
     return [*server, *options.split()]

@@ -7,14 +7,14 @@ a little later, until it has run well for a while.
 import logging
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from types import FrameType
 
 from django.db import Error, connection
 from django.utils import timezone
@@ -25,92 +25,65 @@ from evalcore.serving.parent_death import end_with
 logger = logging.getLogger(__name__)
 
 STOP_SECONDS = 10
-TICK_SECONDS = 0.2
+TICK_SECONDS = 0.1
 # Until a worker is started again: doubled each time, but for one that ran for long.
 FIRST_WAIT, LONGEST_WAIT, WELL_SECONDS = 1.0, 60.0, 60.0
-# Somebody waits for the pages. What all processes import at once, none has soon.
-HEAD_START_SECONDS = 1.5
 # A window that is closed hangs up, unless nohup has it ignored.
 STOPPING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 
-class Child:
+class Child(subprocess.Popen[bytes]):
     """A process in a group of its own, so that all it starts can be ended with it.
 
     On Linux it also ends when this process is killed.
     """
 
     def __init__(self, command: Sequence[str]) -> None:
-        self._process = subprocess.Popen(
-            command, process_group=0, preexec_fn=partial(end_with, os.getpid())
-        )
-
-    def ended(self) -> int | None:
-        """Return the exit status, negative for a signal; None while it runs."""
-        return self._process.poll()
-
-    def ask_to_end(self) -> None:
-        """Ask it to end in good order."""
-        if self.ended() is None:
-            self._process.terminate()
+        own = partial(end_with, os.getpid())
+        super().__init__(command, process_group=0, preexec_fn=own)
 
     def end(self, deadline: float) -> None:
         """Wait until it has ended; what is left of its group then is killed."""
-        try:
-            self._process.wait(max(0.0, deadline - time.monotonic()))
-        except subprocess.TimeoutExpired:
-            logger.warning("%s did not end in time", self._process.args)
+        with suppress(subprocess.TimeoutExpired):
+            self.wait(max(0.0, deadline - time.monotonic()))
         # Nobody is left, as a rule; macOS says it the other way.
         with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
-        self._process.wait()
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
 
 
 class KeptWorker:
-    """A worker that is started again whenever it ends.
+    """A worker that is started again whenever it ends; `kind` names what it does."""
 
-    Parameters
-    ----------
-    kind
-        What it does, as its signs of life name it.
-    command
-        What runs it.
-    after
-        In how many seconds it is started first.
-    """
-
-    def __init__(self, kind: str, command: Sequence[str], after: float = 0) -> None:
+    def __init__(self, kind: str, command: Sequence[str]) -> None:
         self.kind = kind
         self.child: Child | None = None
         self._command = command
         self._wait = FIRST_WAIT
-        self._started = time.monotonic()
-        self._due = self._started + after
+        self._started = self._due = time.monotonic()
 
     def keep(self) -> None:
-        """Start it if it is time; see to what is left of it if it has ended."""
-        if self.child is None:
-            if time.monotonic() >= self._due:
-                self._start()
-        elif (status := self.child.ended()) is not None:
-            self.child.end(time.monotonic())
+        """Start it if it is time; kill what is left of it if it has ended."""
+        now = time.monotonic()
+        if self.child is None and now >= self._due:
+            self._started = now
+            try:
+                self.child = Child(self._command)
+            except OSError as error:  # no memory for one more process, as a rule
+                self._start_later(f"could not be started: {error.strerror}")
+        elif self.child is not None and (status := self.child.poll()) is not None:
+            self.child.end(now)
             self.child = None
-            self._start_later(_ending(status))
-
-    def _start(self) -> None:
-        self._started = time.monotonic()
-        try:
-            self.child = Child(self._command)
-        except OSError as error:  # no memory for one more process, as a rule
-            self._start_later(f"could not be started: {error.strerror}")
+            self._start_later(
+                f"was ended by {signal.Signals(-status).name}"
+                if status < 0
+                else f"ended by itself (exit status {status})"
+            )
 
     def _start_later(self, why: str) -> None:
         now = time.monotonic()
-        if now - self._started >= WELL_SECONDS:
-            self._wait = FIRST_WAIT
-        wait = self._wait
-        self._due = now + wait
-        self._wait = min(2 * wait, LONGEST_WAIT)
+        wait = FIRST_WAIT if now - self._started >= WELL_SECONDS else self._wait
+        self._due, self._wait = now + wait, min(2 * wait, LONGEST_WAIT)
         logger.warning(
             "The %s worker %s. The pages go on; it is started again in %.0f s.",
             self.kind,
@@ -122,7 +95,7 @@ class KeptWorker:
 
 
 def _tell_pages(put_down: Callable[[], object]) -> None:
-    """Put something down in a thread: nothing here waits for a busy database."""
+    """Write something in a thread: nothing here waits for a busy database."""
 
     def tell() -> None:
         try:
@@ -135,13 +108,12 @@ def _tell_pages(put_down: Callable[[], object]) -> None:
     threading.Thread(target=tell, daemon=True).start()
 
 
-def _ending(status: int) -> str:
-    if status < 0:
-        return f"was ended by {signal.Signals(-status).name}"
-    return f"ended by itself (exit status {status})"
-
-
-def run(web: Sequence[str], work: dict[str, Sequence[str]]) -> int | None:
+def run(
+    web: Sequence[str],
+    work: Mapping[str, Sequence[str]],
+    address: tuple[str, int],
+    ready: Callable[[], object],
+) -> int | None:
     """Run a web server and workers until the former ends or a signal comes.
 
     Parameters
@@ -149,7 +121,11 @@ def run(web: Sequence[str], work: dict[str, Sequence[str]]) -> int | None:
     web
         The command of the web server.
     work
-        Those of the workers, by kind.
+        Those of the workers, by kind. They are started when the pages are there.
+    address
+        Where the web server listens.
+    ready
+        Is called once it does.
 
     Returns
     -------
@@ -157,31 +133,35 @@ def run(web: Sequence[str], work: dict[str, Sequence[str]]) -> int | None:
         The web server's exit status; None after a signal.
     """
     signals: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        # Raising here could strike between a child's start and its being known.
-        signals.append(number)
-
     for number in STOPPING:
         if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, note)
+            # Raising could strike between a child's start and its being known.
+            signal.signal(number, lambda number, _frame: signals.append(number))
     connection.close()
     server = Child(web)
-    kept = [KeptWorker(*one, after=HEAD_START_SECONDS) for one in work.items()]
+    kept: list[KeptWorker] = []
     try:
-        _tell_pages(partial(workers.sign, tuple(work)))
-        while not signals and server.ended() is None:
+        while not signals and server.poll() is None:
+            if not kept and _listens(address):
+                ready()
+                kept = [KeptWorker(*one) for one in work.items()]
+                _tell_pages(partial(workers.sign, tuple(work)))
             for worker in kept:
                 worker.keep()
             time.sleep(TICK_SECONDS)
-        return None if signals else server.ended()
+        return None if signals else server.poll()
     finally:
-        _stop([server, *(worker.child for worker in kept if worker.child is not None)])
+        children = [server, *(one.child for one in kept if one.child is not None)]
+        for child in children:
+            child.terminate()
+        deadline = time.monotonic() + STOP_SECONDS
+        for child in children:
+            child.end(deadline)
 
 
-def _stop(children: Sequence[Child]) -> None:
-    for child in children:
-        child.ask_to_end()
-    deadline = time.monotonic() + STOP_SECONDS
-    for child in children:
-        child.end(deadline)
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, 1).close()
+    except OSError:
+        return False
+    return True

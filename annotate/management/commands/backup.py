@@ -5,7 +5,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from analysis.printing import counted
 from evalcore.backup import making
-from evalcore.backup.manifest import KEY, BackupError
+from evalcore.backup.databases import BackupError
 
 
 class Command(BaseCommand):
@@ -26,27 +26,26 @@ class Command(BaseCommand):
 
     def handle(self, *, folder: Path, keep: int | None, **_options: object) -> None:
         try:
-            made = making.make(folder)
-        except BackupError as error:
+            made, manifest = making.make(folder)
+        except (BackupError, OSError) as error:
             raise CommandError(f"No backup was made. {error}", returncode=1) from error
-        manifest = made.manifest
         self.stdout.write(
-            f"{made.folder}: {sum(manifest.rows.values()):,} rows, "
-            f"{counted(len(manifest.files), 'file')} ({made.new_files} new, "
-            f"{made.new_bytes / 1e6:,.1f} MB)."
+            f"{made}: {sum(manifest['rows'].values()):,} rows, "
+            f"{counted(len(manifest['files']) - 1, 'file')} ({manifest['new_files']} "
+            f"new, {manifest['new_bytes'] / 1e6:,.1f} MB)."
         )
-        if KEY not in {file.path for file in manifest.files}:
+        if making.KEY not in manifest["files"]:
             self.stderr.write(
                 "note: SECRET_KEY comes from the environment and is not in the backup; "
                 "keep it elsewhere."
             )
         if keep is not None:
-            self._rotate(keep, made.folder)
-        for name in manifest.missing:
+            self._rotate(keep, made)
+        for name in manifest["missing"]:
             self.stderr.write(f"{name} is missing or damaged, and not in the backup.")
-        if manifest.missing:
+        if manifest["missing"]:
             raise CommandError(
-                f"The backup is complete but for {len(manifest.missing)} originals, "
+                f"The backup is complete but for {len(manifest['missing'])} originals, "
                 "which the server does not have either.",
                 returncode=1,
             )

@@ -10,7 +10,8 @@ from annotate.access import permissions
 from annotate.kinds.registry import KINDS
 from annotate.models import Report, Study
 from evalcore.backup import restoring
-from evalcore.backup.manifest import KEY, BackupError
+from evalcore.backup.databases import BackupError
+from evalcore.backup.making import KEY, Manifest
 from evalcore.models import MediaFile
 from evalcore.serving import environment
 
@@ -40,22 +41,21 @@ class Command(BaseCommand):
         try:
             if check:
                 found = restoring.check(backup)
-                count = counted(len(found.files), "file")
+                count = counted(len(found["files"]) - 1, "file")
                 self.stdout.write(f"{backup}: the database and {count} are whole.")
                 return
-            restored = restoring.restore(backup, replace=replace)
+            manifest, aside = restoring.restore(backup, replace=replace)
         except BackupError as error:
             raise CommandError(str(error), returncode=1) from error
-        self._tell(restored)
+        self._tell(manifest, aside)
         call_command("verify", stdout=self.stdout, stderr=self.stderr)
 
-    def _tell(self, restored: restoring.Restored) -> None:
-        manifest = restored.manifest
+    def _tell(self, manifest: Manifest, aside: list[str]) -> None:
         tables = {kind.model for kind in KINDS.values()}
         answers = sum(row.objects.filter(is_current=True).count() for row in tables)
         media = MediaFile.objects.count()
         self.stdout.write(
-            f"Restored from {manifest.made_at}, version {manifest.version}: "
+            f"Restored from {manifest['made_at']}, version {manifest['version']}: "
             f"{counted(Study.objects.count(), 'study', 'studies')}, "
             f"{counted(answers, 'answer')}, "
             f"{counted(media, 'picture or video', 'pictures and videos')}, "
@@ -66,9 +66,9 @@ class Command(BaseCommand):
                 f"note: {', '.join(names)} had the demo's public password and cannot "
                 "log in any more; set another one with manage.py changepassword."
             )
-        for place in restored.aside:
+        for place in aside:
             self.stdout.write(f"What was there before is now in {place}.")
-        for name in manifest.missing:
+        for name in manifest["missing"]:
             self.stderr.write(f"{name} was missing already when the backup was made.")
         if environment.read("SECRET_KEY") and (settings.DATA_DIR / KEY).exists():
             self.stderr.write(

@@ -3,6 +3,7 @@ import errno
 import os
 import socket
 import sys
+from functools import partial
 from ipaddress import ip_address
 
 from django.conf import settings
@@ -21,9 +22,12 @@ def run_server(*, port: int, bind: str) -> None:
     again.
     """
     work = {queue: processes.worker_command(queue) for queue in processes.QUEUES}
-    _tell_where(bind, port)
-    web = processes.web_command(bind, port)
-    status = supervisor.run(web, {**work, "beat": processes.BEAT})
+    status = supervisor.run(
+        processes.web_command(bind, port),
+        {**work, "beat": processes.BEAT},
+        (_near(bind), port),
+        partial(_tell_where, bind, port),
+    )
     if status is not None:
         # A shell reports who died of a signal in the same way.
         raise CommandError(
@@ -32,8 +36,13 @@ def run_server(*, port: int, bind: str) -> None:
         )
 
 
+def _near(bind: str) -> str:
+    """Return the address by which this machine reaches a server that listens so."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(bind, bind)
+
+
 def _tell_where(bind: str, port: int) -> None:
-    near = "127.0.0.1" if bind in ("0.0.0.0", "::") else processes.host(bind)
+    near = processes.host(_near(bind))
     print(f"Plumbline serves on http://{near}:{port}/  (Ctrl-C stops it)", flush=True)
     has_proxy = settings.PRODUCTION or settings.BASE_URL.startswith("https:")
     if has_proxy and not settings.TRUSTED_PROXIES:

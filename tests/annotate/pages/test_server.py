@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from annotate.models import Report, User
-from annotate.server_state import disk
+from annotate.server_state import measures
 from evalcore.models import Worker
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
@@ -56,7 +56,7 @@ def test_it_is_linked_where_managers_of_everything_find_it(sue):
 
 def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
     usage = SimpleNamespace(total=10**12, free=10**11)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _folder: usage)
+    monkeypatch.setattr(measures.shutil, "disk_usage", lambda _folder: usage)
     (state,) = re.findall(r'name="since" value="(\w+)"', page(sue))
     asked = {"headers": {"hx-request": "true"}}
     assert sue.get(f"/server/?since={state}", **asked).status_code == 204
@@ -92,7 +92,7 @@ def test_a_worker_that_is_started_again_is_waited_for(sue):
 
 def test_a_full_disk_is_told_with_what_finds_the_reason(sue, monkeypatch, settings):
     usage = SimpleNamespace(total=10**11, free=5 * 10**8)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _folder: usage)
+    monkeypatch.setattr(measures.shutil, "disk_usage", lambda _folder: usage)
     (sentence,) = told(sue)
     assert re.search(r"Only 476.8.MB are left on the disk of DATA_DIR, MEDIA", sentence)
     assert f"du -xh --max-depth=2 {settings.DATA_DIR} " in sentence
@@ -164,26 +164,17 @@ def test_scores_that_failed_are_told_with_where_to_ask_again(sue):
     assert "<code>manage.py score hills</code>" in text
 
 
-def test_the_last_hour_is_drawn_and_can_be_read(sue):
+def test_slots_of_the_last_minute_and_hour_are_counted(sue):
     study = make_study()
     answer_everything(study)
-    earlier = timezone.now() - timedelta(minutes=10)
-    study.slots.update(submitted_at=earlier)
-    text, n = page(sue), study.slots.count()
-    assert text.count("<rect") == 1
-    assert f"{n} slots in the last hour, at most {n} in a minute" in text
-    assert (
-        f'<td class="when">{earlier:%H:%M} UTC</td><td class="number">{n}</td>' in text
-    )
-
-
-def test_what_folders_hold_is_shown_once_it_is_known(sue, settings):
-    (settings.MEDIA_ROOT / "a.webp").write_bytes(b"x" * 3000)
-    disk.measure()
-    text = page(sue)
-    assert re.search(r"Pictures and videos</th><td class=.number.>2.9.KB", text)
-    assert "Folders as of" in text
-    assert "at the pace of the last week" not in text
+    minute = timezone.now().replace(second=0, microsecond=0)
+    slots = list(study.slots.order_by("pk"))
+    for slot, minutes in zip(slots, (0.5, 10, 59, 61), strict=False):
+        slot.submitted_at = minute - timedelta(minutes=minutes)
+        slot.save()
+    study.slots.filter(pk__gt=slots[3].pk).update(submitted_at=minute)
+    figures = re.findall(r"<dd>(\d+)</dd>", page(sue))
+    assert figures[:3] == ["1", "3", "0"]
 
 
 def test_the_number_of_queries_does_not_grow(sue, django_assert_max_num_queries):

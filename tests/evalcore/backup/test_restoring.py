@@ -71,10 +71,9 @@ def somebody_connected():
 
 
 def stored_file(backup: Path, path: str) -> Path:
-    """Return where a backup keeps the file of that name."""
+    """Return a file of a backup whose name begins so."""
     files = json.loads((backup / "manifest.json").read_text())["files"]
-    sha256 = next(one["sha256"] for one in files if one["path"].startswith(path))
-    return backup.parent / "files" / sha256[:2] / sha256
+    return backup / next(name for name in files if name.startswith(path))
 
 
 def database_of(backup: Path) -> Path:
@@ -262,30 +261,28 @@ def lose_the_manifests_sum(backup):
 
 
 def lead_out_of_the_folder(backup):
-    files = json.loads((backup / "manifest.json").read_text())["files"]
-    files[0]["path"] = "media/../../outside"
-    rewrite(backup, files=files)
-    return "media/../../outside"
+    return name_a_file(backup, "media/../../outside")
 
 
 def lead_to_the_root(backup):
-    files = json.loads((backup / "manifest.json").read_text())["files"]
-    files[0]["path"] = "media//etc/outside"
-    rewrite(backup, files=files)
-    return "media//etc/outside"
+    return name_a_file(backup, "media//etc/outside")
 
 
 def lead_to_another_database(backup):
-    manifest = json.loads((backup / "manifest.json").read_text())
-    rewrite(backup, database=manifest["database"] | {"path": "../files/x"})
-    return "../files/x"
+    return name_a_file(backup, "database.x/../y")
+
+
+def name_a_file(backup, name):
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    rewrite(backup, files=files | {name: "0" * 64})
+    return name
 
 
 def name_no_sum(backup):
     files = json.loads((backup / "manifest.json").read_text())["files"]
-    files[0]["sha256"] = "../../x"
-    rewrite(backup, files=files)
-    return files[0]["path"]
+    name = next(iter(files))
+    rewrite(backup, files=files | {name: "../../x"})
+    return name
 
 
 def come_from_a_later_version(backup):
@@ -296,8 +293,8 @@ def come_from_a_later_version(backup):
 
 
 def have_a_later_format(backup):
-    rewrite(backup, format=2)
-    return "format 2"
+    rewrite(backup, format=3)
+    return "format 3"
 
 
 def come_from_another_database(backup):
@@ -364,7 +361,7 @@ def test_other_numbers_of_rows_are_told(study, back_up):
     backup = back_up()
     rows = json.loads((backup / "manifest.json").read_text())["rows"]
     rewrite(backup, rows=rows | {"annotate_slot": 13})
-    with pytest.raises(CommandError, match=r"annotate_slot .* 12 rows,.* 13.*befor"):
+    with pytest.raises(CommandError, match=r"annotate_slot .*12 rows, not 13.*before"):
         call_command("restore", str(backup), "--replace")
 
 
@@ -418,7 +415,7 @@ def test_a_full_disk_is_told_and_leaves_the_database(
     Slot.objects.update(seconds=99)
     shutil.rmtree(settings.MEDIA_ROOT)
     settings.MEDIA_ROOT = Path("/dev/full/media")
-    with pytest.raises(CommandError, match=r"/dev/full/media.* could not be restored"):
+    with pytest.raises(CommandError, match=r"/dev/full.* could not be restored"):
         call_command("restore", str(backup), "--replace")
     assert set(Slot.objects.values_list("seconds", flat=True)) == {99}
     assert not list(settings.DATA_DIR.glob("*restore-*"))
@@ -443,7 +440,9 @@ def test_a_damaged_database_and_its_log_are_put_aside(
     assert Rating.objects.count() == 24
     connection.close()
     (aside,) = settings.DATA_DIR.glob("before-restore-*")
-    assert tree(aside) == {damaged.name: b"no database", log.name: b"nor a log"}
+    held = {damaged.name: b"no database", log.name: b"nor a log"}
+    assert tree(aside).items() >= held.items()
+    assert not log.exists()
 
 
 @pytest.mark.sqlite
@@ -470,12 +469,8 @@ def test_what_cannot_be_restored_leaves_the_database_as_it_was(study, back_up):
     backup = back_up()
     path = database_of(backup)
     path.write_bytes(b"no dump, whatever its sum says")
-    database = {
-        "path": path.name,
-        "sha256": media.file_digest(path),
-        "bytes": path.stat().st_size,
-    }
-    rewrite(backup, database=database)
+    files = json.loads((backup / "manifest.json").read_text())["files"]
+    rewrite(backup, files=files | {path.name: media.file_digest(path)})
     before = rows_of("annotate_slot")
     with pytest.raises(CommandError, match="pg_restore failed"):
         call_command("restore", str(backup), "--replace")
@@ -483,14 +478,7 @@ def test_what_cannot_be_restored_leaves_the_database_as_it_was(study, back_up):
 
 
 @pytest.mark.skipif(connection.vendor == "sqlite", reason="of PostgreSQL")
-@pytest.mark.parametrize("version", [None, "pg_dump (PostgreSQL) 9.6.1"])
-def test_a_pg_dump_that_is_missing_or_too_old_is_named(
-    study, folder, tmp_path, monkeypatch, version
-):
-    if version:
-        old = tmp_path / "pg_dump"
-        old.write_text(f"#!/bin/sh\necho '{version}'\n")
-        old.chmod(0o755)
+def test_missing_pg_dump_is_named(study, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CommandError, match=r"pg_dump.*apt-get install postgresql-cli"):
         call_command("backup", str(folder))

@@ -17,10 +17,8 @@ from evalcore.management.commands import serve
 from tests.cases import slow
 from tests.serving import Served, free_port, hear_signals, wait_until
 
+pytestmark = pytest.mark.sqlite
 ROOT = Path(__file__).resolve().parents[3]
-
-
-# SQLite, whatever the other tests run on.
 ONE_OF_EACH = {"cpu": 1, "gpu": 1, "judge": 1, "beat": 1}
 
 
@@ -63,6 +61,20 @@ def test_it_serves_and_stops_without_leaving_anything(served, how):
     wait_until(lambda: not served.pids(), 60, "the end of every process")
     assert served.process.returncode == 0
     assert "create_manager" in output
+
+
+def test_address_is_printed_when_pages_can_be_asked_for(prepared, tmp_path):
+    shutil.copytree(prepared, tmp_path / "data")
+    with Served(tmp_path / "data") as served:
+
+        def is_printed() -> bool:
+            assert served.process.poll() is None
+            end = served.output.fileno()
+            return b"serves on" in os.pread(end, 10_000, 0)
+
+        wait_until(is_printed, 120, "the address")
+        assert served.answers()
+        served.stop()
 
 
 def test_a_killed_worker_is_started_again_and_pages_go_on(served):
@@ -112,16 +124,16 @@ import django
 django.setup()
 from evalcore.management.commands import serve
 
-pytestmark = pytest.mark.sqlite
+from evalcore.serving import supervisor
 
-class Starting(subprocess.Popen):
-    def __init__(self, _command, **how):
+class Starting(supervisor.Child):
+    def __init__(self, _command):
         sleep = [sys.executable, "-c", "import time; time.sleep(600)"]
-        super().__init__(sleep, **how)
+        super().__init__(sleep)
         print(self.pid, flush=True)
         os.kill(os.getpid(), {how})
 
-subprocess.Popen = Starting
+supervisor.Child = Starting
 serve.run_server(port=8000, bind="127.0.0.1")
 """
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from evalcore.models import Worker
 from evalcore.serving import supervisor
 from evalcore.serving.supervisor import KeptWorker
-from tests.serving import wait_until
+from tests.serving import free_port, wait_until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 PYTHON = [sys.executable, "-S", "-c"]
@@ -54,8 +54,8 @@ def keeping():
     """Keep a command at work, and leave nothing of it behind."""
     kept: list[KeptWorker] = []
 
-    def keep(*command: str, **how: float) -> KeptWorker:
-        kept.append(KeptWorker("gpu", [*PYTHON, *command], **how))
+    def keep(*command: str) -> KeptWorker:
+        kept.append(KeptWorker("gpu", [*PYTHON, *command]))
         return kept[-1]
 
     yield keep
@@ -70,7 +70,7 @@ def run_and_end(worker: KeptWorker, clock, seconds: float = 0) -> float:
     child = worker.child
     assert child is not None
     clock.now += seconds
-    child.ask_to_end()
+    child.terminate()
     while worker.child is child:
         worker.keep()
         time.sleep(0.01)
@@ -96,15 +96,6 @@ def test_one_that_ran_well_for_a_while_is_started_at_once_again(keeping, clock):
     assert run_and_end(worker, clock, supervisor.WELL_SECONDS) == 1
 
 
-def test_the_web_server_has_a_head_start(keeping, clock):
-    worker = keeping("import time; time.sleep(600)", after=1.5)
-    worker.keep()
-    assert worker.child is None
-    clock.now += 1.5
-    worker.keep()
-    assert worker.child.ended() is None
-
-
 def test_one_that_cannot_be_started_is_tried_again_later(clock, caplog):
     worker = KeptWorker("cpu", ["/nowhere/at/all"])
     for _ in range(3):
@@ -121,7 +112,7 @@ def test_what_a_killed_worker_had_started_is_ended(keeping, tmp_path):
     worker.keep()
     wait_until((tmp_path / "child").exists, 60, "its child")
     child = int((tmp_path / "child").read_text())
-    os.kill(worker.child._process.pid, signal.SIGKILL)
+    os.kill(worker.child.pid, signal.SIGKILL)
     first = worker.child
 
     def is_seen_to() -> bool:
@@ -155,51 +146,49 @@ def test_the_pages_are_told_when_it_is_started_again(keeping, clock):
 
 
 SUPERVISE = """
-import os, sys
-import django
-django.setup()
-from evalcore.serving import supervisor, workers
-workers.sign = workers.expect = lambda *given: None
-web = [sys.executable, "-S", "-c", "import time; time.sleep(3)"]
-worker = [sys.executable, "-S", "-c", "raise SystemExit(1)"]
-raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
-"""
-
-
-@pytest.mark.slow
-def test_a_worker_that_ends_ends_nothing_else_where_nobody_reads_what_is_printed():
-    """The terminal was closed, or what kept the log has ended."""
-    reading, writing = os.pipe()
-    os.close(reading)
-    found = subprocess.run(
-        [sys.executable, "-c", SUPERVISE], stdout=writing, stderr=writing, timeout=60
-    )
-    os.close(writing)
-    assert found.returncode == 40
-
-
-SUPERVISE_FOR_A_MOMENT = """
 import sys
 import django
 django.setup()
 from evalcore.serving import supervisor, workers
 workers.sign = workers.expect = lambda *given: None
-web = [sys.executable, "-S", "-c", "import time; time.sleep(0.7)"]
-worker = [sys.executable, "-S", "-c", "print('a worker')"]
-raise SystemExit(40 + supervisor.run(web, {"cpu": worker}))
+web = [sys.executable, "-S", "-c", sys.argv[1]]
+worker = [sys.executable, "-S", "-c", "print('a worker'); raise SystemExit(1)"]
+address = ("127.0.0.1", int(sys.argv[2]))
+raise SystemExit(40 + supervisor.run(web, {"cpu": worker}, address, lambda: None))
+"""
+LISTEN = """
+import socket, time
+listening = socket.create_server(("127.0.0.1", {port}))
+time.sleep(3)
 """
 
 
-def test_no_worker_is_started_beside_a_web_server_that_ends_at_once():
-    found = subprocess.run(
-        [sys.executable, "-c", SUPERVISE_FOR_A_MOMENT],
-        stdout=subprocess.PIPE,
-        timeout=60,
-    )
-    assert (found.returncode, found.stdout) == (40, b"")
+def supervise(web: str, port: int, **how) -> subprocess.CompletedProcess:
+    command = [sys.executable, "-c", SUPERVISE, web, str(port)]
+    return subprocess.run(command, timeout=60, **how)
 
 
-def test_nothing_is_left_where_something_goes_wrong(monkeypatch):
+@pytest.mark.slow
+def test_ended_worker_ends_nothing_else_when_nobody_reads_what_is_printed():
+    """The terminal was closed, or what kept the log has ended."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    port = free_port()
+    found = supervise(LISTEN.format(port=port), port, stdout=writing, stderr=writing)
+    os.close(writing)
+    assert found.returncode == 40
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_workers_start_when_the_web_server_listens(listens):
+    port = free_port()
+    web = LISTEN.format(port=port) if listens else "import time; time.sleep(1)"
+    found = supervise(web, port, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert found.returncode == 40
+    assert (b"a worker" in found.stdout) == listens
+
+
+def test_nothing_is_left_when_starting_a_worker_fails(monkeypatch):
     started = []
 
     class Noted(supervisor.Child):
@@ -210,9 +199,12 @@ def test_nothing_is_left_where_something_goes_wrong(monkeypatch):
     def fail(worker):
         raise MemoryError
 
+    port = free_port()
     monkeypatch.setattr(signal, "signal", lambda *given: None)
     monkeypatch.setattr(supervisor, "Child", Noted)
     monkeypatch.setattr(KeptWorker, "keep", fail)
+    web = [*PYTHON, LISTEN.format(port=port)]
+    address = ("127.0.0.1", port)
     with pytest.raises(MemoryError):
-        supervisor.run([*PYTHON, "import time; time.sleep(600)"], {"cpu": PYTHON})
-    assert [child.ended() is not None for child in started] == [True]
+        supervisor.run(web, {"cpu": PYTHON}, address, lambda: None)
+    assert [child.poll() is not None for child in started] == [True]

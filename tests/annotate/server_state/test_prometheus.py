@@ -5,7 +5,7 @@ from django.db import OperationalError
 from django.utils import timezone
 
 from annotate.models import Report
-from annotate.server_state import gauges
+from annotate.server_state import prometheus
 from evalcore.models import MetricChunk, Worker
 from evalcore.scoring import metric_runs
 from tests.factories import make_study
@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 def collected() -> dict[tuple[str, ...], float]:
     return {
         (sample.name.removeprefix("plumbline_"), *sample.labels.values()): sample.value
-        for metric in gauges.ServerGauges().collect()
+        for metric in prometheus.ServerGauges().collect()
         for sample in metric.samples
     }
 
@@ -66,7 +66,8 @@ def test_a_database_that_is_away_is_told(monkeypatch, caplog):
     def away():
         raise OperationalError("away")
 
-    monkeypatch.setattr(gauges, "_slots", away)
+    make_study()
+    monkeypatch.setattr(prometheus, "totals", lambda *_given, **_how: away())
     found = collected()
     assert found["database_up",] == 0
     assert {key[0] for key in found} == {"database_up", "disk_free_bytes"}
