@@ -27,9 +27,7 @@ from analysis.inference.significance import (
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Estimate, undefined
-
-# Coefficients that count pairs.
-OF_PAIRS = ("kendall", "kendall_c")
+from analysis.statistics import coefficient
 
 
 @dataclass(frozen=True)
@@ -152,7 +150,7 @@ def level_estimates(
             p_value = float(exact[name][k]) if exact else NAN
             if name in spread.variances and name not in spread.draws:
                 own = spread.variances[name].of(k)
-                of_pairs = name in OF_PAIRS
+                of_pairs = coefficient(name).counts == "pairs"
                 one = own.coefficient(
                     value, confidence, of_pairs=of_pairs, exact=p_value
                 )

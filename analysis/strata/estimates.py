@@ -94,7 +94,7 @@ def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], lis
         Which tags split nothing, and why; how many stories are in no stratum.
     """
     here = tags[tags["story"].isin(list(stories))]
-    every = counted(len(stories), "story", "stories")
+    every = counted(len(stories), "story")
     if here.empty:
         return [], [
             sentence(
