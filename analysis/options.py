@@ -8,9 +8,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypedDict
 
+from analysis.statistics import MODULES
+
 # What is computed unless something else is asked for, and what can be asked for.
 COEFFICIENTS = ("kendall", "spearman", "pearson")
-KNOWN_COEFFICIENTS = (*COEFFICIENTS, "kendall_c")
+KNOWN_COEFFICIENTS = tuple(MODULES)
 LEVELS = ("method", "story", "pooled")
 KNOWN_LEVELS = (*LEVELS, "within_method")
 EPSILONS = ("heldout", "insample", "0")

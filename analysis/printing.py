@@ -14,34 +14,28 @@ SMALLEST, LARGEST = 0.5 * 10**-DECIMALS, 1e9
 
 
 def counted(n: float, noun: str, plural: str = "") -> str:
-    """Return a number with its noun; the plural takes an s where none is given.
+    """Return a number with its noun, whose plural may be an own one.
 
-    Examples
-    --------
-    >>> counted(1, "method"), counted(2, "method"), counted(0, "story", "stories")
-    ('1 method', '2 methods', '0 stories')
+    >>> counted(1, "method"), counted(2, "pair of methods"), counted(0, "story")
+    ('1 method', '2 pairs of methods', '0 stories')
     """
-    text = f"{int(n)} {noun if n == 1 else plural or noun + 's'}"
+    text = f"{int(n)} {noun if n == 1 else plural or _plural(noun)}"
     return with_template(text, f"{{n}} {noun}", {"n": int(n)})
+
+
+def _plural(noun: str) -> str:
+    head, of, rest = noun.partition(" of ")
+    is_story = head.endswith("y") and head[-2] not in "aeiou"
+    return f"{head[:-1]}ies{of}{rest}" if is_story else f"{head}s{of}{rest}"
 
 
 def column_texts(column: "pd.Series[Any]") -> list[str]:
     """Return the cells of one column as text, alike in all of its rows.
 
-    Parameters
-    ----------
-    column
-        A column of a table; its name tells p-values.
+    Empty where there is no value. Whole numbers have no decimals if all of the column
+    are whole, other numbers three; what would be printed as zero without being it is
+    written as a bound (p-values, by the column's name) or in scientific form.
 
-    Returns
-    -------
-    list of str
-        Empty where there is no value. Whole numbers have no decimals if all of the
-        column are whole, other numbers three; what would be printed as zero without
-        being it is written as a bound (p-values) or in scientific form.
-
-    Examples
-    --------
     >>> column_texts(pd.Series([1, -0.25, float("nan"), 2e-7]))
     ['1.000', '-0.250', '', '2.0e-07']
     >>> column_texts(pd.Series([2e-7, 1.0], name="p_value"))

@@ -41,6 +41,7 @@ from analysis.correlations.metric_clusters import (
 )
 from analysis.hypotheses import declared
 from analysis.inference.significance import EXACT_BELOW, holm
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.accuracy_variance import CHANCE
 from analysis.pairwise.degraded_twins import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
@@ -48,8 +49,6 @@ from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
 
 FEW_METHODS = 5
-# What a question is asked by: the first of them that any metric has.
-COEFFICIENTS = ("kendall", "spearman", "pearson", "kendall_c")
 ACCURACIES = ("ppa_half", "acc_eq")
 # How few methods are tested, in place of what is drawn.
 EXACT = "permuted methods"
@@ -198,7 +197,7 @@ def _coefficients(tables: ResultTables) -> Iterator[list[TableRow]]:
     comparisons = tables.get("metric_comparisons")
     for question, asked in correlations.groupby("dimension", sort=True):
         known = set(asked.loc[asked["value"].notna(), "coefficient"])
-        name = next((name for name in COEFFICIENTS if name in known), None)
+        name = next((name for name in KNOWN_COEFFICIENTS if name in known), None)
         if name is None:
             continue
         for level, rows in asked[asked["coefficient"] == name].groupby(

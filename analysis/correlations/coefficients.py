@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.correlations.kendall import rank_sums
-from analysis.correlations.weighted_sums import CellWeights, Floats
+from analysis.correlations.weighted_sums import CellWeights, Floats, RankSums
 from analysis.inference.scaling import near_one
 from analysis.results import Array, Counts, Mask
+from analysis.statistics import Coefficient, coefficient
 
 # Below this share of the group's own variance, the sums of a resample have lost digits:
 # its values are equal, or, where the group has values near each other, it is
@@ -20,7 +21,6 @@ from analysis.results import Array, Counts, Mask
 LEAST_VARIANCE = 1e-6
 # Values held at once when Pearson's sums are made.
 CHUNK = 4_000_000
-RANKED = ("kendall", "kendall_c", "spearman")
 
 
 def correlate(
@@ -55,21 +55,17 @@ def correlate(
     in contingency tables, Biometrika 40(1/2). Values equal ``scipy.stats.kendalltau``
     (variants b and c), ``spearmanr`` and ``pearsonr``.
     """
+    declared = [coefficient(name) for name in coefficients]
     found = {}
-    if set(RANKED) & set(coefficients):
-        sums = rank_sums(human, scores, weights, spearman="spearman" in coefficients)
-        h, x = sums.human, sums.metric
-        if "kendall" in coefficients:
-            found["kendall"] = ratio(sums.pairs, h.pairs, x.pairs)
-        if "kendall_c" in coefficients:
-            found["kendall_c"] = tau_c(
-                sums.pairs, np.minimum(h.values, x.values), h.total
-            )
-        if "spearman" in coefficients:
-            found["spearman"] = ratio(sums.ranks, h.ranks, x.ranks)
-    if "pearson" in coefficients:
-        found["pearson"] = _pearson(human, scores, np.asarray(weights))
-    return {name: found[name] for name in coefficients}
+    if any(one.of_sums for one in declared):
+        in_ranks = any(one.counts == "ranks" for one in declared)
+        sums = rank_sums(human, scores, weights, spearman=in_ranks)
+    for one in declared:
+        if one.of_sums:
+            found[one.key] = one.of_sums(sums)
+        elif one.of_values:
+            found[one.key] = one.of_values(human, scores, np.asarray(weights))
+    return found
 
 
 def tau_c(pairs: Array, values: Array, total: Array) -> Array:
@@ -208,3 +204,58 @@ def _varied(values: Array, weights: Array) -> Mask:
     high = np.where(weights > 0, values, -np.inf).max(axis=-1, initial=-np.inf)
     low = np.where(weights > 0, values, np.inf).min(axis=-1, initial=np.inf)
     return np.asarray(high > low)
+
+
+def _kendall(sums: RankSums) -> Array:
+    return ratio(sums.pairs, sums.human.pairs, sums.metric.pairs)
+
+
+def _kendall_c(sums: RankSums) -> Array:
+    distinct = np.minimum(sums.human.values, sums.metric.values)
+    return tau_c(sums.pairs, distinct, sums.human.total)
+
+
+def _spearman(sums: RankSums) -> Array:
+    return ratio(sums.ranks, sums.human.ranks, sums.metric.ranks)
+
+
+DECLARED = (
+    Coefficient(
+        key="kendall",
+        name="Kendall's tau-b",
+        title="Kendall's tau-b",
+        symbol="τ",
+        letter="τ",
+        of_sums=_kendall,
+        formula="τ_b = frac{C − D}{sqrt{(C + D + T_m)(C + D + T_h)}}",
+    ),
+    Coefficient(
+        key="kendall_c",
+        name="Kendall's tau-c",
+        title="Kendall's tau-c",
+        symbol="τ-c",
+        letter="kendall_c",
+        of_sums=_kendall_c,
+        formula="τ_c = frac{2(C − D)}{n^2(m − 1)/m}",
+        explained="with m the smaller number of distinct values.",
+    ),
+    Coefficient(
+        key="spearman",
+        name="Spearman's rho",
+        title="Spearman",
+        symbol="ρ",
+        counts="ranks",
+        of_sums=_spearman,
+        explained="Spearman: Pearson's r of midranks.",
+    ),
+    Coefficient(
+        key="pearson",
+        name="Pearson's r",
+        title="Pearson",
+        symbol="r",
+        letter="r",
+        counts="values",
+        of_values=_pearson,
+        explained="Pearson's r as usual.",
+    ),
+)

@@ -40,6 +40,7 @@ from analysis.inference.significance import (
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Estimate, Mask, undefined
+from analysis.statistics import coefficient
 
 # Draws of stories where a coefficient is no mean over them: at least and at most, and
 # cells that are drawn in all.
@@ -143,10 +144,6 @@ def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
     return by_story, Draws(np.ones((B, S), int), every, alone)
 
 
-# Coefficients that count pairs.
-OF_PAIRS = ("kendall", "kendall_c")
-
-
 @dataclass(frozen=True)
 class Spread:
     """What intervals and tests of the coefficients of one level rest on."""
@@ -225,7 +222,7 @@ def level_estimates(
             p_value = float(exact[name][k]) if exact else NAN
             if name in spread.variances and name not in spread.draws:
                 own = spread.variances[name].of(k)
-                of_pairs = name in OF_PAIRS
+                of_pairs = coefficient(name).counts == "pairs"
                 one = own.coefficient(
                     value, confidence, of_pairs=of_pairs, exact=p_value
                 )

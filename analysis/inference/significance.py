@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from analysis import statistics
 from analysis.inference.resampling import DECIMALS
 from analysis.inference.scaling import near_one
 from analysis.results import NAN, Array, Counts
@@ -70,7 +71,8 @@ def _numerators(
     coefficient: str, human: Array, scores: Array
 ) -> tuple[Callable[[Counts], Array], Array]:
     """Return a function from orders to numerators (P, K), and the observed ones."""
-    if coefficient in ("kendall", "kendall_c"):
+    counts = statistics.coefficient(coefficient).counts
+    if counts == "pairs":
         i, j = np.triu_indices(len(human), 1)
         sh = np.sign(human[:, None] - human[None, :])
         sx = np.sign(scores[:, i] - scores[:, j]).T
@@ -79,7 +81,7 @@ def _numerators(
             return np.asarray(sh[orders[:, i], orders[:, j]] @ sx)
 
         return pair_sums, (sh[i, j] @ sx)
-    if coefficient == "spearman":
+    if counts == "ranks":
         human, scores = centred_ranks(human), centred_ranks(scores)
     human, scores = near_one(human), near_one(scores)
     h = _unit(human - human.mean())

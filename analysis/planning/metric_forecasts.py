@@ -23,6 +23,7 @@ from analysis.planning.sums_of_squares import (
 )
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
+from analysis.statistics import coefficient
 from analysis.results import NAN, Array, Counts, Estimate, undefined
 from analysis.sentences import sentence
 
@@ -117,22 +118,22 @@ def correlated(
     human: Array, scores: Array, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     """Correlate values without ties, and average over groups."""
-    found = {}
+    counted = {name: coefficient(name).counts for name in coefficients}
+    found: dict[str, Array] = {}
     order = np.argsort(human, axis=-1)
     there = np.argsort(np.argsort(np.take_along_axis(scores, order, -1), axis=-1), -1)
     n = human.shape[-1]
-    if {"kendall", "kendall_c"} & set(coefficients):
-        pairs = n * (n - 1) / 2
-        found["kendall"] = found["kendall_c"] = 1 - 2 * inversions(there) / pairs
-    if "spearman" in coefficients:
+    if "pairs" in counted.values():
+        found["pairs"] = 1 - 2 * inversions(there) / (n * (n - 1) / 2)
+    if "ranks" in counted.values():
         squares = ((there - np.arange(n)) ** 2).sum(axis=-1)
-        found["spearman"] = 1 - 6 * squares / (n * (n**2 - 1))
-    if "pearson" in coefficients:
+        found["ranks"] = 1 - 6 * squares / (n * (n**2 - 1))
+    if "values" in counted.values():
         h = human - human.mean(axis=-1, keepdims=True)
         x = scores - scores.mean(axis=-1, keepdims=True)
         product = np.sqrt((h * h).sum(axis=-1) * (x * x).sum(axis=-1))
-        found["pearson"] = divided((h * x).sum(axis=-1), product)
-    return {name: found[name].mean(axis=-1) for name in coefficients}
+        found["values"] = divided((h * x).sum(axis=-1), product)
+    return {name: found[counts].mean(axis=-1) for name, counts in counted.items()}
 
 
 def inversions(ranks: Counts) -> Array:

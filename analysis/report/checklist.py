@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import pandas as pd
 
 from analysis.correlations.metric_clusters import SIGNIFICANT
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.planning.best_subset import SPLITS
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.checklist_people import (
@@ -18,7 +19,7 @@ from analysis.report.checklist_people import (
     values,
 )
 from analysis.report.language import listed, say, texts
-from analysis.report.metric_order import COEFFICIENT_NAMES, LEVEL_NAMES, levels_in
+from analysis.report.metric_order import LEVEL_NAMES, levels_in, title_of
 from analysis.report.wording import per_cent
 
 # Who says which of a pair is better.
@@ -63,7 +64,7 @@ def _coefficients(tables: ResultTables) -> Iterator[ChecklistAnswer]:
     correlations = tables["correlations"]
     known = correlations[correlations["value"].notna()]
     present = set(known["coefficient"])
-    names = [say(name) for key, name in COEFFICIENT_NAMES.items() if key in present]
+    names = [title_of(key) for key in KNOWN_COEFFICIENTS if key in present]
     levels = [say(LEVEL_NAMES[level]) for level in levels_in(known)]
     yield answer(
         "Which tau, and at which level?",

@@ -9,19 +9,12 @@ import pandas as pd
 from analysis.report.language import counted, listed, remark, say, texts
 from analysis.report.metric_order import human_ceiling
 from analysis.report.wording import interval, number, records
+from analysis.statistics import named
 
 ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
 # A list of questions longer than this is told as a range.
 MOST_LISTED = 6
-ASKED_OF_PEOPLE = texts(
-    alpha_ordinal="How well do people agree (ordinal alpha)?",
-    alpha_nominal="How well do people agree (nominal alpha)?",
-    ac2_quadratic="And where answers are skewed (AC2)?",
-    icc_2_1="ICC(2,1) of one annotator?",
-    kendall_between_annotators="How alike do two annotators rank (tau)?",
-    majority_share="How large is the majority of a unit?",
-)
 NONE_KNOWN = texts(
     annotator="no annotator known",
     unit="no unit known",
@@ -136,7 +129,7 @@ def agreement_of_people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         return
     agreement = tables["agreement"]
     known = set(agreement.loc[agreement["value"].notna(), "statistic"])
-    for statistic, asks in ASKED_OF_PEOPLE.items():
+    for statistic, asks in named("asked").items():
         if statistic == "alpha_nominal" and "alpha_ordinal" in known:
             continue
         if text := values(agreement[agreement["statistic"] == statistic]):

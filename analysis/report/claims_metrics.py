@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.degraded_twins import MISSES
 from analysis.reading.scores import BASELINES
 from analysis.report.language import counted, listed, say, texts
@@ -25,7 +26,7 @@ from analysis.report.wording import (
     share,
     with_interval,
 )
-from analysis.verdicts import AGREES, COEFFICIENTS, FEW_METHODS
+from analysis.verdicts import AGREES, FEW_METHODS
 
 ResultTables = Mapping[str, pd.DataFrame]
 # A metric that is best in one way and at least this rank in another flips.
@@ -82,7 +83,7 @@ def _inside_stories(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the first coefficient that is defined there, best metric first."""
     defined = rows[rows["value"].notna() & (rows["level"] == "story")]
     known = set(defined["coefficient"])
-    name = next((name for name in COEFFICIENTS if name in known), "")
+    name = next((name for name in KNOWN_COEFFICIENTS if name in known), "")
     here = defined[defined["coefficient"] == name]
     return here.sort_values(["value", "metric"], ascending=[False, True])
 

@@ -10,6 +10,7 @@ from analysis.reliability.like_chance import ALL_QUESTIONS, MARKED
 from analysis.report.language import counted, listed, retold, say, texts
 from analysis.report.wording import (
     MOST_SENTENCES,
+    NAMES,
     ClaimText,
     claim,
     first_row,
@@ -26,12 +27,8 @@ ANSWERS = texts(
     {"like chance": "answers like chance", "below chance": "answers against the others"}
 )
 QUESTIONS = texts({ALL_QUESTIONS: "All questions together"})
-# The statistic that tells how well people agree, the first one there is.
-AGREEMENT = texts(
-    alpha_ordinal="ordinal alpha",
-    alpha_nominal="nominal alpha",
-    kendall_between_annotators="Kendall's tau of two annotators",
-)
+# What tells how well people agree: the first of these that there is.
+AGREEMENT = ("alpha_ordinal", "alpha_nominal", "kendall_between_annotators")
 # Of many annotators, those whose answers agree least are named.
 NAMED = 3
 CHANCE = 0.5
@@ -51,7 +48,7 @@ def agreement_claims(agreement: pd.DataFrame) -> Iterator[ClaimText]:
             continue
         evidence = say(
             "{value} ({annotators}, {units} with two or more answers)",
-            value=f"{say(AGREEMENT[name])} {with_interval(alpha)}",
+            value=f"{say(NAMES[name])} {with_interval(alpha)}",
             annotators=counted(alpha["n_annotators"], "annotator"),
             units=counted(alpha["n_units"], "unit"),
         )
@@ -262,7 +259,7 @@ def _change(rows: pd.DataFrame) -> str:
     values = {
         "question": agreed["question"],
         "annotators": agreed["left_out"],
-        "statistic": say(AGREEMENT[agreed["statistic"]]),
+        "statistic": say(NAMES[agreed["statistic"]]),
         "value": _known(agreed["value"]),
         "all": _known(agreed["value_all"]),
     }

@@ -1,45 +1,25 @@
 """What can be claimed of groups of stories, and what a next study would need."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
 from analysis.correlations.metric_clusters import SIGNIFICANT
-from analysis.report.language import counted, listed, retold, say, texts
+from analysis.options import KNOWN_COEFFICIENTS
+from analysis.report.language import counted, listed, retold, say
 from analysis.report.wording import (
     LEVELS,
     MOST_SENTENCES,
     NAMES,
     ClaimText,
+    Row,
     claim,
     first_row,
     p_text,
     records,
     with_interval,
 )
-
-STATISTICS = {
-    **NAMES,
-    **texts(
-        {
-            "ppa_half": "pairwise accuracy (half)",
-            "ppa_strict": "pairwise accuracy (strict)",
-            "mean": "mean rating",
-            "win_rate": "win rate",
-            "score": "mean score",
-            "drop_percent": "mean rating",
-            "alpha_ordinal": "ordinal alpha",
-            "alpha_nominal": "nominal alpha",
-            "gap": "the difference of the two best methods",
-            "rater_vs_rest_kendall": "one annotator against the rest (tau-b)",
-            "rater_vs_rest_spearman": "one annotator against the rest (Spearman)",
-            "ac2_quadratic": "Gwet's AC2",
-            "ac1": "Gwet's AC1",
-        }
-    ),
-}
 
 
 def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
@@ -50,7 +30,6 @@ def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
     apart = apart.sort_values("p_adjusted", kind="stable")
     for row in records(apart.head(MOST_SENTENCES)):
         yield True, _stratum(row)
-    rest = len(known) - len(apart)
     if len(apart) > MOST_SENTENCES:
         yield claim(
             True,
@@ -58,7 +37,7 @@ def stratum_claims(strata_differences: pd.DataFrame) -> Iterator[ClaimText]:
             "table strata_differences has them.",
             n=len(apart) - MOST_SENTENCES,
         )
-    if rest:
+    if rest := len(known) - len(apart):
         text = say(
             "{n} of {total} between groups of stories is not shown (adjusted p > .05, "
             "or an interval with 0 or none): groups that look apart need not be."
@@ -89,13 +68,13 @@ def _families(known: pd.DataFrame) -> list[str]:
     ]
 
 
-def _stratum(row: Mapping[str, Any]) -> str:
-    what = STATISTICS.get(str(row["statistic"]), str(row["statistic"]))
+def _stratum(row: Row) -> str:
+    what = NAMES.get(str(row["statistic"]), str(row["statistic"]))
     about = row["question"]
     named: tuple[str, ...] = ("metric", "method")
     if not _is_named(about):
         # Scores themselves: there is nobody's question, and the method is what differs.
-        about, named, what = row["metric"], ("method",), STATISTICS["score"]
+        about, named, what = row["metric"], ("method",), NAMES["score"]
     who = next((str(row[key]) for key in named if _is_named(row.get(key))), "")
     by = with_interval(row)
     if row["statistic"] == "drop_percent":
@@ -136,17 +115,14 @@ def needed_limits(needed: pd.DataFrame) -> Iterator[str]:
     ):
         row = first_row(rows)
         # One coefficient speaks for the others of its level.
-        kind = (str(question), str(level), statistic in NAMES)
+        kind = (str(question), str(level), statistic in KNOWN_COEFFICIENTS)
         if len(told) >= MOST_SENTENCES or grows != "stories" or kind in told:
             continue
         told.add(kind)
-        name = STATISTICS.get(str(statistic), str(statistic).replace("_", " "))
+        name = NAMES.get(str(statistic), str(statistic).replace("_", " "))
         who = row["metric"] if _is_named(row["metric"]) else ""
-        values = {
-            "question": question,
-            "target": f"{target:.2g}",
-            "what": _statistic(name, who, str(level)),
-        }
+        what = _statistic(name, who, str(level))
+        values = {"question": question, "target": f"{target:.2g}", "what": what}
         if pd.isna(row["value"]):
             yield say(
                 "{question}: a half-width of {target} for {what} cannot be promised: "

@@ -1,13 +1,17 @@
 """Figures of the report: panels with their words, and how names and numbers stand.
 
 A panel is data and layout for plotly.js, as plain values: the page, the file of a
-figure and a notebook draw the same. `panels` has the kinds of them.
+figure and a notebook draw the same. `panels` has the kinds of them, `figures.toml`
+what each figure says of itself.
 """
 
 import html
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import wraps
+from importlib.resources import files
 from typing import Any
 
 import pandas as pd
@@ -22,8 +26,6 @@ DIGITS = 5
 MOST_ROWS = 60
 # With more panels than this a figure that would go on for long draws the first ones.
 MOST_PANELS = 12
-# And so many of its panels are told in words.
-MOST_WORDS = 6
 # What a cell of a table takes on the page.
 CELL_BYTES = 22
 # What fits on a sheet of A4 between its margins, in CSS pixels.
@@ -92,48 +94,89 @@ class Figure:
         return sum(rows) + 120 <= PAGE[1]
 
 
-def figure_of(
-    key: str,
-    title: str,
-    caption: str | Sequence[object],
-    alt: str,
-    panels: Iterable[Panel],
-    width: int = 20,
-    *,
-    tables: tuple[str, ...] = (),
-    most_panels: int | None = None,
-    most_words: int | None = None,
-) -> list[Figure]:
-    """Return the figure of some panels, or nothing of none.
+@dataclass(frozen=True)
+class Declared:
+    """What a figure says of itself, and how much of it is drawn: see `figures.toml`."""
 
-    Texts are templates or said already. `alt` begins what the panels say in words;
-    parts of a caption that are empty or False are left out.
+    title: str = ""
+    caption: str = ""
+    alt: str = ""
+    width: int = 20
+    panels: int | None = None
+    words: int | None = None
+    tells_cut: bool = False
+
+
+@dataclass(frozen=True)
+class Instead:
+    """What a figure says in place of what is declared, and from which tables."""
+
+    title: str = ""
+    alt: str = ""
+    tables: tuple[str, ...] = ()
+
+
+# A panel, a part of the caption (nothing where empty or False), or other texts.
+Part = Panel | Instead | str | bool
+DECLARED = {
+    key: Declared(**given)
+    for key, given in tomllib.loads(
+        files("analysis.report").joinpath("figures.toml").read_text(encoding="utf-8")
+    ).items()
+}
+
+
+def figure(
+    key: str,
+) -> Callable[[Callable[..., Iterable[Part]]], Callable[..., list[Figure]]]:
+    """Make a function that yields the parts of a declared figure return the figure."""
+
+    def decorated(draw: Callable[..., Iterable[Part]]) -> Callable[..., list[Figure]]:
+        @wraps(draw)
+        def drawn(*tables: Any, **further: Any) -> list[Figure]:
+            return figure_of(key, draw(*tables, **further))
+
+        return drawn
+
+    return decorated
+
+
+def figure_of(key: str, parts: Iterable[Part], declared: str = "") -> list[Figure]:
+    """Return the figure of some parts, or nothing without a panel.
+
+    `declared` names its texts where these are not those of its key.
     """
-    drawn = list(panels)
+    given, texts = DECLARED[declared or key], Instead()
+    drawn: list[Panel] = []
+    caption = [say(given.caption)] if given.caption else []
+    for part in parts:
+        if isinstance(part, Panel):
+            drawn.append(part)
+        elif isinstance(part, Instead):
+            texts = part
+        elif part:
+            caption.append(str(part))
     if not drawn:
         return []
-    parts = [caption] if isinstance(caption, str) else caption
-    words = listed([panel.words for panel in drawn if panel.words][:most_words], "; ")
-    alt = say(alt)
+    n = given.panels
+    if given.tells_cut and n and len(drawn) > n:
+        total = len(drawn)
+        caption.append(
+            say("The first {n} of {total} panels are drawn.", n=n, total=total)
+        )
+    words = listed([panel.words for panel in drawn if panel.words][: given.words], "; ")
+    alt = texts.alt or say(given.alt)
     return [
         Figure(
             key,
-            say(title),
-            listed([say(str(part)) for part in parts if part], " "),
+            texts.title or say(given.title),
+            listed(caption, " "),
             say("{text}.", text=listed([alt, words], " ") if words else alt),
-            tuple(drawn[:most_panels]),
-            width,
-            tables,
+            tuple(drawn[:n]),
+            given.width,
+            texts.tables,
         )
     ]
-
-
-def cut(panels: Sequence[Panel]) -> str:
-    """Say that not all panels are drawn, where they are too many."""
-    n, total = MOST_PANELS, len(panels)
-    if total <= n:
-        return ""
-    return say("The first {n} of {total} panels are drawn.", n=n, total=total)
 
 
 def grouped(
@@ -148,21 +191,13 @@ def grouped(
 
 
 def as_text(name: object) -> str:
-    """Return a name that plotly draws as it stands, not as markup.
-
-    Examples
-    --------
-    >>> as_text("<b>")
-    '&lt;b&gt;'
-    """
+    """Return a name that plotly draws as it stands, not as markup."""
     return html.escape(str(name), quote=False)
 
 
 def short(name: object, length: int = LONGEST_NAME) -> str:
     """Return a name as plotly draws it, its middle left out if it is long.
 
-    Examples
-    --------
     >>> short("a name that goes on and on and on", 12)
     'a name…nd on'
     """
@@ -195,8 +230,6 @@ def by_value(rows: pd.DataFrame, name: str = "metric") -> list[str]:
 def said(rows: pd.DataFrame, names: str, value: str = "value", most: int = 5) -> str:
     """Return names with their values, best first: for who cannot see the figure.
 
-    Examples
-    --------
     >>> said(pd.DataFrame({"m": ["a", "b"], "value": [0.1, 0.5]}), "m")
     'b 0.5, a 0.1'
     """

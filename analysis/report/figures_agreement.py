@@ -1,6 +1,7 @@
 """Figures of annotators together: who agrees with whom, and what more would bring."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -10,20 +11,19 @@ from scipy.spatial.distance import squareform
 from analysis.reliability.annotator_pairs import FEW_UNITS
 from analysis.report import panels
 from analysis.report.figure import (
-    MOST_PANELS,
     MOST_ROWS,
-    Figure,
     Panel,
+    Part,
     Trace,
     as_text,
-    figure_of,
+    figure,
     grouped,
     short,
     values,
 )
-from analysis.report.figures_people import STATISTICS
 from analysis.report.language import headed, listed, say, texts
-from analysis.report.wording import interval, number, per_cent, records
+from analysis.report.metric_order import title_of
+from analysis.report.wording import Row, interval, number, per_cent, records
 
 # Of more people those who agree least are drawn, and in smaller cells no number has
 # room.
@@ -50,15 +50,15 @@ COMPONENTS = texts(
 )
 
 
-def pair_matrices(annotator_pairs: pd.DataFrame) -> list[Figure]:
+@figure("annotator-pairs")
+def pair_matrices(annotator_pairs: pd.DataFrame) -> Iterator[Part]:
     """Draw the agreement of each two annotators, question by question.
 
     Questions of fewer than three people, or without any value, are not drawn.
     """
-    drawn, empty, cut = [], False, False
-    for (question, statistic), rows in annotator_pairs.groupby(
-        ["question", "statistic"], sort=True
-    ):
+    n_drawn, empty, cut = 0, False, False
+    keys = ["question", "statistic"]
+    for (question, statistic), rows in annotator_pairs.groupby(keys, sort=True):
         table = _both_ways(rows, "value").astype(float)
         people = _by_agreement(table)
         if len(people) < 3 or rows["value"].isna().all():
@@ -67,35 +67,20 @@ def pair_matrices(annotator_pairs: pd.DataFrame) -> list[Figure]:
         cut |= len(shown) < len(people)
         here = table.loc[shown, shown]
         empty |= int(here.isna().to_numpy().sum()) > len(shown)
-        title = headed(question, say(STATISTICS[str(statistic)]))
-        drawn.append(_matrix(title, rows, here, headed(question, _told(rows))))
-    return figure_of(
-        "annotator-pairs",
-        "Who agrees with whom",
-        (
-            "Agreement of each two annotators over what both answered: 0 is chance, "
-            "1 is perfect, red is below chance. People who answer alike stand side by "
-            "side: a blue block shares a view, and a pale row agrees with others "
-            "no more than chance would.",
-            empty
-            and say(
-                "Empty: fewer than {n} units that both answered, or no value; the "
-                "table has the reason.",
-                n=FEW_UNITS,
-            ),
-            cut
-            and say(
-                "The {n} who agree least with the others are drawn; the table has all.",
-                n=MOST_PEOPLE,
-            ),
-            len(drawn) > MOST_QUESTIONS
-            and say("The first {n} questions are drawn.", n=MOST_QUESTIONS),
-        ),
-        "Matrix of annotators.",
-        drawn,
-        36,
-        most_panels=MOST_QUESTIONS,
+        title = headed(question, title_of(str(statistic)))
+        yield _matrix(title, rows, here, headed(question, _told(rows)))
+        n_drawn += 1
+    yield empty and say(
+        "Empty: fewer than {n} units that both answered, or no value; the table has "
+        "the reason.",
+        n=FEW_UNITS,
     )
+    yield cut and say(
+        "The {n} who agree least with the others are drawn; the table has all.",
+        n=MOST_PEOPLE,
+    )
+    n = MOST_QUESTIONS
+    yield n_drawn > n and say("The first {n} questions are drawn.", n=n)
 
 
 def _both_ways(rows: pd.DataFrame, column: str) -> pd.DataFrame:
@@ -108,12 +93,10 @@ def _both_ways(rows: pd.DataFrame, column: str) -> pd.DataFrame:
 def _by_agreement(table: pd.DataFrame) -> list[str]:
     """Return who has no value, then all others, the highest mean of pairs first."""
     means = table.mean(axis=1)
-    return [
-        str(name)
-        for name in sorted(
-            means.index, key=lambda name: (means.notna()[name], -means[name], name)
-        )
-    ]
+    return sorted(
+        map(str, means.index),
+        key=lambda name: (means.notna()[name], -means[name], name),
+    )
 
 
 def _side_by_side(people: list[str], table: pd.DataFrame) -> list[str]:
@@ -160,10 +143,10 @@ def _matrix(title: str, rows: pd.DataFrame, table: pd.DataFrame, words: str) -> 
     )
 
 
-def _evidence(row: dict[str, object]) -> str:
+def _evidence(row: Row) -> str:
     """Return both names, value, interval and n; without a value n alone."""
     names = f"{short(row['annotator_a'])} · {short(row['annotator_b'])}"
-    value = float(str(row["value"]))
+    value = float(row["value"])
     told = "" if math.isnan(value) else f"{number(value)}{interval(row)}, "
     return f"{names}<br>{told}n = {row['n']}"
 
@@ -183,12 +166,13 @@ def _told(rows: pd.DataFrame) -> str:
     )
 
 
-def variance_bars(variance: pd.DataFrame) -> list[Figure]:
+@figure("variance")
+def variance_bars(variance: pd.DataFrame) -> Iterator[Part]:
     """Draw which share of the variance of ratings comes from where."""
     known = variance[variance["share"].notna()]
-    if known.empty:
-        return []
     questions = sorted(known["question"].unique())[:MOST_ROWS]
+    if not questions:
+        return
     told = []
     for question in questions:
         own = known[known["question"] == question].set_index("component")["share"]
@@ -201,16 +185,7 @@ def variance_bars(variance: pd.DataFrame) -> list[Figure]:
             )
         )
     draw = _variance_dots if len(questions) <= FEW_QUESTIONS else _variance_bars
-    return figure_of(
-        "variance",
-        "Where ratings differ",
-        "Much from methods: they differ, and few ratings rank them. Much from "
-        "stories: use the same ones for every method. Much from annotators, or "
-        "left over: more annotators help.",
-        "Variance components.",
-        [draw(known, questions, listed(told, "; "))],
-        30,
-    )
+    yield draw(known, questions, listed(told, "; "))
 
 
 def _component(name: str) -> str:
@@ -246,56 +221,37 @@ def _variance_bars(known: pd.DataFrame, questions: list[str], words: str) -> Pan
     bars: list[Trace] = []
     for i, component in enumerate(dict.fromkeys(known["component"])):
         label = as_text(_component(component))
-        bars.append(
-            {
-                "x": values(100 * shares[component].reindex(questions).astype(float)),
-                "name": label,
-                "marker": {"color": colors[i % len(colors)]},
-                "hovertemplate": f"{label}: %{{x:.1f}} %<extra></extra>",
-            }
-        )
+        own = 100 * shares[component].reindex(questions).astype(float)
+        look = {"marker": {"color": colors[i % len(colors)]}, "name": label}
+        hover = f"{label}: %{{x:.1f}} %<extra></extra>"
+        bars.append(look | {"x": values(own), "hovertemplate": hover})
     # Room for a legend whose names stand below one another on a narrow screen.
     axis = say("per cent of variance")
     return panels.stacked("", questions, bars, axis, gap=0.3, extra=260, words=words)
 
 
-def reliability_curves(reliability: pd.DataFrame) -> list[Figure]:
+@figure("reliability")
+def reliability_curves(reliability: pd.DataFrame) -> Iterator[Part]:
     """Draw how reliable means become with more annotators for each output."""
     known = reliability[
         reliability["value"].notna() & reliability["statistic"].isin(RELIABILITIES)
     ]
-    drawn = []
+    hover = say("{n} annotators: {value}<extra></extra>", n="%{x}", value="%{y:.2f}")
     for question, rows in grouped(known.sort_values("n_annotators", kind="stable")):
         traces = []
         for i, (statistic, title) in enumerate(RELIABILITIES.items()):
             own = rows[rows["statistic"] == statistic]
             if own.empty:
                 continue
-            hover = say(
-                "{n} annotators: {value}<extra></extra>", n="%{x}", value="%{y:.2f}"
-            )
-            trace = panels.curve(
-                i, say(title), own["n_annotators"], own["value"], hover=hover
-            )
+            at = own["n_annotators"], own["value"]
             look = {"color": panels.PALETTE[i], "thickness": 1}
-            traces.append(trace | {"error_y": panels.error_bars(own) | look})
+            bars = {"error_y": panels.error_bars(own) | look}
+            traces.append(panels.curve(i, say(title), *at, hover=hover) | bars)
         ends = rows[rows["statistic"] == next(iter(RELIABILITIES))]["value"]
+        low, high = f"{ends.min():.2f}", f"{ends.max():.2f}"
         told = say(
-            "{question}: from {low} to {high}",
-            question=question,
-            low=f"{ends.min():.2f}",
-            high=f"{ends.max():.2f}",
+            "{question}: from {low} to {high}", question=question, low=low, high=high
         )
         axes = say("annotators for each output"), say("reliability")
         ticks = sorted(map(float, rows["n_annotators"].unique()))
-        drawn.append(panels.curves(question, traces, axes, ticks, words=told))
-    return figure_of(
-        "reliability",
-        "How reliable means become with more annotators",
-        "Expected from this study's variance components: 1 means that another "
-        "panel would order outputs, or methods, in the same way. Where the curve "
-        "is flat, more annotators buy little.",
-        "Expected reliability of an output's mean.",
-        drawn,
-        most_panels=MOST_PANELS,
-    )
+        yield panels.curves(question, traces, axes, ticks, words=told)

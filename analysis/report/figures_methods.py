@@ -1,5 +1,7 @@
 """Figures of methods: means, rankings, composites, and profiles over metrics."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pandas as pd
 
@@ -7,19 +9,20 @@ from analysis.reliability.checklist_labels import ALL
 from analysis.report import panels
 from analysis.report.figure import (
     MOST_ROWS,
-    Figure,
+    Instead,
     Panel,
+    Part,
     Trace,
     as_text,
     best_first,
-    figure_of,
+    figure,
     grouped,
     said,
     values,
 )
 from analysis.report.language import headed, listed, say, texts
 from analysis.report.metric_order import nearest_metrics
-from analysis.report.panels import dots
+from analysis.report.panels import dots, in_per_cent
 
 KEPT = texts({"recall": "recall", "precision": "precision"})
 MEASURES = texts(
@@ -34,71 +37,45 @@ SHORT_NAME = 9
 FAINT = "rgba(128,128,128,0.3)"
 
 
-def label_dots(labels: pd.DataFrame) -> list[Figure]:
+@figure("labels")
+def label_dots(labels: pd.DataFrame) -> Iterator[Part]:
     """Draw recall and precision of each method over all labels of a checklist."""
     whole = labels[labels["label"] == ALL]
-    parts = [
-        whole[["method"]].assign(
-            kind=say(name),
-            value=100 * whole[column],
-            low=100 * whole[f"{column}_low"],
-            high=100 * whole[f"{column}_high"],
-        )
-        for column, name in KEPT.items()
-    ]
+    parts = [in_per_cent(whole, "method", *kind) for kind in KEPT.items()]
     both = pd.concat(parts).dropna(subset=["value"])
-    if both.empty:
-        return []
-    panel = dots(
-        say("all labels"),
-        both,
-        "method",
-        say("per cent"),
-        groups="kind",
-        order=list(best_first(parts[0], "value", "method")["method"]),
-        span=(0, 100),
-        words=said(parts[0], "method"),
-    )
-    return figure_of(
-        "labels",
-        "What the text asks for, and what is shown",
-        "Recall: how much of what the text asks for is shown. Precision: how much "
-        "of what is shown was asked for. Of all labels together, most recall on "
-        "top; the table has each label.",
-        "Recall and precision.",
-        [panel],
-    )
+    if len(both):
+        yield dots(
+            say("all labels"),
+            both,
+            "method",
+            say("per cent"),
+            groups="kind",
+            order=list(best_first(parts[0], "value", "method")["method"]),
+            span=(0, 100),
+            words=said(parts[0], "method"),
+        )
 
 
-def mean_dots(method_means: pd.DataFrame) -> list[Figure]:
+@figure("means")
+def mean_dots(method_means: pd.DataFrame) -> Iterator[Part]:
     """Draw what people think of each method, question by question."""
     axis = say("mean rating")
-    return figure_of(
-        "means",
-        "What people say of each method",
+    for question, rows in grouped(method_means, "dimension"):
+        rows = best_first(rows, "mean", "method")
+        yield dots(question, rows, "method", axis, value="mean")
+    yield say(
         "Mean ratings of the methods with their intervals, best on top."
         if method_means["low"].notna().any()
-        else "Mean ratings of the methods, best on top.",
-        "Mean ratings.",
-        [
-            dots(
-                question,
-                best_first(rows, "mean", "method"),
-                "method",
-                axis,
-                value="mean",
-            )
-            for question, rows in grouped(method_means, "dimension")
-        ],
+        else "Mean ratings of the methods, best on top."
     )
 
 
-def standing_dots(rating_leaderboard: pd.DataFrame) -> list[Figure]:
+@figure("standings")
+def standing_dots(rating_leaderboard: pd.DataFrame) -> Iterator[Part]:
     """Draw means, standardised means and mixed-model effects side by side.
 
     Only where the ways do not give the same order: else the means say it all.
     """
-    drawn: list[Panel] = []
     alike = []
     for question, rows in grouped(rating_leaderboard):
         shown = {
@@ -122,41 +99,26 @@ def standing_dots(rating_leaderboard: pd.DataFrame) -> list[Figure]:
         )
         for column, title in shown.items():
             bounds = {f"{column}_low": "low", f"{column}_high": "high"}
-            panel = dots(
+            yield dots(
                 headed(question, title),
                 rows[rows["method"].isin(order)].rename(columns=bounds),
                 "method",
                 title,
                 value=column,
                 order=order,
-                words=text if title is list(shown.values())[-1] else "",
+                words=text if column == [*shown][-1] else "",
             )
-            drawn.append(panel)
-    return figure_of(
-        "standings",
-        "The same ratings, ranked in three ways",
-        (
-            "Methods in the order of their means. Where the next columns leave that "
-            "order, strict or mild annotators, or who rated what, had made a "
-            "difference.",
-            bool(alike)
-            and say(
-                "The three ways give one order for {questions}.",
-                questions=listed(alike),
-            ),
-        ),
-        "Rankings from ratings.",
-        drawn,
-        18,
+    yield bool(alike) and say(
+        "The three ways give one order for {questions}.", questions=listed(alike)
     )
 
 
-def rank_dots(rating_leaderboard: pd.DataFrame) -> list[Figure]:
+@figure("method-ranks")
+def rank_dots(rating_leaderboard: pd.DataFrame) -> Iterator[Part]:
     """Draw the rank of each method by its mean rating, with the interval of the rank.
 
     Nothing is drawn of questions without intervals, or with two methods.
     """
-    drawn = []
     names = {"mean_rank": "value", "mean_rank_low": "low", "mean_rank_high": "high"}
     for question, rows in grouped(rating_leaderboard):
         rows = rows[["method", *names]].rename(columns=names).dropna()
@@ -169,30 +131,24 @@ def rank_dots(rating_leaderboard: pd.DataFrame) -> list[Figure]:
             question, rows, "method", say("rank"), words=headed(question, told)
         )
         panel.layout["xaxis"] |= {"dtick": max(1, len(rows) // 10), "tick0": 1}
-        drawn.append(panel)
-    return figure_of(
-        "method-ranks",
-        "Which ranks are settled",
-        "The rank of each method by its mean rating, 1 being best, and the ranks "
-        "that it may have: overlapping bars are places that are not settled.",
-        "Ranks with intervals.",
-        drawn,
-    )
+        yield panel
 
 
-def ladders(leaderboard: pd.DataFrame) -> list[Figure]:
+@figure("ladder")
+def ladders(leaderboard: pd.DataFrame) -> Iterator[Part]:
     """Draw the Bradley-Terry ratings with intervals, and the intervals of ranks."""
-    return _ladders(leaderboard, "ladder", say("Leaderboard"), "Bradley-Terry")
+    yield Instead(alt=say("{text}.", text=say("Leaderboard")))
+    yield from _ladders(leaderboard, "Bradley-Terry")
 
 
-def ranking_ladders(ranking_leaderboard: pd.DataFrame) -> list[Figure]:
+@figure("ranking-ladder")
+def ranking_ladders(ranking_leaderboard: pd.DataFrame) -> Iterator[Part]:
     """Draw the Plackett-Luce ratings in the same way."""
-    title = say("Leaderboard of rankings")
-    return _ladders(ranking_leaderboard, "ranking-ladder", title, "Plackett-Luce")
+    yield Instead(alt=say("{text}.", text=say("Leaderboard of rankings")))
+    yield from _ladders(ranking_leaderboard, "Plackett-Luce")
 
 
-def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figure]:
-    drawn = []
+def _ladders(board: pd.DataFrame, model: str) -> Iterator[Part]:
     axis = say("rating (mean 1000)")
     for criterion, rows in grouped(board.dropna(subset=["rating"]), "criterion"):
         rows = best_first(rows, "rating", "method")
@@ -200,68 +156,51 @@ def _ladders(board: pd.DataFrame, key: str, title: str, model: str) -> list[Figu
             criterion, rows, "method", axis, value="rating", lines=[1000], span=()
         )
         places, texts = [*range(len(rows))], _rank_texts(rows)
-        drawn.append(panels.name_on_the_right(panel, places, texts))
-    return figure_of(
-        key,
-        title,
-        (
-            say(
-                "{model} ratings with their intervals; 400 points are odds of ten to "
-                "one."
-                if board["low"].notna().any()
-                else "{model} ratings; 400 points are odds of ten to one.",
-                model=model,
-            ),
-            "rank_low" in board
-            and board["rank_low"].notna().any()
-            and "On the right the ranks that each method may have: overlapping ranges "
-            "are places that are not settled.",
-        ),
-        say("{text}.", text=title),
-        drawn,
-        22,
+        yield panels.name_on_the_right(panel, places, texts)
+    yield say(
+        "{model} ratings with their intervals; 400 points are odds of ten to one."
+        if board["low"].notna().any()
+        else "{model} ratings; 400 points are odds of ten to one.",
+        model=model,
     )
+    if "rank_low" in board and board["rank_low"].notna().any():
+        yield say(
+            "On the right the ranks that each method may have: overlapping ranges are "
+            "places that are not settled."
+        )
 
 
 def _rank_texts(rows: pd.DataFrame) -> list[str]:
     if not {"rank_low", "rank_high"} <= set(rows):
         return [""] * len(rows)
+    ends = zip(rows["rank_low"], rows["rank_high"], strict=True)
     return [
         ""
         if pd.isna(low) or pd.isna(high)
-        else f"{low}"
-        if low == high
-        else f"{low}–{high}"
-        for low, high in zip(rows["rank_low"], rows["rank_high"], strict=True)
+        else "–".join(dict.fromkeys((f"{low}", f"{high}")))
+        for low, high in ends
     ]
 
 
-def composite_dots(composites: pd.DataFrame) -> list[Figure]:
+@figure("composites")
+def composite_dots(composites: pd.DataFrame) -> Iterator[Part]:
     """Draw scores that are put together from several, composite by composite."""
-    drawn = []
     for name, rows in grouped(composites[composites["value"].notna()], "composite"):
         rows = rows.sort_values(["rank", "method"], kind="stable").head(MOST_ROWS)
         first = rows["method"].iloc[0]
         told = say("{score}: first {method}", score=name, method=first)
-        drawn.append(dots(name, rows, "method", name, words=told))
-    return figure_of(
-        "composites",
-        "Composite scores",
-        "Methods by scores that weigh several parts, best on top (of ranks, 1 is "
-        "best); other weights may give another order.",
-        "Composite scores.",
-        drawn,
-    )
+        yield dots(name, rows, "method", name, words=told)
 
 
 # Profiles -----------------------------------------------------------------------------
 
 
+@figure("profiles")
 def profiles(
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
     hypotheses: pd.DataFrame | None = None,
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw every method over all metrics, each divided by the best of the methods."""
     shares = metric_shares(cells)
     if len(shares.columns) > MOST_SPOKES:
@@ -270,33 +209,21 @@ def profiles(
         best = nearest_metrics(question, rows, correlations, hypotheses, MOST_SPOKES)
         shares = shares[[m for m in shares if m in best]]
     if len(shares.columns) < FEWEST_SPOKES or len(shares) < 2:
-        return []
+        return
     people = cells.groupby("method")["human"].mean()
     order = list(people.sort_values(ascending=False, kind="stable").index)
     order = [method for method in order if method in shares.index]
+    for method in order[:MOST_PROFILES]:
+        yield _profile(method, shares)
+    firsts = shares.idxmax().items()
+    methods = listed(headed(metric, str(first)) for metric, first in firsts)
+    told = say("Polar charts; the best method by metric is {methods}", methods=methods)
+    yield Instead(alt=told)
     names = listed(f"{i + 1} {metric}" for i, metric in enumerate(shares))
-    total = len(order)
-    firsts = listed(
-        headed(metric, str(first)) for metric, first in shares.idxmax().items()
-    )
-    return figure_of(
-        "profiles",
-        "Profiles of methods over metrics",
-        (
-            "Each metric divided by the best of the methods (turned round where lower "
-            "is better): the rim is the best. Grey is the median method. Methods in "
-            "the order of people's ratings.",
-            _are_numbered(shares)
-            and say("Clockwise from the top: {names}.", names=names),
-            total > MOST_PROFILES
-            and say(
-                "The first {n} of {total} are drawn.", n=MOST_PROFILES, total=total
-            ),
-        ),
-        say("Polar charts; the best method by metric is {methods}", methods=firsts),
-        [_profile(method, shares) for method in order[:MOST_PROFILES]],
-        15,
-    )
+    if _are_numbered(shares):
+        yield say("Clockwise from the top: {names}.", names=names)
+    n, total = MOST_PROFILES, len(order)
+    yield total > n and say("The first {n} of {total} are drawn.", n=n, total=total)
 
 
 def _are_numbered(shares: pd.DataFrame) -> bool:

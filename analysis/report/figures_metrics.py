@@ -1,6 +1,6 @@
 """Figures of metrics against people: coefficients, ranks, and verdicts."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,20 +11,21 @@ from analysis.printing import counted
 from analysis.report import metric_order, panels
 from analysis.report.figure import (
     MOST_ROWS,
-    Figure,
+    Instead,
     Panel,
+    Part,
     Trace,
     as_text,
     best_first,
     by_value,
-    figure_of,
+    figure,
     grouped,
     said,
     short,
     values,
 )
 from analysis.report.language import headed, listed, say
-from analysis.report.metric_order import COEFFICIENT_NAMES, LEVEL_NAMES, levels_in
+from analysis.report.metric_order import LEVEL_NAMES, level_texts, levels_in, title_of
 from analysis.report.wording import LEVELS, NAMES, number, per_cent, records
 from analysis.verdicts import AGREES
 
@@ -37,15 +38,16 @@ AXES = {HALF: "PPA half: share of pairs preferred as people do, ties being half"
 POINTS = {"pairs": "pair", "method": "method"}
 
 
+@figure("coefficients")
 def forests(
     correlations: pd.DataFrame,
     agreement: pd.DataFrame | None,
     hypotheses: pd.DataFrame | None = None,
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw each question's coefficients with intervals and the human ceiling."""
     name, data = _main(correlations)
-    coefficient = say(COEFFICIENT_NAMES[name])
-    drawn, bold, ceilings = [], False, {}
+    coefficient = title_of(name)
+    bold, ceilings = False, {}
     for question, rows in grouped(data, "dimension"):
         # People are held against one another over outputs: no coefficient of methods,
         # or of one story's outputs, is on that scale.
@@ -59,7 +61,7 @@ def forests(
         highest = said(rows[rows["level"] == levels[0]], "metric")
         panel = panels.dots(
             question,
-            rows.assign(at=[say(LEVEL_NAMES[level]) for level in rows["level"]]),
+            rows.assign(at=level_texts(rows)),
             "metric",
             coefficient,
             groups="at",
@@ -71,23 +73,15 @@ def forests(
             words=headed(metric_order.at_level(question, levels[0]), highest),
         )
         height = panels.row_height(len(metrics), lines=len(levels), extra=100)
-        drawn.append(replace(panel, height=height))
-    return figure_of(
-        "coefficients",
-        say("Agreement with people ({coefficient})", coefficient=coefficient),
-        (
-            "Right of 0 means agreement.",
-            data["low"].notna().any()
-            and "Bars are intervals; one that crosses 0 shows no agreement.",
-            _ceilings(ceilings),
-            bold and "Metrics in bold were declared to measure this question.",
-            (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any()
-            and metric_order.highest_drawn(MOST_ROWS),
-        ),
-        "Coefficients with intervals.",
-        drawn,
-        26,
-    )
+        yield replace(panel, height=height)
+    title = say("Agreement with people ({coefficient})", coefficient=coefficient)
+    yield Instead(title=title)
+    if data["low"].notna().any():
+        yield say("Bars are intervals; one that crosses 0 shows no agreement.")
+    yield _ceilings(ceilings)
+    yield bold and say("Metrics in bold were declared to measure this question.")
+    if (data.groupby("dimension")["metric"].nunique() > MOST_ROWS).any():
+        yield metric_order.highest_drawn(MOST_ROWS)
 
 
 def _main(correlations: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -114,13 +108,13 @@ def _ceilings(ceilings: Mapping[str, float]) -> str:
     )
 
 
-def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
+@figure("matrix")
+def metric_matrix(correlations: pd.DataFrame) -> Iterator[Part]:
     """Draw all metrics by all questions, one panel for each level."""
     name, data = _main(correlations)
     if correlations["dimension"].nunique() < 2 or data.empty:
-        return []
+        return
     order = by_value(data)
-    drawn = []
     for level in levels_in(data):
         rows = data[data["level"] == level]
         rows = rows.assign(text=[_with_doubt(row) for row in records(rows)])
@@ -140,27 +134,25 @@ def metric_matrix(correlations: pd.DataFrame) -> list[Figure]:
             textfont={"size": 11},
         )
         panel.layout["margin"] = {"t": 10}
-        drawn.append(panel)
-    best = data.loc[data.groupby("dimension")["value"].idxmax()]
+        yield panel
+    best = records(data.loc[data.groupby("dimension")["value"].idxmax()])
     told = listed(
         headed(row["dimension"], f"{row['metric']} {number(row['value'])}")
-        for row in records(best)
+        for row in best
     )
-    return figure_of(
-        "matrix",
-        "Every metric by every question",
-        (
-            say("{text}.", text=say(COEFFICIENT_NAMES.get(name, name))),
-            "Blue agrees with people, red disagrees; read a row to see whether a "
-            "metric measures what it is meant to, or just quality at large.",
-            data["low"].notna().any() and "In parentheses: the interval includes 0.",
-        ),
-        say(
+    yield Instead(
+        alt=say(
             "Matrix of coefficients; the highest of each question are {metrics}",
             metrics=told,
-        ),
-        drawn,
+        )
     )
+    yield say("{text}.", text=title_of(name))
+    yield say(
+        "Blue agrees with people, red disagrees; read a row to see whether a metric "
+        "measures what it is meant to, or just quality at large."
+    )
+    if data["low"].notna().any():
+        yield say("In parentheses: the interval includes 0.")
 
 
 def _with_doubt(row: dict[str, Any]) -> str:
@@ -168,11 +160,12 @@ def _with_doubt(row: dict[str, Any]) -> str:
     return f"({text})" if row["low"] <= 0 <= row["high"] else text
 
 
+@figure("ranks")
 def rank_flips(
     correlations: pd.DataFrame, pairwise_accuracy: pd.DataFrame | None
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw the rank of every metric under every way of asking."""
-    drawn, cut = [], False
+    cut = False
     for question, rows in grouped(correlations, "dimension"):
         ranks = metric_order.metric_ranks(rows, pairwise_accuracy, question)
         if len(ranks) < 3 or ranks.shape[1] < 2 or correlations["value"].isna().all():
@@ -185,27 +178,15 @@ def rank_flips(
         cut = cut or len(ranks) > MOST_LINES
         highest = ranks.sort_values(list(ranks.columns), kind="stable")[:MOST_LINES]
         highest = highest.set_axis(ways, axis=1)
-        drawn.append(_bumps(question, highest, headed(question, firsts)))
-    return figure_of(
-        "ranks",
-        "Does the best metric depend on how one asks?",
-        (
-            say(
-                "Rank of each metric (1 is best) by level and coefficient. Level "
-                "lines: the choice does not matter. Lines that cross: it does, and one "
-                "column alone would mislead. Coloured are metrics that move by {n} "
-                "ranks or more.",
-                n=FLIP,
-            ),
-            cut
-            and say(
-                "Of many metrics the {n} first by the left column stand.", n=MOST_LINES
-            ),
-        ),
-        "Rank charts. First stand,",
-        drawn,
-        26,
+        yield _bumps(question, highest, headed(question, firsts))
+    yield say(
+        "Rank of each metric (1 is best) by level and coefficient. Level lines: the "
+        "choice does not matter. Lines that cross: it does, and one column alone would "
+        "mislead. Coloured are metrics that move by {n} ranks or more.",
+        n=FLIP,
     )
+    n = MOST_LINES
+    yield cut and say("Of many metrics the {n} first by the left column stand.", n=n)
 
 
 def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
@@ -215,22 +196,20 @@ def _bumps(question: str, ranks: pd.DataFrame, words: str) -> Panel:
     # Equal ranks would hide one another: the later metric stands a little lower.
     shown = ranks + ranks.apply(lambda column: 0.25 * column.groupby(column).cumcount())
     x = list(range(ranks.shape[1]))
-    data: list[Trace] = [
-        {
+    data: list[Trace] = []
+    for metric, row in shown.iterrows():
+        color = colours.get(metric, panels.GREY)
+        trace = {
             "type": "scatter",
             "mode": "lines+markers",
             "x": x,
             "y": values(row),
-            "line": {
-                "color": colours.get(metric, panels.GREY),
-                "width": 2.5 if metric in colours else 1,
-            },
+            "line": {"color": color, "width": 2.5 if metric in colours else 1},
             "marker": {"size": 7},
             "name": as_text(metric),
             "hovertemplate": as_text(metric) + ": %{y:d}<extra></extra>",
         }
-        for metric, row in shown.iterrows()
-    ]
+        data.append(trace)
     lowest = float(shown.to_numpy().max())
     layout = {
         "xaxis": panels.column_axis([])
@@ -280,12 +259,12 @@ def _verdicts(question: str, rows: pd.DataFrame) -> Panel:
         for name in ("chance", "ceiling")
     )
     statistic, level = (str(shown[name].iloc[0]) for name in ("statistic", "level"))
-    name = f"{NAMES.get(statistic, statistic)} {LEVELS.get(level)}"
+    axis = AXES.get(statistic, f"{NAMES.get(statistic, statistic)} {LEVELS.get(level)}")
     panel = panels.dots(
         question,
         shown,
         "metric",
-        AXES.get(statistic, name),
+        axis,
         groups="source" if shown["source"].nunique() > 1 else "",
         order=order,
         bold=[metric in meant for metric in order],
@@ -297,25 +276,16 @@ def _verdicts(question: str, rows: pd.DataFrame) -> Panel:
     for trace, source in zip(panel.data, dict.fromkeys(shown["source"]), strict=True):
         own = records(shown[shown["source"] == source])
         symbol = trace["marker"]["symbol"]
-        symbols = [
-            symbol if row["verdict"] == AGREES else f"{symbol}-open" for row in own
-        ]
+        symbols = [symbol + "-open" * (row["verdict"] != AGREES) for row in own]
         trace["marker"] |= {"size": 9, "symbol": symbols}
         trace["text"] = [_beside_pointer(row) for row in own]
         trace["hovertemplate"] = "%{text}<extra></extra>"
     named = [(x, "chance") for x in chances[:1]]
     named += [(x, "one annotator") for x in ceilings[:1]]
+    look = {"yref": "paper", "yanchor": "bottom", "showarrow": False, "y": 1}
+    look["font"] = {"size": 11, "color": panels.GREY}
     panel.layout["annotations"] = [
-        {
-            "x": x,
-            "xanchor": anchor,
-            "y": 1,
-            "yref": "paper",
-            "yanchor": "bottom",
-            "text": text,
-            "showarrow": False,
-            "font": {"size": 11, "color": panels.GREY},
-        }
+        look | {"x": x, "xanchor": anchor, "text": text}
         for (x, text), anchor in zip(sorted(named), ("right", "left"), strict=False)
     ]
     return replace(panel, height=panel.height + 12)

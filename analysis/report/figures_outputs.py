@@ -1,6 +1,6 @@
 """Figures of people against metrics: means of methods, and every output."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +9,12 @@ import pandas as pd
 from analysis.report.figure import (
     MOST_PANELS,
     Figure,
+    Instead,
     Panel,
+    Part,
     Trace,
     as_text,
+    figure,
     figure_of,
     grouped,
     short,
@@ -48,29 +51,26 @@ def scatters(
 ) -> list[Figure]:
     """Draw method means: people against the metrics that agree best."""
     points = _method_points(cells, method_means)
-    ranked = {
-        name: metrics
-        for name, rows in grouped(points)
-        if (
-            metrics := nearest_metrics(
-                name, rows, correlations, hypotheses, SCATTER_METRICS
-            )
-        )
-    }
-    caption = [say("Each point is a method: the mean of its cells.")]
+    ranked: dict[str, list[str]] = {}
+    for name, rows in grouped(points):
+        asked = rows, correlations, hypotheses, SCATTER_METRICS
+        if metrics := nearest_metrics(name, *asked):
+            ranked[name] = metrics
+    told = []
     if points["low"].notna().any():
-        caption.append(say("Bars are the intervals of what people say."))
+        told.append(say("Bars are the intervals of what people say."))
     if sum(map(len, ranked.values())) <= MOST_SCATTERS:
         found: list[Figure] = []
         for i, (question, metrics) in enumerate(ranked.items()):
             shown = [(question, metric) for metric in metrics]
             title = say("{question}: people and the nearest metrics", question=question)
-            found += _scatters(f"scatter-{i}", title, caption, points, shown)
+            parts = *told, *_scatters(title, points, shown)
+            found += figure_of(f"scatter-{i}", parts, "scatter")
         return found
     best = [(question, metrics[0]) for question, metrics in ranked.items()]
-    caption.append(say("Of each question only the best metric is drawn."))
+    told.append(say("Of each question only the best metric is drawn."))
     title = say("People and the best metric of each question")
-    return _scatters("scatter", title, caption, points, best)
+    return figure_of("scatter", (*told, *_scatters(title, points, best)))
 
 
 def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFrame:
@@ -94,14 +94,9 @@ def _method_points(cells: pd.DataFrame, means: pd.DataFrame | None) -> pd.DataFr
 
 
 def _scatters(
-    key: str,
-    title: str,
-    caption: Sequence[str],
-    points: pd.DataFrame,
-    shown: list[tuple[str, str]],
-) -> list[Figure]:
-    several = len({question for question, _metric in shown}) > 1
-    drawn = []
+    title: str, points: pd.DataFrame, shown: list[tuple[str, str]]
+) -> Iterator[Part]:
+    several, drawn = len({question for question, _metric in shown}) > 1, []
     for question, metric in shown:
         here = (points["question"] == question) & (points["metric"] == metric)
         part = points[here]
@@ -116,7 +111,8 @@ def _scatters(
         n=int(points["method"].nunique()),
         metrics=listed(panel.title for panel in drawn),
     )
-    return figure_of(key, title, caption, alt, drawn, 17)
+    yield Instead(title=title, alt=alt)
+    yield from drawn
 
 
 def _method_trace(part: pd.DataFrame, around: Array) -> Trace:
@@ -170,13 +166,14 @@ def _layout(metric: str, part: pd.DataFrame) -> Trace:
 # Every output -------------------------------------------------------------------------
 
 
+@figure("outputs")
 def outputs(
     cells: pd.DataFrame,
     correlations: pd.DataFrame | None,
     method_means: pd.DataFrame | None = None,
     hypotheses: pd.DataFrame | None = None,
     disagreement: pd.DataFrame | None = None,
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw every output, people against the metrics that agree best.
 
     Nothing is drawn of questions whose values hold for methods as a whole. Of each
@@ -185,7 +182,6 @@ def outputs(
     points = _method_points(cells, method_means)
     n_questions = cells["question"].nunique()
     each = max(1, min(METRICS_EACH, SEVERAL // n_questions))
-    drawn = []
     for name, rows in grouped(cells):
         if rows["story"].nunique() < 2:
             continue
@@ -196,26 +192,15 @@ def outputs(
             told = headed(title, counted(len(own), "output"))
             apart = _farthest(disagreement, name, metric)
             panel = _outputs(title, own, mean, metric)
-            drawn.append(replace(panel, words=told, outputs=apart))
-    sizes = cells.groupby(["question", "metric"]).size()
-    return figure_of(
-        "outputs",
-        "Every output: people and the nearest metrics",
-        (
-            "Each point is an output: what people say of it on average, and its score. "
-            "Large marks are the means of methods.",
-            cells["method"].nunique() > len(SYMBOLS)
-            and "As many methods are named as have room.",
-            (sizes > MOST_POINTS).any()
-            and "A hexagon stands for several outputs, a larger one for more of them.",
-            n_questions > MOST_PANELS
-            and say("The first {n} questions are drawn.", n=MOST_PANELS),
-        ),
-        "Scatter of outputs, people by metric.",
-        drawn,
-        22,
-        most_panels=MOST_PANELS,
-    )
+            yield replace(panel, words=told, outputs=apart)
+    if cells["method"].nunique() > len(SYMBOLS):
+        yield say("As many methods are named as have room.")
+    if (cells.groupby(["question", "metric"]).size() > MOST_POINTS).any():
+        yield say(
+            "A hexagon stands for several outputs, a larger one for more of them."
+        )
+    if n_questions > MOST_PANELS:
+        yield say("The first {n} questions are drawn.", n=MOST_PANELS)
 
 
 def _farthest(

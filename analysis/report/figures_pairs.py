@@ -1,6 +1,7 @@
 """Figures of metrics and judges on pairs, beside people and over trials."""
 
 import math
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -8,31 +9,25 @@ from analysis.reading.scores import BASELINES
 from analysis.report import metric_order
 from analysis.report.claims_pairs import ONE_ANNOTATOR
 from analysis.report.figure import (
-    MOST_PANELS,
     MOST_ROWS,
-    MOST_WORDS,
-    Figure,
+    Instead,
+    Part,
     best_first,
     by_value,
-    figure_of,
+    figure,
     grouped,
     said,
 )
 from analysis.report.language import headed, listed, say, texts
-from analysis.report.metric_order import (
-    COEFFICIENT_NAMES,
-    LEVEL_NAMES,
-    without_baselines,
-)
-from analysis.report.panels import dots
+from analysis.report.metric_order import level_texts, title_of, without_baselines
+from analysis.report.panels import dots, in_per_cent
 from analysis.report.wording import (
     PEOPLE,
     board,
-    interval,
-    number,
     of_answers,
     per_cent,
     records,
+    with_interval,
 )
 
 # What stands among metrics without being one.
@@ -51,32 +46,23 @@ TRIALS = texts(
     noise_to_methods="noise by differences of methods",
 )
 KINDS = texts({"ppa_half": "a tie is half", "ppa_strict": "a tie is a miss"})
+BOTH = ["question", "source"]
 
 
+@figure("pairs")
 def pair_dots(
     pairwise_accuracy: pd.DataFrame, verdicts: pd.DataFrame | None = None
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw pairwise accuracy, half and strict, with chance and what is demanded."""
     demanded = math.nan if verdicts is None else float(verdicts["demanded"].max())
     is_demanded = not math.isnan(demanded)
-    drawn = []
-    for (question, source), rows in pairwise_accuracy.groupby(
-        ["question", "source"], sort=True
-    ):
+    for (question, source), rows in pairwise_accuracy.groupby(BOTH, sort=True):
         real = rows[~rows["metric"].isin(BASELINES)].dropna(subset=["ppa_half"])
         if real.empty:
             continue
         real = real.sort_values(["ppa_half", "metric"], ascending=[False, True])
-        half, strict = (
-            real[["metric"]].assign(
-                kind=say(label),
-                value=100 * real[column],
-                low=100 * real[f"{column}_low"],
-                high=100 * real[f"{column}_high"],
-            )
-            for column, label in KINDS.items()
-        )
-        panel = dots(
+        half, strict = (in_per_cent(real, "metric", *kind) for kind in KINDS.items())
+        yield dots(
             of_answers(question, source),
             pd.concat([half.head(MOST_ROWS), strict.head(MOST_ROWS)]),
             "metric",
@@ -87,40 +73,23 @@ def pair_dots(
             span=(45, 80),
             words=headed(question, said(half, "metric")),
         )
-        drawn.append(panel)
-    return figure_of(
-        "pairs",
-        "How often a metric prefers what people prefer",
-        (
-            "The line at 50 per cent is chance, where a metric that guesses stands, "
-            "and a constant one if a tie is half. The further the two marks of a "
-            "metric lie apart, the more pairs it cannot tell apart.",
-            is_demanded
-            and say(
-                "The dotted line is the {share} that are demanded.",
-                share=per_cent(demanded),
-            ),
-        ),
-        "Pairwise accuracy in per cent, ties half.",
-        drawn,
-        26,
+    yield is_demanded and say(
+        "The dotted line is the {share} that are demanded.", share=per_cent(demanded)
     )
 
 
-def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
+@figure("human-pairs")
+def human_pair_dots(human_pairs: pd.DataFrame) -> Iterator[Part]:
     """Draw how well one annotator, and each metric, predicts the other annotators."""
-    drawn = []
-    known = without_baselines(human_pairs)
-    for (question, source), rows in known.groupby(["question", "source"], sort=True):
+    for (question, source), rows in without_baselines(human_pairs).groupby(BOTH):
         one = rows[rows["metric"] == ONE_ANNOTATOR]
         if one.empty or len(rows) == len(one):
             continue
         rows = best_first(rows)
-        scaled = _named(
-            rows.assign(**{c: 100 * rows[c] for c in ("value", "low", "high")})
-        )
+        shares = {c: 100 * rows[c] for c in ("value", "low", "high")}
+        scaled = _named(rows.assign(**shares))
         ceiling = 100 * float(one["value"].iloc[0])
-        panel = dots(
+        yield dots(
             of_answers(question, source),
             scaled,
             "metric",
@@ -131,17 +100,6 @@ def human_pair_dots(human_pairs: pd.DataFrame) -> list[Figure]:
             span=(45, ceiling),
             words=headed(question, said(scaled, "metric")),
         )
-        drawn.append(panel)
-    return figure_of(
-        "human-pairs",
-        "Does a metric predict people as well as one of them does?",
-        "How often each predicts what all other annotators prefer, on the same "
-        "pairs and against the same people; a tie is half. The dashed line is one "
-        "annotator, the human ceiling; the solid one is chance.",
-        "Pairwise accuracy against all other annotators.",
-        drawn,
-        24,
-    )
 
 
 def _named(rows: pd.DataFrame) -> pd.DataFrame:
@@ -153,9 +111,9 @@ def _name(metric: str) -> str:
     return say(NO_METRICS.get(metric, metric))
 
 
-def accuracy_dots(accuracy_levels: pd.DataFrame) -> list[Figure]:
+@figure("accuracy-levels")
+def accuracy_dots(accuracy_levels: pd.DataFrame) -> Iterator[Part]:
     """Draw acc_eq by level, where two levels and two metrics or more have it."""
-    drawn = []
     for question, rows in grouped(without_baselines(accuracy_levels)):
         levels = metric_order.levels_in(rows)
         order = by_value(rows)[:MOST_ROWS]
@@ -165,48 +123,28 @@ def accuracy_dots(accuracy_levels: pd.DataFrame) -> list[Figure]:
         own = pd.concat(parts)
         own = own[own["metric"].isin(order)]
         first = metric_order.at_level(question, levels[0])
-        panel = dots(
+        yield dots(
             question,
-            own.assign(level=[say(LEVEL_NAMES[level]) for level in own["level"]]),
+            own.assign(level=level_texts(own)),
             "metric",
             say("accuracy with ties"),
             groups="level",
             order=order,
             words=headed(first, said(parts[0], "metric")),
         )
-        drawn.append(panel)
-    return figure_of(
-        "accuracy-levels",
-        "Accuracy with ties, by level",
-        "Share of pairs that metric and people order alike, or both tie (acc_eq), "
-        "with equal scores alone as ties of a metric. Pairs are those of method "
-        "means, of outputs of one story, of all outputs, of outputs of one method. "
-        "Compare metrics inside a level, not levels with one another.",
-        say("{text}.", text="acc_eq"),
-        drawn,
-        24,
-    )
+    yield Instead(alt=say("{text}.", text="acc_eq"))
 
 
-def spa_dots(spa: pd.DataFrame) -> list[Figure]:
+@figure("spa")
+def spa_dots(spa: pd.DataFrame) -> Iterator[Part]:
     """Draw soft pairwise accuracy, question by question."""
-    return figure_of(
-        "spa",
-        "Soft pairwise accuracy",
-        "Whether a metric is as sure as people are of which method is better; 1 is "
-        "the same certainty for every pair of methods.",
-        "Soft pairwise accuracy.",
-        [
-            dots(question, best_first(rows), "metric", "SPA")
-            for question, rows in grouped(without_baselines(spa))
-        ],
-        22,
-    )
+    for question, rows in grouped(without_baselines(spa)):
+        yield dots(question, best_first(rows), "metric", "SPA")
 
 
-def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
+@figure("calibration")
+def calibration_dots(calibration: pd.DataFrame) -> Iterator[Part]:
     """Draw held-out accuracy of the weighted metrics beside each one, and weights."""
-    drawn = []
     for question, rows in grouped(calibration[calibration["value"].notna()]):
         held_out = _named(rows[rows["statistic"] == "ppa_half"])
         if held_out.empty:
@@ -214,10 +152,9 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
         order = by_value(held_out)
         told = [said(held_out, "metric")]
         for row in records(rows[rows["statistic"] == "gain"]):
-            gain = f"{number(row['value'])}{interval(row)}"
-            against = _name(row["against"])
+            against, gain = _name(row["against"]), with_interval(row)
             told.append(say("gain over {metric} {gain}", metric=against, gain=gain))
-        panel = dots(
+        yield dots(
             say("{question}: held out", question=question),
             held_out,
             "metric",
@@ -226,10 +163,9 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
             lines=[0.5],
             words=headed(question, listed(told)),
         )
-        drawn.append(panel)
         weights = rows[rows["statistic"] == "weight"]
         if len(weights):
-            panel = dots(
+            yield dots(
                 say("{question}: weights", question=question),
                 weights,
                 "metric",
@@ -238,75 +174,37 @@ def calibration_dots(calibration: pd.DataFrame) -> list[Figure]:
                 order=[m for m in order if m in set(weights["metric"])],
                 words="",
             )
-            drawn.append(panel)
-    return figure_of(
-        "calibration",
-        "Metrics weighted to fit people",
-        "Accuracy on stories and methods that had no part in fitting the weights. "
-        "Intervals of rows that share their pairs may overlap while their "
-        "difference is clear: the gain of the composite has an interval of its own "
-        "(rows gain of the table).",
-        "Held-out accuracy.",
-        drawn,
-        24,
-    )
 
 
-def stability_dots(stability: pd.DataFrame) -> list[Figure]:
+@figure("stability")
+def stability_dots(stability: pd.DataFrame) -> Iterator[Part]:
     """Draw what repeated trials of a judge give, statistic by statistic."""
     known = stability[
         stability["value"].notna() & (stability["method"].fillna("") == "")
     ]
     known = known.assign(board=[board(row) for row in records(known)])
-    return figure_of(
-        "stability",
-        "How steady a judge is over repeated trials",
-        "The spread of trials is noise that no other story or annotator takes "
-        "away. Noise by differences: what trials add to a method's mean, as a "
-        "share of how far methods stand apart.",
-        "Repeated trials.",
-        [
-            dots(say(title), rows.head(MOST_ROWS), "board", "", span=(0.0,))
-            for statistic, title in TRIALS.items()
-            if len(rows := known[known["statistic"] == statistic])
-        ],
-    )
+    for statistic, title in TRIALS.items():
+        if len(rows := known[known["statistic"] == statistic]):
+            yield dots(say(title), rows.head(MOST_ROWS), "board", "", span=(0.0,))
 
 
-def judge_dots(judges: pd.DataFrame) -> list[Figure]:
+@figure("judges")
+def judge_dots(judges: pd.DataFrame) -> Iterator[Part]:
     """Draw how judges agree with people and with one another."""
     known = judges[judges["value"].notna()]
     if known.empty:
-        return []
+        return
     name = metric_order.main_coefficient(known)
-    drawn = []
     for question, rows in grouped(known[known["coefficient"] == name]):
         rows = rows.assign(
             pair=[
                 listed(say(PEOPLE.get(name, name)) for name in names)
                 for names in zip(rows["metric_a"], rows["metric_b"], strict=True)
             ],
-            at=[say(LEVEL_NAMES[level]) for level in rows["level"]],
+            at=level_texts(rows),
         )
         order = list(dict.fromkeys(rows["pair"]))[:MOST_ROWS]
-        panel = dots(
-            question,
-            rows[rows["pair"].isin(order)],
-            "pair",
-            say(COEFFICIENT_NAMES[name]),
-            groups="at",
-            order=order,
-            lines=[0],
+        own = rows[rows["pair"].isin(order)]
+        yield dots(
+            question, own, "pair", title_of(name), groups="at", order=order, lines=[0]
         )
-        drawn.append(panel)
-    return figure_of(
-        "judges",
-        "Do judges agree with people and one another?",
-        "Two judges that agree with each other more than with people share a "
-        "taste that people do not have.",
-        "Correlations between judges.",
-        drawn,
-        24,
-        most_panels=MOST_PANELS,
-        most_words=MOST_WORDS,
-    )

@@ -1,7 +1,8 @@
 """Figures of people: what they answered, how well they agree, and each of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+import numpy as np
 import pandas as pd
 
 from analysis.reliability.like_chance import ALL_QUESTIONS
@@ -9,33 +10,22 @@ from analysis.report import panels
 from analysis.report.figure import (
     MOST_PANELS,
     MOST_ROWS,
-    Figure,
+    Instead,
     Panel,
+    Part,
     as_text,
     by_value,
-    figure_of,
+    figure,
     grouped,
     said,
     values,
 )
 from analysis.report.language import headed, say, texts
+from analysis.report.metric_order import title_of
 from analysis.report.panels import dots
 
 # Light to dark, readable for any colour vision; grey text stands on both ends.
 SHADES = ("#CA0020", "#F4A582", "#D0D0D0", "#92C5DE", "#0571B0")
-STATISTICS = texts(
-    alpha_ordinal="alpha (ordinal)",
-    alpha_nominal="alpha (nominal)",
-    ac2_quadratic="Gwet's AC2",
-    ac1="Gwet's AC1",
-    icc_2_1="ICC(2,1)",
-    icc_2_k="ICC(2,k)",
-    fleiss_kappa="Fleiss' kappa",
-    majority_share="share of the majority",
-    kendall_between_annotators="tau of two annotators",
-    rater_vs_rest_kendall="one against the rest (tau-b)",
-    rater_vs_rest_spearman="one against the rest (Spearman)",
-)
 # Statistics that draw: with ordered answers, with choices, and with rankings.
 OF_RATINGS = ("alpha_ordinal", "ac2_quadratic", "icc_2_1", "rater_vs_rest_kendall")
 OF_CHOICES = ("alpha_nominal", "ac1", "fleiss_kappa", "majority_share")
@@ -62,9 +52,9 @@ CENTRES = {"severity": 0.0, "left_share": 0.5}
 FEW_QUESTIONS = 3
 
 
-def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
+@figure("distributions")
+def distribution_bars(distributions: pd.DataFrame) -> Iterator[Part]:
     """Draw how often each method got each rating, best mean on top."""
-    drawn = []
     for question, rows in grouped(distributions):
         table = rows.pivot_table(index="method", columns="rating", values="share")
         table = table.fillna(0)
@@ -78,17 +68,7 @@ def distribution_bars(distributions: pd.DataFrame) -> list[Figure]:
             method=table[top].idxmax(),
             share=f"{table[top].max():.0%}",
         )
-        drawn.append(_stack(question, table.loc[order[:MOST_ROWS]], told))
-    return figure_of(
-        "distributions",
-        "What people answered",
-        "Share of each rating, highest mean on top. A mean hides whether a method "
-        "is middling, or splits people or stories into two camps; a scale whose "
-        "ends nobody uses tells less than its number of steps.",
-        "Stacked bars of ratings.",
-        drawn,
-        22,
-    )
+        yield _stack(question, table.loc[order[:MOST_ROWS]], told)
 
 
 def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
@@ -116,26 +96,20 @@ def _stack(question: str, table: pd.DataFrame, words: str) -> Panel:
 def shades(n: int) -> list[str]:
     """Return n colours from red over grey to blue.
 
-    Examples
-    --------
     >>> shades(3)
     ['#ca0020', '#d0d0d0', '#0571b0']
     """
-    if n == 1:
-        return [SHADES[-1].lower()]
-    stops = [[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SHADES]
-    found = []
-    for i in range(n):
-        at = i * (len(stops) - 1) / (n - 1)
-        k = min(int(at), len(stops) - 2)
-        pairs = zip(stops[k], stops[k + 1], strict=True)
-        found.append(
-            "#" + "".join(f"{round(a + (at - k) * (b - a)):02x}" for a, b in pairs)
-        )
-    return found
+    stops = np.array([[int(c[i : i + 2], 16) for i in (1, 3, 5)] for c in SHADES])
+    at = np.linspace(0, len(SHADES) - 1, n) if n > 1 else [len(SHADES) - 1]
+    mixed = [np.interp(at, range(len(SHADES)), part).round() for part in stops.T]
+    return [
+        "#" + "".join(f"{int(x):02x}" for x in color)
+        for color in zip(*mixed, strict=True)
+    ]
 
 
-def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
+@figure("agreement")
+def agreement_dots(agreement: pd.DataFrame) -> Iterator[Part]:
     """Draw the agreement of people, one panel for each statistic."""
     present = set(agreement["statistic"])
     chosen = [*OF_RATINGS] if "alpha_ordinal" in present else []
@@ -145,26 +119,14 @@ def agreement_dots(agreement: pd.DataFrame) -> list[Figure]:
     known = agreement[agreement["statistic"].isin(chosen) & agreement["value"].notna()]
     if known["question"].nunique() == 1:
         # One question: its statistics are the rows.
-        rows = known.assign(name=[say(STATISTICS[s]) for s in known["statistic"]])
-        order = [say(STATISTICS[c]) for c in chosen if c in set(known["statistic"])]
-        drawn = [_agreement(str(rows["question"].iloc[0]), rows, "name", order)]
-    else:
-        known = known.sort_values("question", kind="stable")
-        drawn = [
-            _agreement(say(STATISTICS[name]), rows.head(MOST_ROWS), "question")
-            for name in chosen
-            if len(rows := known[known["statistic"] == name])
-        ]
-    return figure_of(
-        "agreement",
-        "How well people agree with one another",
-        "0 is chance, 1 is perfect. Where nearly all answers are alike, alpha "
-        "falls while AC1 and AC2 stay high: then there is little to agree about, "
-        "not little agreement.",
-        "Agreement of people.",
-        drawn,
-        18,
-    )
+        rows = known.assign(name=[title_of(s) for s in known["statistic"]])
+        order = [title_of(c) for c in chosen if c in set(known["statistic"])]
+        yield _agreement(str(rows["question"].iloc[0]), rows, "name", order)
+        return
+    known = known.sort_values("question", kind="stable")
+    for name in chosen:
+        if len(rows := known[known["statistic"] == name]):
+            yield _agreement(title_of(name), rows.head(MOST_ROWS), "question")
 
 
 def _agreement(
@@ -173,7 +135,8 @@ def _agreement(
     return dots(title, rows, names, "", order=order, lines=[0], span=(0.0, 1.0))
 
 
-def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
+@figure("annotators")
+def annotator_dots(annotators: pd.DataFrame) -> Iterator[Part]:
     """Draw what tells annotators apart; the table has the other statistics."""
     known = annotators[
         annotators["value"].notna()
@@ -181,8 +144,7 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
         & (annotators["question"] != ALL_QUESTIONS)
     ]
     known = known.assign(annotator=known["annotator"].replace(_labels(annotators)))
-    drawn: list[Panel] = []
-    few = known["question"].nunique() <= FEW_QUESTIONS
+    few, n_drawn = known["question"].nunique() <= FEW_QUESTIONS, 0
     # Of many questions only the first two statistics are drawn.
     present = [name for name in OF_ANNOTATORS if name in set(known["statistic"])]
     # The same order in all panels of a figure: an annotator is one row.
@@ -204,7 +166,7 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
             here = set(own["annotator"])
             kept = _ends([name for name in everybody if name in here])
             middle = CENTRES.get(statistic, float(own["value"].mean()))
-            panel = dots(
+            yield dots(
                 heading,
                 own[own["annotator"].isin(kept)],
                 "annotator",
@@ -215,29 +177,12 @@ def annotator_dots(annotators: pd.DataFrame) -> list[Figure]:
                 groups="question" if own["question"].nunique() > 1 else "",
                 words=told,
             )
-            drawn.append(panel)
-            told = ""
-    return figure_of(
-        "annotators",
-        "Annotators one by one",
-        (
-            "One row an annotator, in the same order everywhere: who agrees most with "
-            "the others on top. The dotted line is the mean of all; of severity, and "
-            "of the left side, what nobody's habit would give. Who stands far from the "
-            "rest, with an interval that does not reach the line, answers differently: "
-            "look before excluding anybody, and by rules set beforehand.",
-            len(everybody) > MOST_ROWS
-            and say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS),
-            len(drawn) > MOST_PANELS
-            and say(
-                "The first {n} panels are drawn; the table has all.", n=MOST_PANELS
-            ),
-        ),
-        "Annotators:",
-        drawn,
-        18,
-        most_panels=MOST_PANELS,
-    )
+            told, n_drawn = "", n_drawn + 1
+    if len(everybody) > MOST_ROWS:
+        yield say("Of many, the {n} at the two ends are drawn.", n=MOST_ROWS)
+    if n_drawn > MOST_PANELS:
+        n = MOST_PANELS
+        yield say("The first {n} panels are drawn; the table has all.", n=n)
 
 
 def _labels(annotators: pd.DataFrame) -> dict[str, str]:
@@ -257,20 +202,21 @@ def _ends(order: list[str]) -> list[str]:
     return order[: MOST_ROWS // 2] + order[-MOST_ROWS // 2 :]
 
 
+@figure("position")
 def position_dots(
     position_bias: pd.DataFrame, side_effect: pd.DataFrame | None = None
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw how often the left side wins, and what that is worth in a leaderboard."""
     rows = position_bias[position_bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
-        return []
+        return
     parts = [rows.assign(kind=say("as counted"))]
     if "adjusted" in rows and rows["adjusted"].notna().any():
         balanced = rows.assign(
             value=rows["adjusted"], low=rows["adjusted_low"], high=rows["adjusted_high"]
         )
         parts.append(balanced.assign(kind=say("each pair both ways alike")))
-    share = dots(
+    yield dots(
         say("Share of wins on the left"),
         pd.concat(parts),
         "question",
@@ -280,37 +226,19 @@ def position_dots(
         span=(0.4, 0.6),
         words=said(rows, "question"),
     )
-    drawn, tables = [share], ["position_bias"]
     effects = None if side_effect is None else side_effect.dropna(subset=["elo"])
-    if effects is not None and len(effects):
-        per_point = effects["elo"] / effects["value"].where(effects["value"] != 0)
-        worth = dots(
-            say("What standing on the left is worth"),
-            effects.assign(
-                value=effects["elo"],
-                low=effects["low"] * per_point,
-                high=effects["high"] * per_point,
-            ),
-            "question",
-            say("points of a rating"),
-            order=list(rows["question"]),
-            lines=[0],
-            span=(-10, 10),
-            words="",
-        )
-        drawn.append(worth)
-        tables.append("side_effect")
-    return figure_of(
-        "position",
-        "Does the side decide?",
-        "An interval away from the line means that people prefer a side, whatever "
-        "stands there: it draws whole clusters of answers, where the table's "
-        "p-value takes answers as independent. Sides that are drawn at random turn "
-        "it into noise rather than a bias of the ranking. Counting each pair of "
-        "methods both ways alike takes away that strong methods may have stood on "
-        "one side.",
-        "Share of wins on the left.",
-        drawn,
-        24,
-        tables=tuple(tables),
+    if effects is None or effects.empty:
+        return
+    per_point = effects["elo"] / effects["value"].where(effects["value"] != 0)
+    points = effects["elo"], effects["low"] * per_point, effects["high"] * per_point
+    yield dots(
+        say("What standing on the left is worth"),
+        effects.assign(**dict(zip(("value", "low", "high"), points, strict=True))),
+        "question",
+        say("points of a rating"),
+        order=list(rows["question"]),
+        lines=[0],
+        span=(-10, 10),
+        words="",
     )
+    yield Instead(tables=("position_bias", "side_effect"))

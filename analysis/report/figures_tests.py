@@ -1,6 +1,7 @@
 """Figures of tests: which metrics they tell apart."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
@@ -8,12 +9,12 @@ import pandas as pd
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.report import metric_order, panels
 from analysis.report.figure import (
-    MOST_PANELS,
     MOST_ROWS,
-    Figure,
+    Instead,
     Panel,
+    Part,
     by_value,
-    figure_of,
+    figure,
     grouped,
 )
 from analysis.report.figures_metrics import leading
@@ -30,13 +31,14 @@ SHADES = ("#e4e7e5", "#a6cbe3", "#4a90c2", "#0b4a86")
 Tests = dict[frozenset[str], dict[str, Any]]
 
 
-def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
+@figure("clusters")
+def cluster_strips(clusters: pd.DataFrame) -> Iterator[Part]:
     """Draw which metrics the tests cannot tell from the best."""
     known = clusters[clusters["value"].notna() & clusters["cluster"].notna()]
     if known.empty:
-        return []
+        return
     known = known[known["coefficient"] == metric_order.main_coefficient(known)]
-    drawn, told, alike = [], [], []
+    told, alike = [], []
     for level in metric_order.levels_in(known):
         rows = known[known["level"] == level]
         title = say(LEVEL_NAMES[level])
@@ -49,15 +51,14 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
             headed(metric_order.at_level(question, level), listed(own["metric"]))
             for question, own in grouped(rows[best])
         ]
-        rows = rows.assign(
-            best=best.astype(int), text=[f"{x:.0f}" for x in rows["cluster"]]
-        )
+        texts = [f"{x:.0f}" for x in rows["cluster"]]
+        rows = rows.assign(best=best.astype(int), text=texts)
         order = by_value(rows)[:MOST_ROWS]
         z, text = (
             panels.table_of(rows, "metric", "question", column, order)
             for column in ("best", "text")
         )
-        panel = panels.heat(
+        yield panels.heat(
             title,
             z,
             text.fillna(""),
@@ -67,38 +68,29 @@ def cluster_strips(clusters: pd.DataFrame) -> list[Figure]:
             gap=2,
             hoverinfo="text",
         )
-        drawn.append(panel)
-    return figure_of(
-        "clusters",
-        "Which metrics the tests can tell apart",
-        (
-            "Numbers are clusters of significance: a metric opens a new one where "
-            "tests (Holm) show any metric of the cluster above to be better. "
-            "Dark cells are not shown to be worse than the best of their column.",
-            bool(alike)
-            and say(
-                "No two metrics are told apart at: {levels}.", levels=listed(alike)
-            ),
-        ),
-        say(
+    yield bool(alike) and say(
+        "No two metrics are told apart at: {levels}.", levels=listed(alike)
+    )
+    yield Instead(
+        alt=say(
             "Significance clusters. Not worse than the best are, {metrics}",
             metrics=listed(told[:8], "; "),
-        ),
-        drawn,
+        )
     )
 
 
+@figure("tests")
 def p_matrices(
     verdicts: pd.DataFrame,
     metric_comparisons: pd.DataFrame | None = None,
     accuracy_comparisons: pd.DataFrame | None = None,
-) -> list[Figure]:
+) -> Iterator[Part]:
     """Draw the p of each pair of metrics, by the statistic that leads a question."""
     tables = {
         "metric_comparisons": metric_comparisons,
         "accuracy_comparisons": accuracy_comparisons,
     }
-    drawn, used, cut, lettered = [], set(), False, False
+    used, cut, lettered = set(), False, False
     rows = leading(verdicts)
     keys = ["question", "statistic", "level", "source"]
     several = rows["source"].nunique() > 1
@@ -114,25 +106,13 @@ def p_matrices(
         cut |= len(own) > MOST_METRICS
         lettered |= own["cluster"].nunique() > 1
         title = headed(question, way_title(way, several=several))
-        drawn.append(_p_matrix(title, own, tests))
-    return figure_of(
-        "tests",
-        "Is one metric better than another?",
-        (
-            "p of each pair of metrics by the statistic that leads, the highest metric "
-            "on top: above the diagonal as tested, below it adjusted for the number of "
-            "pairs (Holm). Cells grow darker below .05, .01 and .001.",
-            lettered
-            and "A new letter begins where any metric of the letter before is shown to "
-            "be better.",
-            cut and metric_order.highest_drawn(MOST_METRICS),
-        ),
-        "p of each pair of metrics.",
-        drawn,
-        36,
-        tables=tuple(sorted(used)),
-        most_panels=MOST_PANELS,
+        yield _p_matrix(title, own, tests)
+    yield lettered and say(
+        "A new letter begins where any metric of the letter before is shown to be "
+        "better."
     )
+    yield cut and metric_order.highest_drawn(MOST_METRICS)
+    yield Instead(tables=tuple(sorted(used)))
 
 
 def _tests(question: str, way: Way, table: pd.DataFrame | None) -> Tests:
@@ -192,8 +172,6 @@ def _p_matrix(title: str, rows: pd.DataFrame, tests: Tests) -> Panel:
 def _p_text(p: float) -> str:
     """Return a p in few letters.
 
-    Examples
-    --------
     >>> [_p_text(p) for p in (0.0004, 0.0046, 0.25, 1.0, math.nan)]
     ['<.001', '.005', '.25', '1', '']
     """

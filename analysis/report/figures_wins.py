@@ -7,19 +7,20 @@ import pandas as pd
 
 from analysis.report import panels
 from analysis.report.figure import (
+    DECLARED,
     MOST_PANELS,
-    MOST_WORDS,
     Figure,
+    Instead,
     Panel,
+    Part,
     Trace,
-    cut,
+    figure,
     figure_of,
     grouped,
     short,
     values,
 )
-from analysis.report.figures_planning import GROUPS_APART
-from analysis.report.language import say, texts
+from analysis.report.language import say
 from analysis.report.panels import GREY, PALETTE
 from analysis.report.wording import per_cent
 from analysis.results import Array
@@ -46,10 +47,10 @@ LEAST_TOLD = 7
 # What a bar is made of, by single votes; majorities have the same names with a prefix.
 PARTS = ["wins_a", "ties", "wins_b"]
 OF_MAJORITIES = "majority_"
-ALT = texts("Wins, ties and losses.")
 
 
-def wins(win_rates: pd.DataFrame) -> list[Figure]:
+@figure("wins")
+def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     """Draw wins, ties and losses: bars of few pairs, else a matrix of each question.
 
     Where there are several questions each pair has a panel of its own, as StoryBench
@@ -57,47 +58,34 @@ def wins(win_rates: pd.DataFrame) -> list[Figure]:
     """
     rates = _voted(win_rates)
     if rates.empty:
-        return []
+        return
     sizes = rates.groupby("criterion").size()
     n_pairs = len(rates[["method_a", "method_b"]].drop_duplicates())
-    caption = _bar_caption(rates)
+    by_question = list(grouped(rates, "criterion"))
     if (sizes > MOST_BARS).any():
-        drawn = [
-            _win_matrix(name, rows, _ties(name, rows))
-            for name, rows in grouped(rates, "criterion")
-        ]
-        caption = [
-            say(
-                "Per cent of votes that the method of the row wins against the method "
-                "of the column, a tie being half a win; darker is more. Methods in the "
-                "order of their wins."
-            )
-        ]
-    elif n_pairs == 1 or (len(sizes) > 1 and n_pairs <= MOST_PANELS):
-        drawn = [
-            _pair(list(rows["criterion"]), rows, rates) for rows in _pairs_of(rates)
-        ]
+        for name, rows in by_question:
+            yield _win_matrix(name, rows, _ties(name, rows))
+        yield say(
+            "Per cent of votes that the method of the row wins against the method of "
+            "the column, a tie being half a win; darker is more. Methods in the order "
+            "of their wins."
+        )
+        return
+    if n_pairs == 1 or (len(sizes) > 1 and n_pairs <= MOST_PANELS):
+        for rows in _pairs_of(rates):
+            yield _pair(list(rows["criterion"]), rows, rates)
     else:
-        drawn = [_pairs(name, rows) for name, rows in grouped(rates, "criterion")]
-    return figure_of("wins", "Side by side", caption, ALT, drawn, 26)
+        for name, rows in by_question:
+            yield _pairs(name, rows)
+    yield from _bar_caption(rates)
 
 
-def rated_wins(story_wins: pd.DataFrame) -> list[Figure]:
+@figure("story-wins")
+def rated_wins(story_wins: pd.DataFrame) -> Iterator[Part]:
     """Draw in how many stories one method is rated above another, for three or more."""
-    drawn = []
     for question, rows in grouped(story_wins):
         if len({*rows["method_a"], *rows["method_b"]}) >= 3:
-            drawn.append(_win_matrix(question, rows))
-    return figure_of(
-        "story-wins",
-        "How often people rate one method above another",
-        "Per cent of stories in which the method of the row is rated above the "
-        "method of the column, equal means being half a win; darker is more. "
-        "Methods in the order of their wins.",
-        "Matrix of wins.",
-        drawn,
-        26,
-    )
+            yield _win_matrix(question, rows)
 
 
 def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
@@ -115,17 +103,14 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
             or max(map(len, pairs)) > MOST_LINES
         ):
             continue
-        drawn = [_groups_of_pair(rows, rates) for rows in pairs]
-        found += figure_of(
-            f"strata-wins-{len(found) + 1}" if found else "strata-wins",
-            say("Side by side, by {tag}", tag=tag),
-            [*_bar_caption(rates), GROUPS_APART, cut(drawn)],
-            ALT,
-            drawn,
-            26,
-            most_panels=MOST_PANELS,
-            most_words=MOST_WORDS,
-        )
+        key = f"strata-wins-{len(found) + 1}" if found else "strata-wins"
+        parts = [
+            Instead(title=say("Side by side, by {tag}", tag=tag)),
+            *_bar_caption(rates),
+            say(DECLARED["strata"].caption),
+            *(_groups_of_pair(rows, rates) for rows in pairs),
+        ]
+        found += figure_of(key, parts, "strata-wins")
     return found
 
 
@@ -151,29 +136,27 @@ def _ties(name: str, rows: pd.DataFrame) -> str:
     )
 
 
-def _bar_caption(rates: pd.DataFrame) -> list[object]:
+def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
     """Say what bars and lines are."""
-    return [
-        say(
+    if _has_majorities(rates):
+        yield say(
             "Per cent of stories in which the majority of annotators prefers a method, "
             "no majority being a tie; below it, paler, of single votes."
         )
-        if _has_majorities(rates)
-        else say("Per cent of votes."),
-        rates["low"].notna().any()
-        and say(
-            "The line is the interval of the wins on the left with half of the "
-            "ties: where it crosses the middle, the two are not told apart by "
-            "their own votes alone. It is not adjusted for how many pairs there "
-            "are; p_adjusted in the table is."
-        ),
-        "weighted" in rates
-        and rates["weighted"].any()
-        and say(
-            "Bars count answers; the line of single votes weighs them by the "
-            "inverse of the probability with which they were asked for."
-        ),
-    ]
+    else:
+        yield say("Per cent of votes.")
+    if rates["low"].notna().any():
+        yield say(
+            "The line is the interval of the wins on the left with half of the ties: "
+            "where it crosses the middle, the two are not told apart by their own "
+            "votes alone. It is not adjusted for how many pairs there are; p_adjusted in the "
+            "table is."
+        )
+    if "weighted" in rates and rates["weighted"].any():
+        yield say(
+            "Bars count answers; the line of single votes weighs them by the inverse "
+            "of the probability with which they were asked for."
+        )
 
 
 def _win_matrix(title: str, rows: pd.DataFrame, words: str = "") -> Panel:

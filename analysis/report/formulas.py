@@ -31,6 +31,8 @@ def math(text: str, *, display: bool = False) -> Markup:
     >>> print(math("a_1 = 2"))
     <math><msub><mi>a</mi><mn>1</mn></msub><mo>=</mo><mn>2</mn></math>
     """
+    if not text:
+        return Markup("")
     tokens = TOKEN.findall(text)
     attribute = ' display="block"' if display else ""
     return Markup(f"<math{attribute}>{''.join(_items(tokens))}</math>")

@@ -12,54 +12,21 @@ from contextvars import ContextVar
 from functools import cache
 from pathlib import Path
 from string import Formatter
-from typing import Any, TypeVar, overload
+from typing import Any
 
 from markupsafe import Markup
 
 from analysis import printing
 from analysis.options import LANGUAGES
 from analysis.sentences import Sentence
+from analysis.statistics import coefficients
 
-ENGLISH = LANGUAGES[0]
-# What is counted in sentences, and its plural.
-NOUNS = {
-    "annotator": "annotators",
-    "answer": "answers",
-    "coefficient": "coefficients",
-    "compared pair": "compared pairs",
-    "comparison": "comparisons",
-    "difference": "differences",
-    "dimension": "dimensions",
-    "figure": "figures",
-    "judgement": "judgements",
-    "method": "methods",
-    "metric": "metrics",
-    "more sentence": "more sentences",
-    "other method": "other methods",
-    "output": "outputs",
-    "pair": "pairs",
-    "pair of methods": "pairs of methods",
-    "question": "questions",
-    "ranking": "rankings",
-    "rated method": "rated methods",
-    "rated output": "rated outputs",
-    "rating": "ratings",
-    "remark": "remarks",
-    "repeated answer": "repeated answers",
-    "row": "rows",
-    "row of pairwise accuracy": "rows of pairwise accuracy",
-    "score": "scores",
-    "story": "stories",
-    "time": "times",
-    "unit": "units",
-    "value": "values",
-}
+ENGLISH, CHINESE_NAME = LANGUAGES
 # Two letters that stand side by side: both Chinese, or one of them.
 CHINESE = re.compile("[\u4e00-\u9fff]{2}")
 # Words of an English sentence, which may name what is called in Chinese.
 WORDS = re.compile("[A-Za-z]+ [A-Za-z]+")
 MIXED = re.compile("[\u4e00-\u9fff][A-Za-z0-9]|[A-Za-z0-9%][\u4e00-\u9fff]")
-Texts = TypeVar("Texts")
 
 _current: ContextVar[str] = ContextVar("language", default=ENGLISH)
 _known: ContextVar[Mapping[str, Sentence]] = ContextVar("sentences")
@@ -89,8 +56,6 @@ def current() -> str:
 def say(template: str, /, **values: object) -> str:
     """Return a template in the current language, its placeholders filled.
 
-    Examples
-    --------
     >>> with language("zh-Hans"):
     ...     say("chance is {share}", share="50 %")
     '随机水平为 50 %'
@@ -123,15 +88,7 @@ def _beside(before: str, after: str) -> str:
 
 
 def retold(text: str) -> str:
-    """Say a text of the library in the current language; unknown ones stay English.
-
-    Examples
-    --------
-    >>> from analysis.sentences import sentence
-    >>> with language("zh-Hans"):
-    ...     retold(sentence("Left out as asked: {methods}.", methods=["UNO", "Wan"]))
-    '按要求排除：UNO、Wan。'
-    """
+    """Say a text of the library in the current language; unknown ones stay English."""
     if current() == ENGLISH:
         return text
     known = text if isinstance(text, Sentence) else _known.get({}).get(text)
@@ -159,41 +116,21 @@ def remark(text: str) -> str:
     return told if is_chinese else english(told)
 
 
-@overload
-def texts(table: Texts, /) -> Texts: ...
-@overload
-def texts(**entries: str) -> dict[str, str]: ...
 def texts(table: Any = None, /, **entries: str) -> Any:
     """Return a table whose texts are templates, to be said where they are used."""
     return entries if table is None else table
 
 
 def counted(n: float, noun: str) -> str:
-    """Return a number with one of `NOUNS`; in Chinese with its measure word.
-
-    Examples
-    --------
-    >>> counted(2, "story")
-    '2 stories'
-    >>> with language("zh-Hans"):
-    ...     counted(2, "story")
-    '2 个故事'
-    """
+    """Return a number with its noun; in Chinese with the measure word."""
     template = f"{{n}} {noun}"
     if template in catalogue(current()):
         return say(template, n=int(n))
-    return printing.counted(n, noun, NOUNS[noun])
+    return printing.counted(n, noun)
 
 
 def listed(parts: Iterable[str], separator: str = ", ") -> str:
-    """Return parts between separators, as the language writes these.
-
-    Examples
-    --------
-    >>> with language("zh-Hans"):
-    ...     listed(["UNO", "GPT-4o"])
-    'UNO、GPT-4o'
-    """
+    """Return parts between separators, as the language writes these."""
     known = list(parts)
     # What is marked for a page stays so, and what stands beside it is escaped.
     marked = any(isinstance(part, Markup) for part in known)
@@ -219,4 +156,5 @@ def catalogue(name: str) -> Mapping[str, str]:
         return {}
     path = Path(__file__).parent / "languages" / f"{name}.json"
     found: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))
-    return found
+    declared = coefficients().values() if name == CHINESE_NAME else ()
+    return {**found, **{k: v for one in declared for k, v in one.chinese.items()}}

@@ -3,16 +3,13 @@
 import pandas as pd
 
 from analysis.hypotheses import declared
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.reading.scores import BASELINES
 from analysis.report.figure import by_value
 from analysis.report.language import say, texts
+from analysis.report.wording import FIGURE_TITLES
+from analysis.statistics import named
 
-COEFFICIENT_NAMES = texts(
-    kendall="Kendall's tau-b",
-    spearman="Spearman",
-    pearson="Pearson",
-    kendall_c="Kendall's tau-c",
-)
 LEVEL_NAMES = texts(
     method="method level",
     story="story level",
@@ -28,13 +25,12 @@ WAYS = texts(
         "within methods": "within methods {letter}",
     }
 )
-LETTERS = {"kendall": "τ", "pearson": "r"}
 
 
 def main_coefficient(correlations: pd.DataFrame) -> str:
     """Return the coefficient that figures show: Kendall's where it was computed."""
     present = set(correlations["coefficient"])
-    return next((c for c in COEFFICIENT_NAMES if c in present), min(present))
+    return next((c for c in KNOWN_COEFFICIENTS if c in present), min(present))
 
 
 def levels_in(rows: pd.DataFrame) -> list[str]:
@@ -45,6 +41,16 @@ def levels_in(rows: pd.DataFrame) -> list[str]:
 def at_level(question: object, level: str) -> str:
     """Name a question and the level at which it is asked."""
     return say("{question}, {level}", question=question, level=say(LEVEL_NAMES[level]))
+
+
+def level_texts(rows: pd.DataFrame) -> list[str]:
+    """Return the level of each row in the language of the report."""
+    return [say(LEVEL_NAMES[level]) for level in rows["level"]]
+
+
+def title_of(statistic: str) -> str:
+    """Return what a statistic is called over figures."""
+    return say(FIGURE_TITLES[statistic])
 
 
 def highest_drawn(n: int) -> str:
@@ -98,11 +104,10 @@ def metric_ranks(
     """
     columns: dict[str, pd.Series[float]] = {}
     for level, title in LEVEL_NAMES.items():
-        for name in [c for c in COEFFICIENT_NAMES if c != "spearman"]:
+        for name, letter in named("letter").items():
             rows = correlations[
                 (correlations["level"] == level) & (correlations["coefficient"] == name)
             ]
-            letter = LETTERS.get(name, name)
             own = rows.set_index("metric")["value"]
             columns[f"{title.removesuffix(' level')} {letter}"] = own
     if pairwise is not None and "question" in pairwise:
@@ -118,12 +123,6 @@ def metric_ranks(
 
 
 def way_text(way: str) -> str:
-    """Return a column of `metric_ranks` in the language of the report.
-
-    Examples
-    --------
-    >>> way_text("within methods τ"), way_text("PPA half")
-    ('within methods τ', 'PPA half')
-    """
+    """Return a column of `metric_ranks` in the language of the report."""
     level, _space, letter = way.rpartition(" ")
     return say(WAYS[level], letter=letter) if level in WAYS else way

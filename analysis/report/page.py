@@ -17,7 +17,7 @@ from analysis.report import checklist, formulas, language
 from analysis.report.figure import Figure
 from analysis.report.language import current, say
 from analysis.report.sections import Said, first_of_each, opening_figure, sections_of
-from analysis.report.table_list import TABLE_TITLES, listed_tables
+from analysis.report.table_list import listed_tables
 from analysis.report.uncertainty import (
     by_answers,
     by_error,
@@ -26,6 +26,7 @@ from analysis.report.uncertainty import (
 )
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
+from analysis.statistics import TABLES, coefficients
 from analysis.version import VERSION
 
 # What templates say: see `analysis.report.language`.
@@ -134,21 +135,21 @@ def as_html(
 def _computed(analysis: Analysis) -> dict[str, Any]:
     """Return what the methods section speaks of: tables, and what is in them."""
     tables = analysis.tables
-    found: dict[str, Any] = {
-        name: len(tables.get(name, ())) > 0 for name in TABLE_TITLES
-    }
+    found: dict[str, Any] = {name: len(tables.get(name, ())) > 0 for name in TABLES}
     found["metrics"] = any(_has_metrics(frame) for frame in tables.values())
     found["cells"] = len(analysis.cells) > 0 or found["method_means"]
     for key, table, column in (
-        ("coefficients", "correlations", "coefficient"),
         ("sources", "pairwise_accuracy", "source"),
         ("statistics", "agreement", "statistic"),
     ):
         found[key] = set(tables[table][column]) if found[table] else set()
-    found["levels"] = set()
+    found["levels"], found["coefficients"] = set(), []
     if found["correlations"]:
-        known = tables["correlations"].dropna(subset="value")
-        found["levels"] = set(known["level"])
+        known = tables["correlations"]
+        found["levels"] = set(known.dropna(subset="value")["level"])
+        computed = set(known["coefficient"])
+        every = [one for one in coefficients().values() if one.key in computed]
+        found["coefficients"] = sorted(every, key=lambda one: not one.formula)
     found["ordinal"] = "alpha_ordinal" in found["statistics"]
     found["by_error"] = by_error(analysis)
     found["by_answers"] = by_answers(analysis)

@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.report.figure import Panel, Trace, as_text, said, short, values
-from analysis.report.language import headed
+from analysis.report.language import headed, say
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#8A8A00")
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star")
@@ -36,6 +36,13 @@ def error_bars(rows: pd.DataFrame, value: str = "value") -> Trace:
         "array": values((rows["high"] - rows[value]).astype(float).fillna(0)),
         "arrayminus": values((rows[value] - rows["low"]).astype(float).fillna(0)),
     }
+
+
+def in_per_cent(rows: pd.DataFrame, names: str, column: str, kind: str) -> pd.DataFrame:
+    """Return a share with its bounds in per cent, and what kind of share it is."""
+    ends = {"value": column, "low": f"{column}_low", "high": f"{column}_high"}
+    shares = {name: 100 * rows[end] for name, end in ends.items()}
+    return rows[[names]].assign(kind=say(kind), **shares)
 
 
 def row_axis(names: Sequence[object], *, bold: Sequence[bool] = ()) -> Trace:

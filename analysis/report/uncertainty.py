@@ -8,31 +8,10 @@ from analysis.inference.cluster_variance import LEAST
 from analysis.report.language import listed, say
 from analysis.report.wording import drawn_units
 from analysis.result_tables.contract import Analysis
+from analysis.statistics import TABLES
 
-# Tables whose intervals are by a standard error, unless annotators are drawn; not those
-# of coefficients over a handful of methods.
-BY_ERROR = (
-    "correlations",
-    "metric_comparisons",
-    "accuracy_comparisons",
-    "pairwise_accuracy",
-    "human_pairs",
-)
-# Of these, the table whose standard error is of annotators, too.
+# Of tables by a standard error, the one whose error is of annotators, too.
 OF_PEOPLE = "human_pairs"
-# Tables whose intervals sum what each answer adds over whole clusters.
-BY_ANSWERS = (
-    "leaderboard",
-    "method_comparisons",
-    "method_means",
-    "method_win_rates",
-    "position_bias",
-    "ranking_leaderboard",
-    "rating_leaderboard",
-    "side_effect",
-    "strata_win_rates",
-    "win_rates",
-)
 
 
 def resampled_units(analysis: Analysis) -> list[str]:
@@ -41,7 +20,7 @@ def resampled_units(analysis: Analysis) -> list[str]:
     few = _is_of_few_methods(analysis.tables)
     for table, parts in sorted(analysis.resampled.items()):
         name = table
-        if table in BY_ANSWERS:
+        if TABLES[table].interval == "answers":
             continue
         if _is_by_error(table, parts):
             if table != "correlations" or not few.any():
@@ -52,13 +31,15 @@ def resampled_units(analysis: Analysis) -> list[str]:
 
 
 def _is_by_error(table: str, parts: tuple[str, ...]) -> bool:
-    return table in BY_ERROR and (table == OF_PEOPLE or "annotators" not in parts)
+    """Tell whether there is a standard error, which of annotators most tables lack."""
+    is_by_error = TABLES[table].interval == "error"
+    return is_by_error and (table == OF_PEOPLE or "annotators" not in parts)
 
 
 def by_answers(analysis: Analysis) -> list[str]:
     """Return what answers are summed over, with the tables it stands behind."""
     drawn = sorted(analysis.resampled.items())
-    return _with_units({table: parts for table, parts in drawn if table in BY_ANSWERS})
+    return _with_units({t: p for t, p in drawn if TABLES[t].interval == "answers"})
 
 
 def _with_units(tables: Mapping[str, tuple[str, ...]]) -> list[str]:

@@ -7,26 +7,19 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.degraded_twins import MISSES
 from analysis.report.claims_metrics import twins_text
 from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.language import counted, say, texts
 from analysis.report.wording import ANSWERS, number, per_cent, records
+from analysis.statistics import named
 from analysis.verdicts import ACCURACIES, AGREES, DOES_NOT
 
 # Statistics and levels in reading order: what knows ties first.
-STATISTICS = (*ACCURACIES, "spa", "kendall", "spearman", "pearson", "kendall_c")
+STATISTICS = (*ACCURACIES, "spa", *KNOWN_COEFFICIENTS)
 LEVELS = ("pairs", "story", "pooled", "within_method", "method")
 SHARES = (*ACCURACIES, "spa")
-TITLES = {
-    "ppa_half": "PPA half",
-    "acc_eq": "acc_eq",
-    "spa": "SPA",
-    "kendall": "τ",
-    "spearman": "ρ",
-    "pearson": "r",
-    "kendall_c": "τ-c",
-}
 OF_LEVELS = texts(
     story="story {letter}",
     pooled="pooled {letter}",
@@ -218,7 +211,7 @@ def _number(row: dict[str, Any] | None, name: str) -> float:
 def way_title(way: Way, *, several: bool) -> str:
     """Return what a statistic is called, of several kinds of answers with its own."""
     statistic, level, source = way
-    title = TITLES[statistic]
+    title = named("symbol")[statistic]
     if statistic not in SHARES and level in OF_LEVELS:
         title = say(OF_LEVELS[level], letter=title)
     if not several or level != "pairs":

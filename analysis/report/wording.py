@@ -9,13 +9,10 @@ from scipy.stats import norm
 
 from analysis.correlations.metric_clusters import SIGNIFICANT
 from analysis.report.language import listed, say, texts
+from analysis.statistics import named
 
-NAMES = texts(
-    kendall="Kendall's tau-b",
-    spearman="Spearman's rho",
-    pearson="Pearson's r",
-    kendall_c="Kendall's tau-c",
-)
+# What statistics are called in sentences, and over figures.
+NAMES, FIGURE_TITLES = named("name"), named("title")
 LEVELS = texts(
     story="inside stories",
     pooled="over all cells together",
@@ -25,10 +22,7 @@ LEVELS = texts(
 # Kinds of answers, and what is drawn for intervals.
 ANSWERS = texts({"ratings": "ratings", "choices": "choices", "rankings": "rankings"})
 UNITS = texts(
-    stories="stories",
-    methods="methods",
-    annotators="annotators",
-    units="units",
+    stories="stories", methods="methods", annotators="annotators", units="units"
 )
 ENDINGS = texts({0: "{n}th", 1: "{n}st", 2: "{n}nd", 3: "{n}rd"})
 # Who stands in a table of judges without being one.
@@ -43,6 +37,8 @@ SMALLEST_P = 0.01
 MINUS = "\N{MINUS SIGN}"
 # More sentences of one kind than this are told in one.
 MOST_SENTENCES = 4
+Row = Mapping[str, Any]
+ResultTables = Mapping[str, pd.DataFrame]
 # Whether the data show it, and how it reads.
 ClaimText = tuple[bool, str]
 
@@ -61,8 +57,6 @@ def claim_of(shown: object, question: object, *clauses: str) -> ClaimText:
 def number(value: float) -> str:
     """Return a coefficient as text: two decimals, a true minus sign.
 
-    Examples
-    --------
     >>> number(-0.456)
     '−0.46'
     """
@@ -70,12 +64,12 @@ def number(value: float) -> str:
     return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
-def with_interval(row: Mapping[str, Any]) -> str:
+def with_interval(row: Row) -> str:
     """Return the value of a row with its interval, where there is one."""
     return f"{number(row['value'])}{interval(row)}"
 
 
-def interval(row: Mapping[str, Any]) -> str:
+def interval(row: Row) -> str:
     """Return [low, high], or nothing where there is none."""
     if math.isnan(row["low"]) or math.isnan(row["high"]):
         return ""
@@ -98,31 +92,32 @@ def records(rows: pd.DataFrame) -> list[dict[str, Any]]:
 def p_text(value: float) -> str:
     """Return a p-value as text.
 
-    Examples
-    --------
     >>> p_text(0.034), p_text(0.0004)
     ('p = 0.03', 'p < 0.01')
     """
-    if value < SMALLEST_P:
-        return f"p < {SMALLEST_P}"
-    return f"p = {number(value)}"
+    return f"p < {SMALLEST_P}" if value < SMALLEST_P else f"p = {number(value)}"
 
 
-def share(row: Mapping[str, Any]) -> str:
+def share(row: Row) -> str:
     """Return the value of a row in per cent with its interval."""
     return per_cent(row["value"], row["low"], row["high"])
 
 
+def source_name(source: object) -> str:
+    """Return what a kind of answers is called."""
+    return say(ANSWERS.get(str(source), str(source)))
+
+
 def of_answers(question: object, source: object) -> str:
     """Name a question with the kind of its answers."""
-    answers = say(ANSWERS.get(str(source), str(source)))
+    answers = source_name(source)
     return say("{question} ({answers})", question=question, answers=answers)
 
 
-def board(row: Mapping[str, Any]) -> str:
+def board(row: Row) -> str:
     """Name what methods are ordered by: a question, a metric, or both."""
-    named = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
-    return ": ".join(name for name in named if name) or say("all")
+    given = [row[key] for key in ("question", "metric") if isinstance(row[key], str)]
+    return ": ".join(name for name in given if name) or say("all")
 
 
 def signed(value: float, decimals: int = 0) -> str:
@@ -131,21 +126,13 @@ def signed(value: float, decimals: int = 0) -> str:
 
 
 def drawn_units(units: Iterable[str], separator: str = " and ") -> str:
-    """Name what is drawn.
-
-    Examples
-    --------
-    >>> drawn_units(["stories", "methods"])
-    'stories and methods'
-    """
+    """Name what is drawn, such as stories and methods."""
     return listed((say(UNITS.get(unit, unit)) for unit in units), separator)
 
 
 def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str:
     """Return a share in per cent with its interval.
 
-    Examples
-    --------
     >>> per_cent(0.664, 0.6, 0.71), per_cent(0.5)
     ('66 % [60, 71]', '50 %')
     """
@@ -158,8 +145,6 @@ def per_cent(value: float, low: float = math.nan, high: float = math.nan) -> str
 def nth(rank: int, last: int = 0) -> str:
     """Return a rank as people say it, of so many if given.
 
-    Examples
-    --------
     >>> nth(1), nth(6), nth(11), nth(22), nth(22, 22)
     ('first', 'sixth', '11th', '22nd', 'last')
     """
@@ -171,21 +156,11 @@ def nth(rank: int, last: int = 0) -> str:
     return say(ENDINGS.get(ending, ENDINGS[0]), n=rank)
 
 
-def is_clear(
-    row: Mapping[str, Any], null: float, *, choices: int, confidence: float
-) -> bool:
+def is_clear(row: Row, null: float, *, choices: int, confidence: float) -> bool:
     """Say whether a value stands above `null` though it was chosen among several.
 
     Bonferroni: the lower arm of the interval is stretched as that of a normal
     distribution, from its coverage, `confidence`, to 1 - 0.05 / choices.
-
-    Examples
-    --------
-    >>> row = {"value": 0.6, "low": 0.51, "high": 0.7}
-    >>> is_clear(row, 0.5, choices=1, confidence=0.95)
-    True
-    >>> is_clear(row, 0.5, choices=5, confidence=0.95)
-    False
     """
     value, low = row["value"], row["low"]
     if not (low > null and value > null):

@@ -19,9 +19,9 @@ from analysis.report import latex, static_figures
 from analysis.report.language import language, retold, say
 from analysis.report.page import as_html, check_story_link
 from analysis.report.sections import Said, all_figures, both
-from analysis.report.table_list import TABLE_TITLES
 from analysis.report.titles import Titles, apart, titled
 from analysis.result_tables.contract import Analysis
+from analysis.statistics import TABLES
 from analysis.tables import Lines, defused
 from analysis.version import VERSION
 
@@ -193,7 +193,7 @@ def _with_resampled(run: pd.DataFrame, analysis: Analysis) -> pd.DataFrame:
 def _move(staging: Path, out: Path) -> None:
     """Move the new files into place and remove what an older report wrote."""
     (out / "tables").mkdir(parents=True, exist_ok=True)
-    for name in TABLE_TITLES:
+    for name in TABLES:
         for suffix in (".csv", ".tex"):
             (out / "tables" / f"{name}{suffix}").unlink(missing_ok=True)
     static_figures.remove_images(out)

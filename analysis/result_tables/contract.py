@@ -18,9 +18,9 @@ from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
 from analysis.reliability.annotator_pairs import annotator_pairs
 from analysis.reliability.matrices import Reliability
-from analysis.result_tables.columns import COLUMNS, TOLD, WHOLE_OR_EMPTY
 from analysis.results import Estimate, TableRow, undefined
 from analysis.sentences import Sentence, sentence
+from analysis.statistics import COLUMNS, IN_WORDS, WHOLE_OR_EMPTY
 
 # Digits kept in tables: sums may differ in the last bits between machines.
 DIGITS = 12
@@ -116,7 +116,7 @@ class TableCollector:
     def _sentences(self) -> dict[str, Sentence]:
         found: dict[str, Sentence] = {}
         for rows in self.rows.values():
-            for name in TOLD.intersection(rows[0] if rows else ()):
+            for name in IN_WORDS.intersection(rows[0] if rows else ()):
                 cells = (row.get(name) for row in rows)
                 found |= {cell: cell for cell in cells if isinstance(cell, Sentence)}
         return found

@@ -71,7 +71,7 @@ class StatisticKey:
 def splits(tags: pd.DataFrame, stories: Sequence[str]) -> tuple[list[Split], list[str]]:
     """Group the stories of a question by every tag that groups them."""
     here = tags[tags["story"].isin(list(stories))]
-    every = counted(len(stories), "story", "stories")
+    every = counted(len(stories), "story")
     if here.empty:
         return [], [
             sentence(

@@ -48,7 +48,7 @@ def declarations(
 ) -> Declarations:
     """Return what a study declares, or whatever file stands instead."""
     from analysis.commands.given_tables import declared_metrics, known_composites
-    from analysis.reading.chosen_tables import chosen_tables
+    from analysis.reading.kept_answers import chosen_tables
 
     covered = chosen_tables(tables, options)
     composites = own = own_composites(study)

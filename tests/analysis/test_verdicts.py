@@ -10,7 +10,7 @@ from statsmodels.stats.multitest import multipletests
 from analysis.hypotheses import declared
 from analysis.report.claims_metrics import selection_limits
 from analysis.report.verdict_claims import question_claims, tie_claims
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
 
 NAN = float("nan")

@@ -15,7 +15,7 @@ from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from analysis.rankings.composite_weights import equally
 from analysis.rankings.leaderboard import side_effect
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.cases import slow
 
 FAST = AlignOptions(resamples=25)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.metric_clusters import cluster_rows
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 FAMILY = {"dimension": "d", "level": "story", "coefficient": "kendall"}
 

@@ -9,7 +9,7 @@ from analysis.correlations.metric_differences import (
     williams_rows,
     williams_t,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.correlations.test_metric_differences import (
     two_metrics,
     with_metrics,

@@ -11,7 +11,7 @@ from analysis.problems import InputError
 from analysis.reading.inputs import read_twins
 from analysis.reading.scores import score_table
 from analysis.report.claims_metrics import twin_claims
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
 from tests.analysis.test_verdicts import pairwise
 

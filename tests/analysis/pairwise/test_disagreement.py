@@ -12,7 +12,7 @@ from analysis.pairwise.disagreement import (
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
 from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 UP, DOWN = {"k": True}, {"k": False}

@@ -13,7 +13,7 @@ from analysis.pairwise import fitted_weights
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.output_pairs import rating_pairs
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 OPTIONS = {

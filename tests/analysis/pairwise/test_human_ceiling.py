@@ -10,7 +10,7 @@ from analysis.pairwise.human_ceiling import human_pairs
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
 from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 OPTIONS = {"parts": ("stories",), "with_intervals": True, "confidence": 0.95}

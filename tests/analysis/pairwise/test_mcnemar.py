@@ -12,7 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar
 from analysis.inference.significance import holm
 from analysis.pairwise.accuracy_differences import exact_p, mcnemar_tests
 from analysis.pairwise.output_pairs import rating_pairs
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 OPTIONS = {"parts": ("stories",), "resamples": 400, "confidence": 0.95, "seed": 0}

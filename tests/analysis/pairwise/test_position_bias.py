@@ -7,7 +7,7 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.position_bias import position_bias, sides_of_annotators
 from analysis.reading.rankings import ordered_choices
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 ANSWERS = [
     "story",

@@ -16,7 +16,7 @@ from analysis.pairwise.soft_accuracy import (
     soft_pairwise_accuracy,
     spa_differences,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.correlations.test_metric_differences import (
     two_metrics,
     with_metrics,

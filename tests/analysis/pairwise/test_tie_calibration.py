@@ -17,7 +17,7 @@ from analysis.pairwise.tie_calibration import (
     predicted_pairs,
 )
 from analysis.reading.cells import CellGrid
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 KEYS = {"pooled": "none", "story": "item", "within_method": "sys"}

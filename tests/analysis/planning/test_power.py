@@ -28,7 +28,7 @@ from analysis.planning.power import (
 )
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 from analysis.tables import MEAN_OF_RATERS
 
 # Standard deviations of the study behind the pilots: what methods, stories and cells

@@ -18,7 +18,7 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from analysis.reliability.agreement import icc
 from analysis.reliability.matrices import rating_reliability
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 OPTIONS = {
     "levels": ("method", "story", "pooled"),

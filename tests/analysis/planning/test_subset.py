@@ -19,7 +19,7 @@ from analysis.planning.subset import (
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 # ViStoryBench, table S2: full, Lite, and their difference in per cent.
 TABLE_S2 = {

@@ -24,7 +24,7 @@ from analysis.planning.variance_components import (
 )
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 KEYS = ("dimension", "story", "method", "annotator")
 # Brennan (2001), Generalizability Theory, table 3.1, synthetic data set no. 3: ten

@@ -22,7 +22,7 @@ from analysis.rankings.leaderboard import (
     leaderboard,
     side_effect,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def board(choices, **options):

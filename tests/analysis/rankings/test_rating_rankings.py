@@ -18,7 +18,7 @@ from analysis.rankings.rating_rankings import (
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def simulated(n_stories=12, n_methods=4, n_annotators=5, share=0.8, seed=0):

@@ -7,7 +7,7 @@ import pytest
 
 from analysis.rankings.rating_rankings import story_wins
 from analysis.reading.cells import annotator_cells
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def ratings(*rows):

@@ -8,7 +8,7 @@ from scipy import stats
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reliability.annotators import choice_annotators, rating_annotators
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def ratings(matrix):

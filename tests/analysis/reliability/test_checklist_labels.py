@@ -10,7 +10,7 @@ from analysis.reliability.checklist_labels import (
     box_dimensions,
     label_rows,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 NO_DRAWS = {"resamples": 0, "confidence": 0.95, "seed": 1}
 

@@ -8,7 +8,7 @@ from analysis.reliability.matrices import (
     MOST_RATINGS,
     rating_distribution,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def ratings(*rows):

@@ -14,7 +14,7 @@ from analysis.reliability.internal_consistency import (
     panel_consistency,
     scale_consistency,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 # Data set "cronbach_alpha" of pingouin 0.7.0, items Q1, Q10, Q2 ... Q9 of 15 people;
 # its documentation gives alpha = 0.5917188485995826 (as R's psych::alpha).

@@ -13,7 +13,7 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reliability.annotators import choice_annotators, rating_annotators
 from analysis.reliability.like_chance import Answers, Evidence, with_verdicts
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 WORDS = np.array(["a", "b", "tie"])
 

@@ -15,7 +15,7 @@ from analysis.reliability.ranking_annotators import (
     RankingEvidence,
     ranking_annotators,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 TAU = "mean_kendall_others"
 

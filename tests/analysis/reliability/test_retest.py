@@ -10,7 +10,7 @@ from analysis.reliability.retest import (
     choice_repeats,
     rating_repeats,
 )
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 
 def ratings(pairs, annotator="r0", **columns):

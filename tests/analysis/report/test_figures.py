@@ -20,7 +20,7 @@ from analysis.report.figures_planning import power_curves
 from analysis.report.metric_order import metric_ranks
 from analysis.report.panels import dots
 from analysis.report.sections import SECTIONS, all_figures
-from analysis.result_tables.columns import COLUMNS
+from analysis.statistics import COLUMNS
 
 NAN = float("nan")
 
