@@ -77,15 +77,7 @@ def import_outputs(
     create_stories: bool = False,
     skip_unreadable: bool = False,
 ) -> OutputImport:
-    """Import every rendered story below `root`; a second time changes nothing.
-
-    `root`: the outputs' folder, or with `method` the folder of that one method.
-    `benchmark`: whose stories were rendered; one that is not saved yet is saved with
-    them. `mode`, `language`, `timestamp`: take only these; without timestamp the newest
-    of each story is taken. `create_stories`: make stories and shots without text from
-    the folders. `skip_unreadable`: leave out what is no picture or video: that shot is
-    missing, and where nothing else is there, the output.
-    """
+    """Import every rendered story below `root`; a second time changes nothing."""
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     shots = _known_shots(benchmark)

@@ -23,7 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from evalcore.metrics.errors import FeatureError
+
+class FeatureError(ValueError):
+    """An item has no feature: it cannot be read, or a judge gave no usable answer."""
+
+
+class FatalError(Exception):
+    """Nothing can be computed any more: wrong weights, or the budget is spent."""
+
 
 if TYPE_CHECKING:
     from evalcore.metrics.weights import Lacks

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 

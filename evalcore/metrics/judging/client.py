@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.judging.attempts import Attempts, JudgeError, RefusedError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import PACKING, Payload, payload

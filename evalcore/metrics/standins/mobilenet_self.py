@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from evalcore.metrics.base import Encoder, MetricInfo, Rendering, Scoring
-from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import MOBILENET
+from evalcore.metrics.formulas import consistency
 from evalcore.metrics.weights import needing
 
 

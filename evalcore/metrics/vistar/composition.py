@@ -11,6 +11,7 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
+    FeatureError,
     Floats,
     Image,
     MetricInfo,
@@ -19,7 +20,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
     CLIP_PACKAGES,
@@ -28,7 +28,7 @@ from evalcore.metrics.encoders.published import (
     LARGE,
     clip_weights,
 )
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lacks, lacking
 

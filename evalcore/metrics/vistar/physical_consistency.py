@@ -18,8 +18,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders.instances import Instance, unpacked
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
+from evalcore.metrics.encoders.scene_features import Instance, unpacked
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
 from evalcore.metrics.weights import needing
 

@@ -5,9 +5,8 @@ from decimal import Decimal
 
 import pytest
 
-from evalcore.metrics.base import Ask
+from evalcore.metrics.base import Ask, FeatureError
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.costs import BudgetExceededError
