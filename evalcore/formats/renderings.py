@@ -42,7 +42,6 @@ class FolderRendering:
 
     @property
     def by_shot(self) -> dict[int, Path]:
-        """Return the pictures by shot number."""
         return {n + self.index_shift: path for n, path in self.pictures.items()}
 
 

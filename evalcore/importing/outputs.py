@@ -47,7 +47,6 @@ class OutputImport:
     spoilt: list[str] = field(default_factory=list)  # what is stored is readable
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         counts = (
             f"{self.stories} stories by {len(self.methods)} "
             f"method{'s' * (len(self.methods) != 1)} "

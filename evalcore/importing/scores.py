@@ -39,7 +39,6 @@ class ScoreImport:
     turned: Sequence[str] = ()  # taken for lower-is-better by their names alone
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         if not self.created and not self.replaced:
             return f"Nothing new: {self.rows} scores, all here already."
         return (

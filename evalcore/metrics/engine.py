@@ -96,7 +96,6 @@ class _Wanted:
         return all(item.key in self.known for item in reversed(ask.items))
 
     def features(self, ask: Ask) -> _Features:
-        """Return what is asked for, in its order."""
         return [self.known[item.key] for item in ask.items]
 
     @property

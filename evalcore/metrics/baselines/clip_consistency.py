@@ -30,7 +30,6 @@ class ClipConsistency:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees pictures."""
         from evalcore.metrics.encoders.clip import clip_image_encoder
 
         return clip_image_encoder()

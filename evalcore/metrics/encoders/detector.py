@@ -50,7 +50,6 @@ class Detector:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the boxes."""
         return (
             f"Grounding DINO {self.prompt!r} above {THRESHOLD}; "
             f"{fingerprint(DETECTOR)}; {self.network.precision}"
@@ -58,7 +57,6 @@ class Detector:
 
     @property
     def batch(self) -> int:
-        """Return how many pictures go together at most."""
         return self.network.batch
 
     def prepare(self, item: Picture) -> Picture:

@@ -47,7 +47,6 @@ class DlibFaces:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature."""
         return (
             f"dlib {dlib.__version__}, best frontal face, doubled "
             f"{UPSAMPLED} times; {fingerprint(*self.weights)}"
@@ -66,7 +65,6 @@ class DlibFaces:
     def encode(
         self, prepared: Sequence[Picture | None]
     ) -> list[Feature | FeatureError]:
-        """Return one feature a picture."""
         return of_faces(prepared, self._described, LENGTH)
 
     def _described(self, faces: Sequence[Picture]) -> list[Feature]:

@@ -51,7 +51,6 @@ class AntelopeWeights(Weights):
     """
 
     def find(self) -> Path | None:
-        """Return where it lies on this machine; None if it is not here."""
         return super().find() or Weights(f"antelopev2/{self.path}", "", "").find()
 
 
@@ -154,13 +153,11 @@ class FaceEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature."""
         place = f"{self.template.name} in {self.template.side}"
         return f"{self.network.id}; {place}; {self.finder.id}"
 
     @property
     def batch(self) -> int:
-        """Return how many pictures go together at most."""
         return self.network.batch
 
     def prepare(self, item: Picture) -> Any:
@@ -171,7 +168,6 @@ class FaceEncoder:
         return self.network.prepare(aligned(item, points, self.template))
 
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
-        """Return one feature a picture."""
         return of_faces(prepared, self.network.encode, LENGTH)
 
 

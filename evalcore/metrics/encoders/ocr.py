@@ -41,7 +41,6 @@ class Ocr:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the texts."""
         engine = f"RapidOCR {version('rapidocr')} above {CONFIDENCE}"
         return f"{engine}; {fingerprint(*OCR)}"
 
@@ -68,7 +67,6 @@ class Ocr:
         return np.ascontiguousarray(item[..., ::-1])
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
-        """Return the lines of each picture."""
         return [self._read(picture) for picture in prepared]
 
     def _read(self, picture: Picture) -> Feature | FeatureError:

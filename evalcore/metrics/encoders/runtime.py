@@ -223,7 +223,6 @@ class Network:
 
     @property
     def precision(self) -> str:
-        """Return in which numbers it calculates."""
         return "fp32" if self._exact else precision()
 
     @property
@@ -331,9 +330,7 @@ class NetworkEncoder:
 
     @property
     def batch(self) -> int:
-        """Return how many items go together at most."""
         return self.network.batch
 
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
-        """Return one feature an input."""
         return self.network(prepared)

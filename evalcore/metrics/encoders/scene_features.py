@@ -30,22 +30,18 @@ class Boxed:
 
     @cached_property
     def key(self) -> str:
-        """Name its content."""
         sides = ",".join(f"{side:.6f}" for side in self.box)
         return f"{self.image.key}<{sides}>"
 
     @property
     def source(self) -> Source:
-        """Return where the picture comes from."""
         return self.image.source
 
     @property
     def indices(self) -> range:
-        """Return which pictures of the source it needs."""
         return self.image.indices
 
     def cut(self, pictures: Sequence[Picture]) -> tuple[Picture, ShareOfBox]:
-        """Return the picture and the box."""
         return self.image.cut(pictures), self.box
 
 

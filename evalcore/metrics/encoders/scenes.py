@@ -86,7 +86,6 @@ class ObjectEncoder(NetworkEncoder):
         )
 
     def encode(self, prepared: Sequence[Feature]) -> list[Feature | FeatureError]:
-        """Return the objects of each picture, packed."""
         return [
             rows if isinstance(rows, FeatureError) else packed(_kept(rows))
             for rows in self.network(prepared)

@@ -45,7 +45,6 @@ class SubjectEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the vector."""
         files = fingerprint(CUT_OUT, APPEARANCE)
         return f"subject cut out, squared, unit; {files}; {self.cut_out.precision}"
 
@@ -60,7 +59,6 @@ class SubjectEncoder:
     def encode(
         self, prepared: Sequence[tuple[Picture, ShareOfBox]]
     ) -> list[Feature | FeatureError]:
-        """Return a vector a subject, or why there is none."""
         views: dict[int, Picture] = {}
         for index, (picture, box) in enumerate(prepared):
             mask = self._mask(picture, box)

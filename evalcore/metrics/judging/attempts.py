@@ -113,7 +113,6 @@ class Attempts:
         self._pace = Pace(settings.requests_per_minute, clock)
 
     def ask(self, sender: "Sender", question: Payload) -> str:
-        """Return the answer."""
         patience = _Patience(self._patience, self._clock)
         failures = 0
         while True:

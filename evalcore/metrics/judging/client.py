@@ -78,12 +78,10 @@ class Judge:
 
     @property
     def id(self) -> str:
-        """Name judge and server."""
         return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
 
     @property
     def batch(self) -> int:
-        """Return how many questions go together at most."""
         return ROUNDS_A_BATCH * self.settings.concurrency
 
     def prepare(self, item: JudgeQuestion) -> Payload:
@@ -91,7 +89,6 @@ class Judge:
         return payload(item, self.settings.name)
 
     def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
-        """Return each answer, or why there is none."""
         replies = dict(self.stream(prepared))
         return [replies[place] for place in range(len(prepared))]
 

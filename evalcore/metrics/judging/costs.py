@@ -98,7 +98,6 @@ class CostMeter:
 
     @property
     def spent(self) -> Decimal:
-        """Return the dollars that were spent."""
         with self._changed:
             return self._spent
 

@@ -28,12 +28,10 @@ class FaceConsistency:
     )
 
     def missing(self) -> Lacks:
-        """Return what is lacking."""
         return faces.missing(faces.DLIB)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what recognises faces."""
         return faces.dlib_face_encoder()
 
     def score(self, rendering: Rendering) -> Scoring:

@@ -29,7 +29,6 @@ class MobilenetConsistency:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees pictures."""
         from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 
         return mobilenet_encoder("features")

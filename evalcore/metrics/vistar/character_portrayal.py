@@ -159,7 +159,6 @@ class CharacterPortrayal:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
-        """Return what finds objects, joints and expressions."""
         from evalcore.metrics.encoders.people import expression, pose
         from evalcore.metrics.encoders.scenes import objects
 

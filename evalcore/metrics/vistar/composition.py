@@ -120,7 +120,6 @@ class Composition:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
-        """Return what describes pictures, texts, and the subject in a box."""
         from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
         from evalcore.metrics.encoders.subjects import subject_encoder
 
@@ -131,7 +130,6 @@ class Composition:
         )
 
     def missing(self) -> Lacks:
-        """Return what is lacking; empty if ready."""
         return lacking(
             (*CLIP_PACKAGES, "transformers"),
             (clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE),

@@ -177,7 +177,6 @@ class PhysicalConsistency:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder]:
-        """Return what finds things, and how far away they are."""
         from evalcore.metrics.encoders.scenes import depth, objects
 
         return objects(), depth()

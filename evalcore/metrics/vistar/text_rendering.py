@@ -107,7 +107,6 @@ class TextRendering:
 
     @cached_property
     def reader(self) -> Encoder:
-        """Return what reads."""
         from evalcore.metrics.encoders.ocr import ocr
 
         return ocr()
