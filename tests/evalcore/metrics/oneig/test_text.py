@@ -18,7 +18,7 @@ from evalcore.metrics.oneig.text import (
     text_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at
 
 
 @pytest.mark.parametrize(
@@ -57,12 +57,6 @@ def test_the_score_is_a_share(comparisons, language):
 
 
 # Read by a judge ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def read_by(server, metric, subject, folder):
