@@ -23,9 +23,9 @@ from analysis.planning.sums_of_squares import (
 )
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
-from analysis.statistics import coefficient
 from analysis.results import NAN, Array, Counts, Estimate, undefined
 from analysis.sentences import sentence
+from analysis.statistics import coefficient
 
 # Up to this many points all pairs are compared; above, inversions are counted.
 FEW = 12

@@ -4,31 +4,26 @@ from collections.abc import Callable
 from pathlib import Path
 
 from analysis.problems import InputError, Problem
-from evalcore.formats.envision import writing as envision_writing
-from evalcore.formats.oneig import writing as oneig_writing
+from evalcore.formats.envision import stories as envision
+from evalcore.formats.oneig import stories as oneig
 from evalcore.formats.originals import Extras
-from evalcore.formats.storybench import writing as storybench_writing
-from evalcore.formats.vistar import writing as vistar_writing
+from evalcore.formats.storybench import stories as storybench
+from evalcore.formats.vistar import stories as vistar
 from evalcore.formats.written_files import Files, Written, write_files
 from evalcore.models import Benchmark
 
 FORMATS: dict[str, Callable[[Extras], Files]] = {
-    "storybench": storybench_writing.task_files,
-    "envision": envision_writing.sequence_files,
-    "vistar": vistar_writing.prompt_files,
-    "oneig": oneig_writing.prompt_files,
+    "storybench": storybench.task_files,
+    "envision": envision.sequence_files,
+    "vistar": vistar.prompt_files,
+    "oneig": oneig.prompt_files,
 }
 
 
 def export_benchmark(
     benchmark: Benchmark, folder: Path, *, form: str = "", replace: bool = False
 ) -> tuple[int, Written]:
-    """Write the files from which a benchmark was imported; a second time changes none.
-
-    `folder`: where the files are written, each with the name it had. `form`: one of
-    `FORMATS`; the one that its stories came in, if empty. `replace`: overwrite other
-    files there. Result: how many stories were written, and what was done.
-    """
+    """Write the files that a benchmark came from; a second time changes none."""
     stories = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     if not stories:
         what = "a benchmark with stories"

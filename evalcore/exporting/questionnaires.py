@@ -19,11 +19,7 @@ Prompts = Mapping[str, Mapping[str, Any]]
 
 
 def prompts_without(benchmark: Benchmark, stories: Sequence[str]) -> Prompts:
-    """Return the prompts of a benchmark that have no questionnaire.
-
-    `benchmark`: imported from lists of VISTAR. `stories`: keys of those that are looked
-    at; all, if empty.
-    """
+    """Return the prompts of a benchmark that have no questionnaire."""
     extras = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
     problems = [
         Problem("--stories", f"a story of {benchmark.slug}", value=key)

@@ -44,10 +44,7 @@ def export_scores(
     choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
-    """Write scores as files; a second time changes nothing.
-
-    Result: how many scores were written, and what was done.
-    """
+    """Write scores as files; a second time changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
         what = "scores of the methods and metrics that were chosen"

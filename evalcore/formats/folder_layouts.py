@@ -140,12 +140,7 @@ def natural(name: str) -> list[tuple[int, int, str]]:
 
 
 def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFiles:
-    """Return all folders of rendered shots, and all videos, below the root.
-
-    `root`: the outputs' folder, or with `method` the folder of that one method.
-    `stories`: story keys that the benchmark knows; they settle which folder names a
-    story. `method`: name of the method when the root is its own folder.
-    """
+    """Return all folders of rendered shots, and all videos, below the root."""
     found = FoundFiles()
     for path, _names, names in walked(root, found.notes, shown=is_shown):
         files = [path / name for name in sorted(filter(is_shown, names), key=natural)]

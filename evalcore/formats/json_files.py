@@ -59,10 +59,7 @@ def refuse(
 
 
 def read_json(path: Path, *, strange: bool = False) -> Any:
-    """Return what a JSON file holds.
-
-    `strange`: let numbers pass that JSON does not know (NaN, Infinity).
-    """
+    """Return what a JSON file holds."""
     return _parsed(path, read_text(path), None, strange)
 
 

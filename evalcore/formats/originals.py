@@ -30,11 +30,7 @@ class Original:
 
 
 def by_file(stories: Extras, form: str, default: str) -> dict[str, list[Original]]:
-    """Return what the files of a format said, in the order of each file.
-
-    `stories`: what is known of each story beyond shots and characters. `form`: name of
-    the format. `default`: the file of stories that name none.
-    """
+    """Return what the files of a format said, in the order of each file."""
     found: dict[str, list[Original]] = defaultdict(list)
     problems = []
     for key, extra in stories.items():

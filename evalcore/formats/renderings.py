@@ -42,7 +42,6 @@ class FolderRendering:
 
     @property
     def by_shot(self) -> dict[int, Path]:
-        """Return the pictures by shot number."""
         return {n + self.index_shift: path for n, path in self.pictures.items()}
 
 
@@ -136,12 +135,7 @@ def check_methods(
     notes: list[str],
     problems: list[Problem],
 ) -> None:
-    """Note each method of which nothing is left, and why nothing is.
-
-    `methods`: every method that has files, and its folder. `renderings`: what is to be
-    imported. `notes`: what was passed over; each begins with its path. `problems`:
-    problems are added to these.
-    """
+    """Note each method of which nothing is left, and why nothing is."""
     kept = {rendering.folder.method for rendering in renderings}
     for method, folder in sorted(methods.items()):
         if method not in kept:

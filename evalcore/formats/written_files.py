@@ -40,7 +40,6 @@ def as_json(value: Any) -> str:
 
 
 def as_lines(rows: Iterable[Any], **how: Any) -> str:
-    """Return JSON Lines."""
     return "".join(json.dumps(row, ensure_ascii=False, **how) + "\n" for row in rows)
 
 

@@ -55,13 +55,7 @@ TELLING = {
 def read_stories(
     path: Path, form: str = "", left_out: list[str] | None = None
 ) -> tuple[str, list[ReadStory], list[str]]:
-    """Read a benchmark.
-
-    `path`, `form`: a folder or file, and its format where that is not clear.
-    `left_out`: where unreadable pictures are listed; without it they are problems.
-    Result: what the benchmark's source is called, its stories, and notes on what was
-    passed over.
-    """
+    """Read a benchmark."""
     chosen = FORMATS[form or guess(path)]
     stories, notes = chosen.read(path, left_out)
     return chosen.source, stories, notes

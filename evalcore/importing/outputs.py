@@ -47,7 +47,6 @@ class OutputImport:
     spoilt: list[str] = field(default_factory=list)  # what is stored is readable
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         counts = (
             f"{self.stories} stories by {len(self.methods)} "
             f"method{'s' * (len(self.methods) != 1)} "
@@ -77,15 +76,7 @@ def import_outputs(
     create_stories: bool = False,
     skip_unreadable: bool = False,
 ) -> OutputImport:
-    """Import every rendered story below `root`; a second time changes nothing.
-
-    `root`: the outputs' folder, or with `method` the folder of that one method.
-    `benchmark`: whose stories were rendered; one that is not saved yet is saved with
-    them. `mode`, `language`, `timestamp`: take only these; without timestamp the newest
-    of each story is taken. `create_stories`: make stories and shots without text from
-    the folders. `skip_unreadable`: leave out what is no picture or video: that shot is
-    missing, and where nothing else is there, the output.
-    """
+    """Import every rendered story below `root`; a second time changes nothing."""
     if not root.is_dir():
         raise InputError([Problem(str(root), "a folder of outputs")])
     shots = _known_shots(benchmark)

@@ -84,10 +84,7 @@ def read_found(
     methods: Collection[str],
     stories: Collection[str],
 ) -> ForeignScores:
-    """Read scores in any format but a table.
-
-    `methods`, `stories`: names that are known here.
-    """
+    """Read scores in any format but a table."""
     if form == "vistorybench":
         return vistorybench_results.read_results(
             path,

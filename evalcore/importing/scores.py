@@ -39,7 +39,6 @@ class ScoreImport:
     turned: Sequence[str] = ()  # taken for lower-is-better by their names alone
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         if not self.created and not self.replaced:
             return f"Nothing new: {self.rows} scores, all here already."
         return (
@@ -69,21 +68,7 @@ def import_scores(
     earlier: Sequence[Problem] = (),
     posted_to: str = "",
 ) -> ScoreImport:
-    """Store a table of scores that `analysis.reading.inputs` has checked.
-
-    `scores`: index is the line in the file; columns as in
-    `analysis.tables.SCORE_COLUMNS`. `benchmark`: whose stories were scored; one that is
-    not saved yet is saved with them. `file`: name of the file, for messages and the
-    record of the run. `create`: make stories, shots, methods and outputs that are
-    missing. `replace`: overwrite values and directions that differ; otherwise they are
-    problems. `lower_is_better`: metrics whose direction the table does not tell. Of
-    others it is the stored one, or what the name tells
-    (`analysis.reading.metric_names`), or higher. `metric_version`: version of all
-    metrics where the table has none. `earlier`: problems found while reading; with
-    some, names are checked and no more. `posted_to`: the short name of the study whose
-    own scores these are: it alone reads them, and nothing that others read changes.
-    Empty: they are the benchmark's.
-    """
+    """Store a table of scores that `analysis.reading.inputs` has checked."""
     columns = {"story", "method", "shot", "metric", "score", "metric_version"}
     columns |= {"backend", "higher_is_better", LINE}
     rows = [
@@ -120,12 +105,7 @@ def import_rows(
     posted_to: str = "",
     untold: Collection[str] = (),
 ) -> ScoreImport:
-    """Store rows of scores; see `import_scores`.
-
-    `options`: what is to be kept with the run of each file, by the rows' `RUN`. `once`:
-    complain of an unknown name where it first occurs, not at every row. `untold`:
-    metrics whose direction the rows do not tell, though they have such a column.
-    """
+    """Store rows of scores; see `import_scores`."""
     names = Names(benchmark, create=create)
     problems = Problems(earlier)
     for row in rows:

@@ -34,7 +34,6 @@ class StoryImport:
     unreadable: list[str] = field(default_factory=list)
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         counts = (
             f"{self.stories} stories, {self.shots} shots, "
             f"{self.characters} characters, "

@@ -23,7 +23,14 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from evalcore.metrics.errors import FeatureError
+
+class FeatureError(ValueError):
+    """An item has no feature: it cannot be read, or a judge gave no usable answer."""
+
+
+class FatalError(Exception):
+    """Nothing can be computed any more: wrong weights, or the budget is spent."""
+
 
 if TYPE_CHECKING:
     from evalcore.metrics.weights import Lacks
@@ -88,14 +95,12 @@ class Image:
 
     @cached_property
     def key(self) -> str:
-        """Name its content."""
         index = f"#{self.index}" if self.index else ""
         box = "[{},{},{},{}]".format(*self.box) if self.box else ""
         return f"{self.source.key}{index}{box}{'~' if self.mirrored else ''}"
 
     @property
     def size(self) -> tuple[int, int]:
-        """Return width and height."""
         if self.box is not None:
             left, top, right, bottom = self.box
             return right - left, bottom - top
@@ -106,7 +111,6 @@ class Image:
 
     @property
     def indices(self) -> range:
-        """Return which pictures of the source it needs."""
         return range(self.index, self.index + 1)
 
     def read(self) -> Picture:
@@ -133,12 +137,10 @@ class Clip:
 
     @cached_property
     def key(self) -> str:
-        """Name its content."""
         return f"{self.source.key}#{self.start}:{self.stop}"
 
     @property
     def indices(self) -> range:
-        """Return which pictures of the source it needs."""
         return range(self.start, self.stop)
 
     def cut(self, pictures: Sequence[Picture]) -> Picture:
@@ -154,7 +156,6 @@ class Text:
 
     @cached_property
     def key(self) -> str:
-        """Name its content."""
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 

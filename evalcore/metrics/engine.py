@@ -25,9 +25,17 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from evalcore.metrics.base import Ask, Encoder, Feature, Item, Scoring, Streaming, Value
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Feature,
+    FeatureError,
+    Item,
+    Scoring,
+    Streaming,
+    Value,
+)
 from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, PreparedItem, words
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 
 # What a metric may raise besides over one odd story: its data are other people's.
@@ -88,7 +96,6 @@ class _Wanted:
         return all(item.key in self.known for item in reversed(ask.items))
 
     def features(self, ask: Ask) -> _Features:
-        """Return what is asked for, in its order."""
         return [self.known[item.key] for item in ask.items]
 
     @property

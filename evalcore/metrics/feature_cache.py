@@ -29,7 +29,6 @@ class FeatureStore:
         self.folder = folder
 
     def get_many(self, encoder: str, keys: Iterable[str]) -> dict[str, Feature]:
-        """Return the features that are there, by key."""
         root = f"{self._home(encoder)}{os.sep}"
         found = {}
         for key in keys:

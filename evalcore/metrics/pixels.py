@@ -59,7 +59,6 @@ class PixelFormula:
         self.formula = formula
 
     def prepare(self, item: Picture) -> Feature:
-        """Apply the formula."""
         return np.asarray(self.formula(normalised(item)), dtype=np.float64)
 
     def encode(self, prepared: Sequence[Feature]) -> Sequence[Feature]:

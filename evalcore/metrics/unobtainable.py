@@ -201,7 +201,6 @@ class Unobtainable:
         self.lacks = lacks
 
     def missing(self) -> Lacks:
-        """Return what nobody can obtain."""
         return self.lacks
 
     def score(self, subject: object) -> Scoring:

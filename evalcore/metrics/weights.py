@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 
@@ -66,7 +66,6 @@ class Weights:
     hub_file: str = ""
 
     def find(self) -> Path | None:
-        """Return where it lies on this machine; None if it is not here."""
         folder = os.environ.get(VARIABLE, "").strip()
         if folder:
             path = Path(folder) / self.path
@@ -86,12 +85,10 @@ class Weights:
         return Path(found).parent if whole else Path(found)
 
     def need(self) -> Path:
-        """Return where it lies, its hash checked."""
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
     def lack(self) -> Lack:
-        """Return what to say where it is not here."""
         return Lack(self.path, self.origin, self.licence)
 
 
@@ -105,7 +102,6 @@ class PackagedWeights:
     sha256: str = ""
 
     def find(self) -> Path | None:
-        """Return where it lies on this machine; None if it is not here."""
         spec = importlib.util.find_spec(self.package)
         if spec is None or spec.origin is None:
             return None
@@ -113,12 +109,10 @@ class PackagedWeights:
         return path if path.is_file() else None
 
     def need(self) -> Path:
-        """Return where it lies, its hash checked."""
         return _checked(self.find(), self.sha256, self.lack)
 
     @property
     def lack(self) -> Lack:
-        """Return what to say where it is not here."""
         return Lack(f"package {self.package}", "make metrics", self.licence)
 
 

@@ -45,13 +45,7 @@ class Sensitivity:
 def sensitivities(
     benchmark: Benchmark, metrics: Mapping[str, Metric]
 ) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
-    """Score originals and their twins.
-
-    `benchmark`: whose twins are taken, those of `current_twins`. `metrics`: by name, of
-    the levels shot and output; values of shots are averaged. Result: a row for each
-    metric and degradation that occurs; what failed, by the output and the metric; and
-    the scores themselves, not stored yet.
-    """
+    """Score originals and their twins."""
     twins = current_twins(benchmark)
     originals = list(
         judged_outputs.outputs(benchmark).filter(

@@ -67,7 +67,6 @@ class TwinSummary:
     )
 
     def line(self) -> str:
-        """Return the summary as a sentence."""
         counts = ", ".join(f"{n} {name}" for name, n in sorted(self.made.items()))
         made = f"Made {self.made.total()} twins" + f" ({counts})" * bool(counts)
         without = sum(map(len, self.impossible.values()))

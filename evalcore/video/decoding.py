@@ -66,7 +66,6 @@ class DecodedVideo:
 
     @property
     def seconds(self) -> float:
-        """Return how long it is to be seen."""
         return self.frames / self.frame_rate
 
 

@@ -136,11 +136,7 @@ def _even(side: float) -> int:
 
 
 def video_rendition_path(stored: MediaFile, box: Box | None = None) -> Path:
-    """Return the H.264 video that people are shown, made on first use.
-
-    `box`: width and height to fit it into, with black around it; by default its own
-    size.
-    """
+    """Return the H.264 video that people are shown, made on first use."""
     shape = _shape(stored, box)
     path = _shown(stored, f"{shape.width}x{shape.height}.mp4")
     if not media.is_drawn(path):
@@ -161,11 +157,7 @@ def video_still_path(
     box: Box | None = None,
     number: int | None = None,
 ) -> Path:
-    """Return a frame of the rendition as a WebP picture, made on first use.
-
-    `box`: of the rendition: width and height that it is fitted into. `number`: which
-    frame, from 0; by default the middle one.
-    """
+    """Return a frame of the rendition as a WebP picture, made on first use."""
     width, height = rendition_size(stored, box)
     which = "middle" if number is None else number
     path = _shown(stored, f"{width}x{height}-{which}-{rendition}.webp")

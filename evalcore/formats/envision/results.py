@@ -28,12 +28,7 @@ ResultRow = tuple[int, Path, dict[str, Any]]
 def read_results(
     path: Path, *, method: str, version: str, backend: str
 ) -> ForeignScores:
-    """Read a file of results, or those of a folder.
-
-    `path`: a list of full records, a file of rows, or a folder with one of each.
-    `method`: whose results they are. `version`, `backend`: what tells them apart from
-    others: of the rubric, and which judge answered.
-    """
+    """Read a file of results, or those of a folder."""
     problems: Problems[Problem] = Problems()
     found = ForeignScores()
     rows: dict[str, ResultRow] = {}

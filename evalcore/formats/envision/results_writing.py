@@ -79,11 +79,7 @@ class ScoredSequence:
 def result_files(
     method: str, sequences: Iterable[ScoredSequence], *, timestamp: str
 ) -> Files:
-    """Return the files of a method's results, in a folder of its own.
-
-    `sequences`: those that have scores. `timestamp`: when they were computed, as ISO
-    8601.
-    """
+    """Return the files of a method's results, in a folder of its own."""
     listed = sorted(sequences, key=_order)
     rows = [_row(sequence) for sequence in listed]
     records = [_record(sequence) for sequence in listed]

@@ -40,10 +40,7 @@ def with_story(parts: Sequence[str], stories: Collection[str]) -> list[str]:
 def by_story(
     pictures: Iterable[Path], parts: Sequence[str], stories: Collection[str]
 ) -> tuple[dict[str, list[Path]], list[str]]:
-    """Return the pictures of one folder by the story that their own names say.
-
-    Result: pictures by story, and the folder names without the domain's.
-    """
+    """Return the pictures of one folder by the story that their own names say."""
     found: dict[str, list[Path]] = defaultdict(list)
     left = list(parts)
     if not any(part in stories for part in parts):

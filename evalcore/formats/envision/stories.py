@@ -1,20 +1,23 @@
-"""Read Envision's sequences: four prompts with explanations each.
+"""Read and write Envision's sequences: four prompts with explanations each.
 
 A file is a list of `{index, category, process_type, prompts}`; a folder holds one file
 a domain. Every domain counts from 1, so a story's key names its domain too:
-`biology_0001`. The whole sequence stays with its story, so that
-`evalcore.formats.envision.writing` can write it again.
+`biology_0001`. The whole sequence stays with its story, to be written again.
 """
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.json_files import number_in, read_json, refuse
+from evalcore.formats.originals import Extras, by_file, ordered
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
+from evalcore.formats.written_files import Files
 
 STEPS = [1, 2, 3, 4]
+PROMPT = ("step", "prompt", "explanation")  # keys of a prompt, in their order
 MOST_SEQUENCES = 10**9
 # The domain of sequences whose file names none.
 NO_DOMAIN = "index"
@@ -139,3 +142,14 @@ def _shot(prompt: dict[str, Any]) -> ReadShot:
         if (prompt.get(name) or "").strip()
     }
     return ReadShot(prompt["step"], {"en": told})
+
+
+def sequence_files(stories: Extras) -> Files:
+    """Return the lists of sequences of which stories were made."""
+    files: Files = {}
+    for file, originals in by_file(stories, "envision", "envision.json").items():
+        rows = [one.row() for one in originals]
+        for row in rows:
+            row["prompts"] = [ordered(prompt, PROMPT) for prompt in row["prompts"]]
+        files[file] = json.dumps(rows, ensure_ascii=False, indent=2)
+    return files

@@ -32,11 +32,7 @@ ANSWERS = "scripts/reasoning/gt_answer"
 
 
 def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[str]:
-    """Add what lies beside a list to the stories read from it.
-
-    Result: notes on questions, texts, styles and answers to prompts that the list
-    lacks.
-    """
+    """Add what lies beside a list to the stories read from it."""
     zh = stories and all("en" not in s.shots[0].text for s in stories.values())
     ending = "_zh" if zh else ""
     sides = _SideFiles(path.parent, stories, problems)

@@ -1,18 +1,21 @@
-"""Read StoryBench's tasks: captions of videos with their times.
+"""Read and write StoryBench's tasks: captions of videos with their times.
 
 `data/tasks/<data set>-<split>/<task>.json` is a list of stories. Texts come with
 numbers of frames at 8 frames a second; they follow the part of the video that was given
-to the methods, if the task gives one. The whole task stays with its story, so that
-`evalcore.formats.storybench.writing` can write it again.
+to the methods, if the task gives one. The whole task stays with its story, to be
+written again.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.json_files import read_json, refuse
+from evalcore.formats.originals import Extras, by_file
 from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
+from evalcore.formats.written_files import Files
 
 FRAMES_A_SECOND = 8
 TASKS = ("action_exe", "story_cont", "story_gen")
@@ -124,3 +127,12 @@ def _name(file: Path) -> str:
 
 def _is_caption(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip()) and is_text(text)
+
+
+def task_files(stories: Extras) -> Files:
+    """Return the task files of which stories were made, with every field."""
+    files = by_file(stories, "storybench", "tasks.json")
+    return {
+        file: json.dumps([one.row() for one in originals])
+        for file, originals in files.items()
+    }

@@ -1,19 +1,19 @@
-"""Read VISTAR's prompts: a text file with one a line, or JSON objects.
+"""Read and write VISTAR's prompts: a text file with one a line, or JSON objects.
 
 A line is a prompt of the language `[role-angle] text {key="value"}`. An object has
 `prompt_id` and `prompt`, of that language or plain, and perhaps a `questionnaire` (or
 its `levels`). A prompt is a story of one shot, which people and methods see without
-tag and parameters; all of it stays with its story, so that
-`evalcore.formats.vistar.writing` can write it again.
+tag and parameters; all of it stays with its story, to be written again.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.json_files import read_rows, read_text
+from evalcore.formats.originals import Extras, Original, by_file
 from evalcore.formats.story_scripts import (
     ORIGIN,
     ReadShot,
@@ -21,6 +21,7 @@ from evalcore.formats.story_scripts import (
     can_name_a_file,
     origin,
 )
+from evalcore.formats.written_files import Files, as_list
 from evalcore.metrics.vistar.prompt_language import ParseError, parse
 from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
 
@@ -171,3 +172,35 @@ def _questionnaire(
         what = "a questionnaire of the documented form"
         raise WrongError(*(f"{what} ({p})" for p in error.problems)) from error
     return {"questionnaire": whole}
+
+
+def prompt_files(stories: Extras) -> Files:
+    """Return the lists of prompts of which stories were made."""
+    files = by_file(stories, "vistar", "prompts.jsonl")
+    return {
+        file: _as_lines(originals)
+        if file.lower().endswith(".txt")
+        else as_list(file, [_row(original) for original in originals])
+        for file, originals in files.items()
+    }
+
+
+def _as_lines(originals: Sequence[Original]) -> str:
+    """Return the prompts on their lines; what stood between them was empty."""
+    lines: list[str] = []
+    for original in originals:
+        lines += [""] * (original.place - 1 - len(lines))
+        lines.append(original.data["prompt"])
+    return "\n".join([*lines, ""])
+
+
+def _row(original: Original) -> dict[str, Any]:
+    """Return the object of one prompt, its questionnaire in the form it had."""
+    row = original.row()
+    whole = original.data.get("questionnaire") or {}
+    if "levels" in original.fields and "levels" not in row:
+        row["levels"] = whole["levels"]
+    if "questionnaire" in row and isinstance(row["questionnaire"], dict):
+        fields = original.origin.get("questionnaire") or list(whole)
+        row["questionnaire"] = {name: whole[name] for name in fields}
+    return {name: row[name] for name in original.fields if name in row}

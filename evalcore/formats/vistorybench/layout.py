@@ -59,7 +59,6 @@ class RunPath:
         return f"{self.method}/{self.mode}/{self.language}/{self.timestamp}"
 
     def record(self) -> dict[str, str]:
-        """Return the run as records name it."""
         return {
             "method": self.method,
             "mode": self.mode,

@@ -34,11 +34,7 @@ def read_results(
     language: str = "",
     timestamp: str = "",
 ) -> ForeignScores:
-    """Read the newest run of each method, mode and language.
-
-    `root`: the folder of all results, or of one method, or a run's own. `known`: names
-    of methods here.
-    """
+    """Read the newest run of each method, mode and language."""
     runs, notes = find_runs(
         root, method=method, mode=mode, language=language, timestamp=timestamp
     )

@@ -33,11 +33,7 @@ def is_results(root: Path) -> bool:
 def find_runs(
     root: Path, *, method: str, mode: str, language: str, timestamp: str
 ) -> tuple[list[RunFolder], list[str]]:
-    """Return the runs to be read: of each method, mode and language the newest.
-
-    `root`: the folder of all results, or of one method, or a run's own. Result: the
-    runs, and notes on what was passed over.
-    """
+    """Return the runs to be read: of each method, mode and language the newest."""
     problems: Problems[Problem] = Problems()
     notes: list[str] = []
     found = [_run(root, path, problems, notes) for path in _folders(root, notes)]

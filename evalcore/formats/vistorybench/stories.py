@@ -57,11 +57,7 @@ def story_folders(root: Path) -> list[Path]:
 def read_benchmark(
     root: Path, left_out: list[str] | None = None
 ) -> tuple[list[ReadStory], list[str]]:
-    """Read and check the whole data set.
-
-    `left_out`: where unreadable reference pictures are listed; without it they are
-    problems. Result: the stories, and notes on what was passed over.
-    """
+    """Read and check the whole data set."""
     problems: Problems[Problem] = Problems()
     warnings: list[str] = []
     tags = _metadata(root, problems, warnings)

@@ -186,7 +186,6 @@ class _Folder:
         return sorted(lines, key=_line_order)
 
     def files(self) -> Files:
-        """Return the folder's files."""
         files: Files = {}
         if self.records:
             files[RECORDS] = as_json(self.records)

@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from evalcore.metrics.base import Encoder, MetricInfo, Rendering, Scoring
-from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, clip_weights
+from evalcore.metrics.formulas import consistency
 from evalcore.metrics.weights import needing
 
 
@@ -30,7 +30,6 @@ class ClipConsistency:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees pictures."""
         from evalcore.metrics.encoders.clip import clip_image_encoder
 
         return clip_image_encoder()

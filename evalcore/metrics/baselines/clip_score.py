@@ -38,7 +38,6 @@ class ClipScore:
 
     @cached_property
     def encoders(self) -> dict[Literal["picture", "text"], Encoder]:
-        """Return what sees pictures, and what reads texts."""
         from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
 
         return {"picture": clip_image_encoder(), "text": clip_text_encoder()}

@@ -30,11 +30,9 @@ class ArcFace:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature."""
         return f"ArcFace; {self.network.id}; fp32"
 
     def prepare(self, item: Picture) -> Picture:
-        """Return the face as it is."""
         return item
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature]:

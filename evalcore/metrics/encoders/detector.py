@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from transformers import AutoTokenizer, GroundingDinoForObjectDetection
 
-from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -24,7 +24,6 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.encoders.runtime import Network, load_pretrained
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError, fingerprint
 
 SHORT, LONG = 800, 1333
@@ -51,7 +50,6 @@ class Detector:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the boxes."""
         return (
             f"Grounding DINO {self.prompt!r} above {THRESHOLD}; "
             f"{fingerprint(DETECTOR)}; {self.network.precision}"
@@ -59,7 +57,6 @@ class Detector:
 
     @property
     def batch(self) -> int:
-        """Return how many pictures go together at most."""
         return self.network.batch
 
     def prepare(self, item: Picture) -> Picture:

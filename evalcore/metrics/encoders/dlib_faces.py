@@ -17,12 +17,12 @@ from typing import Any
 import dlib
 import numpy as np
 
-from evalcore.metrics.base import Feature, Picture
-from evalcore.metrics.encoders.face_features import DLIB_LENGTH, of_faces
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import Feature, FeatureError, Picture
+from evalcore.metrics.encoders.faces import of_faces
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32
+LENGTH = 128  # of a feature
 CHIP, PADDING = 150, 0.25
 UPSAMPLED = 1  # times doubled, so that faces of 40 pixels are found
 
@@ -47,7 +47,6 @@ class DlibFaces:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature."""
         return (
             f"dlib {dlib.__version__}, best frontal face, doubled "
             f"{UPSAMPLED} times; {fingerprint(*self.weights)}"
@@ -66,8 +65,7 @@ class DlibFaces:
     def encode(
         self, prepared: Sequence[Picture | None]
     ) -> list[Feature | FeatureError]:
-        """Return one feature a picture."""
-        return of_faces(prepared, self._described, DLIB_LENGTH)
+        return of_faces(prepared, self._described, LENGTH)
 
     def _described(self, faces: Sequence[Picture]) -> list[Feature]:
         with self._lock:

@@ -71,7 +71,6 @@ class Convolution(nn.Module):
         self.bn = nn.BatchNorm2d(wider, eps=0.001)
 
     def forward(self, maps: torch.Tensor) -> torch.Tensor:
-        """Return maps with `wider` channels."""
         return nn.functional.relu(self.bn(self.conv(maps)))
 
 

@@ -15,17 +15,17 @@ This module imports no network library until an encoder is made, so that a metri
 ask what is lacking: `missing(ARCFACE, ADAFACE, FACENET)`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from evalcore.metrics.base import Encoder, Feature, Floats, Picture
+import numpy as np
+
+from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Picture
 from evalcore.metrics.encoders.face_alignment import ARCFACE as ARCFACE_TEMPLATE
 from evalcore.metrics.encoders.face_alignment import FFHQ, Template, aligned
-from evalcore.metrics.encoders.face_features import LENGTH, of_faces
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import (
     AnyWeights,
     Lacks,
@@ -36,6 +36,7 @@ from evalcore.metrics.weights import (
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
 SIDE, FACENET_SIDE = 112, 160
+LENGTH = 512  # of a feature
 
 
 # What is needed ----------------------------------------------------------------------
@@ -50,7 +51,6 @@ class AntelopeWeights(Weights):
     """
 
     def find(self) -> Path | None:
-        """Return where it lies on this machine; None if it is not here."""
         return super().find() or Weights(f"antelopev2/{self.path}", "", "").find()
 
 
@@ -153,13 +153,11 @@ class FaceEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the feature."""
         place = f"{self.template.name} in {self.template.side}"
         return f"{self.network.id}; {place}; {self.finder.id}"
 
     @property
     def batch(self) -> int:
-        """Return how many pictures go together at most."""
         return self.network.batch
 
     def prepare(self, item: Picture) -> Any:
@@ -170,7 +168,6 @@ class FaceEncoder:
         return self.network.prepare(aligned(item, points, self.template))
 
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
-        """Return one feature a picture."""
         return of_faces(prepared, self.network.encode, LENGTH)
 
 
@@ -234,3 +231,30 @@ def _template(profile: str) -> Template:
     if profile not in (CODE, PAPER):
         raise ValueError(f"profile {profile!r}: there are {CODE} and {PAPER}")
     return FFHQ.resized(SIDE) if profile == CODE else ARCFACE_TEMPLATE
+
+
+def of_faces(
+    prepared: Sequence[Any],
+    encode: Callable[[Sequence[Any]], Sequence[Feature | FeatureError]],
+    length: int,
+) -> list[Feature | FeatureError]:
+    """Encode the faces that there are.
+
+    `prepared`: a face, or None where there is none. `encode`: turns faces into vectors.
+    Result: float32, 1 x length and of length 1 for a face, 0 x length for None.
+    """
+    faces = [face for face in prepared if face is not None]
+    vectors = iter(encode(faces) if faces else ())
+    return [
+        np.empty((0, length), np.float32) if face is None else _unit(next(vectors))
+        for face in prepared
+    ]
+
+
+def _unit(vector: Feature | FeatureError) -> Feature | FeatureError:
+    if isinstance(vector, FeatureError):
+        return vector
+    length = float(np.linalg.norm(vector.astype(np.float64)))
+    if not 0 < length < np.inf:
+        return FeatureError(f"the network gave a face a vector of length {length}")
+    return (vector / length).astype(np.float32)[None]

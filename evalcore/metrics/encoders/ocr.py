@@ -16,9 +16,8 @@ from rapidocr import RapidOCR
 from rapidocr.inference_engine.onnxruntime.main import ONNXRuntimeError
 from rapidocr.utils.process_img import ResizeImgError
 
-from evalcore.metrics.base import Feature, Picture
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.published import OCR, TEXT_LINES, TEXT_TURNED, TEXT_WORDS
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import fingerprint
 
 BATCH = 8
@@ -42,7 +41,6 @@ class Ocr:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the texts."""
         engine = f"RapidOCR {version('rapidocr')} above {CONFIDENCE}"
         return f"{engine}; {fingerprint(*OCR)}"
 
@@ -69,7 +67,6 @@ class Ocr:
         return np.ascontiguousarray(item[..., ::-1])
 
     def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
-        """Return the lines of each picture."""
         return [self._read(picture) for picture in prepared]
 
     def _read(self, picture: Picture) -> Feature | FeatureError:

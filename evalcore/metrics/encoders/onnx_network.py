@@ -42,12 +42,10 @@ class OnnxNetwork:
 
     @cached_property
     def id(self) -> str:
-        """Name the file and its content."""
         return fingerprint(self.weights)
 
     @cached_property
     def session(self) -> Any:
-        """Return the loaded network."""
         path = self.weights.need()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self.threads
@@ -71,7 +69,6 @@ class OnnxNetwork:
     def __call__(
         self, batch: npt.NDArray[np.float32]
     ) -> Sequence[npt.NDArray[np.float32]]:
-        """Return the outputs."""
         session = self.session
         try:
             outputs = session.run(None, {session.get_inputs()[0].name: batch})

@@ -12,7 +12,6 @@ from torch import nn
 from transformers import ViTForImageClassification, VitPoseForPoseEstimation
 
 from evalcore.metrics.base import Picture
-from evalcore.metrics.encoders.character_crops import EXPRESSIONS, HEIGHT, WIDTH, place
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     HALF,
@@ -22,6 +21,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import EXPRESSION, POSE
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
+from evalcore.metrics.encoders.scene_features import EXPRESSIONS, HEIGHT, WIDTH, place
 from evalcore.metrics.weights import WeightsError
 
 FACE_SIDE = 224
@@ -42,7 +42,7 @@ def pose() -> NetworkEncoder:
 
     A feature is 17 x 3: x and y as shares of the frame, and a score of about 0 to 1,
     for COCO's keypoints in their order.
-    `evalcore.metrics.encoders.character_crops.unframed` finds the way back to pixels. A
+    `evalcore.metrics.encoders.scene_features.unframed` finds the way back to pixels. A
     joint is the middle of the cell in which its heat map is highest, of 48 x 64: finer
     than the postures need.
     """

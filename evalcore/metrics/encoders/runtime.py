@@ -21,8 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")
@@ -224,7 +223,6 @@ class Network:
 
     @property
     def precision(self) -> str:
-        """Return in which numbers it calculates."""
         return "fp32" if self._exact else precision()
 
     @property
@@ -332,9 +330,7 @@ class NetworkEncoder:
 
     @property
     def batch(self) -> int:
-        """Return how many items go together at most."""
         return self.network.batch
 
     def encode(self, prepared: Sequence[Any]) -> list[Feature | FeatureError]:
-        """Return one feature an input."""
         return self.network(prepared)

@@ -13,8 +13,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import DPTForDepthEstimation, RfDetrForInstanceSegmentation
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.encoders.instances import SIDE, Instance, packed
+from evalcore.metrics.base import Feature, FeatureError
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     HALF,
@@ -24,7 +23,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.encoders.scene_features import SIDE, Instance, packed
 
 DEPTH_SIDE = 384
 # The first fusion has nothing before it to add, so it was published without this part.
@@ -65,7 +64,7 @@ def _depth(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 class ObjectEncoder(NetworkEncoder):
-    """An encoder of pictures into objects; see `evalcore.metrics.encoders.instances`.
+    """An encoder of pictures into objects (`scene_features`).
 
     Each of the network's queries has one category, its likeliest; kept are those above
     the threshold, the surest first, at most 50, without suppressing overlaps. A mask
@@ -87,7 +86,6 @@ class ObjectEncoder(NetworkEncoder):
         )
 
     def encode(self, prepared: Sequence[Feature]) -> list[Feature | FeatureError]:
-        """Return the objects of each picture, packed."""
         return [
             rows if isinstance(rows, FeatureError) else packed(_kept(rows))
             for rows in self.network(prepared)

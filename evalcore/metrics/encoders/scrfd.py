@@ -47,7 +47,6 @@ class Scrfd:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the faces."""
         steps = "/".join(map(str, THRESHOLDS))
         return f"best face of SCRFD at {SIDE} above {steps}; {self.network.id}"
 

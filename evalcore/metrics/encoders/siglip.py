@@ -48,7 +48,6 @@ class Head(nn.Module):
         self.scoring_head = nn.Sequential(*layers[:-1])
 
     def forward(self, features: torch.Tensor) -> torch.Tensor:
-        """Return one rating a row."""
         rated: torch.Tensor = self.scoring_head(features)
         return rated
 

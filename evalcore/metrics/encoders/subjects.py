@@ -9,8 +9,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import Dinov2Model, SamModel
 
-from evalcore.metrics.base import Feature, Picture
-from evalcore.metrics.encoders.boxed import ShareOfBox
+from evalcore.metrics.base import Feature, FeatureError, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -19,7 +18,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT
 from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.encoders.scene_features import ShareOfBox
 from evalcore.metrics.weights import fingerprint
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner
@@ -46,7 +45,6 @@ class SubjectEncoder:
 
     @cached_property
     def id(self) -> str:
-        """Name what decides the vector."""
         files = fingerprint(CUT_OUT, APPEARANCE)
         return f"subject cut out, squared, unit; {files}; {self.cut_out.precision}"
 
@@ -61,7 +59,6 @@ class SubjectEncoder:
     def encode(
         self, prepared: Sequence[tuple[Picture, ShareOfBox]]
     ) -> list[Feature | FeatureError]:
-        """Return a vector a subject, or why there is none."""
         views: dict[int, Picture] = {}
         for index, (picture, box) in enumerate(prepared):
             mask = self._mask(picture, box)

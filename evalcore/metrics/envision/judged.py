@@ -83,7 +83,6 @@ class EnvisionScore:
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares."""
         usual = self.trials == TRIALS[self.profile]
         trials = "" if usual else f"-k{self.trials}"
         about = ABOUT.get(self.part)

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, FeatureError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import Payload
 from evalcore.metrics.judging.replies import (
@@ -113,7 +113,6 @@ class Attempts:
         self._pace = Pace(settings.requests_per_minute, clock)
 
     def ask(self, sender: "Sender", question: Payload) -> str:
-        """Return the answer."""
         patience = _Patience(self._patience, self._clock)
         failures = 0
         while True:

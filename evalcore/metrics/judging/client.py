@@ -27,8 +27,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalcore.metrics.base import Feature
-from evalcore.metrics.errors import FatalError, FeatureError
+from evalcore.metrics.base import FatalError, Feature, FeatureError
 from evalcore.metrics.judging.attempts import Attempts, JudgeError, RefusedError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import PACKING, Payload, payload
@@ -79,12 +78,10 @@ class Judge:
 
     @property
     def id(self) -> str:
-        """Name judge and server."""
         return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
 
     @property
     def batch(self) -> int:
-        """Return how many questions go together at most."""
         return ROUNDS_A_BATCH * self.settings.concurrency
 
     def prepare(self, item: JudgeQuestion) -> Payload:
@@ -92,7 +89,6 @@ class Judge:
         return payload(item, self.settings.name)
 
     def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
-        """Return each answer, or why there is none."""
         replies = dict(self.stream(prepared))
         return [replies[place] for place in range(len(prepared))]
 

@@ -14,7 +14,7 @@ from decimal import Decimal
 from threading import Condition, Lock
 from typing import Protocol
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 from evalcore.metrics.judging.settings import ZERO, JudgeSettings
 
 MILLION = 1_000_000
@@ -98,7 +98,6 @@ class CostMeter:
 
     @property
     def spent(self) -> Decimal:
-        """Return the dollars that were spent."""
         with self._changed:
             return self._spent
 

@@ -37,7 +37,6 @@ class JudgeQuestion:
 
     @property
     def images(self) -> list[Image]:
-        """Return its pictures in order."""
         return [part for part in self.parts if isinstance(part, Image)]
 
     @cached_property

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.judging.payloads import Payload
 
 SHOWN = 160
@@ -17,10 +17,7 @@ class UnusableReplyError(FeatureError):
 
 
 def read_reply(body: bytes, kind: str = "") -> Any:
-    """Return the JSON object of a reply.
-
-    `kind`: its content type, for the message.
-    """
+    """Return the JSON object of a reply."""
     try:
         reply = json.loads(body)
     except (ValueError, RecursionError) as error:
@@ -35,9 +32,6 @@ def read_reply(body: bytes, kind: str = "") -> Any:
 
 def usage_of(reply: Any, most: Payload) -> tuple[int, int]:
     """Return how many tokens were read and written.
-
-    `most`: the question: what it says is possible at most stands in for what the reply
-    does not say, or says wrongly.
 
     >>> usage_of({"usage": {"prompt_tokens": 7}}, Payload(b"", 99, 50))
     (7, 50)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from urllib.parse import SplitResult, urlsplit
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 
 ENDPOINT = "/chat/completions"
 MOST_CONCURRENT = 256
@@ -40,7 +40,6 @@ class JudgeSettings:
 
     @property
     def costs_money(self) -> bool:
-        """Return whether it has a price."""
         return bool(self.price_in or self.price_out)
 
     @property
@@ -57,7 +56,6 @@ class JudgeSettings:
 
     @property
     def url(self) -> str:
-        """Return where questions are sent."""
         return f"{self.base_url}{ENDPOINT}"
 
 

@@ -18,7 +18,6 @@ class Clock:
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Let time pass."""
         time.sleep(seconds)
 
 

@@ -43,7 +43,6 @@ class Alignment:
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares; the judge is the one that is set."""
         return MetricInfo(
             name="oneig_alignment",
             title="OneIG alignment",

@@ -60,24 +60,20 @@ class TextReader:
 
     @property
     def name(self) -> str:
-        """Return what readers call it."""
         return judge_name() if self.is_judge else "RapidOCR"
 
     def missing(self) -> Lacks:
-        """Return what is lacking."""
         if self.is_judge:
             return missing_judge()
         return lacking(OCR_PACKAGES, OCR)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what reads without a judge."""
         from evalcore.metrics.encoders.ocr import ocr
 
         return ocr()
 
     def read(self, images: Sequence[Image]) -> Reading:
-        """Return the text of each picture."""
         if not self.is_judge:
             lines = yield Ask(self.encoder, images)
             return [" ".join(found.tolist()) for found in lines]
@@ -113,7 +109,6 @@ class OneigText:
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares; the judge is the one that is set."""
         is_pooled = self.level == "run"
         return MetricInfo(
             name="oneig_text_pooled" if is_pooled else "oneig_text",
@@ -128,7 +123,6 @@ class OneigText:
         )
 
     def missing(self) -> Lacks:
-        """Return what is lacking."""
         return self.reader.missing()
 
     def score(self, subject: Rendering | Run) -> Scoring:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evalcore.metrics.edit_distance import edit_distance
+from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.oneig.prompt import HAN, Language
 
 # Up to how many characters an edit distance lowers the score.

@@ -5,8 +5,8 @@ from functools import cached_property
 import numpy as np
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.consistency import mean_cosine
 from evalcore.metrics.encoders import faces
+from evalcore.metrics.formulas import mean_cosine
 from evalcore.metrics.weights import Lacks
 
 
@@ -28,12 +28,10 @@ class FaceConsistency:
     )
 
     def missing(self) -> Lacks:
-        """Return what is lacking."""
         return faces.missing(faces.DLIB)
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what recognises faces."""
         return faces.dlib_face_encoder()
 
     def score(self, rendering: Rendering) -> Scoring:

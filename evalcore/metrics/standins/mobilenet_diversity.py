@@ -32,7 +32,6 @@ class MobilenetDiversity:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what tells kinds of things."""
         from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 
         return mobilenet_encoder("probabilities")

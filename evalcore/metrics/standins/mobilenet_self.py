@@ -3,8 +3,8 @@
 from functools import cached_property
 
 from evalcore.metrics.base import Encoder, MetricInfo, Rendering, Scoring
-from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import MOBILENET
+from evalcore.metrics.formulas import consistency
 from evalcore.metrics.weights import needing
 
 
@@ -29,7 +29,6 @@ class MobilenetConsistency:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees pictures."""
         from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 
         return mobilenet_encoder("features")

@@ -45,12 +45,10 @@ class SeenByNetwork:
 
     @property
     def backend(self) -> str:
-        """Return what readers call the network."""
         is_clip = self.features == "clip"
         return BACKENDS[CLIP_NAMES[self.profile] if is_clip else self.features]
 
     def missing(self) -> Lacks:
-        """Return what is lacking."""
         match self.features:
             case "inception":
                 return lacking(TORCHVISION, (INCEPTION_FID,))
@@ -60,7 +58,6 @@ class SeenByNetwork:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what sees frames, or videos."""
         match self.features:
             case "inception":
                 from evalcore.metrics.encoders.inception import fid_encoder

@@ -106,7 +106,6 @@ class VideoTextMatching(SeenByNetwork):
 
     @cached_property
     def reader(self) -> Encoder:
-        """Return what reads captions."""
         from evalcore.metrics.encoders.clip import clip_text_encoder
 
         return clip_text_encoder(CLIP_NAMES[self.profile])

@@ -20,9 +20,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders.character_crops import EXPRESSIONS, unframed
-from evalcore.metrics.encoders.instances import unpacked
 from evalcore.metrics.encoders.published import EXPRESSION, OBJECTS, POSE, TRANSFORMERS
+from evalcore.metrics.encoders.scene_features import EXPRESSIONS, unframed, unpacked
 from evalcore.metrics.vistar.posture import POSTURES, face_box, posture
 from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import needing
@@ -160,7 +159,6 @@ class CharacterPortrayal:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
-        """Return what finds objects, joints and expressions."""
         from evalcore.metrics.encoders.people import expression, pose
         from evalcore.metrics.encoders.scenes import objects
 

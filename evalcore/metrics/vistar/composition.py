@@ -11,6 +11,7 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
+    FeatureError,
     Floats,
     Image,
     MetricInfo,
@@ -19,7 +20,6 @@ from evalcore.metrics.base import (
     Text,
     Value,
 )
-from evalcore.metrics.encoders.boxed import Boxed
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
     CLIP_PACKAGES,
@@ -28,7 +28,7 @@ from evalcore.metrics.encoders.published import (
     LARGE,
     clip_weights,
 )
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import Lacks, lacking
 
@@ -120,7 +120,6 @@ class Composition:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
-        """Return what describes pictures, texts, and the subject in a box."""
         from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
         from evalcore.metrics.encoders.subjects import subject_encoder
 
@@ -131,7 +130,6 @@ class Composition:
         )
 
     def missing(self) -> Lacks:
-        """Return what is lacking; empty if ready."""
         return lacking(
             (*CLIP_PACKAGES, "transformers"),
             (clip_weights(self.clip), DETECTOR, CUT_OUT, APPEARANCE),

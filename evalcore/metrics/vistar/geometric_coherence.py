@@ -55,7 +55,6 @@ class GeometricCues:
 
     @cached_property
     def depth(self) -> Encoder:
-        """Return what tells how far away things are."""
         from evalcore.metrics.encoders.scenes import depth
 
         return depth()
@@ -72,7 +71,6 @@ class GeometricCues:
         ]
 
     def value(self, shot: int, depth: Feature, pixels: Feature) -> Value:
-        """Return the value of one shot."""
         try:
             scores = five_cues(depth, pixels)
         except ValueError as error:

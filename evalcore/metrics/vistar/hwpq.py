@@ -113,7 +113,6 @@ class Hwpq:
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares; the backend is the judge that is set now."""
         return replace(INFO, backend=judge_name(), profile=self.profile)
 
     missing = staticmethod(missing_judge)

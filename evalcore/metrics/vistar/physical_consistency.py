@@ -18,8 +18,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.encoders.instances import Instance, unpacked
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
+from evalcore.metrics.encoders.scene_features import Instance, unpacked
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
 from evalcore.metrics.weights import needing
 
@@ -177,7 +177,6 @@ class PhysicalConsistency:
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder]:
-        """Return what finds things, and how far away they are."""
         from evalcore.metrics.encoders.scenes import depth, objects
 
         return objects(), depth()

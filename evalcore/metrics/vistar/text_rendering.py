@@ -13,8 +13,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
+from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.vistar.story_request import parameter
 from evalcore.metrics.weights import needing
 
@@ -107,7 +107,6 @@ class TextRendering:
 
     @cached_property
     def reader(self) -> Encoder:
-        """Return what reads."""
         from evalcore.metrics.encoders.ocr import ocr
 
         return ocr()

@@ -37,7 +37,6 @@ class Aesthetic:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what rates pictures."""
         from evalcore.metrics.encoders.siglip import aesthetic_encoder
 
         official = self.info.profile == "vsb-paper"

@@ -9,6 +9,7 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Feature,
+    FeatureError,
     Image,
     RenderedCharacter,
     RenderedShot,
@@ -16,7 +17,6 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.vistorybench.identity_matching import (
     Identity,
     match,

@@ -69,7 +69,6 @@ class CopyPaste:
     missing = staticmethod(character_matching.missing)
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value."""
         if (reason := why_no_cast(rendering)) is not None:
             return [Value(None, reason=reason)]
         eyes = character_matching.the_eyes(self.profile)

@@ -16,8 +16,8 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
-from evalcore.metrics.consistency import consistency
 from evalcore.metrics.encoders.published import CLIP_PACKAGES, CSD
+from evalcore.metrics.formulas import consistency
 from evalcore.metrics.weights import needing
 
 Profile = Literal["vsb-code-2026.02", "vsb-paper"]

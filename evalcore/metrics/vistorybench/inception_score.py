@@ -81,7 +81,6 @@ class InceptionScore:
 
     @cached_property
     def encoder(self) -> Encoder:
-        """Return what tells classes apart."""
         from evalcore.metrics.encoders.inception import imagenet_encoder
 
         return imagenet_encoder(transform_input=self.info.profile == "vsb-paper")

@@ -172,7 +172,6 @@ class _GradedByJudge:
 
     @property
     def info(self) -> MetricInfo:
-        """Return what it declares."""
         return MetricInfo(
             name=self.judgement.name,
             title=self.judgement.title,

@@ -30,8 +30,8 @@ from analysis.report.table_list import (
 from analysis.report.uncertainty import units_drawn
 from analysis.report.wording import number
 from analysis.report.writing import as_csv, run_table, write_report
-from analysis.statistics import COLUMNS
 from analysis.result_tables.contract import Analysis
+from analysis.statistics import COLUMNS
 from analysis.tables import restored
 from tests.analysis.test_verdicts import pairwise, verdicts
 

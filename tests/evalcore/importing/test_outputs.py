@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from PIL import Image
 
 from analysis.problems import InputError
 from evalcore import media
@@ -86,15 +85,6 @@ def test_shot_ten_comes_after_shot_two(tmp_path):
     assert list(Frame.objects.values_list("number", flat=True)) == list(range(1, 12))
 
 
-def test_a_second_run_changes_nothing(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark)
-    before = list(Frame.objects.values_list("pk", "media"))
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.line().startswith("Nothing new")
-    assert list(Frame.objects.values_list("pk", "media")) == before
-
-
 def test_missing_shots_become_explicit(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     summary = import_outputs(tmp_path, benchmark=benchmark)
@@ -123,17 +113,6 @@ def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
     assert str(problem).startswith(f"{path}: ")
     assert "another rendering is another method" in str(problem)
     assert list(Frame.objects.values_list("pk", "media")) == before
-
-
-def test_the_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ("shot_01.png",))
-    import_outputs(tmp_path, benchmark=benchmark)
-    path = tmp_path / "UNO/01/shot_01.png"
-    with Image.open(path) as picture:
-        picture.save(tmp_path / "UNO/01/shot_01.bmp")
-    path.unlink()
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.line().startswith("Nothing new")
 
 
 def test_the_newest_timestamp_wins(tmp_path, benchmark):
@@ -305,15 +284,6 @@ def test_folder_whose_name_has_a_control_character_is_left_out(tmp_path, benchma
     assert found == [("UNO", "01")]
     place = f"{tmp_path}/U\\x01NO/01"
     assert notes == [f"'{place}': its name has U+0001, no letter; left out"]
-
-
-def test_signs_that_are_no_decimal_digits_are_letters(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ["a1\u00b23_1.png"])
-    draw(tmp_path / "UNO/\u00b2", ONE)
-    with pytest.raises(InputError) as caught:
-        import_outputs(tmp_path, benchmark=benchmark)
-    (problem,) = caught.value.problems
-    assert "\u00b2: expected a story of the benchmark" in str(problem)
 
 
 def test_a_seed_in_a_file_name_is_no_shot_number(tmp_path):
@@ -548,27 +518,3 @@ def test_method_that_loses_all_its_files_fails_the_import(
     assert reason in line
     assert (refused.value.returncode, end) == (2, "Nothing was written.")
     assert not Method.objects.exists()
-
-
-def test_folder_of_notes_is_no_method(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    (tmp_path / "prompts/01").mkdir(parents=True)
-    (tmp_path / "prompts/01/shot_01.json").write_text("{}")
-    found, notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "01")]
-    assert len(notes) == 1
-
-
-def test_method_without_the_wanted_mode_is_no_problem(tmp_path, benchmark):
-    draw(tmp_path / "UNO/base/en/20250601_120000/01", ONE)
-    draw(tmp_path / "Flux/ref/en/20250601_120000/01", ONE)
-    found, _notes = imported(tmp_path, benchmark, mode="base")
-    assert found == [("UNO", "01")]
-
-
-def test_profile_that_cannot_be_used_is_noted_with_its_file(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    path = tmp_path / "UNO/01/shot_02.png"
-    Image.new("RGB", (8, 8)).save(path, icc_profile=b"no profile")
-    _found, notes = imported(tmp_path, benchmark)
-    assert [note.partition(": ")[0] for note in notes] == [str(path)]

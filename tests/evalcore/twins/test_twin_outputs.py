@@ -168,12 +168,6 @@ def test_one_story_alone_has_no_foreign_shot():
     assert "foreign_shot" not in twin_outputs.possible(output)
 
 
-def test_nothing_can_be_made_of_a_twin(woods):
-    output = an_output(woods)
-    twin = twin_outputs.make_twin(output, "blurred", 1)
-    assert "a degraded twin itself" in twin_outputs.why_impossible(twin, "shuffled")
-
-
 def test_a_blank_picture_cannot_be_blurred(woods):
     blank = media.keep_picture(Image.new("RGB", (64, 64), "navy"))
     media.store_prepared([blank])
@@ -242,12 +236,6 @@ def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
     for degradation in ALL:
         twin_outputs.make_twin(an_output(woods), degradation, 1)
     assert scores() == before
-
-
-def test_scores_are_there_and_nothing_is_left_to_compute(woods):
-    metric_runs.run(metric_runs.queue_run(woods, ["sharpness"]).pk)
-    twin_outputs.make_twin(an_output(woods), "blurred", 1)
-    assert metric_runs.run(metric_runs.queue_run(woods, ["sharpness"]).pk).total == 0
 
 
 def drawn_stories(folder):
@@ -386,15 +374,6 @@ def test_the_command_refuses_unknown_names(woods, options, message):
     with pytest.raises(CommandError, match="No benchmark 'wood'") as caught:
         call_command("make_twins", "wood")
     assert caught.value.returncode == 2
-
-
-def test_one_bad_picture_and_the_command_makes_nothing(woods):
-    media.original_path(an_output(woods).frames.get(number=2).media).unlink()
-    with pytest.raises(CommandError, match="Alder / 01 / shot 2") as caught:
-        call_command("make_twins", "woods")
-    assert caught.value.returncode == 2
-    assert str(caught.value).endswith("Nothing was written.")
-    assert not Output.twins.exists()
 
 
 # Real stories ------------------------------------------------------------------------

@@ -24,16 +24,6 @@ SIDE = 224
 ODD = noise(1, (SIDE, SIDE + 3))  # width, height; the rounded middle is one pixel lower
 
 
-@pytest.fixture
-def weights(tmp_path, monkeypatch):
-    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
-    monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
-    tiny.know_clip(tmp_path, monkeypatch)
-    tiny.forget_loaded()
-    yield tmp_path
-    tiny.forget_loaded()
-
-
 SIZES = [
     (SIDE, SIDE),
     (SIDE + 1, SIDE),

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from evalcore.metrics.base import Ask, Value
-from evalcore.metrics.encoders import face_features, faces
+from evalcore.metrics.base import Ask, FeatureError, Value
+from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
 from evalcore.metrics.encoders.arcface import ArcFace
 from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.encoders.face_files import (
@@ -171,7 +170,7 @@ def test_points_that_coincide_are_an_error_of_that_picture(
 
 @pytest.mark.parametrize("bad", [np.zeros(4), np.array([1, np.nan, 0, 0])])
 def test_a_vector_without_direction_is_an_error(bad):
-    made = face_features.of_faces(["face", None], lambda found: [bad], 4)
+    made = faces.of_faces(["face", None], lambda found: [bad], 4)
     assert "vector of length" in str(made[0])
     assert made[1].shape == (0, 4)
 

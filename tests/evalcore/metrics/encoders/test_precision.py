@@ -29,15 +29,9 @@ ADAFACE_UNITS, ADAFACE_WIDTHS = (1, 1, 1, 1), (8, 8, 16, 16)
 
 
 @pytest.fixture
-def weights(tmp_path, monkeypatch):
-    """A folder of weights of its own, nothing loaded before, bf16 asked for."""
-    monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
-    monkeypatch.setenv("EVALCORE_DEVICE", "cpu")
+def weights(weights, monkeypatch):
     monkeypatch.setenv("EVALCORE_PRECISION", "bf16")
-    tiny.know_clip(tmp_path, monkeypatch)
-    tiny.forget_loaded()
-    yield tmp_path
-    tiny.forget_loaded()
+    return weights
 
 
 @pytest.mark.parametrize("device", ["cpu", "cuda"])

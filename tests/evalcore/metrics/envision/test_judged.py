@@ -13,7 +13,7 @@ from evalcore.metrics.envision.rubric import NAMES, rubric
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import asking
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at
 
 TEXTS = [
     {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}
@@ -29,10 +29,9 @@ def reply(said: dict[str, object]) -> str:
 
 
 @pytest.fixture
-def server():
-    with serving() as server:
-        server.then = answers(reply(SAID))
-        yield server
+def server(server):
+    server.then = answers(reply(SAID))
+    return server
 
 
 def sequence(pictures=4, texts=TEXTS, **extra):

@@ -11,8 +11,10 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.judging.client import Judge
 from evalcore.metrics.judging.costs import CostMeter
+from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.settings import JudgeSettings
 
 KEY = "sk-this-must-never-be-seen/1"
@@ -238,3 +240,10 @@ def judge_at(
             settings[name] = Decimal(str(settings[name]))
     made = JudgeSettings(base_url=server.base_url, **settings)
     return Judge(made, meter, clock=clock or JumpingClock())
+
+
+def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
+    """What the judge replies: texts as str, errors as they are."""
+    asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
+    replies = judge.encode([judge.prepare(question) for question in asked])
+    return [r if isinstance(r, FeatureError) else str(r) for r in replies]

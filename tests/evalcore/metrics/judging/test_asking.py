@@ -14,14 +14,7 @@ from tests.evalcore.metrics.judging.serving import (
     answers,
     fails,
     judge_at,
-    serving,
 )
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def number(text: str) -> int:

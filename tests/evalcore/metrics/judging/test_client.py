@@ -6,7 +6,7 @@ import logging
 import numpy as np
 import pytest
 
-from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.base import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import MOST_TRIES, JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError
@@ -17,6 +17,7 @@ from tests.evalcore.metrics.judging.serving import (
     KEY,
     JumpingClock,
     answers,
+    ask,
     drips,
     fails,
     half_a_reply,
@@ -27,19 +28,6 @@ from tests.evalcore.metrics.judging.serving import (
     serving,
     slow,
 )
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
-
-
-def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
-    """What the judge replies: texts as str, errors as they are."""
-    asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
-    replies = judge.encode([judge.prepare(question) for question in asked])
-    return [r if isinstance(r, FeatureError) else str(r) for r in replies]
 
 
 def refusal(judge: Judge) -> str:

@@ -7,35 +7,20 @@ import pytest
 
 from evalcore.metrics.base import Ask
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import Judge, NotAskedError
 from evalcore.metrics.judging.costs import BudgetExceededError
 from evalcore.metrics.judging.questions import JudgeQuestion
 from tests.evalcore.metrics.judging.serving import (
     answers,
+    ask,
     fails,
     half_a_reply,
     hangs_up,
     judge_at,
     raw,
-    serving,
 )
 from tests.evalcore.metrics.judging.test_costs import metered
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
-
-
-def ask(judge: Judge, *questions: str | JudgeQuestion) -> list:
-    """What the judge replies: texts as str, errors as they are."""
-    asked = [JudgeQuestion((q,)) if isinstance(q, str) else q for q in questions]
-    replies = judge.encode([judge.prepare(question) for question in asked])
-    return [r if isinstance(r, FeatureError) else str(r) for r in replies]
-
 
 # The money ----------------------------------------------------------------------------
 

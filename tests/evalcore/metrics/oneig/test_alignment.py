@@ -14,12 +14,6 @@ DEPENDENCIES = json.dumps({"1": [0], "2": [1], "3": [0]})
 ONEIG = {"questions": QUESTIONS, "dependencies": DEPENDENCIES}
 
 
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
-
-
 def aligned(server, folder, pictures, oneig=ONEIG):
     with asking(judge_at(server)):
         (value,) = score(Alignment(), rendering_of(pictures, oneig=oneig), folder)

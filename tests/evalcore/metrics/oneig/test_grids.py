@@ -10,7 +10,7 @@ from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.grids import cells, seen_pictures
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at
 
 RED, GREEN, BLUE, BLACK = (90, 0, 0), (0, 90, 0), (0, 0, 90), (0, 0, 0)
 
@@ -61,12 +61,6 @@ def test_black_cells_are_no_pictures(tmp_path):
     ]
     picture = grid_of([RED, BLACK], [BLACK, GREEN])
     assert seen(picture, (2, 2), tmp_path) == ["1.1", "1.4"]
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def judged(server, name, subject, folder):

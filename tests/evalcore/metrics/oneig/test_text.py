@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from evalcore.metrics.base import Run
+from evalcore.metrics.base import FeatureError, Run
 from evalcore.metrics.encoders.ocr import ocr
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.rendering import OneigText
 from evalcore.metrics.oneig.text import (
@@ -19,7 +18,7 @@ from evalcore.metrics.oneig.text import (
     text_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, judge_at
 
 
 @pytest.mark.parametrize(
@@ -58,12 +57,6 @@ def test_the_score_is_a_share(comparisons, language):
 
 
 # Read by a judge ---------------------------------------------------------------------
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def read_by(server, metric, subject, folder):

@@ -22,7 +22,7 @@ from transformers import (
 from transformers.models.rf_detr import RfDetrDinov2Config
 from transformers.models.vitpose_backbone import VitPoseBackboneConfig
 
-from evalcore.metrics.encoders.character_crops import EXPRESSIONS
+from evalcore.metrics.encoders.scene_features import EXPRESSIONS
 
 SMALL = {
     "hidden_size": 16,

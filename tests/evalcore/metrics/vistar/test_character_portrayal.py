@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.encoders.character_crops import EXPRESSIONS
-from evalcore.metrics.encoders.instances import SIDE, Instance, packed
+from evalcore.metrics.encoders.scene_features import EXPRESSIONS, SIDE, Instance, packed
 from evalcore.metrics.vistar.character_portrayal import (
     CharacterPortrayal,
     WantedPeople,

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.errors import FatalError
+from evalcore.metrics.base import FatalError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistar.answering import Vote, parse_boolean, parse_lines
 from evalcore.metrics.vistar.hwpq import Hwpq, hwpq
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, fails, judge_at, serving
+from tests.evalcore.metrics.judging.serving import answers, fails, judge_at
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
 from tests.evalcore.metrics.vistar.test_questionnaire import questionnaire as of
 
@@ -59,12 +59,6 @@ def story(questionnaire=FOUR, pictures=(PICTURE,)):
 
 def is_positive(text):
     return "Is there" in text
-
-
-@pytest.fixture
-def server():
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture

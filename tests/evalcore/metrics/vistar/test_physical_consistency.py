@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.encoders.instances import SIDE, Instance, packed, unpacked
+from evalcore.metrics.encoders.scene_features import SIDE, Instance, packed, unpacked
 from evalcore.metrics.vistar.physical_consistency import (
     PhysicalConsistency,
     chaos,

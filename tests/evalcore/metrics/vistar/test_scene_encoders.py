@@ -7,8 +7,7 @@ from transformers import DPTImageProcessorPil, ViTImageProcessorPil
 from transformers.models.rf_detr.image_processing_rf_detr import RfDetrImageProcessor
 
 from evalcore.metrics.encoders import people, scenes
-from evalcore.metrics.encoders.character_crops import unframed
-from evalcore.metrics.encoders.instances import SIDE, unpacked
+from evalcore.metrics.encoders.scene_features import SIDE, unframed, unpacked
 from tests.evalcore.metrics.asking import noise
 
 WIDE, TALL = noise(1, (400, 250)), noise(2, (90, 160))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
 from evalcore.metrics.base import RenderedShot
-from evalcore.metrics.edit_distance import edit_distance
 from evalcore.metrics.encoders.ocr import Ocr
+from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.vistar.text_rendering import (
     TextRendering,
     normalised_text,

@@ -23,7 +23,6 @@ from tests.evalcore.metrics.judging.serving import (
     answers,
     fails,
     judge_at,
-    serving,
 )
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
     EYES,
@@ -40,12 +39,6 @@ SCRIPT = {
     "static": "The fox hands the owl a letter.",
     "plot": "They meet.",
 }
-
-
-@pytest.fixture
-def server():
-    with serving() as server:
-        yield server
 
 
 def judged(server, metric, rendering, folder):

@@ -8,8 +8,8 @@ from hypothesis.extra import numpy as arrays
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import RenderedCharacter
-from evalcore.metrics.consistency import mean_cosine
 from evalcore.metrics.encoders import csd
+from evalcore.metrics.formulas import mean_cosine
 from evalcore.metrics.vistorybench.csd import (
     StyleConsistency,
     StyleFaithfulness,
