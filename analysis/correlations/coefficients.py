@@ -1,9 +1,4 @@
-"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples at once.
-
-A bootstrap resample is the same data with whole-number weights. All coefficients
-are written as sums over weighted points or pairs of points, so a thousand resamples
-are a few matrix products instead of a thousand sorts.
-"""
+"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples at once."""
 
 from collections.abc import Iterator, Sequence
 
@@ -132,10 +127,7 @@ def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
 
 
 def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
-    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K).
-
-    Both sides are standardised in their group first; shapes as in `correlate`.
-    """
+    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K)."""
     h, x = standardise(human, used), standardise(scores, used)
     sums = [h[None], h[None] ** 2, x, x**2, h * x]
     return np.moveaxis(np.concatenate(sums), 0, -1)

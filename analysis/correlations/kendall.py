@@ -1,9 +1,4 @@
-"""Sums over weighted pairs and ranks, for many weights at once.
-
-A bootstrap resample is the same data with whole-number weights, and the coefficients of
-Kendall and Spearman are sums over pairs of weighted points. All sums here are whole
-numbers, so they are exact and do not depend on the order of the points.
-"""
+"""Sums over weighted pairs and ranks, for many weights at once."""
 
 from typing import Any
 
@@ -32,10 +27,7 @@ BLOCK_OF_ONE = 16 * BLOCK
 def few_sums(
     human: Array, scores: Array, weights: Floats, *, spearman: bool
 ) -> RankSums:
-    """Compare all pairs of points of a group by one table of signs.
-
-    Parameters as in `kendall.rank_sums`.
-    """
+    """Compare all pairs of points of a group by one table of signs."""
     K, (G, B, N) = len(scores), weights.shape
     largest = float(weights.sum(axis=2).max(initial=0.0))
     # Sums reach n^3 with ranks, n^2 without.
@@ -94,10 +86,7 @@ def _signed_sums(h: Floats, x: Floats, w: Floats, *, spearman: bool) -> RankSums
 
 
 def _pair_sums(h: Array, x: Array, w: Floats, *, spearman: bool) -> RankSums:
-    """Compare every pair once: what `_signed_sums` does, faster for one weighting.
-
-    Points come first here, so that a row of many groups is one operation.
-    """
+    """Compare every pair once: what `_signed_sums` does, faster for one weighting."""
     K, G, N = x.shape
     i, j = np.triu_indices(N, 1)
     once = np.ascontiguousarray(w[:, :, 0].T)
@@ -180,11 +169,7 @@ FEW_POINTS = 128
 def rank_sums(
     human: Array, scores: Array, weights: Floats | CellWeights, *, spearman: bool = True
 ) -> RankSums:
-    """Sum over pairs and ranks in every group and under every weighting.
-
-    Few points: all signs of a group in one matrix product. Many points are cut into
-    blocks; the cost is N (block + values) B instead of N^2 B.
-    """
+    """Sum over pairs and ranks in every group and under every weighting."""
     if weights.shape[2] <= FEW_POINTS:
         return few_sums(human, scores, np.asarray(weights), spearman=spearman)
     return many_sums(human, scores, weights, spearman=spearman)

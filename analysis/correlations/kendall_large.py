@@ -1,9 +1,4 @@
-"""Sums over pairs in groups of many points, cut into blocks in the order of a metric.
-
-Pairs inside a block are compared by their signs; pairs of two blocks by sums of weights
-over values of people. Where there are many values, neighbours share a bucket, and the
-points of each bucket are compared in the same way again.
-"""
+"""Sums over pairs in groups of many points, cut into blocks in the order of a metric."""
 
 import itertools
 from collections.abc import Iterator
@@ -47,12 +42,7 @@ class Blocks:
 
 
 def blocks_of(h: Levels, x: Levels) -> list[Blocks]:
-    """Cut points of people's values `h` and scores `x` into blocks.
-
-    Where there are many values, neighbours share a bucket, and the points of each
-    bucket are cut in the same way again. Points of equal score stand in the order of
-    people's values: pairs of them count as concordant.
-    """
+    """Cut points of people's values `h` and scores `x` into blocks."""
     order = np.lexsort((h, x))
     return _parts(order, h[order])
 
@@ -73,10 +63,7 @@ def _parts(points: Levels, h: Levels) -> list[Blocks]:
 
 
 def _buckets(h: Levels) -> Levels:
-    """Join neighbouring values into at most `BUCKETS` of about as many points.
-
-    Two values at least stay apart.
-    """
+    """Join neighbouring values into at most `BUCKETS` of about as many points."""
     sizes = np.bincount(h)
     middles = np.cumsum(sizes) - sizes / 2
     return dense_levels((middles * BUCKETS / len(h)).astype(np.int64))[h]
@@ -99,10 +86,7 @@ def _cut(points: Levels, h: Levels) -> Blocks:
 
 
 def block_pairs(blocks: Blocks, w: Floats, most: float) -> Array:
-    """Compare every point with those before it: C - D, (B,).
-
-    Those of other blocks by sums of weights over values; no sum is above `most`.
-    """
+    """Compare every point with those before it: C - D, (B,)."""
     n_values = blocks.n_values
     steps = np.arange(n_values)
     below = np.sign(steps[:, None] - steps).astype(w.dtype)
@@ -125,10 +109,7 @@ def block_pairs(blocks: Blocks, w: Floats, most: float) -> Array:
 
 
 def products(w: Floats, values: Floats, largest: float) -> Array:
-    """Sum weights times whole numbers over blocks of points, (blocks, n, B) to (B,).
-
-    In single precision if exact: no sum is above `largest` in size.
-    """
+    """Sum weights times whole numbers over blocks of points, (blocks, n, B) to (B,)."""
     dtype = w.dtype if largest < EXACT else np.dtype(np.float64)
     return np.asarray(np.einsum("cpb,cpb->b", w, values, dtype=dtype), np.float64)
 
@@ -146,10 +127,7 @@ MOST_SHARED = 0.5
 def many_sums(
     human: Array, scores: Array, weights: Floats | CellWeights, *, spearman: bool
 ) -> RankSums:
-    """Cut points into blocks in the order of each metric.
-
-    Parameters as in `kendall.rank_sums`.
-    """
+    """Cut points into blocks in the order of each metric."""
     K, (G, B, _N) = len(scores), weights.shape
     h = [dense_levels(human[g]) for g in range(G)]
     x = [[dense_levels(scores[k, g]) for k in range(K)] for g in range(G)]
@@ -184,10 +162,7 @@ def _some(weights: Floats | CellWeights, g: int, draws: slice) -> Floats:
 
 
 def _group_sums(h: Levels, x: list[Levels], w: Floats, *, spearman: bool) -> Array:
-    """Return C - D, rank products, n, t^2, t^3 and values, shape (1 + K, 6, B).
-
-    The first row is people's own, without the first two.
-    """
+    """Return C - D, rank products, n, t^2, t^3 and values, shape (1 + K, 6, B)."""
     alone = _powers(w, cubes=spearman)
     largest = float(alone[0].max(initial=0.0)) * float(w.max(initial=0.0))
     w = w.astype(np.float32 if largest < EXACT else np.float64, copy=False)
@@ -240,10 +215,7 @@ def _powers(w: Floats, *, cubes: bool) -> Array:
 
 
 def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
-    """Return n and the sums of t^2, t^3 and 1 over the levels, shape (4, B).
-
-    `alone` has the same sums over points; only those of shared levels change.
-    """
+    """Return n and the sums of t^2, t^3 and 1 over the levels, shape (4, B)."""
     shared = np.bincount(levels)[levels] > 1
     if not shared.any():
         return alone
@@ -255,10 +227,7 @@ def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
 
 
 def _blocks(levels: Levels, size: int) -> Iterator[tuple[int, int, bool]]:
-    """Cut sorted levels into runs of about `size` that never cut a level.
-
-    Yields start, stop and whether the run holds more than one level.
-    """
+    """Cut sorted levels into runs of about `size` that never cut a level."""
     starts = np.flatnonzero(np.diff(levels, prepend=-1))
     stops = np.append(starts[1:], len(levels))
     start = 0

@@ -5,12 +5,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.inference.cluster_variance import CROSSED
-from analysis.inference.resampling import (
-    bootstrap_p,
-    cluster_counts,
-    interval,
-    stream,
-)
+from analysis.inference.resampling import bootstrap_p, cluster_counts, interval, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import follow_test, rejects
 from analysis.pairwise.accuracy_variance import (
@@ -20,12 +15,7 @@ from analysis.pairwise.accuracy_variance import (
     accuracy_variances,
 )
 from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import (
-    CHUNK,
-    can_vary,
-    draw_clusters,
-    weighted_sums,
-)
+from analysis.pairwise.pair_sums import CHUNK, can_vary, draw_clusters, weighted_sums
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
 
@@ -146,11 +136,7 @@ def _drawn_estimate(
 
 
 def random_agreement(pairs: Pairs) -> PairAgreement:
-    """Return what a metric without ties that guesses reaches on average.
-
-    Of the pairs with a preference half are right, of the others none, so acc_eq is
-    (C + D) / 2N at epsilon 0. Nothing is estimated, so there is no interval.
-    """
+    """Return what a metric without ties that guesses reaches on average."""
     decided = int((pairs.human != 0).sum())
     chance = Estimate(CHANCE if decided else NAN, n=decided)
     N = len(pairs.human)

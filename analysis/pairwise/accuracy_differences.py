@@ -20,11 +20,7 @@ from analysis.sentences import sentence
 def accuracy_differences(
     pairs: Pairs, *, epsilon: str, parts: tuple[str, ...], sampling: Sampling
 ) -> list[TableRow]:
-    """Compare every two metrics by how often they predict people's preferences.
-
-    The test is that of `correlation.metric_differences`. Thresholds of acc_eq are kept
-    as they are.
-    """
+    """Compare every two metrics by how often they predict people's preferences."""
     found: list[TableRow] = []
     for statistic in STATISTICS:
         known = accuracy_variances(pairs, statistic, epsilon=epsilon, parts=parts)

@@ -95,12 +95,7 @@ def shared_pairs(grid: CellGrid) -> PairCounts:
 
 
 def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
-    """Compare every two metrics by soft pairwise accuracy.
-
-    SPA is a mean over pairs of methods, and is tested for new methods
-    (`analysis.inference.cluster_variance`). Its p-values are of these stories: what
-    stories add that suit one metric more than another is not in the test.
-    """
+    """Compare every two metrics by soft pairwise accuracy."""
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
     if not len(pair[0]) or grid.human_is_method_level:

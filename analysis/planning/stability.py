@@ -1,8 +1,4 @@
-"""Intervals of what repeated trials do to means: over trials, not over stories.
-
-Drawing stories would add a noise of its own to every mean over them, as large as the
-one that is to be told: intervals would lie too high.
-"""
+"""Intervals of what repeated trials do to means: over trials, not over stories."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -289,10 +285,7 @@ def _between_trials(x: Array) -> dict[str, float]:
 
 
 def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
-    """Average trials: columns question, metric (the judge), story, method, value.
-
-    Means that differ by rounding are equal.
-    """
+    """Average trials: columns question, metric (the judge), story, method, value."""
     keys = ["question", "metric", "story", "method"]
     sized = trials.assign(size=trials["value"].abs())
     means = sized.groupby(keys)[["value", "size"]].mean()

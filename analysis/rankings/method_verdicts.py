@@ -18,9 +18,7 @@ class TopMethods:
 
 
 def top_methods(
-    ranks: Mapping[str, float],
-    comparisons: Iterable[Mapping[str, object]],
-    size: int,
+    ranks: Mapping[str, float], comparisons: Iterable[Mapping[str, object]], size: int
 ) -> TopMethods:
     """Test that the `size` methods of the best ranks are the best ones.
 
@@ -61,15 +59,7 @@ ResultTables = Mapping[str, pd.DataFrame]
 
 
 def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
-    """Say of each question which method stands first, and ahead of how many others.
-
-    `statistic` is ``win_rate`` of choices, the mean over the methods that it met, where
-    these are given; ``mean`` of ratings; else ``rating``. `p_adjusted` is the largest
-    of those that compare it with the others. `verdict` is ``preferred`` where all of
-    them are small enough, else ``open``, with the `reason`: ``shared`` (no method
-    stands first alone), ``untested`` (also where all answers say the same) or
-    ``not_apart``. Boxes of a checklist are no such questions.
-    """
+    """Say of each question which method stands first, and ahead of how many others."""
     rows = [
         about | _verdict(about, board, tables, confidence)
         for about, board in _parts(tables)

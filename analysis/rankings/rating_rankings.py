@@ -8,12 +8,7 @@ import pandas as pd
 from analysis.inference.crossed_clusters import Errors
 from analysis.options import Scale
 from analysis.printing import counted
-from analysis.rankings.method_means import (
-    Answers,
-    Means,
-    answers_of,
-    scaled_intervals,
-)
+from analysis.rankings.method_means import Answers, Means, answers_of, scaled_intervals
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.standings import method_gaps, ranks
 from analysis.reading.cells import rated_grid
@@ -35,12 +30,7 @@ def rating_leaderboard(
     confidence: float = 0.95,
     scale: Scale | None = None,
 ) -> tuple[list[TableRow], list[TableRow], list[str]]:
-    r"""Rank methods by their ratings in three ways, side by side.
-
-    Where annotators judged different methods, standardising takes away true differences
-    between these; the mixed model does not. What ratings are standardised by is taken
-    as known: in intervals it does not vary.
-    """
+    r"""Rank methods by their ratings in three ways, side by side."""
     answers = answers_of(by_annotator)
     plain = Means(answers, answers.rating)
     standard = Means(answers, _standardised(answers))
@@ -149,10 +139,7 @@ def _constant_note(answers: Answers) -> list[str]:
 
 
 def _standardised(answers: Answers) -> Array:
-    """Take the annotator's mean from each rating, and divide by their spread.
-
-    NaN of annotators who always gave the same.
-    """
+    """Take the annotator's mean from each rating, and divide by their spread."""
     who, value, A = answers.annotator, answers.rating, answers.n_annotators
     value = value - value.mean()
     n = np.bincount(who, minlength=A)
@@ -165,10 +152,7 @@ def _standardised(answers: Answers) -> Array:
 
 
 def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
-    """Count the stories in which people's mean of one method is above another's.
-
-    Means that differ by less than 1e-9 are equal: a tie.
-    """
+    """Count the stories in which people's mean of one method is above another's."""
     grid = rated_grid(question, by_annotator)
     found: list[TableRow] = []
     for a, b in combinations(range(len(grid.methods)), 2):

@@ -83,11 +83,7 @@ class TableCheck:
     def refuse(
         self, bad: Mask, column: str, expected: str, *, is_name: bool = True
     ) -> None:
-        """Note a problem for each marked row; of very many the first ones.
-
-        Cells that should be no names are shown with the code points of what is not
-        ASCII, such as digits of full width.
-        """
+        """Note a problem for each marked row; of very many the first ones."""
         cells = self.frame.loc[np.asarray(bad), column]
         told = _shown if is_name else lambda value: with_code_points(_shown(value))
         self._note(
@@ -165,10 +161,7 @@ class TableCheck:
         self.frame[column] = values
 
     def whole(self, column: str, *, least: int, empty: str = "") -> None:
-        """Make an optional column text of whole numbers, written in one way.
-
-        A column with empty cells often comes as 1.0 instead of 1.
-        """
+        """Make an optional column text of whole numbers, written in one way."""
         if column not in self.frame:
             return
         given = coded(self.frame[column]).texts()
@@ -185,12 +178,7 @@ class TableCheck:
         self.frame[column] = written.column(self.frame.index)
 
     def decimals(self, columns: Iterable[str]) -> None:
-        """Write the decimal commas of columns as points, where they can be told.
-
-        A file whose cells are separated by commas has none. Of others all columns of
-        numbers are looked at together: where some have points, or a comma may as well
-        stand between thousands, the commas are refused.
-        """
+        """Write the decimal commas of columns as points, where they can be told."""
         if not self.frame.attrs.get(DECIMAL_COMMA):
             return
         own = {name: coded(self.frame[name]) for name in columns}
@@ -222,11 +210,7 @@ class TableCheck:
                 self.frame[column] = words.mask(lambda word: word in TRUE)
 
     def directions(self) -> None:
-        """Make the directions of metrics booleans.
-
-        One row of a metric that says it is enough: its empty cells take that. Where
-        none does, the metric is among the `UNTOLD` ones, and its cells are true.
-        """
+        """Make the directions of metrics booleans."""
         data, column = self.frame, "higher_is_better"
         if column not in data:
             data.attrs[UNTOLD] = tuple(data["metric"].unique())

@@ -206,10 +206,7 @@ def address(name: str, index: pd.Index, line: object) -> str:
 
 @contextmanager
 def placed_in(name: str, rows: Sequence[str] = ()) -> Iterator[None]:
-    """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``.
-
-    Rows that stand elsewhere for who gave them have names of their own.
-    """
+    """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``."""
     try:
         yield
     except InputError as error:

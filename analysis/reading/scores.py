@@ -1,7 +1,4 @@
-"""From scores to one value a metric, story and method.
-
-A metric is averaged over shots; one that occurs in several versions is several.
-"""
+"""From scores to one value a metric, story and method."""
 
 import math
 from collections.abc import Mapping
@@ -53,11 +50,7 @@ class ScoreTable:
 
 
 def score_table(scores: pd.DataFrame) -> ScoreTable:
-    """Average scores over shots.
-
-    Means over shots are correctly rounded (``math.fsum``), so that outputs with
-    the same scores in another order stay tied.
-    """
+    """Average scores over shots."""
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")

@@ -6,12 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.inference.resampling import (
-    cluster_counts,
-    estimate,
-    expanded,
-    stream,
-)
+from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
 from analysis.reading.number_text import step_of
 from analysis.reliability.chance_corrected import (
     CHUNK,
@@ -193,13 +188,7 @@ def _value(data: Reliability, name: str) -> float:
 
 
 class _Sample:
-    """Resamples of units and annotators.
-
-    Units whose answers and clusters are the same are exchangeable, so one of them
-    stands for all, and counts as often as they do together. When units are all that
-    is drawn, how often each kind of unit comes is multinomial: the distribution of
-    the resamples is exactly that of drawing unit by unit.
-    """
+    """Resamples of units and annotators."""
 
     def __init__(
         self,

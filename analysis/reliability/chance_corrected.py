@@ -37,11 +37,7 @@ LARGEST_KEY = 2**62
 
 
 class ResampledVotes:
-    """Answers of units under B resamples, counted by unit and value.
-
-    A *cell* is a value that a unit got. Arrays are (U, B), (V, B) or (cells, B);
-    the last axis has length 1 where all resamples have the same.
-    """
+    """Answers of units under B resamples, counted by unit and value."""
 
     def __init__(self, data: Reliability, weights: Array, people: Array | None) -> None:
         self.data = data
@@ -190,11 +186,7 @@ def _ratio_differences(v: ResampledVotes, used: Array) -> tuple[Array, Array]:
 
 
 def alpha_value(data: Reliability, metric: str) -> float:
-    """Krippendorff's alpha of the data as they are.
-
-    Taken from the ``krippendorff`` package where the answers have few values, else
-    from `alpha`, whose memory does not grow with the square of their number.
-    """
+    """Krippendorff's alpha of the data as they are."""
     counts = data.counts[data.pairable]
     if counts.shape[0] * counts.shape[1] ** 2 > PACKAGE_SIZE or counts.shape[1] < 2:
         return float(alpha(data, np.ones((1, data.n_units)), metric)[0])
@@ -255,10 +247,7 @@ def _categories(data: Reliability, kind: str) -> tuple[int, float, float]:
 
 
 def category_values(data: Reliability) -> Array:
-    """Return the categories of the scale and of the answers, sorted.
-
-    Those of a scale are a step apart that all answers have: half a point, for one.
-    """
+    """Return the categories of the scale and of the answers, sorted."""
     if data.scale is None:
         return data.values
     low, high = data.scale
@@ -280,10 +269,7 @@ def majority_share(
 
 
 def alike(columns: list[Counts]) -> Counts:
-    """Give units a number each, the same one to units with equal keys.
-
-    Numbers are in the order in which units first have them.
-    """
+    """Give units a number each, the same one to units with equal keys."""
     code = np.zeros(len(columns[0]), np.int64)
     highest = 0
     for column in columns:

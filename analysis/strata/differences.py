@@ -1,8 +1,4 @@
-"""Do strata differ? Every statistic of one stratum less that of another.
-
-Value, interval and test of a difference come from one dealing out of the stories
-(`shuffles.shuffled_test`); methods stay as they are.
-"""
+"""Do strata differ? Every statistic of one stratum less that of another."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -78,10 +74,7 @@ def score_difference_rows(
 
 
 def _compared_by(
-    found: list[StratumMeasure],
-    question: str,
-    split: Split,
-    options: AlignOptions,
+    found: list[StratumMeasure], question: str, split: Split, options: AlignOptions
 ) -> list[TableRow]:
     rows: list[TableRow] = []
     for a, inside, b, outside in split.comparisons():

@@ -12,9 +12,7 @@ from analysis.correlations import (
     kendall_large,
     kendall_small,
 )
-from analysis.correlations import (
-    kendall as kendall_sums,
-)
+from analysis.correlations import kendall as kendall_sums
 from analysis.correlations.coefficients import correlate, standardise
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson

@@ -5,10 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from analysis.correlations.metric_differences import (
-    williams_rows,
-    williams_t,
-)
+from analysis.correlations.metric_differences import williams_rows, williams_t
 from analysis.result_tables.columns import COLUMNS
 from tests.analysis.correlations.test_metric_differences import (
     two_metrics,

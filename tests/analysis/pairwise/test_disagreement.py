@@ -5,10 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.pairwise import disagreement
-from analysis.pairwise.disagreement import (
-    cell_disagreement,
-    pair_disagreement,
-)
+from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
 from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table

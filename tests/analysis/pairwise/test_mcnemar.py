@@ -76,8 +76,7 @@ def test_counts_and_p_values_are_those_of_statsmodels():
 
 def test_metrics_alike_are_not_told_apart():
     pairs = study(
-        60,
-        lambda rating, rng: {n: rating + rng.normal(size=len(rating)) for n in "ab"},
+        60, lambda rating, rng: {n: rating + rng.normal(size=len(rating)) for n in "ab"}
     )
     row = mcnemar_tests(pairs, **{**OPTIONS, "resamples": 4000})[0]
     assert row["p_value"] > 0.1

@@ -23,9 +23,7 @@ from analysis.planning.metric_forecasts import (
     inversions,
 )
 from analysis.planning.pilots import GROWS, Noise, Point, grown, law, needed
-from analysis.planning.power import (
-    power_analysis,
-)
+from analysis.planning.power import power_analysis
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
 from analysis.result_tables.columns import COLUMNS

@@ -12,10 +12,7 @@ from analysis.options import OptionError
 from analysis.planning import best_subset
 from analysis.planning.benchmark_means import rating_boards, score_boards
 from analysis.planning.best_subset import best_subsets
-from analysis.planning.subset import (
-    subset_rows,
-    tagged_stories,
-)
+from analysis.planning.subset import subset_rows, tagged_stories
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table

@@ -15,10 +15,7 @@ from analysis.rankings.composite_weights import (
     rank_composite,
     read_composites,
 )
-from analysis.rankings.composites import (
-    composites,
-    part_cells,
-)
+from analysis.rankings.composites import composites, part_cells
 
 ROOT = Path(__file__).resolve().parents[3]
 PROTOCOL = ROOT / "annotate/studies/protocols/envision-expert.yaml"
@@ -105,10 +102,7 @@ def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
         ("b", 10, 1),
         ("a", 25, 2),
     ]
-    (row,) = composites(
-        cells({"a": {"core": 0, "hard": 1}}),
-        DROP,
-    )
+    (row,) = composites(cells({"a": {"core": 0, "hard": 1}}), DROP)
     assert np.isnan(row["value"])
     assert row["reason"] == "its first part is 0"
 

@@ -17,11 +17,7 @@ from statsmodels.stats.multitest import multipletests
 from analysis.rankings.bradley_terry import TIES, fit_model
 from analysis.rankings.choice_counts import choice_votes
 from analysis.rankings.connectivity import bounded_ties, who_stands_apart
-from analysis.rankings.leaderboard import (
-    ELO_SCALE,
-    leaderboard,
-    side_effect,
-)
+from analysis.rankings.leaderboard import ELO_SCALE, leaderboard, side_effect
 from analysis.result_tables.columns import COLUMNS
 
 
@@ -613,9 +609,7 @@ def clustered(votes, groups, columns=(0, 1, 2)):
     """Covariance of a logit by statsmodels; G / (G - 1) corrects each kind."""
     model = sm.Logit(votes["choice"] == "a", design(votes, list(columns)))
     return model.fit(
-        disp=0,
-        cov_type="cluster",
-        cov_kwds={"groups": groups, "use_correction": False},
+        disp=0, cov_type="cluster", cov_kwds={"groups": groups, "use_correction": False}
     ).cov_params()
 
 
@@ -637,9 +631,7 @@ def test_errors_by_one_kind_of_clusters_are_those_of_statsmodels():
     )
     people = pd.factorize(votes["annotator"])[0]
     reference = sm.Logit(y, np.ones(len(y))).fit(
-        disp=0,
-        cov_type="cluster",
-        cov_kwds={"groups": people, "use_correction": False},
+        disp=0, cov_type="cluster", cov_kwds={"groups": people, "use_correction": False}
     )
     error = reference.bse[0] * np.sqrt(7 / 6)
     found = leaderboard(votes, criterion="q", parts=("annotators",))

@@ -12,9 +12,7 @@ from scipy.stats import t, ttest_rel, zscore
 from statsmodels.stats.multitest import multipletests
 
 from analysis.rankings.mixed_model import LARGEST_BLOCK, fit_mixed
-from analysis.rankings.rating_rankings import (
-    rating_leaderboard,
-)
+from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS

@@ -38,11 +38,7 @@ def test_means_of_annotators_are_compared_story_by_story():
 def test_means_of_equal_sums_are_a_tie():
     """0.1 + 0.2 and 0.3 differ in the last bit."""
     rows = story_wins(
-        ratings(
-            ("s", "A", "Ann", 0.1 + 0.2),
-            ("s", "B", "Ann", 0.3),
-        ),
-        question="q",
+        ratings(("s", "A", "Ann", 0.1 + 0.2), ("s", "B", "Ann", 0.3)), question="q"
     )
     assert (rows[0]["wins_a"], rows[0]["ties"]) == (0, 1)
 

@@ -324,11 +324,7 @@ def test_rows_of_cells_say_what_the_grid_says(tables):
 
 
 def test_votes_stand_at_their_annotator_story_and_method():
-    rated = ratings(
-        ("t", "y", "Bob", 1),
-        ("s", "x", "Ann", 2),
-        ("s", "x", "Bob", 3),
-    )
+    rated = ratings(("t", "y", "Bob", 1), ("s", "x", "Ann", 2), ("s", "x", "Bob", 3))
     votes = rated_grid("d", annotator_cells(kept_rows(rated, RATING_KEYS))).votes
     nan = np.nan
     np.testing.assert_array_equal(

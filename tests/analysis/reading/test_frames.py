@@ -121,10 +121,7 @@ def test_many_problems_are_told_at_their_first_places_and_counted():
         ),
         (ratings().iloc[:0], ["expected at least one row, and a column"]),
         (pd.DataFrame(), ["expected at least one row, and a column"]),
-        (
-            pd.DataFrame(np.zeros((1, 1001))),
-            ["expected at most 1,000 columns"],
-        ),
+        (pd.DataFrame(np.zeros((1, 1001))), ["expected at most 1,000 columns"]),
         ({"rating": [1]}, ["dict: expected a pandas DataFrame, or the path of a file"]),
     ],
 )

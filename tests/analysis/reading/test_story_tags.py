@@ -54,10 +54,7 @@ def test_jsonl_and_parquet_read_like_csv(tmp_path):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        (
-            "name,style\ns,oil\n",
-            "t.csv:1: story: expected a column of this name",
-        ),
+        ("name,style\ns,oil\n", "t.csv:1: story: expected a column of this name"),
         ("story\ns\n", "t.csv:1: expected at least one column of tags"),
         ("story,\ns,oil\n", "t.csv:1: (empty): expected a name of each tag"),
         ("story,style\n,oil\n", "t.csv:2: story: (empty): expected a name"),

@@ -5,11 +5,7 @@ import math
 import pandas as pd
 import pytest
 
-from analysis.reliability.checklist_labels import (
-    ALL,
-    box_dimensions,
-    label_rows,
-)
+from analysis.reliability.checklist_labels import ALL, box_dimensions, label_rows
 from analysis.result_tables.columns import COLUMNS
 
 NO_DRAWS = {"resamples": 0, "confidence": 0.95, "seed": 1}

@@ -4,10 +4,7 @@ import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.reliability.matrices import (
-    MOST_RATINGS,
-    rating_distribution,
-)
+from analysis.reliability.matrices import MOST_RATINGS, rating_distribution
 from analysis.result_tables.columns import COLUMNS
 
 

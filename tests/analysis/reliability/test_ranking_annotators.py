@@ -11,10 +11,7 @@ from scipy.stats import kendalltau, norm
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RANKING_KEYS
 from analysis.reliability.like_chance import Answers
-from analysis.reliability.ranking_annotators import (
-    RankingEvidence,
-    ranking_annotators,
-)
+from analysis.reliability.ranking_annotators import RankingEvidence, ranking_annotators
 from analysis.result_tables.columns import COLUMNS
 
 TAU = "mean_kendall_others"

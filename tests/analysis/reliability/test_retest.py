@@ -5,11 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.notes import Notes
-from analysis.reliability.retest import (
-    EVERYBODY,
-    choice_repeats,
-    rating_repeats,
-)
+from analysis.reliability.retest import EVERYBODY, choice_repeats, rating_repeats
 from analysis.result_tables.columns import COLUMNS
 
 
