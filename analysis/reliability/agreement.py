@@ -48,7 +48,6 @@ STATISTICS: dict[str, Callable[..., Array]] = {
     "alpha_nominal": partial(alpha, metric="nominal"),
     "alpha_ordinal": partial(alpha, metric="ordinal"),
     "alpha_interval": partial(alpha, metric="interval"),
-    "alpha_ratio": partial(alpha, metric="ratio"),
     "ac1": partial(gwet, kind="ac1"),
     "ac2_quadratic": partial(gwet, kind="ac2_quadratic"),
     "fleiss_kappa": partial(gwet, kind="fleiss_kappa"),
@@ -306,8 +305,6 @@ def _why_undefined(data: Reliability, name: str) -> str:
         return sentence("ratings are not whole categories")
     if name.startswith("ac") and len(category_values(data)) < 2:
         return sentence("all answers are the same, and no scale names other categories")
-    if name == "alpha_ratio" and (data.values < 0).any():
-        return sentence("ratios need ratings of 0 or more")
     answered = np.asarray(data.counts[data.pairable].sum(axis=0))
     if name.startswith(("alpha", "fleiss")) and (answered > 0).sum() < 2:
         return sentence("all answers are the same")

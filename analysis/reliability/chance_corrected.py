@@ -136,9 +136,7 @@ def alpha(
     v = ResampledVotes(data, weights, people)
     used = (v.pairs > 0).astype(float)
     n = v.drawn(v.total * used)
-    if metric == "ratio":
-        within, between = _ratio_differences(v, used)
-    elif metric == "nominal":
+    if metric == "nominal":
         within = v.total**2 - v.by_unit(v.votes**2)
         between = n**2 - (v.by_value(used) ** 2).sum(axis=0)
     else:
@@ -165,24 +163,6 @@ def _squared_differences(
     between = 2 * (n * squares - v.drawn(first * used) ** 2)
     within = 2 * (v.total * second - first**2)
     return within, np.where(between > ROUNDING * n * squares, between, 0.0)
-
-
-def _ratio_differences(v: ResampledVotes, used: Array) -> tuple[Array, Array]:
-    """Sum ((x - y)/(x + y))^2 over ordered pairs; the values are not negative."""
-    values = v.data.values
-    total = values[:, None] + values[None, :]
-    d = _share(values[:, None] - values[None, :], total) ** 2
-    n_c = v.by_value(used)
-    between = (n_c * (d @ n_c)).sum(axis=0)
-    near = sparse.csr_array(v.cells.T @ v.cells).tocoo()
-    left, right = near.coords
-    distance = d[v.value[left], v.value[right]][:, None]
-    together = v.votes[left] * v.votes[right] * distance
-    sums = sparse.csr_array(
-        (np.ones(len(left)), (v.unit[left], np.arange(len(left)))),
-        shape=(v.data.n_units, len(left)),
-    )
-    return np.asarray(sums @ together), between
 
 
 def alpha_value(data: Reliability, metric: str) -> float:
