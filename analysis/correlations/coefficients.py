@@ -19,10 +19,7 @@ RANKED = ("kendall", "kendall_c", "spearman")
 
 
 def correlate(
-    human: Array,
-    scores: Array,
-    weights: Floats,
-    coefficients: Sequence[str],
+    human: Array, scores: Array, weights: Floats, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     r"""Correlate scores with human values, in groups and under many weights.
 

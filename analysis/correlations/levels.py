@@ -5,9 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.correlations.coefficients import (
-    correlate,
-)
+from analysis.correlations.coefficients import correlate
 from analysis.inference.resampling import Draws, no_draws
 from analysis.inference.scaling import divided
 from analysis.reading.cells import CellGrid

@@ -73,28 +73,3 @@ def signs_of(values: Floats | Levels) -> Signs:
     rows, columns = values[..., :, None], values[..., None, :]
     more, less = rows > columns, rows < columns
     return np.asarray(more.view(np.int8) - less.view(np.int8))
-
-
-def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
-    """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
-
-    Examples
-    --------
-    >>> tie_sums(np.array([[2.0, 1.0, 2.0]]))
-    array([[5.],
-           [9.],
-           [2.]])
-    """
-    order = np.argsort(rows, axis=1)
-    values = np.take_along_axis(rows, order, axis=1)
-    new = np.ones(rows.shape, bool)
-    new[:, 1:] = values[:, 1:] != values[:, :-1]
-    starts = np.flatnonzero(new)
-    if weights is None:
-        t = np.diff(starts, append=rows.size).astype(float)
-    else:
-        own = np.take_along_axis(weights, order, axis=1).astype(float)
-        t = np.add.reduceat(own.reshape(-1), starts)
-    row = starts // max(rows.shape[1], 1)
-    powers = (t**2, t**3, (t > 0).astype(float))
-    return np.stack([np.bincount(row, power, len(rows)) for power in powers])

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.correlations.kendall import rank_sums
 from analysis.correlations.levels import method_means, turned
-from analysis.correlations.weighted_sums import dense_levels, tie_sums
+from analysis.correlations.weighted_sums import dense_levels
 from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid
@@ -170,6 +170,7 @@ def _halves(pairs: Array) -> Counts:
 
 def _both_tied(human: Array, scores: Array, cells: Mask) -> int:
     """Count the pairs of one group that people and a metric both tie."""
-    joint = dense_levels(human) * scores.size + dense_levels(scores)
-    squares = tie_sums(joint.astype(float), cells.astype(float))[0]
-    return int(np.rint((squares - cells.sum(axis=1)).sum() / 2))
+    groups = np.nonzero(cells)[0]
+    keys = np.stack([groups, dense_levels(human)[cells], dense_levels(scores)[cells]])
+    _, n = np.unique(keys, axis=1, return_counts=True)
+    return int((n * (n - 1) // 2).sum())

@@ -145,7 +145,8 @@ def _of_judge(
         values = _over_trials(x[here], np.ones((1, int(here.sum()))))
         draws = _over_trials(x[here], weights[:, here])
         if not method:
-            data = _reliability(table)
+            long = table.reset_index().melt(["story", "method"], value_name="rating")
+            data = rating_reliability(long.rename(columns={"round": "annotator"}))
             one = np.ones((1, len(x)))
             values |= _of_outputs(x, methods, one, data)
             draws |= _of_outputs(x, methods, weights, data)
@@ -222,12 +223,6 @@ def _over_trials(x: Array, weights: Array) -> dict[str, Array]:
             "sd_output": np.sqrt(weights @ x.var(axis=1, ddof=1) / total),
             "same_share": weights @ (np.ptp(x, axis=1) == 0) / total,
         }
-
-
-def _reliability(table: pd.DataFrame) -> Reliability:
-    """Lay trials out as annotators; units in the order of the table's rows."""
-    long = table.reset_index().melt(["story", "method"], value_name="rating")
-    return rating_reliability(long.rename(columns={"round": "annotator"}))
 
 
 def _of_outputs(

@@ -165,7 +165,7 @@ def without_side(counts: Array) -> Array:
 
 
 def with_average_method(counts: Array, weight: float) -> Array:
-    """Add a method that won and lost half of `weight` answers against each other one."""
+    """Add a method that won and lost half of `weight` answers against each other."""
     planes, M, _ = counts.shape
     found = np.zeros((planes, M + 1, M + 1))
     found[:, :M, :M] = counts

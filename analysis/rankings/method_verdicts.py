@@ -79,6 +79,9 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
             {str(k): v for k, v in row.items()} for row in pairs.to_dict("records")
         ]
         best = top_methods(ranks, compared, size)
+        inside = pairs["p_adjusted"] <= 1 - confidence
+        for name in ("method_a", "method_b"):
+            inside &= pairs[name].isin(best.methods)
         rows.append(
             about
             | {
@@ -89,19 +92,13 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
                 "drawn": str(board["drawn"].iloc[0]),
                 "level": 1 - confidence,
                 "n_inside": size * (size - 1) // 2,
-                "n_inside_apart": _inside_apart(pairs, best.methods, confidence),
+                "n_inside_apart": int(
+                    (inside & (pairs["p_adjusted"] <= 1 - confidence)).sum()
+                ),
                 "verdict": APART if best.p_value <= 1 - confidence else OPEN,
             }
         )
     return sorted(rows, key=lambda row: str(row["question"]))
-
-
-def _inside_apart(
-    pairs: pd.DataFrame, methods: tuple[str, ...], confidence: float
-) -> int:
-    """Count the pairs inside a set whose order is shown, adjusted over all pairs."""
-    both = pairs["method_a"].isin(methods) & pairs["method_b"].isin(methods)
-    return int((both & (pairs["p_adjusted"] <= 1 - confidence)).sum())
 
 
 def _parts(tables: ResultTables) -> Iterator[tuple[TableRow, pd.DataFrame]]:

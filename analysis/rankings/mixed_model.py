@@ -1,4 +1,4 @@
-"""A linear mixed model of ratings: methods fixed; annotators, stories, outputs random."""
+"""A mixed model of ratings: methods fixed; annotators, stories, outputs random."""
 
 from dataclasses import dataclass
 

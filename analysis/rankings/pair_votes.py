@@ -16,7 +16,7 @@ PROBABILITY, ALTERNATIVES, ORDER = "probability", "alternatives", "submitted_at"
 
 
 def with_weights(choices: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
-    """Weigh the answers of one criterion by the inverse of how likely they were asked."""
+    """Weigh the answers of one criterion by the inverse of their probabilities."""
     if not {PROBABILITY, ALTERNATIVES, ORDER} <= set(choices.columns):
         return choices, False
     chance, free = (

@@ -1,4 +1,4 @@
-"""Worths of methods by maximum likelihood from orders of some of them: Plackett-Luce."""
+"""Worths of methods from orders of some of them: Plackett-Luce."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -42,7 +42,7 @@ class ChoiceSets:
     def with_average_method(
         self, counts: Array, weight: float
     ) -> tuple["ChoiceSets", Array]:
-        """Add a method that stood before and after each other one in half of `weight`."""
+        """Add a method that stood before and after each other in half of `weight`."""
         M = self.n_methods
         pairs = np.column_stack([np.arange(M), np.full(M, M)])
         sets = ChoiceSets(M + 1, (*self.members, pairs))

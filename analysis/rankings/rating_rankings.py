@@ -47,8 +47,13 @@ def rating_leaderboard(
         notes += _constant_note(answers)
         if not np.isfinite(standard.value).any():
             reasons.append(sentence("no annotator gave two different ratings"))
-    model = _mixed(answers, known=not are_mean_raters)
-    if model.reason and not are_mean_raters:
+    none = np.full(len(answers.methods), np.nan)
+    model = MixedModel(none, none, none)
+    if not are_mean_raters:
+        model = fit_mixed(
+            answers.rating, answers.method, answers.story, answers.annotator
+        )
+    if model.reason:
         reasons.append(model.reason)
     mixed = Errors(model.errors**2, np.asarray(model.freedom, float))
     mixed_low, mixed_high = scaled_intervals(model.means, mixed, confidence, scale)
@@ -73,7 +78,10 @@ def rating_leaderboard(
     ]
     order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
     about: TableRow = {"question": question, "source": "ratings", "part": 1}
-    compared = [about | row for row in _comparisons(plain, parts, confidence)]
+    covariance, compared = plain.covariance(parts), []
+    if covariance is not None:
+        gaps = method_gaps(plain.value, covariance, confidence)
+        compared = [about | row for row in gaps.rows(plain.methods)]
     return [rows[i] for i in order], compared, notes
 
 
@@ -99,24 +107,6 @@ def _columns(
         f"{name}_rank_low": best,
         f"{name}_rank_high": worst,
     }
-
-
-def _comparisons(
-    means: Means, parts: tuple[str, ...], confidence: float
-) -> list[TableRow]:
-    """Compare every two methods."""
-    covariance = means.covariance(parts)
-    if covariance is None:
-        return []
-    gaps = method_gaps(means.value, covariance, confidence)
-    return gaps.rows(means.methods)
-
-
-def _mixed(answers: Answers, *, known: bool) -> MixedModel:
-    if not known:
-        none = np.full(len(answers.methods), np.nan)
-        return MixedModel(none, none, none, reason=sentence("annotators are not known"))
-    return fit_mixed(answers.rating, answers.method, answers.story, answers.annotator)
 
 
 def _constant_note(answers: Answers) -> list[str]:

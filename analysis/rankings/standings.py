@@ -105,7 +105,7 @@ class MethodGaps:
         return np.asarray(best, float), np.asarray(worst, float)
 
     def rows(self, methods: tuple[str, ...], scale: float = 1.0) -> list[TableRow]:
-        """Return a row a pair: `method_a`, `method_b`, `difference` in units of scale."""
+        """Return a row a pair, differences in units of scale."""
         return [
             {
                 "method_a": methods[self.first[k]],

@@ -182,7 +182,7 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
 
 @dataclass(frozen=True)
 class _PairClusters:
-    """Of the rate of each pair by its clusters: the variance, how many, and how large."""
+    """Of the rate of each pair: its variance by clusters, their number and size."""
 
     variance: Array
     n: Array

@@ -74,7 +74,7 @@ class CellGrid:
         return self.stories == ("",)
 
     def has_level(self, level: str, metric: str) -> bool:
-        """Whether neither people's values nor a metric's lack a level for being whole."""
+        """Whether people's values and those of a metric have a level."""
         if level in ACROSS_STORIES and metric in self.mixed:
             return False
         whole = self.human_is_method_level or metric in self.method_level

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -36,6 +35,7 @@ from analysis.tables import FLAGS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
 
+NO_VALUES = ("-", "n/a", "na", "none", "null")
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 # Squares of larger ratings would soon be infinite, and sums of larger scores: what is
 # squared of these is scaled before.
@@ -49,20 +49,8 @@ def _shown(value: Any) -> str:
     return "(empty)" if empty else str(value) or "(empty)"
 
 
-def _is_flag(value: object) -> bool:
-    return as_text(value).lower() in ("true", "false")
-
-
-def _is_no_value(value: object) -> bool:
-    return as_text(value).lower() in ("-", "n/a", "na", "none", "null")
-
-
 def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
-
-
-def _has_first(point: str, name: str) -> bool:
-    return is_text(name) and control_character(name) == point
 
 
 class TableCheck:
@@ -117,13 +105,10 @@ class TableCheck:
                 column,
                 "text without NUL or broken letters",
             )
-            found = [control_character(name) for name in clean.values if is_text(name)]
-            for point in dict.fromkeys(filter(None, found)):
-                self.refuse(
-                    clean.mask(partial(_has_first, point)),
-                    column,
-                    f"a name without control characters; it has {point}",
-                )
+            points = clean.mapped(lambda x: control_character(x) if is_text(x) else "")
+            for point in dict.fromkeys(filter(None, points.values)):
+                rule = f"a name without control characters; it has {point}"
+                self.refuse(points.mask(lambda x, own=point: x == own), column, rule)
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 
@@ -142,9 +127,12 @@ class TableCheck:
         expected = "a number such as 3 or 0.75, without separators"
         if wrong.any():
             cells = coded(self.frame[column])
-            flags = wrong & cells.mask(_is_flag)
+            words = cells.mapped(lambda value: as_text(value).lower())
+            flags = wrong & words.mask(lambda word: word in ("true", "false"))
             self.refuse(flags, column, "a number: 1 for true, 0 for false")
-            nothing = wrong & cells.mask(_is_no_value) & (not required)
+            nothing = (
+                wrong & words.mask(lambda word: word in NO_VALUES) & (not required)
+            )
             self.refuse(nothing, column, "a number, or an empty cell for none")
             rest = wrong & ~flags & ~nothing
             self.refuse(rest, column, expected, is_name=False)

@@ -78,7 +78,7 @@ def as_text(value: object) -> str:
 
 
 def numbers(column: Column) -> tuple[Array, Mask]:
-    """Return a column as numbers (NaN for what is none), and which cells have no value."""
+    """Return a column as numbers, NaN for what is none, and which cells are empty."""
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column.to_numpy(float, na_value=NAN), column.isna().to_numpy(bool)
     found = coded(column)

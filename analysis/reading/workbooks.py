@@ -1,4 +1,4 @@
-"""Read a sheet of an .xlsx workbook as a table; its rows are numbered as it shows them."""
+"""Read a sheet of an .xlsx workbook as a table."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

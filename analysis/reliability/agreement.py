@@ -207,7 +207,9 @@ class _Sample:
             part: stream(seed, "agreement", question, part) for part in parts
         }
         clusters = {
-            part: _renumbered(data.clusters[part])
+            part: np.unique(data.clusters[part], return_inverse=True)[1].reshape(
+                data.clusters[part].shape
+            )
             for part in parts
             if part != "annotators"
         }
@@ -251,10 +253,6 @@ class _Sample:
             for column in codes.T:
                 weights *= counts[:, column]
         return weights
-
-
-def _renumbered(codes: Counts) -> Counts:
-    return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
 
 
 def _kinds(

@@ -73,7 +73,7 @@ def scale_consistency(
 
 
 def against_the_others(ratings: pd.DataFrame) -> list[str]:
-    """Say which dimensions fall where the others rise: perhaps their scale is turned."""
+    """Say which dimensions fall where the others rise."""
     names = sorted(ratings["dimension"].unique())
     x, _ = _complete(_cases(ratings, names, "cells"), "method")
     varied = np.ptp(x, axis=0) > 0 if len(x) > 2 else np.zeros(len(names), bool)

@@ -151,7 +151,7 @@ def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
     known = ratings.dropna(subset=["rating"])
     for question, rows in known.groupby("dimension", sort=True):
         given = rows["rating"].astype(float)
-        if given.nunique() > MOST_RATINGS or _are_means(rows):
+        if given.nunique() > MOST_RATINGS or ("annotator" in rows and are_means(rows)):
             continue
         counts = pd.crosstab(rows["method"].astype(str), given)
         for method, row in zip(counts.index, counts.to_numpy(), strict=True):
@@ -166,7 +166,3 @@ def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
                     }
                 )
     return found
-
-
-def _are_means(rows: pd.DataFrame) -> bool:
-    return "annotator" in rows and are_means(rows)
