@@ -1,16 +1,11 @@
-"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples at once.
-
-A bootstrap resample is the same data with whole-number weights. All coefficients
-are written as sums over weighted points or pairs of points, so a thousand resamples
-are a few matrix products instead of a thousand sorts.
-"""
+"""Kendall tau-b and tau-c, Spearman and Pearson, for many weighted resamples."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from analysis.correlations.kendall import rank_sums
-from analysis.correlations.weighted_sums import CellWeights, Floats, RankSums
+from analysis.correlations.weighted_sums import Floats, RankSums
 from analysis.inference.scaling import near_one
 from analysis.results import Array, Counts, Mask
 from analysis.statistics import Coefficient, coefficient
@@ -24,10 +19,7 @@ CHUNK = 4_000_000
 
 
 def correlate(
-    human: Array,
-    scores: Array,
-    weights: Floats | CellWeights,
-    coefficients: Sequence[str],
+    human: Array, scores: Array, weights: Floats, coefficients: Sequence[str]
 ) -> dict[str, Array]:
     r"""Correlate scores with human values, in groups and under many weights.
 
@@ -64,7 +56,7 @@ def correlate(
         if one.of_sums:
             found[one.key] = one.of_sums(sums)
         elif one.of_values:
-            found[one.key] = one.of_values(human, scores, np.asarray(weights))
+            found[one.key] = one.of_values(human, scores, weights)
     return found
 
 
@@ -107,7 +99,7 @@ def standardise(values: Array, used: Array | Mask) -> Array:
 
 def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
     used = np.asarray((weights > 0).any(axis=1))
-    features = pearson_features(human, scores, used)
+    features = _pearson_features(human, scores, used)
     K, (G, B, N) = len(scores), weights.shape
     values = np.empty((K, G, B))
     step = max(1, CHUNK // max(B * max(N, 2 + 3 * K), 1))
@@ -116,28 +108,25 @@ def _pearson(human: Array, scores: Array, weights: Floats) -> Array:
         w = weights[groups].astype(float)
         total = w.sum(axis=2)  # (g, B)
         sums = np.matmul(w, features[groups])
-        found, small = pearson_of(sums.transpose(2, 0, 1), total)
+        found, small = _pearson_of(sums.transpose(2, 0, 1), total)
         values[:, groups] = found
         sides = human[groups], scores[:, groups]
-        unsure = lacking_digits(small, *sides, used[groups], total)
-        for k, g, b in places(unsure, N):
-            values[k, start + g, b] = pearson_alone(
+        unsure = _lacking_digits(small, *sides, used[groups], total)
+        for k, g, b in _places(unsure, N):
+            values[k, start + g, b] = _pearson_alone(
                 human[start + g], scores[k, start + g], w[g, b]
             )
     return values
 
 
-def pearson_features(human: Array, scores: Array, used: Mask) -> Array:
-    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K).
-
-    Both sides are standardised in their group first; shapes as in `correlate`.
-    """
+def _pearson_features(human: Array, scores: Array, used: Mask) -> Array:
+    """Return h, h^2, and x, x^2, h x of every metric, (..., N, 2 + 3 K)."""
     h, x = standardise(human, used), standardise(scores, used)
     sums = [h[None], h[None] ** 2, x, x**2, h * x]
     return np.moveaxis(np.concatenate(sums), 0, -1)
 
 
-def pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
+def _pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
     """Return Pearson's r from weighted sums of features, (2 + 3 K, ...)."""
     K = (len(sums) - 2) // 3
     means = sums / np.maximum(total, 1)
@@ -150,10 +139,10 @@ def pearson_of(sums: Array, total: Array) -> tuple[Array, Mask]:
     return value, small & (total > 1)
 
 
-def lacking_digits(
+def _lacking_digits(
     small: Mask, human: Array, scores: Array, used: Mask, total: Array
 ) -> Mask:
-    """Tell where a variance may be small for want of digits: `pearson_alone` knows.
+    """Tell where a variance may be small for want of digits: `_pearson_alone` knows.
 
     Values in a range R have a deviation of at most R/2. If n of them are not all
     equal, and differ by d or more where they do, their variance is at least
@@ -180,7 +169,7 @@ def _least_difference(values: Array, used: Mask) -> Array:
         return np.asarray(least / np.where(gaps > 0, gaps, 0.0).sum(axis=-1))
 
 
-def places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:
+def _places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:
     """Yield indexes of what is unsure, as many as fit when each has `size` values."""
     found = np.nonzero(unsure)
     step = max(1, CHUNK // max(size, 1))
@@ -188,7 +177,7 @@ def places(unsure: Mask, size: int) -> Iterator[tuple[Counts, ...]]:
         yield tuple(index[start : start + step] for index in found)
 
 
-def pearson_alone(human: Array, scores: Array, weights: Array) -> Array:
+def _pearson_alone(human: Array, scores: Array, weights: Array) -> Array:
     """Return Pearson's r of each row by itself, shapes (R, N); NaN if constant."""
     found = np.full(len(weights), np.nan)
     varied = np.logical_and(*(_varied(side, weights) for side in (human, scores)))

@@ -1,24 +1,17 @@
-"""Sums over pairs in groups of many points, cut into blocks in the order of a metric.
-
-Pairs inside a block are compared by their signs; pairs of two blocks by sums of weights
-over values of people. Where there are many values, neighbours share a bucket, and the
-points of each bucket are compared in the same way again.
-"""
+"""Sums over pairs in groups of many points, cut into blocks in order of a metric."""
 
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from analysis.correlations.weighted_sums import (
     EXACT,
-    CellWeights,
     Floats,
     Levels,
-    RankSums,
     Signs,
-    Ties,
     dense_levels,
     signs_of,
 )
@@ -47,12 +40,7 @@ class Blocks:
 
 
 def blocks_of(h: Levels, x: Levels) -> list[Blocks]:
-    """Cut points of people's values `h` and scores `x` into blocks.
-
-    Where there are many values, neighbours share a bucket, and the points of each
-    bucket are cut in the same way again. Points of equal score stand in the order of
-    people's values: pairs of them count as concordant.
-    """
+    """Cut points of people's values `h` and scores `x` into blocks."""
     order = np.lexsort((h, x))
     return _parts(order, h[order])
 
@@ -73,10 +61,7 @@ def _parts(points: Levels, h: Levels) -> list[Blocks]:
 
 
 def _buckets(h: Levels) -> Levels:
-    """Join neighbouring values into at most `BUCKETS` of about as many points.
-
-    Two values at least stay apart.
-    """
+    """Join neighbouring values into at most `BUCKETS` of about as many points."""
     sizes = np.bincount(h)
     middles = np.cumsum(sizes) - sizes / 2
     return dense_levels((middles * BUCKETS / len(h)).astype(np.int64))[h]
@@ -99,10 +84,7 @@ def _cut(points: Levels, h: Levels) -> Blocks:
 
 
 def block_pairs(blocks: Blocks, w: Floats, most: float) -> Array:
-    """Compare every point with those before it: C - D, (B,).
-
-    Those of other blocks by sums of weights over values; no sum is above `most`.
-    """
+    """Compare every point with those before it: C - D, (B,)."""
     n_values = blocks.n_values
     steps = np.arange(n_values)
     below = np.sign(steps[:, None] - steps).astype(w.dtype)
@@ -125,10 +107,7 @@ def block_pairs(blocks: Blocks, w: Floats, most: float) -> Array:
 
 
 def products(w: Floats, values: Floats, largest: float) -> Array:
-    """Sum weights times whole numbers over blocks of points, (blocks, n, B) to (B,).
-
-    In single precision if exact: no sum is above `largest` in size.
-    """
+    """Sum weights times whole numbers over blocks of points, (blocks, n, B) to (B,)."""
     dtype = w.dtype if largest < EXACT else np.dtype(np.float64)
     return np.asarray(np.einsum("cpb,cpb->b", w, values, dtype=dtype), np.float64)
 
@@ -137,128 +116,68 @@ def products(w: Floats, values: Floats, largest: float) -> Array:
 BLOCK_WEIGHTS = 512
 # Points of one block where ranks are summed.
 RANK_POINTS = 64
-# With fewer weights a sum, sums are made at once, else one by one (faster by far).
-WEIGHTS_OF_A_SUM = 500
-# Where more points than this share of them tie, all are summed.
-MOST_SHARED = 0.5
 
 
-def many_sums(
-    human: Array, scores: Array, weights: Floats | CellWeights, *, spearman: bool
-) -> RankSums:
-    """Cut points into blocks in the order of each metric.
-
-    Parameters as in `kendall.rank_sums`.
-    """
-    K, (G, B, _N) = len(scores), weights.shape
-    h = [dense_levels(human[g]) for g in range(G)]
-    x = [[dense_levels(scores[k, g]) for k in range(K)] for g in range(G)]
+def many_sums(human: Array, scores: Array, weights: Floats, *, spearman: bool) -> Array:
+    """Return the sums of `RankSums`; parameters as in `kendall.rank_sums`."""
+    G, B, _N = weights.shape
+    levels = [[dense_levels(side[g]) for side in (human, *scores)] for g in range(G)]
     step = min(BLOCK_WEIGHTS, -(-max(B, 1) // THREADS))
+    starts = range(0, max(B, 1), step)
 
     def part(place: tuple[int, int]) -> Array:
         g, start = place
-        w = _some(weights, g, slice(start, start + step))
-        return _group_sums(h[g], x[g], w, spearman=spearman)
+        w = np.ascontiguousarray(weights[g, start : start + step].T)
+        return _group_sums(levels[g], w, spearman=spearman)
 
-    starts = range(0, max(B, 1), step)
     parts = in_threads(part, itertools.product(range(G), starts))
-    sums = np.stack(
-        [
-            np.concatenate(parts[g : g + len(starts)], axis=2)
-            for g in range(0, len(parts), len(starts))
-        ],
-        axis=2,
-    )  # (1 + K, 6, G, B)
-    human_ties, metric_ties = (
-        Ties(*own) for own in (sums[0, 2:], sums[1:, 2:].swapaxes(0, 1))
-    )
-    ranks = sums[1:, 1] if spearman else np.empty((0, G, B))
-    return RankSums(sums[1:, 0], ranks, human_ties, metric_ties)
+    n = len(starts)
+    groups = [parts[g : g + n] for g in range(0, len(parts), n)]
+    return np.stack([np.concatenate(own, axis=2) for own in groups], axis=2)
 
 
-def _some(weights: Floats | CellWeights, g: int, draws: slice) -> Floats:
-    """Return weights of the points of a group in some draws, (N, draws)."""
-    if isinstance(weights, CellWeights):
-        return weights.some(draws)
-    return np.ascontiguousarray(weights[g, draws].T)
-
-
-def _group_sums(h: Levels, x: list[Levels], w: Floats, *, spearman: bool) -> Array:
-    """Return C - D, rank products, n, t^2, t^3 and values, shape (1 + K, 6, B).
-
-    The first row is people's own, without the first two.
-    """
-    alone = _powers(w, cubes=spearman)
-    largest = float(alone[0].max(initial=0.0)) * float(w.max(initial=0.0))
-    w = w.astype(np.float32 if largest < EXACT else np.float64, copy=False)
+def _group_sums(levels: list[Levels], w: Floats, *, spearman: bool) -> Array:
+    """Return the sums of one group, shape (1 + K, 6, B)."""
+    h, *x = levels
+    total = w.sum(axis=0, dtype=np.float64)
+    most = float(total.max(initial=0.0))
+    is_exact = most * float(w.max(initial=0.0)) < EXACT
+    w = w.astype(np.float32 if is_exact else np.float64, copy=False)
+    by_value = _summed(w, h).astype(np.float64)
+    nothing = np.zeros(w.shape[1])
+    rows = [np.stack([nothing, nothing, *_powers(by_value)])]
     if spearman:
-        by_value = _summed(w, h).astype(np.float64)
         before = np.cumsum(by_value, axis=0) - by_value
-        centred = 2 * before + by_value - alone[0]
+        centred = 2 * before + by_value - total
         weighted_ranks = w * centred.astype(w.dtype)[h]
-    ties, nothing = _tie_sums(h, w, alone, cubes=spearman), np.zeros(w.shape[1])
-    rows = [np.stack([nothing, nothing, *ties])]
-    most = float(alone[0].max(initial=0.0))
-    for levels in x:
-        ties = _tie_sums(levels, w, alone, cubes=spearman)
-        both = _tie_sums(dense_levels(levels * len(h) + h), w, alone, cubes=False)
+    for own in x:
+        ties = _powers(_summed(w, own))
+        both = _summed(w, dense_levels(own * len(h) + h))
         # Points that tie stand in people's order there: each pair of them counts as C.
-        net = sum(block_pairs(blocks, w, most) for blocks in blocks_of(h, levels))
-        pairs = 2 * net - (ties[1] - both[1])
+        net = sum(block_pairs(blocks, w, most) for blocks in blocks_of(h, own))
+        tied_alone = ties[1] - np.einsum("pb,pb->b", both, both, dtype=np.float64)
         ranks = nothing
         if spearman:
-            ranks = _rank_products(levels, w, alone[0], weighted_ranks)
-        rows.append(np.stack([pairs, ranks, *ties]))
+            ranks = _rank_products(own, w, total, weighted_ranks)
+        rows.append(np.stack([2 * net - tied_alone, ranks, *ties]))
     return np.stack(rows)
 
 
 def _summed(w: Floats, levels: Levels) -> Floats:
     """Sum weights (N, B) over points of equal level: (levels, B)."""
-    order = np.argsort(levels, kind="stable")
-    bounds = np.searchsorted(levels[order], np.arange(levels.max(initial=-1) + 2))
-    if w.size < WEIGHTS_OF_A_SUM * (len(bounds) - 1):
-        return np.asarray(np.add.reduceat(w[order], bounds[:-1], axis=0))
-    found = np.empty((len(bounds) - 1, w.shape[1]), w.dtype)
-    for level in range(len(found)):
-        rows = order[bounds[level] : bounds[level + 1]]
-        np.add.reduce(w[rows], axis=0, out=found[level])
-    return found
+    ones = np.ones(len(levels), w.dtype)
+    add = sparse.csr_array((ones, (levels, np.arange(len(levels)))))
+    return np.asarray(add @ w)
 
 
-def _powers(w: Floats, *, cubes: bool) -> Array:
-    """Return the sums of w, w^2, w^3 and the number of w > 0, shape (4, B)."""
-    highest = float(w.max(initial=0.0))
-    exact = len(w) * highest < EXACT
-    found = np.zeros((4, w.shape[1]))
-    found[0] = w.sum(axis=0, dtype=w.dtype if exact else np.float64)
-    found[1] = products(w[None], w[None], float(found[0].max(initial=0.0)) * highest)
-    if cubes:
-        found[2] = np.einsum("pb,pb,pb->b", w, w, w, dtype=np.float64)
-    # A small type: half of the time of `count_nonzero`.
-    found[3] = np.sum(w > 0, axis=0, dtype=np.int32)
-    return found
-
-
-def _tie_sums(levels: Levels, w: Floats, alone: Array, *, cubes: bool) -> Array:
-    """Return n and the sums of t^2, t^3 and 1 over the levels, shape (4, B).
-
-    `alone` has the same sums over points; only those of shared levels change.
-    """
-    shared = np.bincount(levels)[levels] > 1
-    if not shared.any():
-        return alone
-    if shared.mean() > MOST_SHARED:
-        return _powers(_summed(w, levels), cubes=cubes)
-    points = np.flatnonzero(shared)
-    summed = _summed(w[points], dense_levels(levels[points]))
-    return alone + _powers(summed, cubes=cubes) - _powers(w[points], cubes=cubes)
+def _powers(t: Floats) -> Array:
+    """Return the sums of t, t^2, t^3 and the number of t > 0, shape (4, B)."""
+    wide = t.astype(np.float64)
+    return np.stack([*((wide**k).sum(axis=0) for k in (1, 2, 3)), (t > 0).sum(axis=0)])
 
 
 def _blocks(levels: Levels, size: int) -> Iterator[tuple[int, int, bool]]:
-    """Cut sorted levels into runs of about `size` that never cut a level.
-
-    Yields start, stop and whether the run holds more than one level.
-    """
+    """Cut sorted levels into runs of about `size` that never cut a level."""
     starts = np.flatnonzero(np.diff(levels, prepend=-1))
     stops = np.append(starts[1:], len(levels))
     start = 0

@@ -5,15 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from analysis.correlations.coefficients import (
-    correlate,
-    lacking_digits,
-    pearson_alone,
-    pearson_features,
-    pearson_of,
-    places,
-)
-from analysis.correlations.weighted_sums import CellWeights
+from analysis.correlations.coefficients import correlate
 from analysis.inference.resampling import Draws, no_draws
 from analysis.inference.scaling import divided
 from analysis.reading.cells import CellGrid
@@ -141,61 +133,20 @@ LevelValues = dict[str, Array]
 def _over_cells(
     grid: CellGrid, draws: Draws, coefficients: Sequence[str]
 ) -> LevelValues:
-    by_cluster = draws.units is None and draws.annotators is None
-    others = [c for c in coefficients if not (by_cluster and c == "pearson")]
-    found = {}
-    if "pearson" in coefficients and by_cluster:
-        found["pearson"] = _pearson_over_cells(grid, draws)
-    if others:
-        found |= _coefficients_over_cells(grid, draws, others)
-    return found
-
-
-def _pearson_over_cells(grid: CellGrid, draws: Draws) -> Array:
-    """Sum over stories by a matrix product, then over methods; no cell has a weight."""
-    shape = grid.cells.shape
-    features = (
-        pearson_features(
-            grid.human.reshape(-1),
-            grid.scores.reshape(len(grid.scores), -1),
-            grid.cells.reshape(-1),
-        ).reshape(*shape, -1)
-        * grid.cells[:, :, None]
-    )
-    stories, methods = draws.stories.astype(float), draws.methods.astype(float)
-    sums = np.stack(
-        [
-            np.einsum("bm,bm->b", stories @ features[:, :, i], methods)
-            for i in range(features.shape[2])
-        ]
-    )
-    total = np.einsum("bm,bm->b", stories @ grid.cells.astype(float), methods)
-    values, small = pearson_of(sums, total)
     story, method = np.nonzero(grid.cells)
-    h, x = grid.human[grid.cells], grid.scores[:, grid.cells]
-    unsure = lacking_digits(small, h, x, np.ones(len(h), bool), total)
-    for k, b in places(unsure, len(h)):
-        weights = stories[b][:, story] * methods[b][:, method]
-        values[k, b] = pearson_alone(np.broadcast_to(h, weights.shape), x[k], weights)
-    return values
-
-
-def _coefficients_over_cells(
-    grid: CellGrid, draws: Draws, coefficients: Sequence[str]
-) -> LevelValues:
     x = grid.scores[:, None, grid.cells]
-    if draws.units is None and draws.annotators is None:
-        of_cells = CellWeights(draws.stories, draws.methods, grid.cells)
-        found = correlate(grid.human[grid.cells][None], x, of_cells, coefficients)
+    if draws.annotators is None:
+        weights = draws.stories[:, story] * draws.methods[:, method]
+        if draws.units is not None:
+            weights *= draws.units[:, story, method]
+        human = grid.human[grid.cells][None]
+        found = correlate(human, x, weights[None].astype(float), coefficients)
         return {name: v[:, 0, :] for name, v in found.items()}
-    human, weights = resampled_human(grid, draws)
-    weights = weights[:, grid.cells] * draws.stories[:, np.nonzero(grid.cells)[0]]
-    h = human[:, grid.cells]
-    if len(h) == 1:
-        found = correlate(h, x, weights[None], coefficients)
-        return {name: v[:, 0, :] for name, v in found.items()}
-    x = np.repeat(x, len(h), axis=1)
-    found = correlate(h, x, weights[:, None, :], coefficients)
+    drawn, weights = resampled_human(grid, draws)
+    weights = weights[:, grid.cells] * draws.stories[:, story]
+    human = drawn[:, grid.cells]
+    x = np.repeat(x, len(human), axis=1)
+    found = correlate(human, x, weights[:, None, :], coefficients)
     return {name: v[:, :, 0] for name, v in found.items()}
 
 

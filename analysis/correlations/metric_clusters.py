@@ -79,9 +79,7 @@ def _significantly_worse(
     return found
 
 
-def _ahead(
-    comparisons: pd.DataFrame,
-) -> dict[tuple[object, ...], dict[str, float]]:
+def _ahead(comparisons: pd.DataFrame) -> dict[tuple[object, ...], dict[str, float]]:
     """Sum each metric's differences to the others, by family."""
     found: dict[tuple[object, ...], dict[str, float]] = {}
     for row in comparisons.dropna(subset=["difference"]).to_dict("records"):
@@ -111,10 +109,7 @@ def _family(
         row = _row(record, key, _reason(record, i < len(defined), tested))
         if i < len(defined) and tested:
             worse_than_best = (worse or {}).get((names[i], names[0]), False)
-            row |= {
-                "cluster": clusters[i],
-                "not_worse_than_best": not worse_than_best,
-            }
+            row |= {"cluster": clusters[i], "not_worse_than_best": not worse_than_best}
         rows.append(row)
     return rows
 

@@ -30,19 +30,7 @@ def metric_differences(
     spread: Spread,
     sampling: Sampling,
 ) -> list[TableRow]:
-    """Compare every two metrics by every coefficient at one level.
-
-    The test holds for what is thought of as drawn: the default, ``stories+methods``,
-    for new stories and new methods, ``stories`` for new stories of these methods,
-    ``methods`` for new methods in these stories, ``units`` for these of both. It is the
-    difference over its standard error (`analysis.inference.cluster_variance`) against
-    Student's t, and the interval goes with it. How often it rejects equal metrics, with
-    effects of their own for methods and stories and without, stands in
-    ``docs/coverage.md``.
-
-    Where annotators are drawn the test is the bootstrap's, 2 (c + 1) / (k + 1). Ratings
-    of whole methods have no stories: by default methods alone are drawn there.
-    """
+    """Compare every two metrics by every coefficient at one level."""
     once = no_draws(*grid.cells.shape)
     point = coefficients_by_draw(grid, level, once, coefficients)
     parts, known = spread.parts, spread.variances

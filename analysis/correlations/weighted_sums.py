@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from analysis.results import Array, Counts, Mask
+from analysis.results import Array
 
 # float32 holds whole numbers below this exactly.
 EXACT = 2**24
@@ -14,32 +14,6 @@ EXACT = 2**24
 Floats = npt.NDArray[np.floating[Any]]
 Levels = npt.NDArray[np.int64]
 Signs = npt.NDArray[np.int8]
-
-
-@dataclass(frozen=True)
-class CellWeights:
-    """Weights of the cells of a table: products of those of rows and of columns."""
-
-    rows: Counts
-    columns: Counts
-    cells: Mask
-
-    @property
-    def shape(self) -> tuple[int, int, int]:
-        """Of the same weights as an array: one group, B and the number of cells."""
-        return 1, len(self.rows), int(self.cells.sum())
-
-    def some(self, draws: slice) -> Floats:
-        """Return the weights of all cells in some draws, (N, draws)."""
-        rows, columns = (
-            np.ascontiguousarray(part[draws].T, np.float32)
-            for part in (self.rows, self.columns)
-        )
-        found = (rows[:, None] * columns).reshape(self.cells.size, rows.shape[1])
-        return found if self.cells.all() else found[self.cells.reshape(-1)]
-
-    def __array__(self, dtype: None = None, copy: bool | None = None) -> Floats:
-        return self.some(slice(None)).T[None]
 
 
 @dataclass(frozen=True)
@@ -64,12 +38,28 @@ class Ties:
 
 @dataclass(frozen=True)
 class RankSums:
-    """What Kendall's and Spearman's coefficients are made of."""
+    """What Kendall's and Spearman's coefficients are made of: sums (1 + K, 6, G, B).
 
-    pairs: Array
-    ranks: Array
-    human: Ties
-    metric: Ties
+    People come first. Of each: C - D, the products of ranks, and the sums of `Ties`.
+    """
+
+    sums: Array
+
+    @property
+    def pairs(self) -> Array:
+        return np.asarray(self.sums[1:, 0])
+
+    @property
+    def ranks(self) -> Array:
+        return np.asarray(self.sums[1:, 1])
+
+    @property
+    def human(self) -> Ties:
+        return Ties(*self.sums[0, 2:])
+
+    @property
+    def metric(self) -> Ties:
+        return Ties(*self.sums[1:, 2:].swapaxes(0, 1))
 
 
 def dense_levels(values: Array | Levels) -> Levels:
@@ -83,41 +73,3 @@ def signs_of(values: Floats | Levels) -> Signs:
     rows, columns = values[..., :, None], values[..., None, :]
     more, less = rows > columns, rows < columns
     return np.asarray(more.view(np.int8) - less.view(np.int8))
-
-
-def column_signs(columns: Floats) -> Signs:
-    """Compare all points i < j in every column: (N, B) to (N (N - 1) / 2, B)."""
-    N, B = columns.shape
-    more, less = np.empty((2, N * (N - 1) // 2, B), bool)
-    start = 0
-    for point in range(N - 1):
-        rows = slice(start, start + N - 1 - point)
-        np.greater(columns[point], columns[point + 1 :], out=more[rows])
-        np.less(columns[point], columns[point + 1 :], out=less[rows])
-        start = rows.stop
-    return np.asarray(more.view(np.int8) - less.view(np.int8))
-
-
-def tie_sums(rows: Floats, weights: Floats | None = None) -> Array:
-    """Sum t^2, t^3 and (t > 0) over the values of each row, t the weight of a value.
-
-    Examples
-    --------
-    >>> tie_sums(np.array([[2.0, 1.0, 2.0]]))
-    array([[5.],
-           [9.],
-           [2.]])
-    """
-    order = np.argsort(rows, axis=1)
-    values = np.take_along_axis(rows, order, axis=1)
-    new = np.ones(rows.shape, bool)
-    new[:, 1:] = values[:, 1:] != values[:, :-1]
-    starts = np.flatnonzero(new)
-    if weights is None:
-        t = np.diff(starts, append=rows.size).astype(float)
-    else:
-        own = np.take_along_axis(weights, order, axis=1).astype(float)
-        t = np.add.reduceat(own.reshape(-1), starts)
-    row = starts // max(rows.shape[1], 1)
-    powers = (t**2, t**3, (t > 0).astype(float))
-    return np.stack([np.bincount(row, power, len(rows)) for power in powers])

@@ -1,5 +1,1 @@
-"""Bootstrap, exact tests and adjustment that every family of statistics uses.
-
-Comes in: draws, counts and p-values.
-Goes out: intervals and adjusted p-values.
-"""
+"""Bootstrap, exact tests and adjustment that every family of statistics uses."""

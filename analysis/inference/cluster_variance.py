@@ -103,24 +103,14 @@ class ClusterVariances:
     def interval(
         self, value: float, confidence: float, most: float
     ) -> tuple[float, float]:
-        """Return the bounds of a difference, which is between -`most` and `most`.
-
-        They leave 0 out exactly where `p_value` rejects it. What lies beyond `most`
-        cannot be the expected value, so cutting it off leaves the coverage as it is.
-        """
+        """Return the bounds of a difference, which is between -`most` and `most`."""
         far = self._quantile(confidence) * float(np.sqrt(self.variance))
         return max(value - far, -most), min(value + far, most)
 
     def share_interval(
         self, value: float, confidence: float, lowest: float
     ) -> tuple[float, float]:
-        """Return the bounds of a value between `lowest` and 1.
-
-        Wilson's (`shares.share_intervals`), with Student's t for the normal quantile,
-        of as many answers as would have the variance: v (1 - v) / V. A coefficient is
-        taken as the share (1 + r) / 2. A value is taken no nearer to either end than
-        one `step`, so that one at the end has an interval, too.
-        """
+        """Return the bounds of a value between `lowest` and 1."""
         span = 1 - lowest
         share = self._inside(value, lowest)
         n = share * (1 - share) * span**2 / self.variance
@@ -141,21 +131,9 @@ class ClusterVariances:
         return float(stdtrit(self.freedom, (1 + confidence) / 2))
 
     def coefficient(
-        self,
-        value: float,
-        confidence: float,
-        *,
-        of_pairs: bool,
-        exact: float = NAN,
+        self, value: float, confidence: float, *, of_pairs: bool, exact: float = NAN
     ) -> Estimate:
-        """Return a coefficient with its interval and the test that it is 0.
-
-        Kendall's is tested as it is. The variances of Pearson's and Spearman's fall
-        towards the ends, the former as (1 - r^2)^2, so that large values would be taken
-        for too sure: they are tested with the variance that Wilson's bound has at 0,
-        V / (1 - r^2), as the classical t-test of r does. Too few clusters of one kind
-        are kept as they are (`narrowed`).
-        """
+        """Return a coefficient with its interval and the test that it is 0."""
         value = round(value, DECIMALS) + 0.0
         known = self.narrowed()
         if reason := known.why_not:
@@ -170,10 +148,7 @@ class ClusterVariances:
         return Estimate(value, low, high, p_value=p_value, drawn="+".join(known.parts))
 
     def narrowed(self) -> "ClusterVariances":
-        """Return the same of what can be thought of as drawn.
-
-        Of fewer than `LEAST` methods stories alone, of fewer stories methods alone.
-        """
+        """Return the same of what can be thought of as drawn."""
         few = (self.n_stories < LEAST, self.n_methods < LEAST)
         if self.parts != CROSSED or few[0] == few[1]:
             return self
@@ -259,12 +234,7 @@ def variances_of_pairs(
 
 
 def _variances(
-    mean: Array,
-    own: Array,
-    stories: Array,
-    n: int,
-    step: float,
-    parts: tuple[str, ...],
+    mean: Array, own: Array, stories: Array, n: int, step: float, parts: tuple[str, ...]
 ) -> ClusterVariances:
     """Join the parts: pair values of the mean, of stories around it, and stories."""
     S = len(stories)

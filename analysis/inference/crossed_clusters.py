@@ -185,10 +185,7 @@ def crossed_covariance(
 def drawn_clusters(
     clusters: Sequence[Cluster], n: int
 ) -> tuple[list[Cluster], Cluster]:
-    """Return the kinds that vary, and what is in one cluster of each of them.
-
-    Of one kind, or none, these are the n answers.
-    """
+    """Return the kinds that vary, and what is in one cluster of each of them."""
     kinds = [(codes, size) for codes, size in clusters if size > 1]
     if len(kinds) < 2:
         return kinds, (np.arange(n), n)

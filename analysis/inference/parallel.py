@@ -24,11 +24,7 @@ def _controller() -> ThreadpoolController:
 
 @contextmanager
 def one_thread_a_product() -> Iterator[None]:
-    """Give matrix products one thread each; also a decorator.
-
-    The products of these statistics are small: threads of one would wait for each
-    other, and for those of `in_threads`, longer than they help.
-    """
+    """Give matrix products one thread each; also a decorator."""
     with _controller().limit(limits=1, user_api="blas"):
         yield
 

@@ -19,11 +19,7 @@ DRAWN_AT_ONCE = 2**18
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
-    """Return the random stream of one step of an analysis.
-
-    Each step has its own stream, so adding a question or a metric does not
-    change the intervals of the others.
-    """
+    """Return the random stream of one step of an analysis."""
     return np.random.default_rng([seed, *(zlib.crc32(name.encode()) for name in names)])
 
 
@@ -102,12 +98,7 @@ def draw(
 
 
 def interval(draws: Array, confidence: float) -> tuple[float, float, str]:
-    """Return the percentile interval of resampled values.
-
-    Undefined resamples are left out. When fewer than half are defined, or all give one
-    value, which says nothing of how far it may be off, the interval stays empty, and
-    the reason says so.
-    """
+    """Return the percentile interval of resampled values."""
     # Rounding first: the last bits would decide whether an interval includes 0.
     defined = np.round(draws[np.isfinite(draws)], DECIMALS)
     if draws.size == 0:

@@ -1,10 +1,4 @@
-"""Numbers brought near 1 before they are squared, without changing a digit.
-
-Metrics give scores from 1e-318 (CIDEr, BLEU, probabilities) to 1e300. Their squares are
-0 or infinite, and a statistic that squares them would find no variation where there is
-some. Multiplying by a power of two is exact, and most statistics do not depend on the
-unit of the scores; those that do are multiplied back.
-"""
+"""Numbers brought near 1 before they are squared, without changing a digit."""
 
 import math
 
@@ -18,10 +12,7 @@ MOST_EXPONENT = 1023
 def near_one(
     values: Array, used: Array | Mask | None = None, *, axis: int = -1
 ) -> Array:
-    """Multiply by the power of two that brings the largest size to 0.5 up to 1.
-
-    Exact, but for values that are 1e308 times smaller than the largest.
-    """
+    """Multiply by the power of two that brings the largest size to 0.5 up to 1."""
     if used is not None:
         values = np.where(used, values, 0.0)
     largest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
@@ -29,12 +20,7 @@ def near_one(
 
 
 def unit_of(values: Array) -> float:
-    """Return the power of two next above the largest size; 1 where all are 0.
-
-    What differs by rounding is told by absolute tolerances, which suit numbers near 1.
-    Scores are divided by their unit first, and what comes of them is multiplied by it,
-    so that their own unit decides nothing.
-    """
+    """Return the power of two next above the largest size; 1 where all are 0."""
     largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
     if largest == 0:
         return 1.0

@@ -27,14 +27,7 @@ def rejects(p_value: float, confidence: float) -> bool:
 def follow_test(
     low: float, high: float, value: float, chance: float, rejected: bool
 ) -> tuple[float, float]:
-    """Return bounds that hold chance exactly where the test beside them keeps it.
-
-    An interval is the set of values that are not rejected. Towards chance, Wilson's
-    bound lies farther out than that of the test: where it passes a chance that is
-    rejected, every value beyond chance is rejected, too, so that chance itself is the
-    bound, and belongs to what is left out (`BEYOND`). Where chance is not rejected, the
-    interval is stretched to hold it.
-    """
+    """Return bounds that hold chance exactly where the test beside them keeps it."""
     if not rejected:
         return min(low, chance), max(high, chance)
     if value > chance:
@@ -45,12 +38,7 @@ def follow_test(
 def permutation_p(
     human: Array, scores: Array, coefficients: Sequence[str]
 ) -> dict[str, Array]:
-    """Test for no association by permuting methods, two-sided and exact.
-
-    All ``N!`` orders are tried and ``p = c / N!``, where c counts orders with an
-    absolute value at least as large as observed. Permuting changes only the numerator
-    of a coefficient, so numerators are compared; tau-b and tau-c have the same.
-    """
+    """Test for no association by permuting methods, two-sided and exact."""
     n = len(human)
     found = {name: np.full(len(scores), NAN) for name in coefficients}
     if not 2 <= n < EXACT_BELOW or not len(scores):

@@ -5,27 +5,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.inference.cluster_variance import CROSSED
-from analysis.inference.resampling import (
-    bootstrap_p,
-    cluster_counts,
-    interval,
-    stream,
-)
+from analysis.inference.resampling import bootstrap_p, cluster_counts, interval, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import follow_test, rejects
-from analysis.pairwise.accuracy_variance import (
-    CHANCE,
-    STATISTICS,
-    AccuracyVariances,
-    accuracy_variances,
-)
+from analysis.pairwise.accuracy_variance import CHANCE, STATISTICS, accuracy_variances
 from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import (
-    CHUNK,
-    can_vary,
-    draw_clusters,
-    weighted_sums,
-)
+from analysis.pairwise.pair_sums import CHUNK, can_vary, draw_clusters, weighted_sums
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
 
@@ -91,7 +76,12 @@ def pair_agreement(
         parts = ("stories",)
         known = {name: replace(own, parts=parts) for name, own in known.items()}
     estimates = {
-        name: _estimates(own, confidence, with_intervals=resamples > 0)
+        name: [
+            own.estimate(k, confidence)
+            if resamples
+            else Estimate(float(own.values[k]), n=own.n_pairs)
+            for k in range(len(names))
+        ]
         for name, own in known.items()
     }
     if resamples and "annotators" in parts and known["ppa_half"].n_pairs:
@@ -123,16 +113,6 @@ def pair_agreement(
     return [*found, random_agreement(pairs)]
 
 
-def _estimates(
-    known: AccuracyVariances, confidence: float, *, with_intervals: bool
-) -> list[Estimate]:
-    """Return the accuracy of every metric."""
-    metrics = range(len(known.values))
-    if with_intervals:
-        return [known.estimate(k, confidence) for k in metrics]
-    return [Estimate(float(known.values[k]), n=known.n_pairs) for k in metrics]
-
-
 def _drawn_estimate(
     own: Estimate, chance: float, draws: Array, confidence: float
 ) -> Estimate:
@@ -146,11 +126,7 @@ def _drawn_estimate(
 
 
 def random_agreement(pairs: Pairs) -> PairAgreement:
-    """Return what a metric without ties that guesses reaches on average.
-
-    Of the pairs with a preference half are right, of the others none, so acc_eq is
-    (C + D) / 2N at epsilon 0. Nothing is estimated, so there is no interval.
-    """
+    """Return what a metric without ties that guesses reaches on average."""
     decided = int((pairs.human != 0).sum())
     chance = Estimate(CHANCE if decided else NAN, n=decided)
     N = len(pairs.human)
@@ -161,14 +137,11 @@ def random_agreement(pairs: Pairs) -> PairAgreement:
     )
 
 
-def ppa_by_story_weights(
-    pairs: Pairs, stories: Array, methods: Array | None = None
-) -> tuple[Array, Array]:
-    """Compute both accuracies where stories and methods count a number of times."""
+def ppa_by_story_weights(pairs: Pairs, stories: Array) -> Array:
+    """Return strict, then half accuracies where stories count a number of times."""
     features = _features(pairs.human, pairs.scores)
-    sums = _PairSums.of(weighted_sums(pairs.clusters, features, stories, methods))
-    strict, half = sums.ppa()
-    return strict[:, :-1], half[:, :-1]
+    sums = _PairSums.of(weighted_sums(pairs.clusters, features, stories, None))
+    return np.hstack([share[:, :-1] for share in sums.ppa()])
 
 
 @dataclass(frozen=True)

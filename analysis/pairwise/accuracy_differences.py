@@ -20,11 +20,7 @@ from analysis.sentences import sentence
 def accuracy_differences(
     pairs: Pairs, *, epsilon: str, parts: tuple[str, ...], sampling: Sampling
 ) -> list[TableRow]:
-    """Compare every two metrics by how often they predict people's preferences.
-
-    The test is that of `correlation.metric_differences`. Thresholds of acc_eq are kept
-    as they are.
-    """
+    """Compare every two metrics by how often they predict people's preferences."""
     found: list[TableRow] = []
     for statistic in STATISTICS:
         known = accuracy_variances(pairs, statistic, epsilon=epsilon, parts=parts)
@@ -64,7 +60,9 @@ def mcnemar_tests(
     if not couples:
         return []
     a, b = np.array(couples).T
-    only_a, only_b = (_alone(hits, x, y) for x, y in ((a, b), (b, a)))
+    number, own = hits.sum(axis=1), hits.astype(float)
+    both = np.round(own @ own.T).astype(int)[a, b]
+    only_a, only_b = number[a] - both, number[b] - both
     n = int(decided.sum())
     drawn = _drawn_differences(pairs, hits, decided, (a, b), parts, resamples, seed)
     by_story = story_sums(pairs.clusters, hits.T.astype(float))
@@ -96,13 +94,6 @@ def mcnemar_tests(
     for row, adjusted in zip(rows, holm(tested), strict=True):
         row["p_adjusted"] = float(adjusted)
     return rows
-
-
-def _alone(hits: Array, a: Counts, b: Counts) -> Counts:
-    """Count the pairs which metrics `a` predict and metrics `b` do not."""
-    number = hits.sum(axis=1)
-    both = hits.astype(float) @ hits.T.astype(float)
-    return np.asarray(number[a] - np.round(both[a, b]).astype(int))
 
 
 def _drawn_differences(

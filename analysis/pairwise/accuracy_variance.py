@@ -43,11 +43,7 @@ class AccuracyVariances:
         return variances_of_pairs(contributions, self.n_methods, step, self.parts)
 
     def estimate(self, k: int, confidence: float) -> Estimate:
-        """Return one metric's accuracy with its interval and the test of chance.
-
-        The test is of the difference to chance, whose error counts where chance is
-        estimated. A metric that differs from chance in no pair has none.
-        """
+        """Return one metric's accuracy with its interval and the test of chance."""
         value, chance, n = float(self.values[k]), float(self.chances[k]), self.n_pairs
         if np.isnan(value):
             return Estimate(value, n=n)

@@ -1,10 +1,4 @@
-"""Weights of component scores fitted to people's preferences, judged on other pairs.
-
-VISTAR fits the weights of a composite so that it predicts most pairs. Fitted and
-judged on the same pairs, more components always look better; judged on other stories
-of the same methods, noise does, where methods differ. Here every composite score is of
-a story and of methods that its weights have not seen.
-"""
+"""Weights of component scores fitted to people's preferences, judged on other pairs."""
 
 import itertools
 from collections.abc import Sequence
@@ -148,11 +142,7 @@ def _row(
 
 @dataclass(frozen=True)
 class _Data:
-    """Pairs with a preference, turned so that people prefer the first.
-
-    `x` has shape (n, K), differences divided by `scale` (K,); `story` and `rows`, which
-    tells of all pairs which they are, have shape (n,).
-    """
+    """Pairs with a preference, turned so that people prefer the first."""
 
     x: Array
     scale: Array
@@ -174,10 +164,7 @@ class _Data:
 
 
 def _predictions(pairs: Pairs, scores: Array, rng: np.random.Generator) -> Array:
-    """Return differences of the mean of components and of the composite, (2, P).
-
-    Each pair is predicted by what was fitted to other stories and other methods.
-    """
+    """Return differences of the mean of components and of the composite, (2, P)."""
     found = np.zeros((2, len(pairs.human)))
     units = np.sqrt((scores**2).mean(axis=1))
     stories = _masks(story_folds(pairs.story, rng))
@@ -285,10 +272,7 @@ def _drawn_weights(
     ridge: float,
     clusters: tuple[Array | None, Array | None],
 ) -> Array:
-    """Refit in resamples by one Newton step each from the fit to all pairs.
-
-    `clusters` are counts of stories and of methods; None where they are kept.
-    """
+    """Refit in resamples by one Newton step each from the fit to all pairs."""
     stories, methods = clusters
     places = (stories, pairs.story), (methods, pairs.first), (methods, pairs.second)
     n, K = data.x.shape

@@ -22,11 +22,7 @@ ONE_ANNOTATOR = "one annotator"
 
 
 def human_pairs(
-    pairs: Pairs,
-    *,
-    parts: tuple[str, ...],
-    with_intervals: bool,
-    confidence: float,
+    pairs: Pairs, *, parts: tuple[str, ...], with_intervals: bool, confidence: float
 ) -> list[TableRow]:
     r"""Measure how one annotator, and each metric, predict all other annotators.
 
@@ -122,11 +118,7 @@ class _Tally:
 
 
 def _tally(pairs: Pairs) -> _Tally:
-    """Count hits and ties of each pair.
-
-    Annotators who left out a pair are never looked at. A metric predicts the same
-    whoever is left out, so it is compared with how many of the others prefer what.
-    """
+    """Count hits and ties of each pair."""
     P = len(pairs.human)
     prefer = {side: np.zeros(P) for side in (1, -1, 0)}
     hits, ties, right = np.zeros((3, P))
@@ -163,10 +155,7 @@ def _tally(pairs: Pairs) -> _Tally:
 
 
 def _between(pairs: Pairs, tally: _Tally) -> Array:
-    """Return the variance of half accuracies by what differs between annotators.
-
-    Shape (K + 1,): that of one annotator, and of the difference of each metric to one.
-    """
+    """Return the variance of half accuracies by what differs between annotators."""
     S, K = len(pairs.stories), len(pairs.metrics)
     signs = np.sign(pairs.scores)
     credit = tally.credit[0]
@@ -219,11 +208,7 @@ class _Errors:
     """Standard errors of shares and of their differences."""
 
     def __init__(
-        self,
-        pairs: Pairs,
-        tally: _Tally,
-        parts: tuple[str, ...],
-        confidence: float,
+        self, pairs: Pairs, tally: _Tally, parts: tuple[str, ...], confidence: float
     ) -> None:
         self._tally, self._parts, self._confidence = tally, parts, confidence
         self._values = tally.sums / tally.n

@@ -140,11 +140,7 @@ def rating_pairs(grid: CellGrid) -> Pairs:
 
 
 def choice_pairs(
-    criterion: str,
-    choices: pd.DataFrame,
-    table: ScoreTable,
-    *,
-    source: str = "choices",
+    criterion: str, choices: pd.DataFrame, table: ScoreTable, *, source: str = "choices"
 ) -> Pairs:
     """Compare metrics with the majority of side-by-side answers."""
     pairs, votes = annotator_votes(choices)

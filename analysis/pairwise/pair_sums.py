@@ -1,10 +1,4 @@
-"""Sums over pairs of outputs of one story, in many resamples at once.
-
-A pair counts as often as its story was drawn, times how often each of its two
-methods was. Weights of single pairs are never formed where most stories have most
-pairs of methods: what happens in a story and a pair of methods is summed first, and
-all resamples are one product of matrices.
-"""
+"""Sums over pairs of outputs of one story, in many resamples at once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -48,10 +42,7 @@ def _grouped(code: Counts, n: int, features: Array) -> Array:
 
 
 def weighted_sums(
-    clusters: Clusters,
-    features: Array,
-    stories: Array | None,
-    methods: Array | None,
+    clusters: Clusters, features: Array, stories: Array | None, methods: Array | None
 ) -> Array:
     if methods is None:
         sums = story_sums(clusters, features)

@@ -20,11 +20,7 @@ PARTS = ("stories", "annotators")
 
 @dataclass(frozen=True)
 class _SideAnswers:
-    """Answers of one criterion whose sides are known, N of them.
-
-    `left` tells who chose the left side, `decided` who chose one; `weight` makes both
-    sides of each pair of methods count the same.
-    """
+    """Answers of one criterion whose sides are known, N of them."""
 
     left: Mask
     decided: Mask
@@ -34,10 +30,7 @@ class _SideAnswers:
 
 
 def position_bias(
-    choices: pd.DataFrame,
-    *,
-    parts: tuple[str, ...] = PARTS,
-    confidence: float = 0.95,
+    choices: pd.DataFrame, *, parts: tuple[str, ...] = PARTS, confidence: float = 0.95
 ) -> list[TableRow]:
     r"""Test whether the left output wins more often than the right one.
 

@@ -61,7 +61,8 @@ def soft_pairwise_accuracy(
         values = _certain(sides, grid, pair, seed).mean(axis=1)
         if resamples and n_stories > 1:
             rng = stream(seed, "spa stories", grid.question)
-            drawn = _drawn(sides, grid, pair, resamples, rng)
+            counts = cluster_counts(len(grid.stories), resamples, rng).astype(float)
+            drawn = _in_resamples(sides, grid, pair, counts)
             once = np.ones((1, len(grid.stories)))
             bias = drawn.mean(axis=1) - _in_resamples(sides, grid, pair, once)[:, 0]
             drawn = np.minimum(drawn - bias[:, None], 1)
@@ -95,12 +96,7 @@ def shared_pairs(grid: CellGrid) -> PairCounts:
 
 
 def spa_differences(grid: CellGrid, *, sampling: Sampling) -> list[TableRow]:
-    """Compare every two metrics by soft pairwise accuracy.
-
-    SPA is a mean over pairs of methods, and is tested for new methods
-    (`analysis.inference.cluster_variance`). Its p-values are of these stories: what
-    stories add that suit one metric more than another is not in the test.
-    """
+    """Compare every two metrics by soft pairwise accuracy."""
     usable = [k for k, m in enumerate(grid.metrics) if m not in grid.method_level]
     pair = shared_pairs(grid)
     if not len(pair[0]) or grid.human_is_method_level:
@@ -168,18 +164,6 @@ def _flipped_sums(values: Array, cells: Mask, pair: PairCounts, flips: Array) ->
         second = cells[:, [m]] * known[:, j[here]]
         found[:, here] = flips @ (first - second)
     return found
-
-
-def _drawn(
-    sides: list[Array],
-    grid: CellGrid,
-    pair: PairCounts,
-    resamples: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Return SPA in resamples of stories: (K, B)."""
-    counts = cluster_counts(len(grid.stories), resamples, rng).astype(float)
-    return _in_resamples(sides, grid, pair, counts)
 
 
 def _in_resamples(

@@ -10,7 +10,7 @@ import numpy as np
 
 from analysis.correlations.kendall import rank_sums
 from analysis.correlations.levels import method_means, turned
-from analysis.correlations.weighted_sums import dense_levels, tie_sums
+from analysis.correlations.weighted_sums import dense_levels
 from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid
@@ -30,12 +30,7 @@ def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
 
 
 def repeated_folds(story: Counts) -> Counts:
-    """Cut stories into folds again and again, as `story_folds` does.
-
-    One division moves acc_eq by as much as metrics differ. Leaving out one story at a
-    time divides nothing at random, but is too low where two thresholds are nearly as
-    good: each story then decides against itself.
-    """
+    """Cut stories into folds again and again, as `story_folds` does."""
     rng = stream(0, "folds")
     return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
 
@@ -84,12 +79,7 @@ def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
 def _best_epsilons(
     human: Array, scores: Array, folds: Counts, *, outside: bool
 ) -> Array:
-    """Return the first candidate with the most right pairs in or outside each fold.
-
-    Raising a threshold gains nothing but pairs that people tie: only their differences
-    are looked at, and 0. Where one occurs on the other side only, the sum is no more
-    than that of the one before, which comes first.
-    """
+    """Return the first candidate with the most right pairs in or outside each fold."""
     gains = _gains(human, scores)
     moved = np.flatnonzero(gains)
     gains, size = gains[moved], np.abs(scores[moved])
@@ -180,6 +170,7 @@ def _halves(pairs: Array) -> Counts:
 
 def _both_tied(human: Array, scores: Array, cells: Mask) -> int:
     """Count the pairs of one group that people and a metric both tie."""
-    joint = dense_levels(human) * scores.size + dense_levels(scores)
-    squares = tie_sums(joint.astype(float), cells.astype(float))[0]
-    return int(np.rint((squares - cells.sum(axis=1)).sum() / 2))
+    groups = np.nonzero(cells)[0]
+    keys = np.stack([groups, dense_levels(human)[cells], dense_levels(scores)[cells]])
+    _, n = np.unique(keys, axis=1, return_counts=True)
+    return int((n * (n - 1) // 2).sum())

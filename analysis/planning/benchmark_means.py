@@ -111,10 +111,7 @@ def over_draws(
     *,
     why: str = SAME_MEANS,
 ) -> Estimate:
-    """Return a value, or else the mean of the draws, with the interval of the draws.
-
-    `why` is the reason where there is none.
-    """
+    """Return a value, or else the mean of the draws, with the interval of the draws."""
     found = mean_defined(draws) if value is None else value
     if np.isnan(found):
         return undefined(why)

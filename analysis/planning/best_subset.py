@@ -1,8 +1,4 @@
-"""Which stories of a benchmark would say what all of them say.
-
-Chosen on one half of the methods and checked on the other, since a choice fits what it
-was made on.
-"""
+"""Which stories of a benchmark would say what all of them say."""
 
 from collections.abc import Sequence
 
@@ -37,13 +33,7 @@ def best_subsets(
     confidence: float,
     seed: int,
 ) -> tuple[list[TableRow], list[TableRow]]:
-    """Search for the stories that keep means and order of the methods best.
-
-    What is searched for: the least mean squared difference between a method's mean in
-    the subset and in the whole, in units of the methods' standard deviation, over all
-    methods and boards; greedily, then by exchanges as long as one helps. A missing
-    value counts as its method's mean in the search, and is left out in the check.
-    """
+    """Search for the stories that keep means and order of the methods best."""
     usable = [b for b in boards if not b.of_methods]
     rows: list[TableRow] = [
         _best_row(

@@ -1,9 +1,4 @@
-"""Studies that were not made: a model of a pilot, and studies drawn from it.
-
-A pilot's people and metrics are described by variance and covariance components of
-methods, stories, and both together, and by the noise of ratings. From these, studies of
-any size are drawn, and correlated as real ones are.
-"""
+"""Studies that were not made: a model of a pilot, and studies drawn from it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,12 +10,7 @@ from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.inference.resampling import stream
 from analysis.inference.scaling import divided, near_one
 from analysis.planning.pilots import GROWS, Curve, Noise, Pilot, Point, undefined_curve
-from analysis.planning.sums_of_squares import (
-    METHOD,
-    STORY,
-    Design,
-    estimate_components,
-)
+from analysis.planning.sums_of_squares import METHOD, STORY, Design, estimate_components
 from analysis.planning.variance_components import StudySize
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Estimate, undefined
@@ -64,12 +54,7 @@ class Model:
 
 
 def fit_model(grid: CellGrid, noise: Noise, size: StudySize) -> Model:
-    """Fit the model to a pilot's common subset of cells.
-
-    Metrics are taken near 1, whatever their unit: no coefficient depends on it.
-    Components are moment estimates (`variance_components`), made positive semidefinite
-    by leaving out negative eigenvalues of the matrix in units of standard deviations.
-    """
+    """Fit the model to a pilot's common subset of cells."""
     s, m = np.nonzero(grid.cells)
     values = np.stack([grid.human[s, m], *near_one(grid.scores[:, s, m])], axis=1)
     spread = values.std(axis=0)
@@ -137,11 +122,7 @@ def correlated(
 
 
 def inversions(ranks: Counts) -> Array:
-    """Count the pairs that stand in the wrong order.
-
-    By the bits of the ranks from the highest on: where two ranks first differ, the
-    larger one has a 1. N log N steps for all rows at once.
-    """
+    """Count the pairs that stand in the wrong order."""
     n = ranks.shape[-1]
     if n <= FEW:
         steps = range(1, n)
@@ -318,10 +299,7 @@ def _correlated(
     stories: int,
     keys: list[ForecastKey],
 ) -> dict[ForecastKey, Array]:
-    """Correlate simulated studies of one size: shapes (2, 2, R).
-
-    At method level a single story is drawn, the mean of all.
-    """
+    """Correlate simulated studies of one size: shapes (2, 2, R)."""
     if not keys:
         return {}
     of_methods = keys[0][1] == "method"
@@ -346,11 +324,7 @@ def _correlated(
 
 
 def _anchor(deviation: float, drawn: Drawn) -> float:
-    """Return the pilot's own deviation over stories as a multiple of the simulated.
-
-    Never below 1: ties and odd distributions widen it, while that of few stories is
-    unsure. At method level, where it is not taken, 1.
-    """
+    """Return the pilot's own deviation over stories as a multiple of the simulated."""
     if not deviation > 0 or not drawn.over_stories > 0:
         return 1.0
     return max(1.0, float(deviation / np.sqrt(drawn.over_stories)))

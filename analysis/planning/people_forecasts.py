@@ -198,10 +198,7 @@ def _alpha(x: Array) -> Array:
 
 
 def rating_model(by_annotator: pd.DataFrame) -> Ratings:
-    """Fit the model of single ratings to their mid-ranks.
-
-    Mid-ranks, since ordinal alpha is interval alpha of them.
-    """
+    """Fit the model of single ratings to their mid-ranks."""
     ranked = by_annotator.assign(rating=by_annotator["rating"].rank())
     _, fit = rating_noise(ranked)
     return Ratings({s: float(np.sqrt(fit.variance(*s))) for s in fit.values})

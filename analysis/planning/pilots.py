@@ -19,12 +19,7 @@ from analysis.planning.sums_of_squares import (
     rating_design,
 )
 from analysis.planning.variance_components import StudySize, study_size
-from analysis.reading.cells import (
-    CellGrid,
-    annotator_cells,
-    common_grid,
-    rated_grid,
-)
+from analysis.reading.cells import CellGrid, annotator_cells, common_grid, rated_grid
 from analysis.reading.kept_answers import are_means
 from analysis.reading.scores import ScoreTable
 from analysis.results import NAN, Estimate
@@ -60,11 +55,7 @@ class Noise:
     rest: float = 0.0
 
     def at(self, size: StudySize) -> tuple[float, float, float]:
-        """Return the variance that annotators add to methods, stories, and cells.
-
-        Annotators whom all outputs share move none against another. With k of A
-        annotators an output, ``1/k - 1/A`` of a component differs between outputs.
-        """
+        """Return the variance that annotators add to methods, stories, and cells."""
         k, A, B = size.per_output, size.annotators, size.per_story
         pool, of_story = max(0.0, 1 / k - 1 / A), max(0.0, 1 / k - 1 / B)
         cell = (self.annotator + self.of_method) * pool

@@ -1,30 +1,4 @@
-"""What a larger study would show: intervals foretold from a pilot.
-
-Three routes, each where it is sound.
-
-*Coefficients* are simulated: a normal model with the pilot's variance and covariance
-components (`simulated_studies`) draws studies with new stories, methods and annotators.
-Redrawing the pilot's own would not do: copies of a method are no new information on an
-order of methods, five methods in perfect order would seem to stay so, and means over
-the pilot's annotators would never become more reliable than they are. Studies are drawn
-four at a time, two sets of stories by two of methods, so that the variances that
-stories, methods, and both together make are known apart. That of the stories falls as
-1/n, so that few stories are drawn however many a study has. Within stories and over all
-cells, where ties and odd distributions matter, it is scaled to the pilot's own
-variance over stories; the part of the methods, of which a pilot has too few to be
-redrawn, is the model's. At method level, where the points are means over stories and
-nearly normal, such means are drawn, and the model stands alone.
-
-*The difference of the two best methods* follows from the components in closed form, on
-the pilot's own bootstrap over stories.
-
-*Alpha* is simulated from the components of the ratings' mid-ranks, with the same
-methods and people, on the pilot's own bootstrap over stories.
-
-Half-widths of a growing study follow ``h^2 = floor^2 + c^2 / n``: what stays, and what
-shrinks. The law is fitted to the sizes; it says how much is needed, or that more of
-this alone can never be enough.
-"""
+"""What a larger study would show: intervals foretold from a pilot."""
 
 import pandas as pd
 

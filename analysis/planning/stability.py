@@ -1,8 +1,4 @@
-"""Intervals of what repeated trials do to means: over trials, not over stories.
-
-Drawing stories would add a noise of its own to every mean over them, as large as the
-one that is to be told: intervals would lie too high.
-"""
+"""Intervals of what repeated trials do to means: over trials, not over stories."""
 
 from collections.abc import Sequence
 from itertools import combinations
@@ -149,7 +145,8 @@ def _of_judge(
         values = _over_trials(x[here], np.ones((1, int(here.sum()))))
         draws = _over_trials(x[here], weights[:, here])
         if not method:
-            data = _reliability(table)
+            long = table.reset_index().melt(["story", "method"], value_name="rating")
+            data = rating_reliability(long.rename(columns={"round": "annotator"}))
             one = np.ones((1, len(x)))
             values |= _of_outputs(x, methods, one, data)
             draws |= _of_outputs(x, methods, weights, data)
@@ -228,12 +225,6 @@ def _over_trials(x: Array, weights: Array) -> dict[str, Array]:
         }
 
 
-def _reliability(table: pd.DataFrame) -> Reliability:
-    """Lay trials out as annotators; units in the order of the table's rows."""
-    long = table.reset_index().melt(["story", "method"], value_name="rating")
-    return rating_reliability(long.rename(columns={"round": "annotator"}))
-
-
 def _of_outputs(
     x: Array, methods: Array, weights: Array, data: Reliability
 ) -> dict[str, Array]:
@@ -289,10 +280,7 @@ def _between_trials(x: Array) -> dict[str, float]:
 
 
 def judge_values(trials: pd.DataFrame) -> pd.DataFrame:
-    """Average trials: columns question, metric (the judge), story, method, value.
-
-    Means that differ by rounding are equal.
-    """
+    """Average trials: columns question, metric (the judge), story, method, value."""
     keys = ["question", "metric", "story", "method"]
     sized = trials.assign(size=trials["value"].abs())
     means = sized.groupby(keys)[["value", "size"]].mean()

@@ -1,9 +1,4 @@
-"""Whether a part of a benchmark says what the whole says.
-
-A subset is judged by the means it gives to methods, and by their order. Since it is
-part of the whole, agreement with the whole flatters it: it is also held against the
-stories outside it, and beside random subsets of the same size.
-"""
+"""Whether a part of a benchmark says what the whole says."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -97,11 +92,7 @@ def subset_rows(
 
 @dataclass(frozen=True)
 class _Comparison:
-    """The whole and a part, with the same methods.
-
-    `inside` tells which stories of the whole are the part's; None where the part
-    comes from another table. `all_means` are means over whatever methods each has.
-    """
+    """The whole and a part, with the same methods."""
 
     full: BenchmarkScores
     part: BenchmarkScores
@@ -248,10 +239,7 @@ def _ranks(means: Array, higher_is_better: bool) -> Array:
 
 
 def _beside(
-    comparison: _Comparison,
-    methods: Array,
-    confidence: float,
-    rng: np.random.Generator,
+    comparison: _Comparison, methods: Array, confidence: float, rng: np.random.Generator
 ) -> dict[str, Estimate]:
     """Hold the subset against the stories outside it, and beside random ones."""
     full, inside = comparison.full, comparison.inside

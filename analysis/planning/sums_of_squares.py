@@ -1,8 +1,4 @@
-"""Variance components of unbalanced data, by equating sums of squares.
-
-Values belong to groups of several crossed factors, such as methods, stories and
-annotators; each source of variance has a component. Linear in the rows.
-"""
+"""Variance components of unbalanced data, by equating sums of squares."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -129,11 +125,7 @@ class Design:
 
 
 def _expectations(design: Design, kept: list[VarianceSource]) -> Array:
-    """Return how often each component enters the expectation of each sum of squares.
-
-    Shape (1 + C, 1 + C): rows are sums of squares, of the grand mean first; columns
-    are the squared grand mean and the components.
-    """
+    """Return how often each component enters the expectation of each sum of squares."""
     rows = []
     for outer in [(), *kept]:
         size = _sizes(design, outer)

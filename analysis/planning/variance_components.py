@@ -1,8 +1,4 @@
-"""How much of the variance of ratings is method, story, annotator, and the rest.
-
-Generalizability theory: each source of variance has a component, and from the
-components follows how reliable means of ratings become with more annotators.
-"""
+"""How much of the variance of ratings is method, story, annotator, and the rest."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,11 +37,7 @@ def variance_components(
     confidence: float,
     seed: int,
 ) -> list[TableRow]:
-    """Divide the variance of one question's ratings among its sources.
-
-    A negative estimate is shown as estimated, with its reason. Intervals are those of
-    `variance_interval`.
-    """
+    """Divide the variance of one question's ratings among its sources."""
     if reason := _why_not(by_annotator):
         return [
             _row(question, source, undefined(reason)) for source in _ordered(FACTORS)
@@ -108,11 +100,7 @@ def _drawn(
     confidence: float,
     seed: int,
 ) -> dict[VarianceSource, Array]:
-    """Estimate the components again where the stories are drawn.
-
-    Resamples of n levels are narrow: their variance lacks the factor n / (n - 1), and
-    an interval from so few is Student's. Values are spread by both.
-    """
+    """Estimate the components again where the stories are drawn."""
     n = int(design.codes[STORY].max()) + 1
     if resamples == 0 or n < 2:
         return {}

@@ -165,11 +165,7 @@ def without_side(counts: Array) -> Array:
 
 
 def with_average_method(counts: Array, weight: float) -> Array:
-    """Add a method that won and lost half of `weight` answers against each other one.
-
-    Its strength is fitted like theirs, and comes out near their average. What is added
-    has no side.
-    """
+    """Add a method that won and lost half of `weight` answers against each other."""
     planes, M, _ = counts.shape
     found = np.zeros((planes, M + 1, M + 1))
     found[:, :M, :M] = counts
@@ -178,10 +174,7 @@ def with_average_method(counts: Array, weight: float) -> Array:
 
 
 def side_is_known(table: Array) -> bool:
-    """Tell whether the side is no sum of effects of methods: its residual is not 0.
-
-    It is where, for example, one method always stands on the left.
-    """
+    """Tell whether the side is no sum of effects of methods: its residual is not 0."""
     counts, M = _by_outcome(np.asarray(table, float)).sum(axis=1), table.shape[-1]
     at = np.nonzero(counts)
     gaps = _gaps(at, M)

@@ -55,10 +55,7 @@ class CriterionVotes:
         return CriterionVotes(self.methods, self.planes, self.cell[kept], clusters)
 
     def among(self, members: Counts) -> "CriterionVotes":
-        """Return the answers about some methods, which met no others.
-
-        Clusters without such an answer are no clusters of theirs.
-        """
+        """Return the answers about some methods, which met no others."""
         M = len(self.methods)
         place = np.full(M, -1)
         place[members] = np.arange(len(members))

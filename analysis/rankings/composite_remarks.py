@@ -24,11 +24,7 @@ def range_remarks(
     known: Mapping[str, Composite],
     scale_of: Callable[[str], Scale | None] | None = None,
 ) -> Iterator[tuple[str, str]]:
-    """Yield the composites whose weights do not say what decides, with a remark.
-
-    A weight acts on the width of its part's range. Widths differ where scales do, or
-    where the widest range seen is more than twice the narrowest.
-    """
+    """Yield the composites whose weights do not say what decides, with a remark."""
     seen = values.groupby("part")["value"].agg(["min", "max"])
     for name in known:
         weights: dict[str, float] = {}
@@ -77,13 +73,7 @@ def _remark(
 
 
 def counted_once(metrics: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Return the metrics that an average of ranks counts, and remarks on the others.
-
-    A known mean (`metric_names.MEANS`) whose parts have all scores is left out: so
-    ViStoryBench counts twelve metrics of thirteen columns. Where only some of its parts
-    have scores, the mean counts and these are left out. That a column looks like the
-    mean of others decides nothing: printed means miss that of their parts by up to .23.
-    """
+    """Return the metrics that an average of ranks counts, and remarks on the others."""
     metrics = list(metrics)
     left: set[str] = set()
     remarks = []

@@ -72,13 +72,7 @@ def composite_answers(
     tags: pd.DataFrame | None,
     notes: Notes,
 ) -> KeptAnswers:
-    """Return the answers with composites over questions among their questions.
-
-    Of ratings, an output's composite is made of its cell means; these are given as
-    each annotator's own where all of them rated all parts of all outputs, else as means
-    of raters. Of choices, an annotator's is the sign of the weighted sum of what he or
-    she prefers by each part (1, -1, or 0 for neither), without the factor of stories.
-    """
+    """Return the answers with composites over questions among their questions."""
     ratings, choices = people.ratings, people.choices
     rated = () if ratings is None else tuple(ratings["dimension"].unique())
     chosen = () if choices is None else tuple(choices["criterion"].unique())
@@ -110,11 +104,7 @@ def composite_scores(
     tags: pd.DataFrame | None,
     notes: Notes,
 ) -> ScoreTable:
-    """Return the scores with composites over metrics among the metrics.
-
-    Lower-is-better metrics have their sign turned, so that more of a composite is
-    better. Where a part has values of whole methods only, the composite has, too.
-    """
+    """Return the scores with composites over metrics among the metrics."""
     frames, made = [table.cells], []
     signs = {m: 1 if better else -1 for m, better in table.higher_is_better.items()}
     cells = table.cells.rename(columns={"metric": "name"})

@@ -83,11 +83,7 @@ def inside(known: Mapping[str, Composite], name: str) -> set[str]:
 
 
 def leaves(known: Mapping[str, Composite], name: str) -> dict[str, float]:
-    """Return the parts of a mean that are no composites; their weights sum to 1.
-
-    Empty where it, or a composite inside it, is no mean: ranks and drops are of
-    methods, and outputs have none.
-    """
+    """Return the parts of a mean that are no composites; their weights sum to 1."""
     composite = known[name]
     if composite.kind != "mean":
         return {}

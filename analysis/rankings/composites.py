@@ -1,20 +1,11 @@
-"""Composites: one number of several questions or metrics a method.
-
-What belongs together is said in a file (`analysis.rankings.composite_weights`). Means
-are questions and metrics of their own, too (`analysis.rankings.composite_values`).
-"""
+"""Composites: one number of several questions or metrics a method."""
 
 from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling import (
-    DECIMALS,
-    cluster_counts,
-    interval,
-    stream,
-)
+from analysis.inference.resampling import DECIMALS, cluster_counts, interval, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.rankings.composite_weights import Composite, inside, split_part
 from analysis.rankings.standings import rank_intervals, ranks
@@ -29,9 +20,7 @@ CHUNK = 4_000_000
 
 
 def part_cells(
-    cells: pd.DataFrame,
-    known: Mapping[str, Composite],
-    tags: pd.DataFrame | None,
+    cells: pd.DataFrame, known: Mapping[str, Composite], tags: pd.DataFrame | None
 ) -> pd.DataFrame:
     """Return the cells of questions or metrics as parts of composites."""
     names = tuple(cells["part"].unique())

@@ -28,10 +28,7 @@ class Maximum:
 
     @cached_property
     def covariance(self) -> Array:
-        """The inverse of the information, answers being independent.
-
-        Those of one story or annotator are not: leaderboards sum what answers add.
-        """
+        """The inverse of the information, answers being independent."""
         inverse = np.linalg.inv(self.information)
         inverse[: self.n_methods, : self.n_methods] -= 1 / self.n_methods
         return np.asarray(inverse)
@@ -62,11 +59,7 @@ def maximise(
     free: Mask | None = None,
     limits: Array | None = None,
 ) -> Maximum:
-    """Fit parameters to how often each outcome occurred, counts of shape (S, k).
-
-    No step changes a parameter by more than `longest`. What is not `free` stays as it
-    starts. A parameter beyond its limit has no finite maximum.
-    """
+    """Fit parameters to how often each outcome occurred, counts of shape (S, k)."""
     M, parameters, converged = n_methods, start, False
     fixed = np.zeros(len(start), bool) if free is None else ~free
 

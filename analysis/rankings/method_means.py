@@ -117,11 +117,7 @@ class Means:
         self._share = 1 / (size[self._cell] * n_cells[self._method])
 
     def covariance(self, parts: tuple[str, ...]) -> CrossedCovariance | None:
-        """Return their covariance where clusters are drawn; None if nothing is.
-
-        Where these keep the stories, ratings scatter around the means of their cells,
-        else around those of their methods.
-        """
+        """Return their covariance where clusters are drawn; None if nothing is."""
         if not parts or not np.isfinite(self.value).all():
             return None
         kept, answers, M = self._kept, self._answers, len(self.value)
@@ -141,12 +137,7 @@ class Means:
         kinds = kinds_drawn(clusters, parts)
         differences = np.eye(M) - 1 / M
         return crossed_covariance(
-            added,
-            n,
-            kinds,
-            rank=max(M - 1, 1),
-            model=differences,
-            weights=self._share,
+            added, n, kinds, rank=max(M - 1, 1), model=differences, weights=self._share
         )
 
     @property
@@ -170,11 +161,7 @@ class Means:
 def scaled_intervals(
     values: Array, errors: Errors, confidence: float, scale: Scale | None
 ) -> tuple[Array, Array]:
-    """Return the bounds of means, inside their scale where that is known.
-
-    A mean is to its scale what a share is to 0 and 1: Wilson's interval of as many
-    independent answers of only the lowest and the highest rating as have its variance.
-    """
+    """Return the bounds of means, inside their scale where that is known."""
     low, high = errors.intervals(values, confidence)
     if scale is None:
         return low, high

@@ -18,9 +18,7 @@ class TopMethods:
 
 
 def top_methods(
-    ranks: Mapping[str, float],
-    comparisons: Iterable[Mapping[str, object]],
-    size: int,
+    ranks: Mapping[str, float], comparisons: Iterable[Mapping[str, object]], size: int
 ) -> TopMethods:
     """Test that the `size` methods of the best ranks are the best ones.
 
@@ -61,15 +59,7 @@ ResultTables = Mapping[str, pd.DataFrame]
 
 
 def method_verdict_rows(tables: ResultTables, confidence: float) -> list[TableRow]:
-    """Say of each question which method stands first, and ahead of how many others.
-
-    `statistic` is ``win_rate`` of choices, the mean over the methods that it met, where
-    these are given; ``mean`` of ratings; else ``rating``. `p_adjusted` is the largest
-    of those that compare it with the others. `verdict` is ``preferred`` where all of
-    them are small enough, else ``open``, with the `reason`: ``shared`` (no method
-    stands first alone), ``untested`` (also where all answers say the same) or
-    ``not_apart``. Boxes of a checklist are no such questions.
-    """
+    """Say of each question which method stands first, and ahead of how many others."""
     rows = [
         about | _verdict(about, board, tables, confidence)
         for about, board in _parts(tables)
@@ -89,6 +79,9 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
             {str(k): v for k, v in row.items()} for row in pairs.to_dict("records")
         ]
         best = top_methods(ranks, compared, size)
+        inside = pairs["p_adjusted"] <= 1 - confidence
+        for name in ("method_a", "method_b"):
+            inside &= pairs[name].isin(best.methods)
         rows.append(
             about
             | {
@@ -99,19 +92,13 @@ def top_rows(tables: ResultTables, size: int, confidence: float) -> list[TableRo
                 "drawn": str(board["drawn"].iloc[0]),
                 "level": 1 - confidence,
                 "n_inside": size * (size - 1) // 2,
-                "n_inside_apart": _inside_apart(pairs, best.methods, confidence),
+                "n_inside_apart": int(
+                    (inside & (pairs["p_adjusted"] <= 1 - confidence)).sum()
+                ),
                 "verdict": APART if best.p_value <= 1 - confidence else OPEN,
             }
         )
     return sorted(rows, key=lambda row: str(row["question"]))
-
-
-def _inside_apart(
-    pairs: pd.DataFrame, methods: tuple[str, ...], confidence: float
-) -> int:
-    """Count the pairs inside a set whose order is shown, adjusted over all pairs."""
-    both = pairs["method_a"].isin(methods) & pairs["method_b"].isin(methods)
-    return int((both & (pairs["p_adjusted"] <= 1 - confidence)).sum())
 
 
 def _parts(tables: ResultTables) -> Iterator[tuple[TableRow, pd.DataFrame]]:

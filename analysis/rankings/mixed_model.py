@@ -1,9 +1,4 @@
-"""A linear mixed model of ratings: methods fixed; annotators, stories, outputs random.
-
-The likelihood is restricted maximum likelihood as in R's lme4 and in statsmodels'
-MixedLM; what grows with the number of ratings is summed once, so that a million of
-them take a second, where MixedLM builds a matrix in the square of their number.
-"""
+"""A mixed model of ratings: methods fixed; annotators, stories, outputs random."""
 
 from dataclasses import dataclass
 
@@ -41,11 +36,7 @@ class MixedModel:
 
 @dataclass(frozen=True)
 class _CrossProducts:
-    """Cross-products of all ratings, and of the sums of outputs with k ratings.
-
-    First axis: 0 for single ratings, then one entry for each number of ratings that an
-    output can have. F = M + A columns: methods, then annotators.
-    """
+    """Cross-products of all ratings, and of the sums of outputs with k ratings."""
 
     n: int
     times: Array
@@ -202,11 +193,7 @@ def _sums(y: Array, method: Counts, story: Counts, annotator: Counts) -> _CrossP
 
 
 def _deviance(roots: Array, sums: _CrossProducts, M: int) -> float:
-    """Return -2 log restricted likelihood at standard deviations of the effects.
-
-    `roots` are relative to the residual's: annotator, story, and output where there is
-    one.
-    """
+    """Return -2 log restricted likelihood at standard deviations of the effects."""
     lower, _, residual, log_det = _solved(roots, sums, M)
     log_det += 2 * float(np.log(np.diag(lower)).sum())
     return float((sums.n - M) * (1 + np.log(2 * np.pi * residual)) + log_det)
@@ -223,10 +210,7 @@ def _effects(roots: Array, sums: _CrossProducts, M: int) -> tuple[Array, Array, 
 def _solved(
     roots: Array, sums: _CrossProducts, M: int
 ) -> tuple[Array, Array, float, float]:
-    """Return the factored equations of methods and annotators, and their right side.
-
-    Also the residual variance, and the log determinant of what left the equations.
-    """
+    """Return the factored equations of methods and annotators, and their right side."""
     A = sums.fixed.shape[1] - M
     ratio = roots[2] ** 2 if len(roots) == 3 else 0.0
     weights = np.append(1.0, -ratio / (1 + sums.times * ratio))

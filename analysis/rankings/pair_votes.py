@@ -16,11 +16,7 @@ PROBABILITY, ALTERNATIVES, ORDER = "probability", "alternatives", "submitted_at"
 
 
 def with_weights(choices: pd.DataFrame) -> tuple[pd.DataFrame, bool]:
-    """Weigh the answers of one criterion by the inverse of how likely they were asked.
-
-    `inverse_weights` in the order of submission, as of a study with as many slots as
-    were free at most.
-    """
+    """Weigh the answers of one criterion by the inverse of their probabilities."""
     if not {PROBABILITY, ALTERNATIVES, ORDER} <= set(choices.columns):
         return choices, False
     chance, free = (

@@ -1,9 +1,4 @@
-"""Worths of methods by maximum likelihood from orders of some of them: Plackett-Luce.
-
-An order of k methods is k - 1 choices: the first of all k, the second of those that are
-left, and so on. A choice is a cell, the set and which of it was chosen; how often each
-cell occurs is all that the likelihood needs.
-"""
+"""Worths of methods from orders of some of them: Plackett-Luce."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -47,10 +42,7 @@ class ChoiceSets:
     def with_average_method(
         self, counts: Array, weight: float
     ) -> tuple["ChoiceSets", Array]:
-        """Add a method that stood before and after each other one in half of `weight`.
-
-        Return the sets, whose first cells are those of before, and their counts.
-        """
+        """Add a method that stood before and after each other in half of `weight`."""
         M = self.n_methods
         pairs = np.column_stack([np.arange(M), np.full(M, M)])
         sets = ChoiceSets(M + 1, (*self.members, pairs))

@@ -8,12 +8,7 @@ import pandas as pd
 from analysis.inference.crossed_clusters import Errors
 from analysis.options import Scale
 from analysis.printing import counted
-from analysis.rankings.method_means import (
-    Answers,
-    Means,
-    answers_of,
-    scaled_intervals,
-)
+from analysis.rankings.method_means import Answers, Means, answers_of, scaled_intervals
 from analysis.rankings.mixed_model import MixedModel, fit_mixed
 from analysis.rankings.standings import method_gaps, ranks
 from analysis.reading.cells import rated_grid
@@ -35,12 +30,7 @@ def rating_leaderboard(
     confidence: float = 0.95,
     scale: Scale | None = None,
 ) -> tuple[list[TableRow], list[TableRow], list[str]]:
-    r"""Rank methods by their ratings in three ways, side by side.
-
-    Where annotators judged different methods, standardising takes away true differences
-    between these; the mixed model does not. What ratings are standardised by is taken
-    as known: in intervals it does not vary.
-    """
+    r"""Rank methods by their ratings in three ways, side by side."""
     answers = answers_of(by_annotator)
     plain = Means(answers, answers.rating)
     standard = Means(answers, _standardised(answers))
@@ -57,8 +47,13 @@ def rating_leaderboard(
         notes += _constant_note(answers)
         if not np.isfinite(standard.value).any():
             reasons.append(sentence("no annotator gave two different ratings"))
-    model = _mixed(answers, known=not are_mean_raters)
-    if model.reason and not are_mean_raters:
+    none = np.full(len(answers.methods), np.nan)
+    model = MixedModel(none, none, none)
+    if not are_mean_raters:
+        model = fit_mixed(
+            answers.rating, answers.method, answers.story, answers.annotator
+        )
+    if model.reason:
         reasons.append(model.reason)
     mixed = Errors(model.errors**2, np.asarray(model.freedom, float))
     mixed_low, mixed_high = scaled_intervals(model.means, mixed, confidence, scale)
@@ -83,7 +78,10 @@ def rating_leaderboard(
     ]
     order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
     about: TableRow = {"question": question, "source": "ratings", "part": 1}
-    compared = [about | row for row in _comparisons(plain, parts, confidence)]
+    covariance, compared = plain.covariance(parts), []
+    if covariance is not None:
+        gaps = method_gaps(plain.value, covariance, confidence)
+        compared = [about | row for row in gaps.rows(plain.methods)]
     return [rows[i] for i in order], compared, notes
 
 
@@ -111,24 +109,6 @@ def _columns(
     }
 
 
-def _comparisons(
-    means: Means, parts: tuple[str, ...], confidence: float
-) -> list[TableRow]:
-    """Compare every two methods."""
-    covariance = means.covariance(parts)
-    if covariance is None:
-        return []
-    gaps = method_gaps(means.value, covariance, confidence)
-    return gaps.rows(means.methods)
-
-
-def _mixed(answers: Answers, *, known: bool) -> MixedModel:
-    if not known:
-        none = np.full(len(answers.methods), np.nan)
-        return MixedModel(none, none, none, reason=sentence("annotators are not known"))
-    return fit_mixed(answers.rating, answers.method, answers.story, answers.annotator)
-
-
 def _constant_note(answers: Answers) -> list[str]:
     """Say how many annotators always gave the same rating."""
     A = answers.n_annotators
@@ -149,10 +129,7 @@ def _constant_note(answers: Answers) -> list[str]:
 
 
 def _standardised(answers: Answers) -> Array:
-    """Take the annotator's mean from each rating, and divide by their spread.
-
-    NaN of annotators who always gave the same.
-    """
+    """Take the annotator's mean from each rating, and divide by their spread."""
     who, value, A = answers.annotator, answers.rating, answers.n_annotators
     value = value - value.mean()
     n = np.bincount(who, minlength=A)
@@ -165,10 +142,7 @@ def _standardised(answers: Answers) -> Array:
 
 
 def story_wins(by_annotator: pd.DataFrame, *, question: str) -> list[TableRow]:
-    """Count the stories in which people's mean of one method is above another's.
-
-    Means that differ by less than 1e-9 are equal: a tie.
-    """
+    """Count the stories in which people's mean of one method is above another's."""
     grid = rated_grid(question, by_annotator)
     found: list[TableRow] = []
     for a, b in combinations(range(len(grid.methods)), 2):

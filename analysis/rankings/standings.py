@@ -1,7 +1,4 @@
-"""Where methods stand: ranks, ratings on the Elo scale, comparisons of every two.
-
-Also why a likelihood has no maximum, which remarks of leaderboards say.
-"""
+"""Where methods stand: ranks, ratings on the Elo scale, comparisons of every two."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -108,10 +105,7 @@ class MethodGaps:
         return np.asarray(best, float), np.asarray(worst, float)
 
     def rows(self, methods: tuple[str, ...], scale: float = 1.0) -> list[TableRow]:
-        """Return a row a pair: `method_a`, `method_b`, `difference` in units of scale.
-
-        Beside it its interval, `p_value` and `p_adjusted`.
-        """
+        """Return a row a pair, differences in units of scale."""
         return [
             {
                 "method_a": methods[self.first[k]],

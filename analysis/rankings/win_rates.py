@@ -29,13 +29,7 @@ def win_rates(
     parts: tuple[str, ...] = ("stories", "annotators"),
     confidence: float = 0.95,
 ) -> list[TableRow]:
-    """Count wins and ties of every pair of methods, by votes and by majority.
-
-    Intervals are Wilson's, of as many independent answers (`n_effective`) as have the
-    variance of these (`analysis.inference.crossed_clusters`), with Student's quantiles.
-    Answers never count for more than independent ones would. Where all answers of a
-    pair say the same, they count as those of other pairs do on average.
-    """
+    """Count wins and ties of every pair of methods, by votes and by majority."""
     single, majorities = pair_votes(choices)
     votes, stories = (_Shares.of_pairs(each, parts) for each in (single, majorities))
     tested = votes.tested(confidence)
@@ -165,11 +159,7 @@ class _Shares:
 
 
 def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
-    """Return the errors of the rates of pairs.
-
-    What they have in common is how alike answers of one cluster are: a correlation. How
-    much that widens a rate grows with the answers that it has in a cluster.
-    """
+    """Return the errors of the rates of pairs."""
     wanted = kinds_drawn(votes.clusters, parts)
     kinds, both = drawn_clusters(wanted, len(votes.pair))
     if not kinds:
@@ -192,11 +182,7 @@ def _pair_errors(votes: PairVotes, parts: tuple[str, ...]) -> Errors | None:
 
 @dataclass(frozen=True)
 class _PairClusters:
-    """Of the rate of each pair by its clusters: the variance, how many, and how large.
-
-    `n` is as how many clusters of equal size they count; `size` is the mean size of the
-    cluster of an answer.
-    """
+    """Of the rate of each pair: its variance by clusters, their number and size."""
 
     variance: Array
     n: Array

@@ -1,8 +1,4 @@
-"""From answers to cells: one value a story and method.
-
-A cell is the mean over shots and rounds within an annotator, then over
-annotators. Metrics are compared on the cells that all of them cover.
-"""
+"""From answers to cells: one value a story and method."""
 
 from dataclasses import dataclass, replace
 
@@ -78,10 +74,7 @@ class CellGrid:
         return self.stories == ("",)
 
     def has_level(self, level: str, metric: str) -> bool:
-        """Whether neither people's values nor a metric's lack a level for being whole.
-
-        Values of whole methods have the method level only.
-        """
+        """Whether people's values and those of a metric have a level."""
         if level in ACROSS_STORIES and metric in self.mixed:
             return False
         whole = self.human_is_method_level or metric in self.method_level

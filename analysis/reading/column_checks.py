@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -36,6 +35,7 @@ from analysis.tables import FLAGS, control_character, is_text
 
 Mask = Any  # a boolean array or series, one entry a row
 
+NO_VALUES = ("-", "n/a", "na", "none", "null")
 TRUE, FALSE = {"true", "1", "yes"}, {"false", "0", "no", ""}
 # Squares of larger ratings would soon be infinite, and sums of larger scores: what is
 # squared of these is scaled before.
@@ -49,20 +49,8 @@ def _shown(value: Any) -> str:
     return "(empty)" if empty else str(value) or "(empty)"
 
 
-def _is_flag(value: object) -> bool:
-    return as_text(value).lower() in ("true", "false")
-
-
-def _is_no_value(value: object) -> bool:
-    return as_text(value).lower() in ("-", "n/a", "na", "none", "null")
-
-
 def _is_nested(value: object) -> bool:
     return not pd.api.types.is_scalar(value) or isinstance(value, bytes)
-
-
-def _has_first(point: str, name: str) -> bool:
-    return is_text(name) and control_character(name) == point
 
 
 class TableCheck:
@@ -83,11 +71,7 @@ class TableCheck:
     def refuse(
         self, bad: Mask, column: str, expected: str, *, is_name: bool = True
     ) -> None:
-        """Note a problem for each marked row; of very many the first ones.
-
-        Cells that should be no names are shown with the code points of what is not
-        ASCII, such as digits of full width.
-        """
+        """Note a problem for each marked row; of very many the first ones."""
         cells = self.frame.loc[np.asarray(bad), column]
         told = _shown if is_name else lambda value: with_code_points(_shown(value))
         self._note(
@@ -121,13 +105,10 @@ class TableCheck:
                 column,
                 "text without NUL or broken letters",
             )
-            found = [control_character(name) for name in clean.values if is_text(name)]
-            for point in dict.fromkeys(filter(None, found)):
-                self.refuse(
-                    clean.mask(partial(_has_first, point)),
-                    column,
-                    f"a name without control characters; it has {point}",
-                )
+            points = clean.mapped(lambda x: control_character(x) if is_text(x) else "")
+            for point in dict.fromkeys(filter(None, points.values)):
+                rule = f"a name without control characters; it has {point}"
+                self.refuse(points.mask(lambda x, own=point: x == own), column, rule)
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 
@@ -146,9 +127,12 @@ class TableCheck:
         expected = "a number such as 3 or 0.75, without separators"
         if wrong.any():
             cells = coded(self.frame[column])
-            flags = wrong & cells.mask(_is_flag)
+            words = cells.mapped(lambda value: as_text(value).lower())
+            flags = wrong & words.mask(lambda word: word in ("true", "false"))
             self.refuse(flags, column, "a number: 1 for true, 0 for false")
-            nothing = wrong & cells.mask(_is_no_value) & (not required)
+            nothing = (
+                wrong & words.mask(lambda word: word in NO_VALUES) & (not required)
+            )
             self.refuse(nothing, column, "a number, or an empty cell for none")
             rest = wrong & ~flags & ~nothing
             self.refuse(rest, column, expected, is_name=False)
@@ -165,10 +149,7 @@ class TableCheck:
         self.frame[column] = values
 
     def whole(self, column: str, *, least: int, empty: str = "") -> None:
-        """Make an optional column text of whole numbers, written in one way.
-
-        A column with empty cells often comes as 1.0 instead of 1.
-        """
+        """Make an optional column text of whole numbers, written in one way."""
         if column not in self.frame:
             return
         given = coded(self.frame[column]).texts()
@@ -185,12 +166,7 @@ class TableCheck:
         self.frame[column] = written.column(self.frame.index)
 
     def decimals(self, columns: Iterable[str]) -> None:
-        """Write the decimal commas of columns as points, where they can be told.
-
-        A file whose cells are separated by commas has none. Of others all columns of
-        numbers are looked at together: where some have points, or a comma may as well
-        stand between thousands, the commas are refused.
-        """
+        """Write the decimal commas of columns as points, where they can be told."""
         if not self.frame.attrs.get(DECIMAL_COMMA):
             return
         own = {name: coded(self.frame[name]) for name in columns}
@@ -222,11 +198,7 @@ class TableCheck:
                 self.frame[column] = words.mask(lambda word: word in TRUE)
 
     def directions(self) -> None:
-        """Make the directions of metrics booleans.
-
-        One row of a metric that says it is enough: its empty cells take that. Where
-        none does, the metric is among the `UNTOLD` ones, and its cells are true.
-        """
+        """Make the directions of metrics booleans."""
         data, column = self.frame, "higher_is_better"
         if column not in data:
             data.attrs[UNTOLD] = tuple(data["metric"].unique())

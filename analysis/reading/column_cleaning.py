@@ -78,10 +78,7 @@ def as_text(value: object) -> str:
 
 
 def numbers(column: Column) -> tuple[Array, Mask]:
-    """Return a column as numbers (NaN for what is none), and which cells have no value.
-
-    Those are empty cells, and the word ``nan``.
-    """
+    """Return a column as numbers, NaN for what is none, and which cells are empty."""
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column):
         return column.to_numpy(float, na_value=NAN), column.isna().to_numpy(bool)
     found = coded(column)
@@ -95,10 +92,7 @@ def is_without_value(value: object) -> bool:
 
 
 def combined(columns: Iterable[Column]) -> npt.NDArray[np.int64]:
-    """Return one number a row that is the same where all columns are the same.
-
-    Where columns are sorted by their values, rows are sorted by these numbers.
-    """
+    """Return one number a row that is the same where all columns are the same."""
     keys = np.zeros(0, np.int64)
     size = 1
     for column in columns:

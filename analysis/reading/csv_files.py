@@ -1,8 +1,4 @@
-"""Read a table from text; its encoding and what separates its columns are found.
-
-The separator is the one that splits the header into the columns that are asked for;
-whatever stands below decides nothing.
-"""
+"""Read a table from text; its encoding and what separates its columns are found."""
 
 import codecs
 import csv

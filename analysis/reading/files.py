@@ -40,26 +40,23 @@ def read_file(path: Path, columns: Sequence[str] = ()) -> pd.DataFrame:
         if suffix in (".csv", ".tsv", ".txt"):
             frame = read_csv(file, columns)
         elif suffix == ".xlsx":
-            frame = _read_workbook(file, sheet, columns)
+            from analysis.reading.workbooks import read_workbook
+
+            frame = read_workbook(file, sheet, columns)
         elif suffix in OTHERS:
             frame = OTHERS[suffix](file)
         else:
             raise InputError([Problem(str(path), f"a {SUFFIXES} file")])
+    except ImportError as error:
+        what = {"openpyxl": "workbooks"}.get(str(error.name), "Parquet")
+        expected = f"the package {error.name}, which reads {what}, installed"
+        raise InputError([Problem(path.name, expected)]) from error
     except OSError as error:
         reason = error.strerror or str(error)
         raise InputError([Problem(str(path), f"a readable file ({reason})")]) from error
     if frame.empty:
         raise InputError([Problem(path.name, "at least one row below the header", 1)])
     return frame
-
-
-def _read_workbook(path: Path, sheet: str, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        from analysis.reading.workbooks import read_workbook
-    except ImportError as error:
-        expected = "the package openpyxl, which reads workbooks, installed"
-        raise InputError([Problem(path.name, expected)]) from error
-    return read_workbook(path, sheet, columns)
 
 
 def _check_size(path: Path) -> None:
@@ -119,11 +116,8 @@ def _json_object(text: str, file: str, line: int) -> dict[str, object] | Problem
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        expected = "the package pyarrow, which reads Parquet, installed"
-        raise InputError([Problem(path.name, expected)]) from error
+    from pyarrow import parquet
+
     try:
         file = parquet.read_metadata(path)
         check_width(path, file.num_columns)
@@ -206,10 +200,7 @@ def address(name: str, index: pd.Index, line: object) -> str:
 
 @contextmanager
 def placed_in(name: str, rows: Sequence[str] = ()) -> Iterator[None]:
-    """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``.
-
-    Rows that stand elsewhere for who gave them have names of their own.
-    """
+    """Name problems of a frame by the row's position, as in ``ratings.iloc[3]``."""
     try:
         yield
     except InputError as error:

@@ -1,20 +1,11 @@
-"""Read the four tables from files of any kind and refuse what is wrong.
-
-Every reader returns a frame whose index is the line in the file (1 is the header) or
-raises `InputError` with all problems; a frame that comes back is clean: text columns
-are text, numbers are numbers, flags are booleans, keys are unique.
-"""
+"""Read the four tables from files of any kind and refuse what is wrong."""
 
 from collections.abc import Collection
 
 import pandas as pd
 
 from analysis.problems import listed
-from analysis.reading.column_checks import (
-    LARGEST_RATING,
-    LARGEST_SCORE,
-    TableCheck,
-)
+from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
 from analysis.reading.files import Table, opened
 from analysis.reading.metric_names import UNTOLD
 from analysis.reading.rankings import check_orders, ordered_choices
@@ -106,12 +97,7 @@ def check_choices(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
 
 
 def read_rankings(table: Table) -> pd.DataFrame:
-    """Read rankings: one row a method of an answer, rank 1 being the best.
-
-    An answer is what one annotator says of one story by one criterion, in one round
-    and one slot as far as there are such columns. It ranks two or more methods, each
-    once, from 1 without gaps and ties.
-    """
+    """Read rankings: one row a method of an answer, rank 1 being the best."""
     raw, file = opened(table, "rankings", RANKING_COLUMNS)
     return _of_file(check_rankings(raw, file=file), file)
 
@@ -179,10 +165,7 @@ def check_scores(frame: pd.DataFrame, *, file: str) -> pd.DataFrame:
 
 
 def metrics_without_scores(scores: pd.DataFrame) -> tuple[str, ...]:
-    """Return the metrics that a table names but has no score of.
-
-    Whoever reads the report should learn of them: their rows are gone.
-    """
+    """Return the metrics that a table names but has no score of."""
     return tuple(scores.attrs.get(WITHOUT_SCORES, ()))
 
 

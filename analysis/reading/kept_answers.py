@@ -216,14 +216,15 @@ def chosen_tables(
         if wanted is None:
             continue
         here = {
-            name: column
+            name: (frame, frame[column])
             for name, column in columns.items()
             if (frame := tables.get(name)) is not None and column in frame
         }
-        known = {str(one) for name in here for one in _column(tables, name, option)}
+        known = {str(one) for _, names in here.values() for one in names.unique()}
         _check(option, wanted, known)
-        for name in here:
-            found[name] = _kept(tables, name, option, wanted)
+        for name, (frame, names) in here.items():
+            rows = frame[names.isin(wanted)]
+            found[name] = None if rows.empty else rows
         if notes is not None and (rest := sorted(known - {*wanted})):
             notes.add(
                 sentence(
@@ -234,21 +235,6 @@ def chosen_tables(
                 )
             )
     return found
-
-
-def _column(tables: Tables, name: str, option: str) -> "pd.Series[str]":
-    frame = tables[name]
-    assert frame is not None
-    return frame[COLUMNS[option][name]].drop_duplicates()
-
-
-def _kept(
-    tables: Tables, name: str, option: str, wanted: tuple[str, ...]
-) -> pd.DataFrame | None:
-    frame = tables[name]
-    assert frame is not None
-    rows = frame[frame[COLUMNS[option][name]].isin(wanted)]
-    return None if rows.empty else rows
 
 
 def _check(option: str, wanted: tuple[str, ...], known: set[str]) -> None:

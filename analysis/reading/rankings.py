@@ -50,19 +50,13 @@ APART = "; several answers of one annotator to one story need a slot each"
 
 
 def answer_codes(rows: pd.DataFrame, keys: tuple[str, ...] = RANKING_ANSWER) -> Counts:
-    """Return the answer of each row, numbered in the order of its keys.
-
-    Keys that are no columns of the rows are skipped.
-    """
+    """Return the answer of each row, numbered in the order of its keys."""
     codes = combined(rows[key] for key in keys if key in rows)
     return np.unique(codes, return_inverse=True)[1]
 
 
 def check_orders(check: TableCheck) -> None:
-    """Refuse answers that are no strict order of two or more methods.
-
-    Rows are looked at only in answers whose every rank and method can be read.
-    """
+    """Refuse answers that are no strict order of two or more methods."""
     data = check.frame
     check.refuse(data["rank"] == "", "rank", "a whole number from 1")
     rank = pd.to_numeric(data["rank"], errors="coerce").to_numpy(float)

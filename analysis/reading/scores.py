@@ -1,7 +1,4 @@
-"""From scores to one value a metric, story and method.
-
-A metric is averaged over shots; one that occurs in several versions is several.
-"""
+"""From scores to one value a metric, story and method."""
 
 import math
 from collections.abc import Mapping
@@ -53,16 +50,15 @@ class ScoreTable:
 
 
 def score_table(scores: pd.DataFrame) -> ScoreTable:
-    """Average scores over shots.
-
-    Means over shots are correctly rounded (``math.fsum``), so that outputs with
-    the same scores in another order stay tied.
-    """
+    """Average scores over shots."""
     rows = scores.dropna(subset=["score"]).copy()
     if rows.empty:
         raise OptionError("scores: no row has a score")
     rows["metric"] = versioned_names(rows)
-    _refuse_baselines(rows)
+    # Versions may make such a name, and a table that was not read may have it.
+    for name in BASELINES:
+        if (rows["metric"] == name).any():
+            raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
     better = _directions(rows)
     rows, notes = _one_kind_of_score(rows)
     keys = ["metric", "story", "method"]
@@ -71,13 +67,6 @@ def score_table(scores: pd.DataFrame) -> ScoreTable:
     else:
         cells = rows[[*keys, "score"]].sort_values(keys, ignore_index=True)
     return ScoreTable(cells, better, tuple(notes))
-
-
-def _refuse_baselines(rows: pd.DataFrame) -> None:
-    """Refuse names that versions make, and those of a table that was not read."""
-    for name in BASELINES:
-        if (rows["metric"] == name).any():
-            raise OptionError(f"scores: metric: {name!r}: expected {OTHER_NAME}")
 
 
 def _one_kind_of_score(rows: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:

@@ -1,7 +1,4 @@
-"""Names that two tables should share: what does not meet, and what is nearest to it.
-
-Names are equal or they are not: what differs in its case alone is told, never matched.
-"""
+"""Names that two tables should share: what does not meet, and what is nearest to it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,13 +7,7 @@ import pandas as pd
 
 from analysis.notes import Notes
 from analysis.printing import counted
-from analysis.problems import (
-    SHOWN_OF_A_KIND,
-    InputError,
-    Problem,
-    Problems,
-    shown,
-)
+from analysis.problems import SHOWN_OF_A_KIND, InputError, Problem, Problems, shown
 from analysis.reading.column_cleaning import Coded, Column, coded
 from analysis.reading.files import ROW, address
 from analysis.reading.spellings import Nearest, without_zeros, written

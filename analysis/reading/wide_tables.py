@@ -84,12 +84,7 @@ def long_rows(
     largest: float,
     limits: tuple[int, int] | None = None,
 ) -> pd.DataFrame:
-    """Turn one column a dimension or metric into one row a value.
-
-    A column counts as values when at least half of its filled cells look like numbers;
-    other columns (family, base model) describe the method and are left out, and so are
-    ids and times (`analysis.reading.wide_tables`).
-    """
+    """Turn one column a dimension or metric into one row a value."""
     for pair in LONG:
         if set(pair) <= set(raw.columns):
             both = " and ".join(pair)
@@ -156,11 +151,7 @@ def long_rows(
 
 
 def left_out_columns(table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the columns of a wide table that were taken for descriptions.
-
-    Whoever reads the report should learn of them: a column of ratings in words would
-    be among them.
-    """
+    """Return the columns of a wide table that were taken for descriptions."""
     return tuple(table.attrs.get(LEFT_OUT, ()))
 
 

@@ -1,7 +1,4 @@
-"""Read a sheet of an .xlsx workbook as a table; its rows are numbered as it shows them.
-
-Formulas are what they came to when the workbook was saved. Dates become text.
-"""
+"""Read a sheet of an .xlsx workbook as a table."""
 
 import zlib
 from collections.abc import Iterator, Mapping, Sequence

@@ -6,12 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from analysis.inference.resampling import (
-    cluster_counts,
-    estimate,
-    expanded,
-    stream,
-)
+from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
 from analysis.reading.number_text import step_of
 from analysis.reliability.chance_corrected import (
     CHUNK,
@@ -53,7 +48,6 @@ STATISTICS: dict[str, Callable[..., Array]] = {
     "alpha_nominal": partial(alpha, metric="nominal"),
     "alpha_ordinal": partial(alpha, metric="ordinal"),
     "alpha_interval": partial(alpha, metric="interval"),
-    "alpha_ratio": partial(alpha, metric="ratio"),
     "ac1": partial(gwet, kind="ac1"),
     "ac2_quadratic": partial(gwet, kind="ac2_quadratic"),
     "fleiss_kappa": partial(gwet, kind="fleiss_kappa"),
@@ -193,13 +187,7 @@ def _value(data: Reliability, name: str) -> float:
 
 
 class _Sample:
-    """Resamples of units and annotators.
-
-    Units whose answers and clusters are the same are exchangeable, so one of them
-    stands for all, and counts as often as they do together. When units are all that
-    is drawn, how often each kind of unit comes is multinomial: the distribution of
-    the resamples is exactly that of drawing unit by unit.
-    """
+    """Resamples of units and annotators."""
 
     def __init__(
         self,
@@ -219,7 +207,9 @@ class _Sample:
             part: stream(seed, "agreement", question, part) for part in parts
         }
         clusters = {
-            part: _renumbered(data.clusters[part])
+            part: np.unique(data.clusters[part], return_inverse=True)[1].reshape(
+                data.clusters[part].shape
+            )
             for part in parts
             if part != "annotators"
         }
@@ -263,10 +253,6 @@ class _Sample:
             for column in codes.T:
                 weights *= counts[:, column]
         return weights
-
-
-def _renumbered(codes: Counts) -> Counts:
-    return np.unique(codes, return_inverse=True)[1].reshape(codes.shape)
 
 
 def _kinds(
@@ -317,8 +303,6 @@ def _why_undefined(data: Reliability, name: str) -> str:
         return sentence("ratings are not whole categories")
     if name.startswith("ac") and len(category_values(data)) < 2:
         return sentence("all answers are the same, and no scale names other categories")
-    if name == "alpha_ratio" and (data.values < 0).any():
-        return sentence("ratios need ratings of 0 or more")
     answered = np.asarray(data.counts[data.pairable].sum(axis=0))
     if name.startswith(("alpha", "fleiss")) and (answered > 0).sum() < 2:
         return sentence("all answers are the same")

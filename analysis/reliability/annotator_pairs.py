@@ -150,11 +150,7 @@ def _of_pairs(
     of_two: Callable[[int, int, int], Estimate],
     resamples: int,
 ) -> tuple[dict[tuple[int, int], Estimate], list[str]]:
-    """Estimate the agreement of each two who answered a unit in common, with remarks.
-
-    `answered` (A, U) has who answered what, and `of_two` takes two of them and a number
-    of resamples.
-    """
+    """Estimate the agreement of each two who answered a unit in common."""
     met = _met(answered)
     if len(met) > MOST_PAIRS:
         met = {pair: n for pair, n in met.items() if n >= FEW_UNITS}

@@ -11,11 +11,7 @@ from analysis.inference.scaling import divided
 from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.column_cleaning import key_texts
-from analysis.reliability.icc import (
-    LARGEST_TABLE,
-    correlate_tables,
-    correlate_weighted,
-)
+from analysis.reliability.icc import LARGEST_TABLE, correlate_tables, correlate_weighted
 from analysis.reliability.like_chance import (
     ALONE,
     AnnotatorMeasure,
@@ -44,17 +40,9 @@ ONE_REST = sentence("the others' means are all the same")
 
 
 def rating_annotators(
-    ratings: pd.DataFrame,
-    *,
-    part: str = "units",
-    **sampling: Unpack[Sampling],
+    ratings: pd.DataFrame, *, part: str = "units", **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
-    """Hold each annotator's ratings against those of the others.
-
-    Intervals draw the annotator's outputs or stories with replacement. They hold for
-    this panel: the others stay as they are. Annotators with equally many of them share
-    their draws.
-    """
+    """Hold each annotator's ratings against those of the others."""
     sheets: list[Sheet] = []
     evidence: dict[tuple[str, str], Evidence] = {}
     keys = [key for key in ("story", "method", "shot", "round") if key in ratings]

@@ -37,11 +37,7 @@ LARGEST_KEY = 2**62
 
 
 class ResampledVotes:
-    """Answers of units under B resamples, counted by unit and value.
-
-    A *cell* is a value that a unit got. Arrays are (U, B), (V, B) or (cells, B);
-    the last axis has length 1 where all resamples have the same.
-    """
+    """Answers of units under B resamples, counted by unit and value."""
 
     def __init__(self, data: Reliability, weights: Array, people: Array | None) -> None:
         self.data = data
@@ -140,9 +136,7 @@ def alpha(
     v = ResampledVotes(data, weights, people)
     used = (v.pairs > 0).astype(float)
     n = v.drawn(v.total * used)
-    if metric == "ratio":
-        within, between = _ratio_differences(v, used)
-    elif metric == "nominal":
+    if metric == "nominal":
         within = v.total**2 - v.by_unit(v.votes**2)
         between = n**2 - (v.by_value(used) ** 2).sum(axis=0)
     else:
@@ -171,30 +165,8 @@ def _squared_differences(
     return within, np.where(between > ROUNDING * n * squares, between, 0.0)
 
 
-def _ratio_differences(v: ResampledVotes, used: Array) -> tuple[Array, Array]:
-    """Sum ((x - y)/(x + y))^2 over ordered pairs; the values are not negative."""
-    values = v.data.values
-    total = values[:, None] + values[None, :]
-    d = _share(values[:, None] - values[None, :], total) ** 2
-    n_c = v.by_value(used)
-    between = (n_c * (d @ n_c)).sum(axis=0)
-    near = sparse.csr_array(v.cells.T @ v.cells).tocoo()
-    left, right = near.coords
-    distance = d[v.value[left], v.value[right]][:, None]
-    together = v.votes[left] * v.votes[right] * distance
-    sums = sparse.csr_array(
-        (np.ones(len(left)), (v.unit[left], np.arange(len(left)))),
-        shape=(v.data.n_units, len(left)),
-    )
-    return np.asarray(sums @ together), between
-
-
 def alpha_value(data: Reliability, metric: str) -> float:
-    """Krippendorff's alpha of the data as they are.
-
-    Taken from the ``krippendorff`` package where the answers have few values, else
-    from `alpha`, whose memory does not grow with the square of their number.
-    """
+    """Krippendorff's alpha of the data as they are."""
     counts = data.counts[data.pairable]
     if counts.shape[0] * counts.shape[1] ** 2 > PACKAGE_SIZE or counts.shape[1] < 2:
         return float(alpha(data, np.ones((1, data.n_units)), metric)[0])
@@ -255,10 +227,7 @@ def _categories(data: Reliability, kind: str) -> tuple[int, float, float]:
 
 
 def category_values(data: Reliability) -> Array:
-    """Return the categories of the scale and of the answers, sorted.
-
-    Those of a scale are a step apart that all answers have: half a point, for one.
-    """
+    """Return the categories of the scale and of the answers, sorted."""
     if data.scale is None:
         return data.values
     low, high = data.scale
@@ -280,10 +249,7 @@ def majority_share(
 
 
 def alike(columns: list[Counts]) -> Counts:
-    """Give units a number each, the same one to units with equal keys.
-
-    Numbers are in the order in which units first have them.
-    """
+    """Give units a number each, the same one to units with equal keys."""
     code = np.zeros(len(columns[0]), np.int64)
     highest = 0
     for column in columns:

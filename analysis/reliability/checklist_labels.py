@@ -25,16 +25,7 @@ def box_dimensions(ratings: pd.DataFrame) -> list[str]:
 def label_rows(
     ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
-    """Hold the video against the text, for every label and method.
-
-    An answer is what one annotator ticked for one label of one shot; n counts them,
-    where both boxes have one. With T and V the numbers of answers in which the label
-    is in the text, and in the video, and B of those in which it is in both, recall is
-    B / T (how much of what the text asks for is shown), and precision is B / V (how
-    much of what is shown was asked for). A label that nobody ticked in the text has no
-    recall, and one that nobody ticked in the video no precision. Intervals draw
-    stories.
-    """
+    """Hold the video against the text, for every label and method."""
     boxes = box_dimensions(ratings)
     if not boxes or are_means(ratings):
         return []

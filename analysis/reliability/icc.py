@@ -71,12 +71,7 @@ def _variance(y: Array, w: Array, n: Array) -> Array:
 def rater_vs_rest(
     data: Reliability, weights: Array, coefficient: str, people: Array | None = None
 ) -> Array:
-    """Correlate each annotator with the mean of the others, and average.
-
-    The human ceiling: how well one person predicts the others.
-
-    Averaged over the annotators for whom it is defined, not over Fisher's z.
-    """
+    """Correlate each annotator with the mean of the others, and average."""
     if people is not None:
         raise ValueError("rater_vs_rest: annotators cannot be drawn")
     w = weights[:, data.complete]
@@ -90,10 +85,7 @@ def rater_vs_rest(
 
 
 def has_rest(data: Reliability) -> Mask:
-    """Tell for which annotators a correlation with the mean of the others exists.
-
-    It takes two different own ratings, and two different means, of complete units.
-    """
+    """Tell for which annotators a correlation with the mean of the others exists."""
     found = [np.ptp(own) > 0 and np.ptp(rest) > 0 for own, rest in _with_rest(data)]
     return np.array(found, bool)
 

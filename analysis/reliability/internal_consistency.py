@@ -47,17 +47,9 @@ def _cronbach(sums: Array, k: int) -> Array:
 
 
 def scale_consistency(
-    ratings: pd.DataFrame,
-    *,
-    resamples: int,
-    confidence: float,
-    seed: int,
+    ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
-    """Measure how consistently several dimensions measure one thing.
-
-    Intervals draw stories, which all cases of a story follow. Ratings that name no
-    story are drawn by method.
-    """
+    """Measure how consistently several dimensions measure one thing."""
     names = sorted(ratings["dimension"].unique())
     cluster = "method" if (ratings["story"] == "").all() else "story"
     found: list[TableRow] = []
@@ -81,12 +73,7 @@ def scale_consistency(
 
 
 def against_the_others(ratings: pd.DataFrame) -> list[str]:
-    """Say which dimensions fall where the others rise: perhaps their scale is turned.
-
-    Dimensions are turned by the sign of their loading on the first principal
-    component of the means of outputs, most of them being right. One that is turned
-    is named when it then correlates above `TOGETHER` with the sum of the others.
-    """
+    """Say which dimensions fall where the others rise."""
     names = sorted(ratings["dimension"].unique())
     x, _ = _complete(_cases(ratings, names, "cells"), "method")
     varied = np.ptp(x, axis=0) > 0 if len(x) > 2 else np.zeros(len(names), bool)
@@ -120,12 +107,7 @@ def against_the_others(ratings: pd.DataFrame) -> list[str]:
 def panel_consistency(
     ratings: pd.DataFrame, *, resamples: int, confidence: float, seed: int
 ) -> list[TableRow]:
-    """Measure Cronbach's alpha with the annotators of a panel for items.
-
-    This is what is reported of expert panels, as of VISTAR's Delphi study: how
-    reliable the sum of these experts' ratings is if differences of severity do not
-    matter. It equals ICC(3,k), and grows with the number of experts.
-    """
+    """Measure Cronbach's alpha with the annotators of a panel for items."""
     found: list[TableRow] = []
     for name, rows in ratings.groupby("dimension", sort=True):
         keys = [key for key in ("story", "method", "shot", "round") if key in rows]

@@ -100,10 +100,7 @@ def _drawn(n: int, resamples: int, seed: int) -> Iterator[Array]:
 
 
 def _one_sheet(
-    sheet: Sheet,
-    drawn: list[list[Sequence[Array]]],
-    resamples: int,
-    confidence: float,
+    sheet: Sheet, drawn: list[list[Sequence[Array]]], resamples: int, confidence: float
 ) -> list[TableRow]:
     total = Estimate(sheet.n_answers, n=sheet.n_answers)
     rows = [_row(sheet, "n_answers", total)]

@@ -14,10 +14,7 @@ from analysis.results import Array, Counts, Mask, TableRow
 
 @dataclass(frozen=True)
 class Reliability:
-    """Answers of one question, laid out for agreement.
-
-    Memory grows with the number of answers, never with units times annotators.
-    """
+    """Answers of one question, laid out for agreement."""
 
     values: Array
     units: Counts
@@ -104,10 +101,7 @@ def rating_reliability(
 
 
 def choice_reliability(choices: pd.DataFrame) -> Reliability:
-    """Lay out the answers of one criterion, methods in alphabetical order.
-
-    A unit is a pair of outputs of one story (in one round).
-    """
+    """Lay out the answers of one criterion, methods in alphabetical order."""
     codes = pd.factorize(choices["choice"], sort=True)[0]
     rows = choices.assign(answer=codes.astype(float))
     keys = ["story", "method_a", "method_b", *(c for c in ("round",) if c in rows)]
@@ -115,10 +109,7 @@ def choice_reliability(choices: pd.DataFrame) -> Reliability:
 
 
 def _reliability(
-    rows: pd.DataFrame,
-    keys: list[str],
-    value: str,
-    scale: tuple[int, int] | None,
+    rows: pd.DataFrame, keys: list[str], value: str, scale: tuple[int, int] | None
 ) -> Reliability:
     units = rows.groupby(keys, sort=True)
     first = units.head(1).sort_values(keys)
@@ -155,15 +146,12 @@ MOST_RATINGS = 21
 
 
 def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
-    """Count the ratings of every method, question by question.
-
-    Missing ratings count nowhere. A question without any rating has no rows.
-    """
+    """Count the ratings of every method, question by question."""
     found: list[TableRow] = []
     known = ratings.dropna(subset=["rating"])
     for question, rows in known.groupby("dimension", sort=True):
         given = rows["rating"].astype(float)
-        if given.nunique() > MOST_RATINGS or _are_means(rows):
+        if given.nunique() > MOST_RATINGS or ("annotator" in rows and are_means(rows)):
             continue
         counts = pd.crosstab(rows["method"].astype(str), given)
         for method, row in zip(counts.index, counts.to_numpy(), strict=True):
@@ -178,7 +166,3 @@ def rating_distribution(ratings: pd.DataFrame) -> list[TableRow]:
                     }
                 )
     return found
-
-
-def _are_means(rows: pd.DataFrame) -> bool:
-    return "annotator" in rows and are_means(rows)

@@ -28,11 +28,7 @@ ALONE = sentence("nobody else ranked two of the same outputs")
 def ranking_annotators(
     rankings: pd.DataFrame, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
-    """Hold each annotator's rankings against those of the others.
-
-    Intervals draw the sets of outputs that the annotator ranked. The others stay as
-    they are.
-    """
+    """Hold each annotator's rankings against those of the others."""
     told, own, others = _signs(rankings)
     sheets: list[Sheet] = []
     evidence: dict[tuple[str, str], Evidence] = {}
@@ -54,14 +50,7 @@ def ranking_annotators(
 
 @dataclass(frozen=True)
 class RankingEvidence(Evidence):
-    """What tells whether an annotator ranks like chance, which has tau 0.
-
-    Answers are matrices over the outputs of a unit, written as K * K columns: of the
-    own order 1 where the output of the row stands before that of the column, -1 where
-    after; of the others the mean of theirs, over the number of pairs. A shuffle gives
-    the outputs of each unit other names, the same on all questions: outputs of strong
-    methods are no more alike to somebody who does not look.
-    """
+    """What tells whether an annotator ranks like chance, which has tau 0."""
 
     def measure(
         self, names: tuple[str, ...], clusters: Counts, n: int
@@ -160,11 +149,7 @@ def _numbered(codes: Counts, members: Counts) -> Counts:
 def _others(
     own: Array, members: Counts, asked: Counts, annotators: Counts
 ) -> tuple[Array, Counts]:
-    """Return the others' mean signs over the number of pairs, and this number.
-
-    `asked` and `annotators` (N,) tell of which question, story and round an answer is,
-    and whose. Pairs are counted in both directions.
-    """
+    """Return the others' mean signs over the number of pairs, and this number."""
     answer, i, j = np.nonzero(own)
     n = int(members.max(initial=0)) + 1
     pair = renumbered((asked[answer] * n + members[answer, i]) * n + members[answer, j])

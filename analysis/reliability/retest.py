@@ -32,10 +32,7 @@ EVERYBODY = "all annotators"
 
 
 def rating_repeats(
-    ratings: pd.DataFrame,
-    *,
-    notes: Notes | None = None,
-    **sampling: Unpack[Sampling],
+    ratings: pd.DataFrame, *, notes: Notes | None = None, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold repeated ratings against the same annotator's first ones.
 
@@ -52,10 +49,7 @@ def rating_repeats(
 
 
 def choice_repeats(
-    choices: pd.DataFrame,
-    *,
-    notes: Notes | None = None,
-    **sampling: Unpack[Sampling],
+    choices: pd.DataFrame, *, notes: Notes | None = None, **sampling: Unpack[Sampling]
 ) -> list[TableRow]:
     """Hold repeated side-by-side answers against the same annotator's first ones."""
     sheets: list[Sheet] = []

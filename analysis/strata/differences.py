@@ -1,12 +1,9 @@
-"""Do strata differ? Every statistic of one stratum less that of another.
-
-Value, interval and test of a difference come from one dealing out of the stories
-(`shuffles.shuffled_test`); methods stay as they are.
-"""
+"""Do strata differ? Every statistic of one stratum less that of another."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -17,7 +14,6 @@ from analysis.inference.scaling import divided
 from analysis.inference.significance import holm
 from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import ppa_by_story_weights
-from analysis.pairwise.output_pairs import Pairs
 from analysis.questions import QuestionData
 from analysis.rankings.pair_votes import pair_votes, rates_by_story_weights
 from analysis.reading.cells import CellGrid, rated_grid
@@ -78,10 +74,7 @@ def score_difference_rows(
 
 
 def _compared_by(
-    found: list[StratumMeasure],
-    question: str,
-    split: Split,
-    options: AlignOptions,
+    found: list[StratumMeasure], question: str, split: Split, options: AlignOptions
 ) -> list[TableRow]:
     rows: list[TableRow] = []
     for a, inside, b, outside in split.comparisons():
@@ -97,14 +90,24 @@ def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
     if data.by_annotator is not None:
         found.append(_means_measure(data.name, "", data.by_annotator))
     if data.pairs.source == "choices":
-        found.append(_wins_measure(data.answers))
+        votes, _ = pair_votes(data.answers)
+        places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
+        stories = tuple(sorted(data.answers["story"].unique()))
+        rates = partial(rates_by_story_weights, votes)
+        found.append(StratumMeasure(places, stories, rates))
     if data.grid is not None and data.grid.metrics and data.grid.cells.any():
         found += [
             _level_measure(data.grid, level, options.coefficients)
             for level in options.levels
         ]
     if data.pairs.metrics:
-        found.append(_pairs_measure(data.pairs))
+        places = tuple(
+            StatisticKey(name, metric=metric)
+            for name in ("ppa_strict", "ppa_half")
+            for metric in data.pairs.metrics
+        )
+        shares = partial(ppa_by_story_weights, data.pairs)
+        found.append(StratumMeasure(places, data.pairs.stories, shares))
     return found
 
 
@@ -151,17 +154,6 @@ def _story_draws(grid: CellGrid, w: Array) -> Draws:
     return Draws(w.astype(int), np.ones((len(w), len(grid.methods)), int))
 
 
-def _wins_measure(choices: pd.DataFrame) -> StratumMeasure:
-    votes, _ = pair_votes(choices)
-    stories = tuple(sorted(choices["story"].unique()))
-
-    def values(w: Array) -> Array:
-        return rates_by_story_weights(votes, w)
-
-    places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
-    return StratumMeasure(places, stories, values)
-
-
 def _level_measure(
     grid: CellGrid, level: str, coefficients: Sequence[str]
 ) -> StratumMeasure:
@@ -176,18 +168,6 @@ def _level_measure(
         return np.concatenate([found[name].T for name in coefficients], axis=1)
 
     return StratumMeasure(places, grid.stories, values)
-
-
-def _pairs_measure(pairs: Pairs) -> StratumMeasure:
-    names = ("ppa_strict", "ppa_half")
-    places = tuple(
-        StatisticKey(s, metric=metric) for s in names for metric in pairs.metrics
-    )
-
-    def values(w: Array) -> Array:
-        return np.concatenate(ppa_by_story_weights(pairs, w), axis=1)
-
-    return StratumMeasure(places, pairs.stories, values)
 
 
 def _compared(

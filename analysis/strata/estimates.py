@@ -1,10 +1,4 @@
-"""Does it hold everywhere? Means, agreement and alignment, split by tags of stories.
-
-A stratum is the stories with one value of a tag: a style, a genre, core or hard. Every
-number of a stratum is made from its stories alone, by the same functions as the whole.
-Categories and annotators stay those of the question, so that strata can be compared:
-Gwet's coefficients grow with the number of categories, an ICC of means with people.
-"""
+"""Does it hold everywhere? Means, agreement and alignment, split by tags of stories."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

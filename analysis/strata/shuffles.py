@@ -58,12 +58,7 @@ class ShuffledTest:
         return ""
 
     def ratio(self, place: int) -> tuple[float, float]:
-        """Return Fieller's interval of the second group's number by the first's.
-
-        A ratio r lies inside where the test does not reject that r times the first
-        less the second is 0. NaN where that is so of all large ratios, since the
-        first number is not told from 0.
-        """
+        """Return Fieller's interval of the second group's number by the first's."""
         first, second = self.values[:, place]
         v_first, v_second = self.critical[place] ** 2 * self.variances[:, place]
         lead = first**2 - v_first

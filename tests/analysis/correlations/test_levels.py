@@ -8,7 +8,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.correlations import levels
 from analysis.correlations.level_estimates import (
     coefficient_variances,
     level_estimates,
@@ -185,32 +184,6 @@ def test_clusters_that_are_too_few_are_not_drawn(n_stories, n_methods, drawn, re
             assert vars(found) == vars(alone)
 
 
-@pytest.mark.parametrize("n_methods", [5, 10])
-@pytest.mark.parametrize("level", ["story", "pooled"])
-def test_fewer_wrong_pairs_are_never_less_sure(level, n_methods):
-    """The lowest two change places in 0, 1, 3 and 10 of 30 stories."""
-    rng = np.random.default_rng(0)
-    human = np.argsort(rng.random((30, n_methods)), 1) + 1.0 + 2 * np.arange(n_methods)
-    grid, found = small(n_stories=30, n_methods=n_methods, raters=1), []
-    for wrong in (0, 1, 3, 10):
-        scores = human.copy()
-        for s in range(wrong):
-            a, b = np.argsort(scores[s])[:2]
-            scores[s, [a, b]] = scores[s, [b, a]]
-        values = {"human": human, "scores": scores[None]}
-        one = type(grid)(**{**vars(grid), **values})
-        found.append(estimates(one, level, CROSSED, 50)["k", "kendall"])
-    p_values, lows = zip(
-        *((one.p_value, round(one.low, 9)) for one in found), strict=True
-    )
-    assert found[0].value == 1
-    assert found[0].low < 1
-    assert [*p_values] == sorted(p_values)
-    assert [*lows] == sorted(lows, reverse=True)
-    assert max(p_values) < 0.05
-    assert min(lows) > 0
-
-
 @pytest.mark.parametrize("stories", [[2, 0, 1, 1, 0, 2], [1] * 6])
 @pytest.mark.parametrize("level", LEVELS)
 def test_a_resample_is_the_copied_data(level, stories):
@@ -259,35 +232,6 @@ def test_drawing_an_annotator_averages_him_that_often(level):
         np.testing.assert_allclose(found[name], expected[name], atol=1e-9)
 
 
-@pytest.mark.parametrize("parts", [("annotators",), ("units",), ("stories", "methods")])
-@pytest.mark.parametrize("level", LEVELS)
-def test_chunks_do_not_change_values(monkeypatch, level, parts):
-    grid = small(holes={(1, 1)})
-    whole = estimates(grid, level, parts, 30)
-    monkeypatch.setattr(levels, "CHUNK", 100)
-    cut = estimates(grid, level, parts, 30)
-    for key, estimate in whole.items():
-        assert vars(cut[key]) == pytest.approx(vars(estimate), nan_ok=True)
-
-
-def test_sizes():
-    grid = small(holes={(0, 1)})
-    assert estimates(grid, "method")["k", "kendall"].n == 4
-    assert estimates(grid, "pooled")["k", "kendall"].n == 23
-    story = estimates(grid, "story")["k", "kendall"]
-    assert story.n <= 23
-    assert 1 <= story.n_groups <= 6
-    within = estimates(grid, "within_method")["k", "kendall"]
-    assert (within.n, within.n_groups) == (23, 4)
-
-
-def test_p_values_without_resamples_are_exact_or_empty():
-    grid = small()
-    assert estimates(grid, "method")["k", "kendall"].p_value > 0
-    assert np.isnan(estimates(grid, "pooled")["k", "kendall"].p_value)
-    assert np.isnan(estimates(grid, "pooled")["k", "kendall"].low)
-
-
 @pytest.mark.parametrize(
     ("level", "reason"),
     [
@@ -308,19 +252,3 @@ def test_a_constant_metric_is_undefined_with_a_reason(level, reason):
         assert np.isnan(estimate.value)
         assert np.isnan(estimate.p_value)
         assert estimate.reason == reason
-
-
-def test_one_story_gives_no_interval_over_stories():
-    found = estimates(small(n_stories=1), "pooled", ("stories",), 20)["k", "kendall"]
-    assert np.isfinite(found.value)
-    assert np.isnan(found.low)
-    assert np.isnan(found.p_value)
-
-
-def test_a_perfect_metric_is_one_at_every_level():
-    grid = small()
-    same = type(grid)(**{**vars(grid), "scores": grid.human[None] * 2 + 1})
-    for level in LEVELS:
-        for (_metric, name), estimate in estimates(same, level).items():
-            if name != "kendall_c":  # ties leave it below 1
-                assert estimate.value == pytest.approx(1.0)

@@ -63,17 +63,6 @@ def test_cluster_begins_where_any_metric_of_the_one_above_is_better():
     }
 
 
-def test_the_order_of_names_does_not_matter():
-    assert clusters({"a": 0.1, "z": 0.9}, {"az": 0.01}) == {
-        "z": (1, True),
-        "a": (2, False),
-    }
-
-
-def test_nothing_differs_in_one_cluster():
-    assert clusters({"a": 0.1, "b": 0.9}, {}) == {"b": (1, True), "a": (1, True)}
-
-
 def test_undefined_metrics_stand_last_without_a_cluster():
     rows = cluster_rows(*tables({"a": np.nan, "b": 0.9, "c": 0.2}, {"bc": 0.01}))
     assert [row["metric"] for row in rows] == ["b", "c", "a"]

@@ -5,7 +5,6 @@ import pytest
 import statsmodels.api as sm
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from scipy.stats import t as student
 from statsmodels.stats.proportion import proportion_confint
 
@@ -14,7 +13,6 @@ from analysis.inference.crossed_clusters import (
     ClusteredVariance,
     Errors,
     crossed_covariance,
-    drawn_clusters,
     half_p_values,
     joined_errors,
     share_intervals,
@@ -94,15 +92,6 @@ def test_two_kinds_take_off_what_is_in_both():
     assert found.freedom[0] == pytest.approx(total**2 / below)
 
 
-def test_clusters_that_do_not_matter_are_not_taken_off():
-    story, person, y = answers(of_story=0, of_person=0)
-    y = y - np.bincount(person, y)[person] / STORIES  # no person differs at all
-    kinds = [(story, STORIES), (person, PEOPLE)]
-    found = crossed_covariance(*added(y), kinds, rank=1).of(np.eye(1))
-    single = statsmodels_variance(y, np.arange(len(y))) * len(y) / (len(y) - 1)
-    assert found.variance[0] >= single * (1 - 1e-12)
-
-
 def test_what_has_one_cluster_is_not_drawn():
     story, _, y = answers()
     one = (np.zeros(len(y), int), 1)
@@ -111,24 +100,6 @@ def test_what_has_one_cluster_is_not_drawn():
     assert alone.of(np.eye(1)) == beside.of(np.eye(1))
     assert crossed_covariance(*added(y), [one, one], rank=1) is None
     assert crossed_covariance(*added(y), [], rank=1) is None
-
-
-def test_in_both_are_stories_of_one_person():
-    kinds, (both, n) = drawn_clusters(
-        [(np.array([0, 0, 1, 1]), 2), (np.array([0, 1, 0, 0]), 2)], 4
-    )
-    assert len(kinds) == 2
-    assert (both.tolist(), n) == ([0, 1, 2, 2], 3)
-
-
-def test_sparse_influence_is_the_same():
-    story, person, y = answers()
-    influence, cell = added(y)
-    kinds = [(story, STORIES), (person, PEOPLE)]
-    dense = crossed_covariance(influence, cell, kinds, rank=1).of(np.eye(1))
-    thin = sparse.csr_array(influence)
-    found = crossed_covariance(thin, cell, kinds, rank=1).of(np.eye(1))
-    assert found.variance[0] == pytest.approx(dense.variance[0])
 
 
 def test_variances_move_to_their_common_factor():

@@ -1,6 +1,5 @@
 """Pairwise prediction accuracy and acc_eq."""
 
-import dataclasses
 import itertools
 import json
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.pairwise.accuracy import pair_agreement, ppa_by_story_weights
+from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
 from analysis.pairwise.tie_calibration import best_epsilon
 from analysis.reading.cells import annotator_cells, common_grid
@@ -106,29 +105,6 @@ def test_what_guessing_reaches_stands_beside_the_metrics():
     assert list(measure(pairs)) == ["x", "constant", RANDOM]
 
 
-def test_a_metric_that_guesses_reaches_it_on_average():
-    rng = np.random.default_rng(0)
-    human = rng.choice([1.0, 0.0, -1.0], 3000, p=[0.5, 0.3, 0.2])
-    guesses = rng.normal(size=(1, 3000))
-    pairs = rating_pairs(grid_of(*example()))
-    story = np.arange(3000) % 2
-    many = dataclasses.replace(
-        pairs,
-        human=human,
-        scores=guesses,
-        story=story,
-        first=0 * story,
-        second=0 * story + 1,
-    )
-    found = measure(many)
-    for name in ("strict", "half"):
-        value, expected = (getattr(found[k], name).value for k in ("x", RANDOM))
-        assert value == pytest.approx(expected, abs=0.03)
-    assert found["x"].acc_eq.value == pytest.approx(
-        found[RANDOM].acc_eq.value, abs=0.03
-    )
-
-
 def test_a_stratum_is_the_study_of_its_stories():
     ratings, scores = example()
     pairs = rating_pairs(grid_of(ratings, scores))
@@ -142,20 +118,6 @@ def test_a_stratum_is_the_study_of_its_stories():
             for found, expected in zip(here, there, strict=True):
                 np.testing.assert_array_equal(found, expected)
     assert np.isnan(measure(restricted(pairs, ()))["x"].strict.value)
-
-
-def test_weights_of_stories_are_repeated_stories():
-    pairs = rating_pairs(grid_of(*example()))
-    once, twice = np.ones((1, 2)), np.array([[1.0, 0.0], [0.0, 1.0], [3.0, 1.0]])
-    strict, half = ppa_by_story_weights(pairs, once, np.ones((1, 3)))
-    row = measure(pairs)["x"]
-    assert (strict[0, 0], half[0, 0]) == (row.strict.value, row.half.value)
-    strict, half = ppa_by_story_weights(pairs, twice)
-    # s1: 1-2 right, 1-3 right, 2-3 tied; s2: 1-2 tied by people, 1-3 right, 2-3 wrong.
-    np.testing.assert_allclose(strict[:, 0], [2 / 3, 1 / 2, 7 / 11])
-    np.testing.assert_allclose(half[:, 0], [2.5 / 3, 1 / 2, 8.5 / 11])
-    none, _ = ppa_by_story_weights(pairs, once, np.array([[2.0, 0.0, 0.0]]))
-    assert np.isnan(none).all()
 
 
 def sampled(human, score):
@@ -195,36 +157,6 @@ def test_laws(human, score, random):
         assert half == pytest.approx(1.0)
 
 
-def test_lower_is_better_turns_every_pair():
-    ratings, scores = example()
-    plain = measure(rating_pairs(grid_of(ratings, scores)))["x"]
-    worse = scores.assign(score=-scores["score"], higher_is_better=False)
-    turned = measure(rating_pairs(grid_of(ratings, worse)))["x"]
-    assert turned == plain
-    wrong = measure(rating_pairs(grid_of(ratings, scores.assign(score=-scores.score))))
-    assert wrong["x"].strict.value == pytest.approx(1 / 5)
-
-
-def test_equal_sums_of_integer_ratings_are_a_tie():
-    # (1+1+2)/3 and (2+1+1)/3 add the same numbers; .1 + .2 and .3 do not.
-    rows = [
-        ("s", m, "d", a, r)
-        for m, rs in {"x": [0.1, 0.2], "y": [0.3, 0.0]}.items()
-        for a, r in zip("AB", rs, strict=True)
-    ]
-    ratings = pd.DataFrame(
-        rows, columns=["story", "method", "dimension", "annotator", "rating"]
-    )
-    scores = pd.DataFrame(
-        {"story": "s", "method": ["x", "y"], "metric": "k", "score": [1.0, 2.0]}
-    )
-    pairs = rating_pairs(grid_of(ratings, scores))
-    assert pairs.human.tolist() == [0.0]
-    row = measure(pairs)["k"]
-    assert np.isnan(row.strict.value)
-    assert row.n_pairs == 0
-
-
 @given(
     st.lists(
         st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-4, 4)), min_size=1
@@ -242,39 +174,6 @@ def test_best_epsilon_is_the_best_of_all_candidates(points):
     best = max(accuracy(e) for e in candidates)
     assert accuracy(found) == best
     assert found == min(e for e in candidates if accuracy(e) == best)
-
-
-def test_held_out_epsilon_does_not_flatter():
-    rng = np.random.default_rng(0)
-    stories = [f"s{i}" for i in range(40)]
-    keys = list(itertools.product(stories, "abcd"))
-    frame = pd.DataFrame(keys, columns=["story", "method"])
-    ratings = frame.assign(
-        dimension="d", annotator="Ann", rating=rng.integers(0, 3, len(frame))
-    )
-    scores = frame.assign(metric="noise", score=rng.normal(size=len(frame)))
-    pairs = rating_pairs(grid_of(ratings, scores))
-    inside, outside = (
-        measure(pairs, epsilon="insample"),
-        measure(pairs, epsilon="heldout"),
-    )
-    assert outside["noise"].acc_eq.value <= inside["noise"].acc_eq.value
-    assert not outside["noise"].in_sample
-    assert outside["noise"] == measure(pairs, epsilon="heldout")["noise"]
-
-
-@pytest.mark.shared
-def test_no_seed_and_hardly_another_division_moves_held_out_accuracy(shared):
-    """With one division into folds clipscore's moved by .023 over nine seeds."""
-    files = (shared / "data/tifa" / f"{name}.csv" for name in ("ratings", "scores"))
-    pairs = rating_pairs(grid_of(*map(pd.read_csv, files)))
-    found = [measure(pairs, epsilon="heldout", seed=seed) for seed in (0, 1)]
-    assert found[0] == found[1]
-    orders = [np.random.default_rng(seed).permutation(800) for seed in range(9)]
-    others = [dataclasses.replace(pairs, story=order[pairs.story]) for order in orders]
-    divided = [measure(other, epsilon="heldout") for other in others]
-    for metric in pairs.metrics:
-        assert np.ptp([each[metric].acc_eq.value for each in divided]) < 0.01
 
 
 def test_held_out_epsilon_comes_from_the_other_stories_only():
@@ -302,15 +201,6 @@ def one_story(human, score):
     return ratings, frame.assign(metric="k", score=score)
 
 
-def test_a_pair_counts_only_where_both_of_its_methods_are_drawn():
-    # Only a and b are in the right order: all is right in a resample without c.
-    ratings, scores = one_story([1, 2, 3], [2.0, 3.0, 1.0])
-    pairs = rating_pairs(grid_of(ratings, scores))
-    row = measure(pairs, parts=("methods", "annotators"), resamples=500)["k"]
-    assert row.strict.value == pytest.approx(1 / 3)
-    assert row.strict.high == 1.0
-
-
 def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
     ratings, scores = one_story([1, 2], [1.0, 2.0])
     shared = pd.concat([ratings, ratings.assign(annotator="Bob")])
@@ -322,17 +212,6 @@ def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
     # Else 0.75 would be drawn too.
     assert row.strict.value == 1
     assert row.strict.reason == "no interval: every resample gives the same value"
-
-
-@pytest.mark.parametrize("part", ["stories", "methods", "units"])
-def test_annotators_are_drawn_together_with_another_part(part):
-    ratings, scores = example()
-    alike = pd.concat([ratings, ratings.assign(annotator="Bob")])
-    pairs = rating_pairs(grid_of(alike, scores))
-    alone = measure(pairs, parts=("annotators",), resamples=200)["x"].strict
-    both = measure(pairs, parts=(part, "annotators"), resamples=200)["x"].strict
-    assert np.isnan([alone.low, alone.high]).all()
-    assert both.low < alone.value < both.high
 
 
 def test_of_few_methods_intervals_speak_of_new_stories_of_these():
@@ -348,19 +227,6 @@ def test_of_few_methods_intervals_speak_of_new_stories_of_these():
     assert row.half.low < row.half.value < row.half.high
     row = measure(rating_pairs(grid_of(ratings, scores)), resamples=9)["x"]
     assert (row.drawn, row.half.reason) == ("", "2 stories are too few")
-
-
-@pytest.mark.shared
-@pytest.mark.parametrize(
-    "parts", [("stories",), ("stories", "methods"), ("annotators",), ("units",)]
-)
-def test_intervals_hold_the_value(shared, parts):
-    folder = shared / "data/dsg"
-    ratings = pd.read_csv(folder / "ratings.csv")
-    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
-    row = measure(pairs, parts=parts, resamples=200)["dsg|pali17b"]
-    assert row.half.low < row.half.value < row.half.high
-    assert row.strict.low < row.strict.high
 
 
 def test_choices_by_majority_against_scores():

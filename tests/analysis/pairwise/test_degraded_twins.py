@@ -3,14 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import beta, t
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.degraded_twins import sanity_rows, share_interval
 from analysis.problems import InputError
 from analysis.reading.inputs import read_twins
 from analysis.reading.scores import score_table
-from analysis.report.claims_metrics import twin_claims
 from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
 from tests.analysis.test_verdicts import pairwise
@@ -52,14 +50,6 @@ def test_the_interval_is_exact_with_one_output_a_story(scores, missed, alike, ve
     assert row["verdict"] == verdict
 
 
-def test_where_less_is_better_a_lower_twin_is_missed():
-    rows = [
-        sanity_rows(originals(9, higher_is_better=better), twins([0.4] * 9))[0]
-        for better in (True, False)
-    ]
-    assert [row["verdict"] for row in rows] == ["sees", "does not see"]
-
-
 def test_outputs_of_one_story_say_no_more_than_the_story_where_they_agree():
     nine = np.repeat(np.arange(9), 4)
     all_missed = share_interval(np.ones(36, bool), nine, 0.95)
@@ -76,17 +66,6 @@ def test_outputs_of_one_story_say_no_more_than_the_story_where_they_agree():
     assert share_interval(np.ones(3, bool), np.zeros(3, int), 0.95)[0] < 0.03
 
 
-def test_quantiles_are_those_of_the_confidence():
-    """Two stories of which one is missed in 3 of 4 outputs, the other in 1 of 4."""
-    stories, hits = np.repeat([0, 1], 4), np.array([1, 1, 1, 0, 1, 0, 0, 0], bool)
-    variance = 2 * (3 - 4 * 0.5) ** 2 / 8**2
-    for confidence in (0.5, 0.95):
-        t_7, t_1 = (t.ppf((1 + confidence) / 2, df) for df in (7, 1))
-        size = 0.25 / variance * (t_7 / t_1) ** 2
-        expected = beta.ppf((1 - confidence) / 2, size / 2, size / 2 + 1)
-        assert share_interval(hits, stories, confidence)[0] == pytest.approx(expected)
-
-
 def test_originals_are_those_beside_the_twin_or_those_of_the_scores():
     table = originals(3)
     frame = twins([0.6, 0.6, 0.6, 0.6]).assign(original=[0.7, np.nan, 0.7, np.nan])
@@ -94,20 +73,10 @@ def test_originals_are_those_beside_the_twin_or_those_of_the_scores():
     assert (row["n"], row["n_missed"], row["n_unknown"]) == (3, 1, 1)
 
 
-def test_shots_of_a_twin_are_averaged():
-    frame = pd.concat([twins([0.9]).assign(shot=k) for k in range(2)])
-    frame["score"] = [0.2, 0.9]
-    (row,) = sanity_rows(originals(1), frame)
-    assert (row["n"], row["n_missed"]) == (1, 1)
-
-
 def sanity(*rows):
     usual = {"n_stories": 9, "n": 9, "n_alike": 0, "n_unknown": 0, "low": 0.66}
     usual |= {"high": 1.0, "value": 1.0, "n_missed": 9, "verdict": "does not see"}
     return pd.DataFrame([usual | row for row in rows], columns=list(COLUMNS["sanity"]))
-
-
-REPEATED = {"metric": "csd", "twin": "repeated_shot"}
 
 
 def test_verdicts_name_the_degradation_that_is_seen_least():
@@ -127,33 +96,6 @@ def test_verdicts_name_the_degradation_that_is_seen_least():
     assert found["csd"] == ["b", 9, 8, "does not see"]
     assert found["fid"] == ["a", 9, 0, "sees"]
     assert found["dino"] == [None] * 4
-
-
-@pytest.mark.parametrize(
-    ("rows", "text"),
-    [
-        ([REPEATED], "csd prefers repeated shots in 9 of 9 stories (100 % [66, 100])"),
-        (
-            [REPEATED | {"n_alike": 9}],
-            "csd gives repeated shots the same score in 9 of 9 stories (100 % [66, "
-            "100])",
-        ),
-        (
-            [REPEATED | {"n_alike": 1, "n": 18, "n_missed": 17, "value": 17 / 18}],
-            "csd prefers repeated shots, or scores them the same, in 17 of 18 outputs "
-            "(94 % [66, 100])",
-        ),
-        (
-            [REPEATED, REPEATED | {"twin": "tilted", "n_missed": 8, "value": 8 / 9}],
-            "csd prefers repeated shots in 9 of 9 stories (100 % [66, 100]) and "
-            "prefers twins with tilted in 8 of 9 stories (89 % [66, 100])",
-        ),
-    ],
-)
-def test_what_a_metric_does_not_see_is_a_sentence(rows, text):
-    seen = {"metric": "fid", "twin": "blurred", "verdict": "sees"}
-    told = f"{text}, although these were made worse on purpose."
-    assert list(twin_claims(sanity(*rows, seen))) == [told]
 
 
 def test_bad_twins_are_refused(tmp_path):

@@ -5,13 +5,8 @@ import pandas as pd
 import pytest
 
 from analysis.pairwise import disagreement
-from analysis.pairwise.disagreement import (
-    cell_disagreement,
-    pair_disagreement,
-)
-from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
-from analysis.reading.rankings import ordered_choices
-from analysis.reading.scores import score_table
+from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
+from analysis.pairwise.output_pairs import rating_pairs
 from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
 
@@ -68,25 +63,6 @@ def test_pairs_in_which_the_metric_prefers_what_people_reject():
     assert first["n"] == 6
 
 
-def test_scores_are_written_as_given():
-    turned = {s: [-x for x in values] for s, values in SCORE.items()}
-    grid = study(HUMAN, turned, higher_is_better=False)
-    for plain, other in (
-        (cell_disagreement(study(HUMAN, SCORE), UP), cell_disagreement(grid, DOWN)),
-        (
-            pair_disagreement(rating_pairs(study(HUMAN, SCORE)), UP),
-            pair_disagreement(rating_pairs(grid), DOWN),
-        ),
-    ):
-        for a, b in zip(plain, other, strict=True):
-            assert b["score"] == -a["score"]
-            assert (a["value"], a["story"], a["method"]) == (
-                b["value"],
-                b["story"],
-                b["method"],
-            )
-
-
 def test_no_more_than_the_first_and_no_rows_of_what_ranks_nothing(monkeypatch):
     grid = study(HUMAN, SCORE)
     monkeypatch.setattr(disagreement, "MOST", 2)
@@ -101,33 +77,3 @@ def test_no_more_than_the_first_and_no_rows_of_what_ranks_nothing(monkeypatch):
     assert pair_disagreement(rating_pairs(agreed), UP) == []
     undecided = study({s: [1, 1, 1] for s in HUMAN}, SCORE)
     assert pair_disagreement(rating_pairs(undecided), UP) == []
-
-
-def test_a_monotone_transform_changes_no_cell():
-    plain = cell_disagreement(study(HUMAN, SCORE), UP)
-    curved = {s: [np.exp(x / 9) for x in values] for s, values in SCORE.items()}
-    other = cell_disagreement(study(HUMAN, curved), UP)
-    assert [r["value"] for r in plain] == [r["value"] for r in other]
-
-
-def test_choices_and_strata():
-    rows = [("s", "x", "y", "q", who, "a") for who in "ABC"]
-    rows += [("t", "x", "y", "q", who, c) for who, c in zip("ABC", "aab", strict=True)]
-    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
-    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
-    scores = pd.DataFrame(
-        [("s", "x", 1.0), ("s", "y", 2.0), ("t", "x", 1.0), ("t", "y", 3.0)],
-        columns=["story", "method", "score"],
-    ).assign(metric="k")
-    pairs = choice_pairs("q", choices, score_table(scores))
-    found = pair_disagreement(pairs, UP)
-    assert [(r["story"], r["method"], r["source"]) for r in found] == [
-        ("s", "y", "choices"),
-        ("t", "y", "choices"),
-    ]
-    assert (found[1]["human"], found[1]["human_other"]) == (
-        pytest.approx(1 / 3),
-        pytest.approx(2 / 3),
-    )
-    only = pair_disagreement(restricted(pairs, {"t"}), UP)
-    assert [(r["story"], r["score"], r["score_other"]) for r in only] == [("t", 3, 1)]

@@ -10,7 +10,6 @@ from statsmodels.api import Logit
 
 from analysis.inference.resampling import cluster_counts
 from analysis.pairwise import fitted_weights
-from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.statistics import COLUMNS
@@ -71,21 +70,6 @@ def test_a_fit_without_penalty_is_that_of_statsmodels(monkeypatch):
     assert weights == pytest.approx(beta / np.abs(beta).sum(), abs=1e-6)
 
 
-def test_noise_gains_nothing():
-    gains, composites = [], []
-    for seed in range(12):
-        found = table(study(dict.fromkeys("abcdef", 0.0), 40, seed=seed), resamples=0)
-        composites.append(found["composite", "ppa_half", ""]["value"])
-        gains += [
-            row["value"]
-            for key, row in found.items()
-            if key[1] == "gain" and key[2] != "mean of components"
-        ]
-    # 400 pairs a study: fitted and judged on the same ones it would be about .56.
-    assert np.mean(composites) == pytest.approx(0.5, abs=0.02)
-    assert np.mean(gains) < 0
-
-
 def test_composite_of_a_pair_ignores_answers_about_its_methods():
     pairs = study({"a": 1.0, "b": 0.5}, 12, n_methods=7)
     about = (pairs.first == 2) | (pairs.second == 2)
@@ -113,64 +97,6 @@ def test_composite_of_a_pair_ignores_answers_in_its_story(monkeypatch):
         for each in (pairs, other)
     )
     np.testing.assert_allclose(one[:, about], two[:, about], rtol=1e-9)
-
-
-def test_gains_within_noise_say_so():
-    found = table(study({"a": 1.0, "b": 0.0}, 40))
-    row = found["composite", "gain", "a"]
-    assert row["low"] <= 0 <= row["high"]
-    assert row["reason"].startswith("within noise")
-    assert row["reason"].endswith("over a includes 0")
-
-
-def test_components_stand_as_in_pairwise_accuracy():
-    pairs = study({"a": 1.0, "b": 0.3})
-    found = table(pairs)
-    for row in pair_agreement(
-        pairs, epsilon="0", parts=("stories",), resamples=0, confidence=0.95, seed=0
-    ):
-        if row.metric in pairs.metrics:
-            half = found[row.metric, "ppa_half", ""]
-            assert (half["value"], half["n"]) == (row.half.value, row.n_pairs)
-            assert found[row.metric, "ppa_strict", ""]["value"] == row.strict.value
-
-
-def test_scales_and_the_order_of_methods_do_not_matter():
-    pairs = study({"a": 1.0, "b": 0.5}, 30)
-    stretched = pairs.__class__(
-        **{**vars(pairs), "scores": pairs.scores * np.array([[1000.0], [0.01]])}
-    )
-    turned = pairs.__class__(
-        **{
-            **vars(pairs),
-            "scores": -pairs.scores,
-            "human": -pairs.human,
-            "first": pairs.second,
-            "second": pairs.first,
-        }
-    )
-    plain = table(pairs)
-    for other in (stretched, turned):
-        for key, same in table(other).items():
-            row = plain[key]
-            for column in ("value", "low", "high"):
-                np.testing.assert_allclose(row[column], same[column], atol=1e-9)
-
-
-def test_a_component_that_never_varies_gets_no_weight():
-    pairs = study({"a": 1.0, "b": 0.0}, 40)
-    flat = pairs.__class__(
-        **{**vars(pairs), "scores": pairs.scores * np.array([[1.0], [0.0]])}
-    )
-    found = table(flat)
-    assert found["b", "weight", ""]["value"] == 0.0
-    assert found["b", "ppa_half", ""]["value"] == 0.5
-    assert found["b", "ppa_strict", ""]["value"] == 0.0
-    nothing = pairs.__class__(**{**vars(pairs), "scores": 0 * pairs.scores})
-    found = table(nothing)
-    assert np.isnan(found["a", "weight", ""]["value"])
-    assert found["a", "weight", ""]["reason"] == "no component predicts anything"
-    assert found["composite", "ppa_half", ""]["value"] == 0.5
 
 
 @pytest.mark.parametrize("size", [1.0, 2.0**-100])
@@ -218,12 +144,6 @@ def test_one_newton_step_is_nearly_a_fit_to_the_resample():
     np.testing.assert_allclose(drawn, shares, atol=0.025)
 
 
-def test_some_components_only():
-    pairs = study({"a": 1.0, "b": 0.5, "c": 0.1}, 30)
-    found = table(pairs, metrics=("c", "a"))
-    assert {key[0] for key in found} == {"a", "c", "mean of components", "composite"}
-
-
 @pytest.mark.parametrize(
     ("weights", "n_stories", "reason"),
     [
@@ -237,20 +157,6 @@ def test_too_little_to_fit_says_so(weights, n_stories, reason):
     for row in calibrate(pairs, **OPTIONS):
         assert np.isnan(row["value"])
         assert row["reason"].startswith(reason)
-
-
-def test_two_runs_are_identical():
-    pairs = study({"a": 1.0, "b": 0.5}, 20)
-    assert calibrate(pairs, **OPTIONS) == calibrate(pairs, **OPTIONS)
-
-
-def test_large_fits_take_a_part_of_the_pairs(monkeypatch):
-    pairs = study({"a": 3.0, "b": 1.0}, 100)
-    monkeypatch.setattr(fitted_weights, "MOST_PAIRS", 400)
-    row = table(pairs)["a", "weight", ""]
-    assert row["n"] == 400
-    assert row["value"] == pytest.approx(0.75, abs=0.08)
-    assert table(pairs)["composite", "ppa_half", ""]["n"] == len(pairs.human)
 
 
 @pytest.mark.shared

@@ -51,13 +51,6 @@ def test_each_annotator_against_the_mean_of_the_others():
     assert found["k"]["difference"] == 0.5
 
 
-def test_whoever_judged_alone_is_not_counted():
-    pairs = rated(
-        {"Ann": [1, 2, None], "Bob": [1, 3, None], "Eve": [2, None, 1]}, [1, 2, 3]
-    )
-    assert measure(pairs)["one annotator"]["n_annotators"] == 2
-
-
 def test_a_tie_of_the_annotator_is_half_a_hit():
     pairs = rated({"Ann": [1, 1], "Bob": [1, 2]}, [1, 1])
     one = measure(pairs)["one annotator"]
@@ -71,20 +64,6 @@ def test_a_tie_of_the_annotator_is_half_a_hit():
         1.0,
         1,
     )
-
-
-def test_only_pairs_that_both_sides_judged_count():
-    pairs = rated({"Ann": [1, 2, 3], "Bob": [1, 2, None]}, [1, 2, 3])
-    assert measure(pairs)["one annotator"]["n"] == 2  # a and b, twice
-
-
-def test_perfect_and_reversed_people():
-    order = [2, 3, 1]
-    same = rated({"Ann": order, "Bob": order, "Eve": order}, order)
-    assert measure(same)["one annotator"]["value"] == 1.0
-    assert measure(same)["k"]["difference"] == 0.0
-    against = rated({"Ann": order, "Bob": [-x for x in order]}, order)
-    assert measure(against)["one annotator"]["value"] == 0.0
 
 
 def test_choices_against_the_majority_of_the_others():
@@ -120,14 +99,6 @@ def test_a_choice_without_others_counts_nowhere():
     assert found["one annotator"]["acc_eq"] == found["k"]["acc_eq"] == 1.0
 
 
-def test_one_annotator_alone():
-    row = measure(rated({"Ann": [1, 2]}, [1, 2]))["one annotator"]
-    assert np.isnan(row["value"])
-    assert row["reason"] == "one annotator: there are no others to predict"
-    nobody = rated({"Ann": [1, 1], "Bob": [2, 2]}, [1, 2])
-    assert "no pair" in measure(nobody)["one annotator"]["reason"]
-
-
 def test_constant_metric_has_no_interval_beside_one_annotator():
     """Tying every pair is a half, whichever stories, methods and people are drawn."""
     rng = np.random.default_rng(5)
@@ -153,29 +124,3 @@ def test_constant_metric_has_no_interval_beside_one_annotator():
     assert np.isnan([tied["low"], tied["high"]]).all()
     assert noise["low"] < noise["value"] < noise["high"]
     assert tied["difference_low"] < tied["difference"] < tied["difference_high"]
-
-
-@pytest.mark.shared
-def test_real_people_predict_better_than_metrics(shared):
-    folder = shared / "data/dsg"
-    ratings = pd.read_csv(folder / "ratings.csv")
-    pairs = rating_pairs(grid_of(ratings, pd.read_csv(folder / "scores.csv")))
-    found = measure(pairs, parts=("stories", "annotators"))
-    # By its definition, pair by pair.
-    wide = ratings.pivot_table(
-        index=["story", "annotator"], columns="method", values="rating"
-    )
-    hits = n = 0.0
-    for _, group in wide.groupby("story"):
-        for who in group.index:
-            own, others = group.loc[who], group.drop(index=who).mean()
-            for a, b in itertools.combinations(wide.columns, 2):
-                x, h = own[a] - own[b], round(others[a] - others[b], 9)
-                if np.isfinite(x) and np.isfinite(h) and h != 0:
-                    n += 1
-                    hits += 1.0 if x * h > 0 else 0.5 if x == 0 else 0.0
-    one = found["one annotator"]
-    assert (one["value"], one["n"]) == (pytest.approx(hits / n), n)
-    assert one["low"] < one["value"] < one["high"]
-    for metric in pairs.metrics:
-        assert found[metric]["difference_high"] < 0

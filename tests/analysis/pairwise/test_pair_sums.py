@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from analysis.pairwise import pair_sums
 from analysis.pairwise.pair_sums import (
     Clusters,
-    can_vary,
     resampled_sums,
     weighted_sums,
 )
@@ -55,22 +54,6 @@ def test_every_route_is_the_sum_over_pairs(keys, seed, least_filled, chunk):
             np.testing.assert_array_equal(found, expected)
 
 
-def test_only_clusters_with_a_pair_are_drawn():
-    clusters = clusters_of([(0, 0, 1), (2, 0, 1)])  # stories 1 and 3 have none
-    sums = resampled_sums(
-        clusters, np.ones((2, 1)), ("stories",), 300, np.random.default_rng(0)
-    )
-    assert set(sums[:, 0]) == {2.0}
-
-
-def test_drawing_methods_counts_a_pair_by_both():
-    clusters = clusters_of([(0, 0, 1)])
-    sums = resampled_sums(
-        clusters, np.ones((1, 1)), ("methods",), 300, np.random.default_rng(0)
-    )
-    assert set(sums[:, 0]) == {0.0, 1.0}  # one of two twice, or each once
-
-
 def test_pairs_drawn_one_by_one():
     clusters = clusters_of(EVERY)
     rng = np.random.default_rng(0)
@@ -80,14 +63,3 @@ def test_pairs_drawn_one_by_one():
         clusters, np.ones((len(EVERY), 1)), ("stories", "units"), 50, rng
     )
     assert np.std(both[:, 0]) > 0
-
-
-def test_one_cluster_cannot_vary():
-    clusters = clusters_of([(0, 0, 1)])
-    assert not can_vary(clusters, ("stories",))
-    assert can_vary(clusters, ("methods",))
-    assert can_vary(clusters, ("annotators",), 2)
-    none = resampled_sums(
-        clusters, np.ones((1, 4)), ("stories",), 10, np.random.default_rng(0)
-    )
-    assert none.shape == (0, 4)

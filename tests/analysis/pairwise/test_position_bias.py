@@ -6,7 +6,6 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from analysis.pairwise.position_bias import position_bias, sides_of_annotators
-from analysis.reading.rankings import ordered_choices
 from analysis.statistics import COLUMNS
 
 ANSWERS = [
@@ -84,27 +83,6 @@ def test_pairs_shown_in_one_order_say_nothing_adjusted():
     assert (row["adjusted"], row["n_adjusted"]) == (1.0, 10)
 
 
-def test_the_order_of_the_two_methods_in_a_row_does_not_matter():
-    rows = pd.concat([answers(6, "a", "x"), answers(5, "b", "y"), answers(3, "a", "y")])
-    turned = rows.assign(
-        method_a=rows["method_b"],
-        method_b=rows["method_a"],
-        choice=rows["choice"].map({"a": "b", "b": "a"}),
-    )
-    plain = position_bias(ordered_choices(rows), **OPTIONS)
-    assert plain == position_bias(ordered_choices(turned), **OPTIONS)
-
-
-def test_swapping_all_sides_turns_the_share():
-    rows = pd.concat([answers(9, "a", "x"), answers(4, "b", "y"), answers(2, "b", "x")])
-    other = rows.assign(left_method=rows["left_method"].map({"x": "y", "y": "x"}))
-    row, turned = (position_bias(r, **OPTIONS)[0] for r in (rows, other))
-    assert turned["value"] == pytest.approx(1 - row["value"])
-    assert turned["low"] == pytest.approx(1 - row["high"])
-    assert turned["adjusted"] == pytest.approx(1 - row["adjusted"])
-    assert turned["p_value"] == row["p_value"]
-
-
 def test_dependent_answers_widen_the_interval():
     # One annotator always chooses left, one always right: 25 answers each.
     rows = pd.concat([answers(25, "a", "x"), answers(25, "b", "x")])
@@ -150,17 +128,6 @@ def test_each_annotator_has_an_exact_test():
     assert (bob["annotator"], bob["value"], bob["p_value"]) == ("Bob", 0.5, 1)
 
 
-def test_a_left_half_of_guesses_is_found_in_its_interval():
-    rng = np.random.default_rng(3)
-    rows = answers(400, "a", "x")
-    rows["choice"] = rng.choice(["a", "b"], 400)
-    rows["left_method"] = rng.choice(["x", "y"], 400)
-    row = position_bias(rows, **OPTIONS)[0]
-    assert row["low"] < 0.5 < row["high"]
-    # About the binomial standard error, sqrt(.25 / 400) = .025.
-    assert 0.08 < row["high"] - row["low"] < 0.16
-
-
 def test_what_has_no_side_says_so():
     rows = answers(4, "a", "x")
     row = position_bias(rows.drop(columns="left_method"), **OPTIONS)[0]
@@ -171,12 +138,3 @@ def test_what_has_no_side_says_so():
     mixed = pd.concat([rows, answers(2, "a", ""), answers(1, "b", float("nan"))])
     row = position_bias(mixed, **OPTIONS)[0]
     assert (row["n"], row["reason"]) == (4, "3 answers without a known side left out")
-
-
-def test_criteria_and_no_resamples():
-    rows = pd.concat([answers(4, "a", "x"), answers(4, "a", "x").assign(criterion="p")])
-    found = position_bias(rows, **OPTIONS, parts=())
-    assert [row["question"] for row in found] == ["p", "q"]
-    assert np.isnan(found[0]["low"])
-    one = rows.assign(story="s", annotator="Ann").iloc[:1]
-    assert np.isnan(position_bias(one, **OPTIONS)[0]["low"])

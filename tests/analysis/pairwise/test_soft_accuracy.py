@@ -19,7 +19,6 @@ from analysis.pairwise.soft_accuracy import (
 from analysis.statistics import COLUMNS
 from tests.analysis.correlations.test_metric_differences import (
     two_metrics,
-    with_metrics,
 )
 from tests.analysis.pairwise.test_accuracy import grid_of
 
@@ -44,12 +43,6 @@ def test_independent_values(shared, name, key):
     for metric, values in expected.items():
         assert found[metric]["value"] == pytest.approx(values[key], abs=0.02), metric
         assert found[metric]["n"] == 10
-
-
-def test_metric_of_whole_methods_alone_has_no_soft_accuracy():
-    grid = two_metrics()
-    whole = type(grid)(**{**vars(grid), "method_level": frozenset(grid.metrics)})
-    assert measure(whole) == measure(whole, resamples=20) == {}
 
 
 def flips_of(grid):
@@ -98,15 +91,6 @@ def test_methods_that_share_no_story_are_no_pair():
     assert row["p_value"] == pytest.approx(expected.p_value(each.mean()))
 
 
-def test_a_metric_that_is_people_is_surer_than_noise_and_equal_ones_do_not_differ():
-    grid = two_metrics(n_stories=20, n_methods=10, digits=6)
-    noise = np.random.default_rng(1).normal(size=grid.cells.shape)
-    rows = differences(with_metrics(grid, grid.human, noise, 4 * noise))
-    assert rows["a", "b"]["difference"] > 0
-    assert rows["a", "b"]["p_value"] < 0.01
-    assert rows["b", "c"]["p_value"] == 1
-
-
 def study(n_stories=12, n_methods=4, seed=0, **metrics):
     rng = np.random.default_rng(seed)
     keys = list(
@@ -118,57 +102,6 @@ def study(n_stories=12, n_methods=4, seed=0, **metrics):
     ratings = frame.assign(dimension="d", annotator="Ann", rating=rating)
     scores = [frame.assign(metric=n, score=f(rating, rng)) for n, f in metrics.items()]
     return ratings, pd.concat(scores)
-
-
-def test_a_metric_as_sure_as_people_reaches_one():
-    # p-values of flips do not change with the unit.
-    found = measure(grid_of(*study(same=lambda r, _: 3.0 * r - 7)))
-    assert found["same"]["value"] == 1.0
-
-
-def test_a_reversed_metric_is_sure_of_the_opposite():
-    found = measure(
-        grid_of(*study(n_stories=60, up=lambda r, _: r, down=lambda r, _: -r))
-    )
-    # All pairs of methods differ clearly: |p - (1 - p)| is nearly 1.
-    assert found["down"]["value"] < 0.1
-    assert found["up"]["value"] == 1.0
-
-
-def test_a_constant_metric_is_half_sure_of_every_pair():
-    found = measure(
-        grid_of(*study(n_stories=60, flat=lambda r, _: 0 * r, up=lambda r, _: r))
-    )
-    assert found["flat"]["value"] == pytest.approx(0.5, abs=0.06)
-
-
-def test_the_order_of_methods_does_not_matter():
-    ratings, scores = study(noise=lambda r, rng: rng.integers(0, 3, len(r)))
-    turned = {"m0": "m3", "m1": "m2", "m2": "m1", "m3": "m0"}
-    plain = measure(grid_of(ratings, scores))["noise"]
-    other = measure(
-        grid_of(
-            ratings.assign(method=ratings["method"].map(turned)),
-            scores.assign(method=scores["method"].map(turned)),
-        )
-    )["noise"]
-    assert plain["value"] == pytest.approx(other["value"], abs=1e-12)
-
-
-def test_missing_cells_are_left_out_of_their_pairs_only():
-    ratings, scores = study(noise=lambda r, rng: rng.normal(size=len(r)))
-    gone = (ratings["story"] == "s3") & (ratings["method"] == "m2")
-    ratings = ratings[~gone]
-    with_gap = measure(grid_of(ratings, scores), resamples=50)["noise"]
-    # The same methods as four studies of two: pairs without m2 keep all stories.
-    two = ratings["method"].isin(["m0", "m1"])
-    whole = measure(grid_of(ratings[two], scores))["noise"]
-    assert with_gap["n"] == 6
-    assert whole["n"] == 1
-    assert with_gap["low"] <= with_gap["high"]
-    # A score outside the common cells changes nothing.
-    odd = scores.assign(score=scores["score"].where(~gone.to_numpy(), 1e9))
-    assert measure(grid_of(ratings, odd), resamples=50)["noise"] == with_gap
 
 
 @pytest.mark.parametrize("gone", ["m0", "m1"])
@@ -228,22 +161,3 @@ def test_what_cannot_be_compared_says_why():
     row = measure(grid_of(whole, scores))["k"]
     assert np.isnan(row["value"])
     assert "method-level" in row["reason"]
-
-
-def test_one_story_has_no_interval():
-    row = measure(grid_of(*study(n_stories=1, k=lambda r, _: r)), resamples=20)["k"]
-    assert row["value"] == 1.0
-    assert np.isnan(row["low"])
-
-
-def test_one_side_and_the_other_make_one():
-    """A flip equal to the observed counts half for each, the data themselves too."""
-    rng = np.random.default_rng(0)
-    values = rng.integers(0, 3, (9, 3)).astype(float)
-    cells = rng.random((9, 3)) < 0.8
-    flips = rng.choice([-1.0, 1.0], (20, 9))
-    i, j = np.array([0, 0, 1]), np.array([1, 2, 2])
-    one = soft_accuracy._flipped_p(values, cells, (i, j), flips)
-    other = soft_accuracy._flipped_p(values, cells, (j, i), flips)
-    np.testing.assert_allclose(one + other, 1)
-    assert (one > 0).all()

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.options import OptionError
 from analysis.pairwise.tie_calibration import (
     best_epsilon,
     held_out_epsilons,
@@ -148,12 +147,6 @@ def test_what_has_no_pair_says_so():
     assert np.isnan(row["ppa_half"])
 
 
-def test_missing_cells_make_no_pairs():
-    grid = small_grid([[1, 2], [np.nan, 3]], [[1, 2], [9, 3]])
-    counts = {level: level_accuracy(grid, level=level)[0]["n"] for level in KEYS}
-    assert counts == {"pooled": 3, "story": 1, "within_method": 1}
-
-
 def test_values_of_whole_methods_have_pairs_of_methods_only():
     grid = small_grid([[1, 2, 3]] * 2, [[1, 3, 2]] * 2)
     grid = dataclasses.replace(grid, method_level=frozenset({"k"}))
@@ -161,11 +154,6 @@ def test_values_of_whole_methods_have_pairs_of_methods_only():
     assert (row["value"], row["n"]) == (pytest.approx(2 / 3), 3)
     for level in KEYS:
         assert level_accuracy(grid, level=level)[0]["n"] == 0
-
-
-def test_an_unknown_level_is_refused():
-    with pytest.raises(OptionError):
-        level_accuracy(small_grid([[1, 2]], [[1, 2]]), level="system")
 
 
 @given(
@@ -183,18 +171,3 @@ def test_sorting_once_is_sorting_for_each_fold(points):
         [best_epsilon(human[f != k], scores[f != k]) for k in range(folds.max() + 1)]
         for f in folds
     ]
-
-
-def test_a_pair_counts_as_often_as_other_folds_predict_it():
-    """Two ties and an order, all of difference 1: right where a tie stands alone."""
-    human, scores = np.array([0.0, 0, 1]), np.ones(3)
-    folds = np.array([[0, 1, 1], [0, 1, 0]])
-    right, tied, epsilon = predicted_pairs(human, scores, "heldout", folds)
-    assert (right.tolist(), epsilon) == ([0.5, 0.5, 0], 0.5)
-    assert tied.tolist() == [0.5, 0.5, 1]
-
-
-def test_nothing_to_hold_out():
-    human, scores = np.array([1.0, 0]), np.array([1.0, 0])
-    assert np.isnan(accuracy_with_ties(human, scores, "heldout")).all()
-    assert np.isnan(accuracy_with_ties(human[:0], scores[:0], "0")).all()

@@ -16,8 +16,6 @@ from analysis.planning.stability import (
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
-from analysis.reliability.agreement import icc
-from analysis.reliability.matrices import rating_reliability
 from analysis.statistics import COLUMNS
 
 OPTIONS = {
@@ -122,19 +120,6 @@ def test_the_noise_of_methods_beside_their_spread():
     assert expected < 0.1
 
 
-def test_intervals_hold_the_estimate():
-    found = table(rating_trials(answers(simulated(S=20))), 200)
-    moved = ("sd", "sd_population", "coefficient_of_variation", "noise_to_methods")
-    for name in ("mean", "sd_output", "icc_2_1", *moved):
-        row = found["gpt", "", name]
-        assert row["low"] < row["value"] < row["high"], name
-    for name in ("retest_kendall", "minimum", "maximum"):
-        assert "no interval" in found["gpt", "", name]["reason"]
-        assert np.isnan(found["gpt", "", name]["low"])
-    without = table(rating_trials(answers(simulated(S=20))))
-    assert all(np.isnan(row["low"]) for row in without.values())
-
-
 def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
     # Between 0.9 and 1.1 five trials have a deviation of .0791; SciPy's own interval
     # of a variance, by its square: 4 s^2 / chi2.
@@ -149,36 +134,6 @@ def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
     trials = rating_trials(answers(cube + np.arange(3)))
     noise = table(trials, 50)["gpt", "", "noise_to_methods"]
     assert [noise["low"], noise["high"]] == pytest.approx(expected)
-
-
-def test_methods_that_trials_move_one_by_one_have_narrower_noise():
-    from analysis.planning.stability import freedom_of_noise
-
-    means = np.random.default_rng(0).normal(size=(4000, 5))
-    assert freedom_of_noise(means) == pytest.approx(5 * 3999, rel=0.01)
-    # Two that do not depend on each other, one moved twice as far: Satterthwaite's
-    # (1 + 4)^2 / (1 + 16) times the trials.
-    means = means[:, :2] * [1, 2]
-    assert freedom_of_noise(means) == pytest.approx(25 / 17 * 3999, rel=0.05)
-
-
-@pytest.mark.slow
-def test_intervals_of_what_trials_do_hold_the_truth():
-    """Half of 200 intervals used to lie above it."""
-    held = {"sd": 0, "noise_to_methods": 0}
-    for seed in range(200):
-        rng = np.random.default_rng(seed)
-        outputs = np.arange(4) + rng.normal(size=(10, 4))
-        cube = outputs + 0.5 * rng.normal(size=(5, 10, 4))
-        found = table(rating_trials(answers(cube)), 2)
-        truth = {"sd": 0.5 / np.sqrt(40)}
-        spread = outputs.mean(axis=0).std(ddof=1)
-        truth["noise_to_methods"] = 0.5 / np.sqrt(10) / spread
-        for name, value in truth.items():
-            row = found["gpt", "", name]
-            held[name] += row["low"] <= value <= row["high"]
-    assert 182 <= held["sd"] <= 198
-    assert held["noise_to_methods"] >= 182
 
 
 def test_the_same_answer_in_every_trial():
@@ -205,36 +160,6 @@ def test_too_few_trials_or_none_in_common_have_a_reason(rounds):
     assert all(
         np.isnan(row["value"]) and row["reason"] == word for row in found.values()
     )
-
-
-def test_equal_scores_have_no_correlation():
-    found = table(rating_trials(answers(np.ones((3, 4, 2)))))
-    assert np.isnan(found["gpt", "", "retest_kendall"]["value"])
-    assert found["gpt", "", "retest_kendall"]["reason"]
-    assert np.isnan(found["gpt", "", "noise_to_methods"]["value"])
-
-
-def test_the_order_of_rows_does_not_matter():
-    rows = answers(simulated())
-    mixed = rows.sample(frac=1, random_state=3)
-    first, second = (table(rating_trials(x), 50).values() for x in (rows, mixed))
-    pd.testing.assert_frame_equal(pd.DataFrame(first), pd.DataFrame(second))
-
-
-def test_units_of_the_reliability_stand_as_the_rows_of_the_trials():
-    # Drawing one story must move the ICC as leaving the others out does.
-    cube = simulated(S=12)
-    rows = (
-        answers(cube)
-        .drop(columns="round")
-        .assign(annotator=answers(cube)["round"].astype(str))
-    )
-    data = rating_reliability(rows)
-    order = data.matrix.reshape(12, 3, 5)
-    names = sorted(f"s{s}" for s in range(12))
-    for i, name in enumerate(names):
-        assert pytest.approx(cube[:, int(name[1:]), :]) == order[i].T
-    assert icc(data, np.ones((1, 36)), "icc_2_1")[0] > 0.9
 
 
 @pytest.mark.shared
@@ -297,16 +222,6 @@ def test_agreement_with_people_is_that_of_the_metric(shared):
     assert found["story", "kendall"]["value"] == pytest.approx(expected)
 
 
-def test_judges_of_nothing_in_common_have_a_reason():
-    a = judge_values(rating_trials(answers(simulated(), "a")))
-    b = judge_values(rating_trials(answers(simulated(), "b")))
-    rows = judges(
-        pd.concat([a, b.assign(story=b["story"] + "x")]), resamples=0, **OPTIONS
-    )
-    assert len(rows) == 9
-    assert all("no output has a value of both" in row["reason"] for row in rows)
-
-
 def two_judges(n_stories=5, n_methods=5):
     """Two judges of one question that agree in part, in scores without ties."""
     rng = np.random.default_rng(1)
@@ -332,27 +247,6 @@ def correlated(a, b, parts=("stories",)):
     return {(r["level"], r["coefficient"]): r for r in rows}
 
 
-@pytest.mark.parametrize("parts", [("stories",), ("annotators",), ("units",)])
-@pytest.mark.parametrize("exponent", [-900, -40, 900])
-def test_scores_of_one_story_in_another_unit_count_for_either_judge(exponent, parts):
-    a, b = two_judges()
-    plain = correlated(a, b, parts)
-    other = a.assign(
-        value=np.ldexp(a["value"], np.where(a["story"] == "2", exponent, 0))
-    )
-    forth = correlated(other, b, parts)
-    back = correlated(other.assign(metric="B"), b.assign(metric="A"), parts)
-    for name in COEFFICIENTS:
-        for found in (forth, back):
-            row = found["story", name]
-            assert (row["n"], row["n_groups"], row["left_out"]) == (25, 5, "")
-            assert row["value"] == pytest.approx(plain["story", name]["value"])
-    for place, row in forth.items():
-        # The same points, whichever judge stands for people.
-        for column in ("value", "low", "high"):
-            assert row[column] == pytest.approx(back[place][column], nan_ok=True)
-
-
 def test_stories_in_which_a_judge_says_the_same_of_all_are_named_as_theirs():
     a, b = two_judges()
     a.loc[a["story"] == "1", "value"] = 3.0
@@ -366,17 +260,3 @@ def test_stories_in_which_a_judge_says_the_same_of_all_are_named_as_theirs():
         "in no story do both A and B tell two methods apart",
         "A's values are all the same",
     }
-
-
-def test_means_of_trials_that_differ_by_rounding_are_equal():
-    trials = [(0.1, 0.2, 0.3), (0.3, 0.2, 0.1), (-0.3, 0.2, 0.1), (1e-30, 2e-30, 0.0)]
-    assert sum(trials[0]) != sum(trials[1])
-    rows = [
-        ("q", "A", "s", f"m{m}", k, value)
-        for m, values in enumerate(trials)
-        for k, value in enumerate(values)
-    ]
-    columns = ["question", "metric", "story", "method", "round", "value"]
-    found = judge_values(pd.DataFrame(rows, columns=columns))["value"].tolist()
-    assert found[0] == found[1] == pytest.approx(0.2)
-    assert found[3] == pytest.approx(1e-30)

@@ -8,10 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.inference.resampling import cluster_counts
 from analysis.planning import variance_components as components
 from analysis.planning.sums_of_squares import (
-    FACTORS,
     estimate_components,
     rating_design,
     resampled_components,
@@ -179,31 +177,6 @@ def test_a_mixed_model_fitted_by_another_program():
     assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
 
 
-@pytest.mark.slow
-def test_ratings_with_gaps_are_estimated_without_bias():
-    sd = {
-        "method": 1.0,
-        "story": 0.8,
-        "annotator": 0.6,
-        "method x story": 0.7,
-        "method x annotator": 0.4,
-        "story x annotator": 0.5,
-        "rest": 0.9,
-    }
-    sums = dict.fromkeys(sd, 0.0)
-    repeats = 40
-    for seed in range(repeats):
-        cube = simulated(sd, (8, 12, 10), seed)
-        rows = frame(cube)
-        kept = np.random.default_rng(seed).random(len(rows)) < 0.45
-        for name, row in table(rows[kept]).items():
-            sums[name] += row["value"] / repeats
-    for name, value in sd.items():
-        assert sums[name] == pytest.approx(value**2, abs=0.2), name
-    assert sums["rest"] == pytest.approx(0.81, abs=0.03)
-    assert sums["story x annotator"] == pytest.approx(0.25, abs=0.05)
-
-
 def test_a_drawn_story_counts_as_so_many_stories():
     cube = simulated(
         {"method": 1, "story": 1, "method x story": 1, "rest": 1}, (3, 5, 4)
@@ -229,36 +202,6 @@ def test_a_drawn_story_counts_as_so_many_stories():
             assert found[source][b] == pytest.approx(matrix[0, 0], abs=1e-9), source
 
 
-def test_the_estimate_lies_in_its_interval():
-    sd = {"method": 1, "story": 1, "method x story": 0.7, "rest": 1}
-    found = table(frame(simulated(sd, (5, 30, 6))), 200)
-    for name in ("method", "story", "method x story", "rest"):
-        row = found[name]
-        assert row["low"] < row["value"] < row["high"], name
-        assert row["reason"] == ""
-
-
-@pytest.mark.slow
-def test_intervals_cover_what_varies_with_stories():
-    sd = {"method": 0.5, "story": 1.0, "method x story": 0.8, "rest": 1.0}
-    inside = dict.fromkeys(("story", "method x story", "rest"), 0)
-    for seed in range(60):
-        found = table(frame(simulated(sd, (3, 40, 4), seed)), 100)
-        for name in inside:
-            row = found[name]
-            inside[name] += row["low"] <= sd[name] ** 2 <= row["high"]
-    assert all(52 <= hits <= 60 for hits in inside.values()), inside
-
-
-def test_negative_estimates_are_shown_with_their_reason():
-    # Two annotators who always differ by one, in turn: stories explain less than none.
-    cube = np.array([[[0.0, 1], [1, 0]], [[1, 0], [0, 1]]])
-    found = table(frame(cube))
-    assert found["method x story"]["value"] < 0
-    assert found["method x story"]["share"] == 0
-    assert "below zero" in found["method x story"]["reason"]
-
-
 @pytest.mark.parametrize(
     ("shape", "name", "word"),
     [
@@ -280,29 +223,6 @@ def test_what_a_design_cannot_tell_has_a_reason(shape, name, word):
     assert expected in found[name]["reason"]
 
 
-def test_annotators_of_one_story_each_are_not_told_from_its_interaction():
-    rows = frame(simulated({"method": 1, "rest": 1}, (6, 6, 4)))
-    rows = rows[rows["story"].str[1:] == rows["annotator"].str[1:]]
-    found = table(rows)
-    assert np.isfinite(found["story"]["value"])
-    assert "story" in found["annotator"]["reason"]
-
-
-def test_means_of_raters_and_equal_ratings_have_no_components():
-    rows = frame(np.ones((3, 4, 5)))
-    for row in table(rows).values():
-        assert np.isnan(row["share"])
-        assert row["reason"] == "all ratings are the same"
-    of_means = table(rows[rows["annotator"] == "a000"].assign(annotator="mean"))
-    assert all("means over raters" in row["reason"] for row in of_means.values())
-
-
-def test_the_order_of_rows_does_not_matter():
-    rows = frame(simulated({"method": 1, "rest": 1}, (3, 6, 4)))
-    shuffled = rows.sample(frac=1, random_state=1)
-    assert table(rows, 50) == table(shuffled, 50)
-
-
 def test_reliability_grows_with_annotators_as_spearman_and_brown_say():
     rows = frame(simulated({"method": 1, "story": 1, "rest": 2}, (4, 20, 5)))
     found = expected_reliability(
@@ -320,14 +240,6 @@ def test_reliability_grows_with_annotators_as_spearman_and_brown_say():
     assert all(row["low"] <= row["value"] <= row["high"] for row in found)
 
 
-def test_one_rating_an_output_tells_nothing_of_reliability():
-    rows = frame(simulated({"method": 1, "rest": 1}, (1, 6, 4)))
-    found = expected_reliability(
-        rows, question="d", resamples=0, confidence=0.95, seed=0
-    )
-    assert all(np.isnan(row["value"]) and row["reason"] for row in found)
-
-
 @pytest.mark.shared
 def test_reliability_of_outputs_is_icc_on_complete_units(shared):
     ratings = pd.read_csv(shared / "data/dsg/ratings.csv")
@@ -343,24 +255,6 @@ def test_reliability_of_outputs_is_icc_on_complete_units(shared):
     # The published ICC(2,1) and ICC(2,k) on its 796 complete units.
     assert values[1] == pytest.approx(0.6811, abs=0.01)
     assert values[5] == pytest.approx(0.9144, abs=0.004)
-
-
-def test_every_factor_has_a_name():
-    assert set(COMPONENTS) == set(table(frame(BRENNAN)))
-    assert FACTORS == ("method", "story", "annotator")
-
-
-def test_few_stories_spread_their_intervals_as_students():
-    rows = frame(simulated({"method": 1, "story": 1, "rest": 1}, (4, 6, 5)))
-    design, y = rating_design(rows), rows["rating"].to_numpy(float)
-    found = components._drawn(design, y, "d", 4000, 0.95, 0)
-    counts = cluster_counts(6, 4000, np.random.default_rng(1))
-    plain = resampled_components(design, y, drawn="story", counts=counts)
-    # Student's 2.571 with 5 degrees of freedom, and a variance that lacks a sixth.
-    expected = np.sqrt(6 / 5) * 2.571 / 1.960
-    for source in (("method",), ("story",), ("method", "story", "annotator")):
-        ratio = np.nanstd(found[source]) / np.nanstd(plain[source])
-        assert ratio == pytest.approx(expected, rel=0.08)
 
 
 def test_the_interval_of_a_variance_is_satterthwaites():

@@ -3,12 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from analysis.rankings.pair_votes import inverse_weights, with_weights
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def chosen(**columns):
@@ -59,19 +55,6 @@ def test_without_a_log_there_are_no_weights(rows):
     found, is_weighted = with_weights(rows)
     assert not is_weighted
     assert "weight" not in found
-
-
-@given(n=st.integers(1, 30), answered=st.integers(0, 30))
-def test_uniform_choices_weigh_one(n, answered):
-    available = np.arange(n, max(n - answered, 0), -1)
-    assert inverse_weights(1 / available, available, n).tolist() == [1] * len(available)
-
-
-@given(seed=SEEDS, n=st.integers(1, 20))
-def test_a_full_study_needs_no_weights(seed, n):
-    available = np.arange(n, 0, -1)
-    per_slot = np.random.default_rng(seed).uniform(0.01, 1, n)
-    assert inverse_weights(per_slot, available, n) == pytest.approx(np.ones(n))
 
 
 def test_weighted_means_have_no_bias():

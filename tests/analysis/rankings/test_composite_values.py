@@ -5,12 +5,9 @@ import pandas as pd
 import pytest
 
 from analysis.notes import Notes
-from analysis.options import KNOWN_LEVELS
-from analysis.pairwise.output_pairs import choice_pairs
 from analysis.questions import chosen_questions
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite, by_name, equally
-from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table
@@ -72,35 +69,6 @@ def test_the_mean_of_a_method_is_the_weighted_mean_of_the_means_of_its_parts():
         (0.6 * by_angle["SF"] + 0.4 * by_angle["MA"]).to_dict()
     )
     assert notes == ()
-
-
-def test_composites_inside_composites_are_their_parts():
-    rows = [("a", "x", metric, value) for metric, value in zip("pqr", (1, 2, 6.0))]  # noqa: B905
-    inner = equally("in", "pq")
-    found, _ = made(scores(rows), inner, Composite("out", {"in": 1, "r": 3}))
-    assert values(found.cells, ("metric", "out"), "score") == {
-        ("a", "x"): (1.5 + 3 * 6) / 4
-    }
-
-
-def test_a_part_of_whole_methods_makes_a_composite_of_whole_methods():
-    rows = [("", "x", "fid", 4.0), ("a", "x", "csd", 1.0), ("b", "x", "csd", 3.0)]
-    found, _ = made(scores(rows), equally("both", ["fid", "csd"]))
-    assert values(found.cells, ("metric", "both"), "score") == {("", "x"): 3.0}
-
-
-@pytest.mark.parametrize("part", ["dino", "csd@LI", "csd@MA"])
-def test_what_no_output_has_is_named(part):
-    """Also where its tag is of no story, or of none with a score."""
-    found, notes = made(
-        scores([("a", "x", "csd", 3.0)]), equally("both", ["csd", part])
-    )
-    assert "both" in found.metrics
-    assert found.cells["metric"].unique().tolist() == ["csd"]
-    assert notes == (
-        "both: 1 of 1 outputs lack some of its parts, and have no composite (none has "
-        f"{part}).",
-    )
 
 
 def rated(rows):
@@ -212,20 +180,6 @@ def vistar():
     return choices(given), scores(scored), tags
 
 
-def test_one_stray_score_leaves_all_pairs(vistar):
-    """It left 6 of 48 pairs of style fusion."""
-    given, table, _tags = vistar
-    whole = table.only("hwpq").cells, table.only("tr").cells
-    both = scores(pd.concat(whole)[["story", "method", "metric", "score"]])
-    style = given[given["criterion"] == "style"]
-    pairs = choice_pairs("style", style, both)
-    assert (pairs.metrics, len(pairs.human)) == (("hwpq",), 48)
-    assert pairs.notes == (
-        "metric tr has scores of 6 compared pairs and is held against people on these; "
-        "it is not compared with other metrics, which score too few of them.",
-    )
-
-
 def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar):
     given, table, tags = vistar
     table, _ = made(
@@ -275,26 +229,3 @@ def test_the_mean_of_a_method_stays_that_of_its_parts_where_outputs_lack_one():
     own = found.cells[found.cells["metric"] == "whole"]
     assert set(own["method"]) == {"x", "y"}
     assert notes[0].startswith("whole: 4 of 12 outputs lack some of its parts")
-
-
-def test_a_composite_by_tags_is_pooled_over_no_stories():
-    rows = [
-        (story, method, "hwpq", place + turn)
-        for place, story in enumerate("abcd")
-        for turn, method in enumerate("xyz")
-    ]
-    plain, tagged = equally("plain", ["hwpq"]), equally("by angle", ["hwpq@SF"])
-    found, _notes = made(scores(rows), plain, tagged)
-    assert found.mixed == {"by angle"}
-    ratings = pd.DataFrame(rows, columns=["story", "method", "dimension", "rating"])
-    cells = annotator_cells(ratings.assign(dimension="look", annotator="Ann"))
-    grid, _dropped = common_grid("look", cells, found.only("by angle"))
-    assert [grid.has_level(level, "by angle") for level in KNOWN_LEVELS] == [
-        *(True, True, False, False)
-    ]
-    assert grid.why_no_level("by angle").startswith("parts differ from story to story")
-    grid, _dropped = common_grid("look", cells, found.only("plain"))
-    assert all(grid.has_level(level, "plain") for level in KNOWN_LEVELS)
-    # What people say of such a question has no common scale either.
-    asked, _dropped = common_grid("by angle", cells, found.only("hwpq"))
-    assert not asked.has_level("pooled", "hwpq")

@@ -7,10 +7,8 @@ import pytest
 from analysis.problems import InputError
 from analysis.rankings.composite_weights import (
     Composite,
-    by_name,
     check_composites,
     equally,
-    leaves,
     read_composites,
 )
 
@@ -174,45 +172,3 @@ def check(*composites):
         tags=TAGS,
         file="c.yaml",
     )
-
-
-def test_names_that_are_there_pass():
-    check(
-        equally("in", ["hwpq@SF", "hwpq@role=MA", "csd@paper"]),
-        equally("out", ["in", "hwpq"]),
-        equally("people", ["look@GD"], over="questions"),
-    )
-
-
-def test_what_is_no_mean_has_no_value_of_an_output():
-    known = by_name(
-        [equally("r", "ab", kind="ranks"), equally("m", "ra"), equally("n", "ab")]
-    )
-    assert leaves(known, "r") == leaves(known, "m") == {}
-    assert leaves(known, "n") == {"a": 0.5, "b": 0.5}
-
-
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ("kind: drop, weights: {csd: 1, hwpq: 0}", "two parts of a drop"),
-        ("weights: {csd: 1.0e+308, hwpq: 1}", "a weight from 0 to 1,000,000,000"),
-    ],
-)
-def test_weights_that_could_not_be_computed_with_are_refused(
-    tmp_path, weights, expected
-):
-    path = tmp_path / "c.yaml"
-    path.write_text(f"composites:\n  x: {{over: metrics, {weights}}}\n")
-    with pytest.raises(InputError, match=expected):
-        read_composites(path)
-
-
-def test_composites_inside_one_another_are_so_many_at_most(tmp_path):
-    nested = ["c0: {over: metrics, weights: {csd: 1}}"]
-    for i in range(1, 40):
-        nested.append(f"c{i}: {{over: metrics, weights: {{c{i - 1}: 1, csd: 1}}}}")
-    path = tmp_path / "c.yaml"
-    path.write_text("composites:\n  " + "\n  ".join(nested) + "\n")
-    with pytest.raises(InputError, match="at most 12 composites inside one"):
-        read_composites(path)

@@ -34,9 +34,6 @@ def test_declared_ranks_count_what_they_name_and_are_remarked_on():
         equally("asked", ["pa_scene", "pa_average"], over="questions", kind="ranks"),
     ]
     assert [*counted_twice(asked)] == [
-        (
-            "known",
-            "counts pa_average and also what it contains: PA-Scene, pa_shot.",
-        ),
+        ("known", "counts pa_average and also what it contains: PA-Scene, pa_shot."),
         ("declared", "counts pair and also what it contains: csd."),
     ]

@@ -7,14 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import analysis
-from analysis.__main__ import main
 from analysis.commands.alignment import align
-from analysis.commands.planning import power, stability
-from analysis.commands.planning import subset as subset_of
 from analysis.options import AlignOptions, OptionError
-from analysis.problems import InputError
-from analysis.rankings.composite_weights import equally
 
 ALL = AlignOptions(resamples=5)
 SOME = replace(ALL, questions=("look",), metrics=("csd",))
@@ -78,41 +72,6 @@ def test_an_alignment_is_that_of_the_rows_which_were_asked_for():
     )
 
 
-def test_plans_are_those_of_the_rows_which_were_asked_for():
-    ratings, _choices, scores = tables()
-    rated, scored = filtered()
-    for found, expected in (
-        (
-            power(ratings=ratings, scores=scores, options=SOME, target=0.1),
-            power(ratings=rated, scores=scored, options=ALL, target=0.1),
-        ),
-        (
-            subset_of(
-                ratings=ratings,
-                scores=scores,
-                subset=scores[scores["story"] < "s3"],
-                name="half",
-                sizes=(3,),
-                options=SOME,
-            ),
-            subset_of(
-                ratings=rated,
-                scores=scored,
-                subset=scored[scored["story"] < "s3"],
-                name="half",
-                sizes=(3,),
-                options=ALL,
-            ),
-        ),
-    ):
-        assert_same(found, expected)
-    trials = replace(ALL, questions=("look",))
-    assert_same(
-        stability(trials=ratings, ratings=ratings, options=trials),
-        stability(trials=rated, ratings=rated, options=ALL),
-    )
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -135,73 +94,3 @@ def test_no_metric_is_a_report_of_people_alone():
     alone = align(ratings=ratings, choices=choices, options=ALL)
     assert "Left out as asked: metrics blur, csd." in found.notes
     assert_same(found, alone)
-
-
-def test_metrics_without_scores_are_refused():
-    ratings, _choices, _scores = tables()
-    with pytest.raises(OptionError, match="--metrics: expected scores beside it"):
-        power(ratings=ratings, scores=None, options=SOME, target=0.1)
-
-
-def test_a_hypothesis_about_what_was_not_asked_for_is_refused_in_a_notebook():
-    ratings, _choices, scores = tables()
-    with pytest.raises(InputError, match=r"metric: blur: expected one of csd"):
-        analysis.align(
-            ratings=ratings,
-            scores=scores,
-            metrics="csd",
-            hypotheses={"look": "blur"},
-            resamples=0,
-        )
-
-
-def test_what_a_study_declares_of_others_is_remarked_on():
-    """Of a composite too, which is covered whatever questions are."""
-    ratings, _choices, scores = tables()
-    found = align(
-        ratings=ratings,
-        scores=scores,
-        composites=(equally("both", ["look", "plot"], over="questions"),),
-        hypotheses=pd.DataFrame(
-            {"question": ["look", "plot", "both"], "metric": ["blur", "blur", "csd"]}
-        ),
-        options=replace(SOME, resamples=0),
-    )
-    told = "look: metric blur was declared for it, and is not among the metrics asked"
-    assert any(note.startswith(told) for note in found.notes)
-    assert list(found.tables["hypotheses"]["question"]) == ["look", "both"]
-
-
-@pytest.mark.parametrize(
-    ("option", "text", "told"),
-    [
-        (
-            "--hypotheses",
-            "question,metric\nlook,blur\n",
-            "given.txt:2: metric: blur: expected one of csd",
-        ),
-        (
-            "--composites",
-            "composites:\n  both: {over: metrics, weights: {csd: 1, blur: 1}}\n",
-            "given.txt:2: both: blur: expected one of csd",
-        ),
-    ],
-)
-def test_a_file_about_what_was_not_asked_for_is_refused_by_its_line(
-    tmp_path, capsys, option, text, told
-):
-    ratings, _choices, scores = tables()
-    ratings.to_csv(tmp_path / "ratings.csv", index=False)
-    scores.to_csv(tmp_path / "scores.csv", index=False)
-    (tmp_path / "given.txt").write_text(text)
-    words = ["align", "--metrics", "csd", option, str(tmp_path / "given.txt")]
-    words += ["--ratings", str(tmp_path / "ratings.csv")]
-    words += ["--scores", str(tmp_path / "scores.csv")]
-    out = tmp_path / "out"
-    asked = [*words, "--resamples", "0", "--images", "none", "--out", str(out)]
-    assert main(asked) == 2
-    assert capsys.readouterr().err.strip() == told
-    assert not out.exists()
-    asked[asked.index("csd")] = "blur, csd"
-    assert main(asked) == 0
-    assert (out / "report.html").is_file()

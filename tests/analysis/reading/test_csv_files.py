@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from analysis.problems import InputError
 from analysis.reading.csv_files import read_csv
-from analysis.reading.inputs import read_ratings, read_scores
+from analysis.reading.inputs import read_ratings
 from tests.analysis.reading.test_inputs import HEAD
 
 ODD = [
@@ -91,14 +91,6 @@ def test_what_is_no_table_is_named_with_its_line(tmp_path, data, line):
     assert [problem.line for problem in caught.value.problems] == [line]
 
 
-def test_lines_after_a_quoted_break_and_an_empty_line_are_the_files_own(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text(f'comment,{HEAD}"a\nb",s,m,d,R1,1\n\nx,s,m,d,R2,bad\n')
-    with pytest.raises(InputError) as caught:
-        read_ratings(path)
-    assert [problem.line for problem in caught.value.problems] == [5]
-
-
 ROWS = HEAD + '"s,1",m,"d;\n\t1",R1,3\n\ns,m,d,R1,bad\n'
 
 
@@ -126,13 +118,6 @@ def test_separator_and_encoding_are_found(tmp_path, mark, encoding, suffix):
     assert found["story"].tolist() == ["s,1", "s"]
     assert found["dimension"].tolist() == ["d;\n\t1", "d"]
     assert found["rating"].tolist() == [3, 4]
-
-
-def test_big_endian_text_is_read(tmp_path):
-    path = tmp_path / "r.csv"
-    text = "\ufeff" + ROWS.replace("bad", "4").replace(",m,", ",狐,")
-    path.write_bytes(text.encode("utf-16-be"))
-    assert read_ratings(path)["method"].tolist() == ["狐", "狐"]
 
 
 @pytest.mark.parametrize(
@@ -173,32 +158,6 @@ def test_lines_above_the_header_are_told(tmp_path, above, mark):
     )
 
 
-def test_rows_below_the_header_do_not_decide_the_separator(tmp_path):
-    path = tmp_path / "s.csv"
-    path.write_text("story;method;metric;score\na,b,c;m;k,1,2;1\n")
-    (row,) = read_scores(path).to_dict("records")
-    assert (row["story"], row["metric"], row["score"]) == ("a,b,c", "k,1,2", 1)
-
-
-def test_a_header_of_other_separators_is_split_by_the_one_that_gives_the_columns(
-    tmp_path,
-):
-    path = tmp_path / "s.csv"
-    path.write_text("method;a, b, c and d;CIDS\nUNO;0,5;1\n")
-    found = read_scores(path, wide=True)
-    assert found[["metric", "score"]].to_numpy().tolist() == [
-        ["a, b, c and d", 0.5],
-        ["CIDS", 1],
-    ]
-
-
-def test_wide_text_without_its_mark_is_refused(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_bytes(ROWS.encode("utf-16-le"))
-    with pytest.raises(InputError, match=r"r.csv:1: expected UTF-8 text, or UTF-16"):
-        read_ratings(path)
-
-
 @pytest.mark.parametrize(
     ("data", "line", "byte"),
     [
@@ -215,9 +174,3 @@ def test_where_a_text_ends_is_told_by_line_and_byte(tmp_path, data, line, byte):
     (problem,) = caught.value.problems
     assert problem.line == line
     assert problem.value == f"byte {byte} (0x{data[byte - 1]:02x})"
-
-
-def test_rows_without_a_filled_cell_are_none(tmp_path):
-    path = tmp_path / "r.csv"
-    path.write_text(separated(ROWS.replace("bad", "4"), ";") + ";;;;\n;;;;;;;\n")
-    assert len(read_ratings(path)) == 2

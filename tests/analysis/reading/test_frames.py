@@ -5,14 +5,13 @@ import pandas as pd
 import pytest
 
 from analysis.problems import InputError
-from analysis.reading.files import FIRST, opened, placed_in
+from analysis.reading.files import placed_in
 from analysis.reading.inputs import (
     read_choices,
     read_rankings,
     read_ratings,
     read_scores,
 )
-from analysis.tables import RATING_COLUMNS
 
 
 def ratings(**change):
@@ -66,29 +65,6 @@ def test_a_wrong_cell_is_named_by_frame_position_and_column(column, cells, probl
     assert told(read_ratings, frame, scale=(0, 4)) == [f"ratings{problem}"]
 
 
-def test_the_position_is_that_of_iloc_whatever_the_index():
-    frame = ratings(rating=[1, "x", 3, 4]).set_axis(["d", "a", "a", "c"])
-    (problem,) = told(read_ratings, frame)
-    assert problem.startswith("ratings.iloc[1]: rating: x: ")
-    assert frame.iloc[1]["rating"] == "x"
-
-
-def test_a_row_that_is_there_twice_names_the_earlier_one():
-    frame = pd.concat([ratings(), ratings().iloc[[2]]])
-    assert told(read_ratings, frame) == [
-        "ratings.iloc[4]: t / m / look / Ann: expected a row that is there once; "
-        "iloc[2] has the same story, method, dimension, annotator"
-    ]
-
-
-def test_many_problems_are_told_at_their_first_places_and_counted():
-    frame = ratings(rating="x")
-    frame = pd.concat([frame.assign(annotator=f"a{k}") for k in range(60)])
-    lines = told(read_ratings, frame)
-    assert lines[0].startswith("ratings.iloc[0]: rating: x: ")
-    assert lines[3:] == ["... and 237 more"]
-
-
 @pytest.mark.parametrize(
     ("frame", "problems"),
     [
@@ -121,35 +97,12 @@ def test_many_problems_are_told_at_their_first_places_and_counted():
         ),
         (ratings().iloc[:0], ["expected at least one row, and a column"]),
         (pd.DataFrame(), ["expected at least one row, and a column"]),
-        (
-            pd.DataFrame(np.zeros((1, 1001))),
-            ["expected at most 1,000 columns"],
-        ),
+        (pd.DataFrame(np.zeros((1, 1001))), ["expected at most 1,000 columns"]),
         ({"rating": [1]}, ["dict: expected a pandas DataFrame, or the path of a file"]),
     ],
 )
 def test_a_frame_of_another_shape_is_refused(frame, problems):
     assert told(read_ratings, frame) == [f"ratings: {problem}" for problem in problems]
-
-
-def test_two_metrics_of_equal_names_are_refused():
-    same = pd.concat([scores(), scores(metric=" k")])
-    lines = told(read_scores, same, "scores")
-    assert [line.split(";")[0] for line in lines] == [
-        f"scores.iloc[{row}]: s / {method} / k: expected a row that is there once"
-        for row, method in ((2, "m"), (3, "n"))
-    ]
-    wide = pd.DataFrame([["m", 1, 2]], columns=["method", "k", "k"])
-    assert told(read_scores, wide, "scores", wide=True) == [
-        "scores: k: expected a column name once"
-    ]
-
-
-def test_the_keys_of_a_wide_frame_may_not_be_its_index():
-    wide = pd.DataFrame({"k": [1, 2]}, index=pd.Index(["m", "n"], name="model"))
-    assert told(read_scores, wide, "scores", wide=True, method_column="model") == [
-        "scores: model: expected a column, no index: give scores.reset_index()"
-    ]
 
 
 @pytest.mark.parametrize(
@@ -187,8 +140,3 @@ def test_a_frame_is_what_its_file_is_and_stays_as_it_was(tmp_path, read, rows):
         found.reset_index(drop=True), read(path).reset_index(drop=True)
     )
     pd.testing.assert_frame_equal(rows, before)
-
-
-def test_rows_are_numbered_as_the_lines_of_a_file():
-    rows, name = opened(ratings(), "ratings", RATING_COLUMNS)
-    assert (name, rows.index[0]) == ("ratings", FIRST)

@@ -54,11 +54,6 @@ def slider(seed):
     return np.where(rare, rng.choice([0, 50, 100], n), values)
 
 
-@pytest.mark.slow
-def test_a_slider_is_never_remarked_on():
-    assert not any(isolated(slider(seed)).any() for seed in range(1000))
-
-
 def written(path, ratings):
     pd.DataFrame(ratings).to_csv(path, index=False)
     return path
@@ -88,22 +83,3 @@ def test_two_typing_errors_in_a_study_are_named(tmp_path, shared, capsys):
 def test_a_study_as_it_is_has_no_remark(shared, name):
     ratings = read_ratings(shared / f"data/{name}/ratings.csv")
     assert list(isolated_ratings(ratings)) == []
-
-
-def test_questions_have_scales_of_their_own(tmp_path):
-    rows = [
-        {"story": f"s{i}", "method": "m", "dimension": d, "annotator": "a", "rating": x}
-        for d, scale in (("look", FIVE), ("share", [10, 30, 50, 70, 90]))
-        for i, x in enumerate(scale * 20)
-    ]
-    rows[3]["rating"] = 44
-    ratings = read_ratings(written(tmp_path / "r.csv", rows))
-    (remark,) = isolated_ratings(ratings)
-    assert remark.startswith("look: 1 of 100 ratings lies far from all others, which")
-    assert "44 (r.csv:5)." in remark
-
-
-def test_of_many_values_the_first_are_named():
-    ratings = pd.DataFrame({"dimension": "d", "rating": [*FIVE * 400, *range(50, 60)]})
-    (remark,) = isolated_ratings(ratings.astype({"rating": float}))
-    assert "54 (ratings:2004) and 5 other values. They" in remark

@@ -2,12 +2,11 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from analysis.problems import InputError
-from analysis.reading.inputs import read_ratings, read_scores
+from analysis.reading.inputs import read_scores
 
 HEAD = {"story": "s", "method": "m", "metric": "k"}
 PLAIN = "a number such as 3 or 0.75, without separators"
@@ -61,26 +60,6 @@ def test_number_is_read_alike_from_every_kind_of_table(tmp_path, kind, cell, exp
     assert outcome(kind(tmp_path, cell)) == expected
 
 
-@pytest.mark.parametrize("kind", [jsonl, frame])
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        (float("nan"), None),
-        (None, None),
-        (0.25, 0.25),
-        (True, "True: expected a number: 1 for true, 0 for false"),
-        (float("inf"), f"inf: expected {PLAIN}"),
-    ],
-)
-def test_typed_cells_follow_the_same_rule(tmp_path, kind, cell, expected):
-    assert outcome(kind(tmp_path, cell)) == expected
-
-
-def test_column_of_numpy_booleans_is_refused():
-    scores = pd.DataFrame([HEAD]).assign(score=np.array([True]))
-    assert outcome(scores) == "True: expected a number: 1 for true, 0 for false"
-
-
 def test_wide_column_of_fullwidth_digits_is_refused_not_left_out():
     """A column of nothing but such digits is meant as numbers."""
     wide = pd.DataFrame({"method": ["x", "y"], "cids": ["\uff14", "\u22121"]})
@@ -90,10 +69,3 @@ def test_wide_column_of_fullwidth_digits_is_refused_not_left_out():
         True,
         True,
     ]
-
-
-def test_rating_that_is_nan_is_refused():
-    """A rating is needed in every row."""
-    ratings = pd.DataFrame([{"story": "s", "method": "m", "dimension": "q"}])
-    with pytest.raises(InputError, match="rating: nan: expected a number"):
-        read_ratings(ratings.assign(annotator="A", rating="nan"))

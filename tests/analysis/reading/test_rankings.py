@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.notes import Notes
-from analysis.options import AlignOptions, OptionError
+from analysis.options import AlignOptions
 from analysis.problems import InputError
 from analysis.reading.inputs import read_rankings
 from analysis.reading.kept_answers import kept_people
@@ -104,28 +104,6 @@ def test_mistakes_are_named_with_line_and_column(tmp_path, rows, expected):
     assert told[0].startswith(f"r.csv:{expected}"), told
 
 
-def test_a_missing_column_is_named(tmp_path):
-    text = "story,method,criterion,annotator\ns,A,q,R1\n"
-    assert complaints(tmp_path, text)[0].startswith(
-        "r.csv:1: rank: expected a column of this name"
-    )
-
-
-def test_flags_hold_for_whole_answers(tmp_path):
-    text = HEAD.strip() + ",excluded\ns,A,q,R1,1,1,true\ns,B,q,R1,2,1,false\n"
-    assert complaints(tmp_path, text) == [
-        "r.csv:3: excluded: False: expected the same in all rows of an answer"
-    ]
-
-
-def test_repetitions_are_allowed_where_they_are_marked(tmp_path):
-    again = "s,A,q,R1,1,{0}\ns,B,q,R1,2,{0}\n"
-    text = HEAD.strip() + ",is_repeat\n" + again.format("1,0") + again.format("2,1")
-    assert len(read(tmp_path, text)) == 4
-    rounds = "story,method,criterion,annotator,rank,round\n"
-    assert len(read(tmp_path, rounds + again.format(1) + again.format(2))) == 4
-
-
 def kept(rankings, **options):
     notes = Notes()
     people = kept_people(None, None, AlignOptions(**options), notes, rankings=rankings)
@@ -141,15 +119,6 @@ def test_answers_that_do_not_count_are_left_out_and_told(tmp_path):
         "2 of 5 rows of rankings left out of every table as gold, repeated or "
         "excluded.",
     )
-
-
-def test_without_a_method_the_others_keep_their_order(tmp_path):
-    pair = "t,A,q,R1,1,9\nt,B,q,R1,2,9\n"
-    rows, notes = kept(read(tmp_path, HEAD + FIRST + pair), exclude_methods=("A",))
-    assert rows["method"].tolist() == ["B", "C"]
-    assert notes == ("1 ranking of a single method left out.",)
-    with pytest.raises(OptionError, match="no answer ranks two methods"):
-        kept(read(tmp_path, HEAD + pair), exclude_methods=("A",))
 
 
 @given(st.integers(0, 2**32 - 1))

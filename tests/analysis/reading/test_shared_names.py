@@ -3,14 +3,12 @@
 import pandas as pd
 import pytest
 
-import analysis
 from analysis.__main__ import main
 from analysis.notes import Notes
 from analysis.problems import InputError
 from analysis.reading.shared_names import (
     FILE,
     OF_ANSWERS,
-    OF_STORIES,
     OUTPUT_NAMES,
     check_shared_names,
     spelling_remarks,
@@ -77,15 +75,6 @@ def test_methods_of_which_none_meets_are_listed_with_their_lines():
     ]
 
 
-def test_methods_and_stories_are_told_together_and_frames_have_no_lines():
-    assert refused(table(["a"], ["s"]), table(["A"], ["S"])) == [
-        "scores: method: A: expected a method of ratings; nearest: 'a', which differs "
-        "only in case",
-        "scores: story: S: expected a story of ratings; nearest: 's', which differs "
-        "only in case",
-    ]
-
-
 def test_names_of_which_some_meet_are_noted_on_both_sides():
     people = table(["a", "b", "U-NO"], ["s", "t"], "ratings.csv")
     scores = table(["a", "b", "UNO", "w", "x", "y", "z"], ["s"], "scores.csv")
@@ -100,33 +89,6 @@ def test_names_of_which_some_meet_are_noted_on_both_sides():
         "no counterpart: 't'.",
     )
     assert len(noted(people, scores, both=False)) == 2
-
-
-def test_equal_names_and_methods_left_out_are_not_noted():
-    assert noted(table(["a", "b"]), table(["b", "a"])) == ()
-    assert noted(table(["a", "b", "c"]), table(["a", "b"]), ("c",)) == ()
-
-
-def test_values_of_whole_methods_need_no_stories():
-    people, whole = table(["a"], ["s", "t"]), table(["a"], [""])
-    assert noted(people, whole) == noted(whole, people) == ()
-    (note,) = noted(people, table(["a"], ["", "u"]), both=False)
-    assert note.startswith("2 of 2 stories in ratings are not in scores")
-
-
-def test_a_choice_names_two_methods_and_is_one_row():
-    choices = pd.DataFrame(
-        {"story": "s", "method_a": ["a", "x", "a"], "method_b": ["b", "y", "x"]}
-    )
-    (note,) = noted(choices, table(["a", "b"]))
-    assert "2 of 4 methods in ratings are not in scores, so that 2 of 3 rows" in note
-
-
-def test_tables_of_one_side_are_taken_together():
-    notes = Notes()
-    people = {"ratings": table(["a"], ["s"]), "choices": table(["b"], ["t"])}
-    check_shared_names(people, {"tags": table(["-"], "st")}, OF_STORIES, notes)
-    assert notes.sentences() == ()
 
 
 @pytest.fixture
@@ -181,21 +143,6 @@ def test_every_command_refuses_tables_that_share_no_name(
     assert not (files / "out").exists()
 
 
-def test_a_subset_whose_stories_are_elsewhere_is_refused(files, capsys):
-    given = [
-        "subset",
-        "--scores",
-        files / "scores.csv",
-        "--stories",
-        files / "tags.csv",
-    ]
-    given += ["--tag", "part", "--value", "lite", "--out", files / "out"]
-    assert main(list(map(str, given))) == 2
-    assert capsys.readouterr().err.startswith(
-        "scores.csv:2: story: s0: expected a story of the subset; nearest: 'S0', which"
-    )
-
-
 TEN = [f"{i:02}" for i in range(1, 11)]
 
 
@@ -212,19 +159,6 @@ def test_stories_read_as_numbers_are_refused_with_the_remedy():
         "differs only in zeros before numbers; ids that are read as numbers lose their "
         'zeros, which pandas.read_csv(..., dtype={"story": str}) keeps'
     )
-
-
-def test_frame_read_without_dtype_gives_no_verdict_on_one_story(tmp_path):
-    rows = [(s, m, i % 3 + 1) for s in TEN for i, m in enumerate("abcd")]
-    ratings = pd.DataFrame(rows, columns=["story", "method", "rating"])
-    ratings = ratings.assign(dimension="look", annotator="Ann")
-    scores = ratings[["story", "method"]].assign(metric="k", score=ratings["rating"])
-    scores.to_csv(tmp_path / "s.csv", index=False)
-    with pytest.raises(InputError, match=r"scores: .* 10 stories in ratings, not 1"):
-        analysis.align(ratings=ratings, scores=pd.read_csv(tmp_path / "s.csv"))
-    kept = pd.read_csv(tmp_path / "s.csv", dtype={"story": str})
-    found = analysis.align(ratings=ratings, scores=kept, resamples=0)["correlations"]
-    assert set(found.query("level == 'pooled'")["n"]) == {40}
 
 
 @pytest.mark.parametrize("swapped", [True, False])
@@ -247,13 +181,6 @@ def test_half_of_the_smaller_side_has_to_meet(one, other, is_refused, swapped):
         noted(*sides)
 
 
-def test_half_of_the_methods_has_to_meet():
-    lines = refused(table(["a", "b", "c"]), table(["a", "B", "C", "D"]))
-    assert (
-        lines[0] == "ratings: expected at least half of its 3 methods in scores, not 1"
-    )
-
-
 def spelled(**tables):
     return [*spelling_remarks(tables, OF_ANSWERS)]
 
@@ -269,35 +196,3 @@ def test_names_spelled_twice_in_one_table_are_remarked_on():
         "'anna@x.org' (nearest: 'Anna@x.org', which differs only in case). If they are "
         "the same, write them alike.",
     ]
-
-
-def test_names_spelled_twice_over_two_tables_of_people_are_remarked_on():
-    ratings = table(["m"], file="r.csv").assign(dimension="Look", annotator="a b")
-    choices = table(["m"], file="c.csv").assign(criterion="look", annotator="a\u00a0b")
-    remarks = spelled(ratings=ratings, choices=choices)
-    assert [remark.partition(" written")[0] for remark in remarks] == [
-        "r.csv and c.csv: annotators",
-        "r.csv and c.csv: questions",
-    ]
-
-
-def test_numbers_with_hyphens_are_different_names():
-    assert spelled(ratings=table(["1-11", "11-1", "111", "v1.5", "v1.05"])) == []
-    assert spelled(ratings=None) == []
-
-
-def test_align_tells_of_people_and_metrics_spelled_twice():
-    cells = pd.DataFrame({"story": [*"aabb"], "method": [*"xyxy"]})
-    people = [
-        cells.assign(annotator=who, rating=[1, 2, 2, 4]) for who in ("Ann", "ann")
-    ]
-    scored = [cells.assign(metric=m, score=[1, 2, 3, 4]) for m in ("CLIP-T", "clip_t")]
-    report = analysis.align(
-        ratings=pd.concat(people).assign(dimension="look"),
-        scores=pd.concat(scored),
-        resamples=0,
-    )
-    told = [note for note in report.notes if "nearly alike" in note]
-    assert len(told) == 2
-    assert told[0].startswith("ratings: annotators written nearly alike")
-    assert told[1].startswith("scores: metrics written nearly alike")

@@ -11,7 +11,6 @@ import pytest
 from analysis.problems import InputError
 from analysis.reading import workbooks
 from analysis.reading.inputs import read_choices, read_ratings, read_scores
-from analysis.reading.story_tags import read_stories
 
 RATINGS = ["story", "method", "dimension", "annotator", "rating"]
 SCORES = ["story", "method", "metric", "score"]
@@ -103,15 +102,6 @@ def test_several_sheets_that_could_be_meant_are_listed(tmp_path):
     )
 
 
-def test_a_hidden_sheet_is_not_meant(tmp_path):
-    rows = [RATINGS, ["s", "m", "d", "a", 3]]
-    path = saved(tmp_path / "r.xlsx", A=rows, B=rows)
-    book = openpyxl.load_workbook(path)
-    book["A"].sheet_state = "hidden"
-    book.save(path)
-    assert len(read_ratings(path)) == 1
-
-
 def test_the_columns_of_a_single_sheet_are_told(tmp_path):
     path = saved(tmp_path / "r.xlsx", A=[["story", "Methode"], ["s", "m"]], B=[])
     assert told(read_ratings, path)[0] == (
@@ -137,41 +127,11 @@ def test_formulas_are_what_they_came_to(tmp_path):
     assert read_scores(path)["score"].tolist() == [0.25]
 
 
-def test_errors_of_a_spreadsheet_are_no_names(tmp_path):
-    rows = [[*SCORES, "note"], ["#N/A", "m", "k", 1, "#N/A"]]
-    assert told(read_scores, saved(tmp_path / "s.xlsx", A=rows)) == [
-        "s.xlsx:2: story: #N/A: expected a value, no error"
-    ]
-
-
-def test_a_row_wider_than_the_header_and_doubled_columns(tmp_path):
-    path = saved(tmp_path / "s.xlsx", A=[SCORES, ["s", "m", "k", 1, None, "x"]])
-    assert told(read_scores, path) == [
-        "s.xlsx:2: expected 4 columns as in the header, not 6"
-    ]
-    path = saved(tmp_path / "s.xlsx", A=[[*SCORES, "score"], ["s", "m", "k", 1, 2]])
-    assert told(read_scores, path) == ["s.xlsx:1: score: expected a column name once"]
-
-
 @pytest.mark.parametrize("rows", [[], [RATINGS], [RATINGS, [], [None]]])
 def test_a_sheet_without_rows(tmp_path, rows):
     path = saved(tmp_path / "r.xlsx", A=rows)
     assert told(read_ratings, path) == [
         "r.xlsx:1: expected at least one row below the header"
-    ]
-
-
-def test_a_sheet_that_begins_with_an_empty_row_lacks_its_header(tmp_path):
-    path = saved(tmp_path / "r.xlsx", A=[[], ["a", "b"], ["s", "m", "d", "a", 3]])
-    assert told(read_ratings, path) == ["r.xlsx:1: expected the names of the columns"]
-
-
-@pytest.mark.parametrize("above", [[[]], [["Our study"], [], [2026, "x"]]])
-def test_rows_above_the_header_are_told(tmp_path, above):
-    rows = [*above, RATINGS, ["s", "m", "d", "a", 3]]
-    assert told(read_ratings, saved(tmp_path / "r.xlsx", A=rows)) == [
-        "r.xlsx:1: expected the names of the columns, which are on line "
-        f"{len(above) + 1}; delete what stands above them"
     ]
 
 
@@ -194,25 +154,6 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     path = saved(tmp_path / "r.xlsx", A=[RATINGS, ["s", "m", "d", "a", 3]])
     monkeypatch.setattr(workbooks, "LARGEST_UNPACKED", 1000)
     assert "MB when unpacked" in told(read_ratings, path)[0]
-
-
-@pytest.mark.parametrize(
-    ("read", "rows"),
-    [
-        (read_scores, [["method", "look"], ["m", "0,5"]]),
-        (read_ratings, [["story", "method", "look"], [1, "m", 0.5]]),
-    ],
-)
-def test_wide_tables_are_read(tmp_path, read, rows):
-    frame = read(saved(tmp_path / "w.xlsx", A=rows), wide=True)
-    assert frame.iloc[0][frame.columns.intersection(["score", "rating"])[0]] == 0.5
-
-
-def test_tags_of_stories_are_read(tmp_path):
-    rows = [["story", "long", "n"], ["s", True, 1], ["t", False, 2.5]]
-    tags = read_stories(saved(tmp_path / "t.xlsx", A=rows))
-    assert tags["long"].tolist() == ["true", "false"]
-    assert tags["n"].tolist() == ["1", "2.5"]
 
 
 @pytest.mark.shared

@@ -86,16 +86,6 @@ def test_rankings_have_the_tau_of_the_two():
     assert {row["reason"] for row in few} == {module.TOO_FEW}
 
 
-def test_rankings_of_many_pairs_have_no_intervals(monkeypatch):
-    options = SAMPLING | {"resamples": 50}
-    drawn, _notes = ranking_pairs(ranked(2.0), question="q", **options)
-    assert all(row["low"] <= row["high"] for row in drawn)
-    monkeypatch.setattr(module, "MOST_DRAWN", 5)
-    found, _notes = ranking_pairs(ranked(2.0), question="q", **options)
-    assert {row["reason"] for row in found} == {module.NOT_DRAWN}
-    assert [row["value"] for row in found] == [row["value"] for row in drawn]
-
-
 def test_of_too_few_common_units_there_is_a_reason_and_no_value():
     rows = rated(missing=0)
     gone = (rows["annotator"] == "p3") & ~rows["story"].isin(["s0", "s1"])
@@ -112,14 +102,6 @@ def test_of_too_few_common_units_there_is_a_reason_and_no_value():
     row = pairs(rows[~rows["annotator"].eq("p3") | at_limit])["p0", "p3"]
     assert row["n"] == module.FEW_UNITS
     assert np.isfinite(row["value"])
-
-
-def test_intervals_hold_the_value_and_do_not_depend_on_who_else_answered():
-    rows = rated()
-    found = pairs(rows, resamples=300)
-    row = found["p1", "p2"]
-    assert row["low"] < row["value"] < row["high"]
-    assert pairs(rows[rows["annotator"] != "p0"], resamples=300)["p1", "p2"] == row
 
 
 def test_of_many_pairs_intervals_and_rows_without_a_value_are_left_out(monkeypatch):
@@ -139,13 +121,6 @@ def test_of_many_pairs_intervals_and_rows_without_a_value_are_left_out(monkeypat
     found, (note,) = annotator_pairs(data, "alpha_ordinal", question="q", **SAMPLING)
     assert found == []
     assert "since 3 pairs of them answered enough in common, and at most 2" in note
-
-
-def test_means_over_raters_have_no_pairs():
-    means = (
-        rated().assign(annotator="mean of raters").drop_duplicates(["story", "method"])
-    )
-    assert pairs(means) == {}
 
 
 @pytest.mark.shared

@@ -64,17 +64,6 @@ def test_correlations_as_scipy_computes_them():
         assert rows.loc[(f"r{a}", "spearman_others"), "n"] == shared.sum()
 
 
-def test_continuous_ratings_are_correlated_without_a_table():
-    rng = np.random.default_rng(0)
-    quality = rng.normal(size=300)
-    matrix = quality + rng.normal(size=(3, 300))
-    rows = found(ratings(matrix), 20)
-    rest = matrix[1:].mean(axis=0)
-    row = rows.loc[("r0", "spearman_others")]
-    assert row["value"] == pytest.approx(stats.spearmanr(matrix[0], rest).statistic)
-    assert row["low"] < row["value"] < row["high"]
-
-
 @pytest.mark.parametrize("part", ["units", "stories"])
 def test_intervals_are_those_of_a_plain_bootstrap(part):
     rng = np.random.default_rng(0)
@@ -90,13 +79,6 @@ def test_intervals_are_those_of_a_plain_bootstrap(part):
     for name in ("spearman_others", "kendall_others", "exact_agreement", "sd"):
         row = rows.loc[("r0", name)]
         assert row["low"] < row["value"] < row["high"]
-
-
-def test_order_of_rows_does_not_matter():
-    rng = np.random.default_rng(0)
-    rows = ratings(rng.integers(0, 5, (4, 40)))
-    shuffled = kept_rows(rows.sample(frac=1, random_state=1), RATING_KEYS)
-    pd.testing.assert_frame_equal(found(rows, 50), found(shuffled, 50))
 
 
 @pytest.mark.parametrize(
@@ -118,31 +100,6 @@ def test_undefined_is_empty_with_a_reason(matrix, statistic, reason):
     assert np.isnan(row["value"])
     assert np.isnan(row["low"])
     assert row["reason"] == reason
-
-
-def test_a_constant_annotator_is_plain_to_see():
-    rows = found(ratings([[2, 2, 2, 2], [1, 2, 3, 4]]))["value"]
-    assert rows["r0", "sd"] == 0
-    assert rows["r0", "most_frequent_share"] == 1
-
-
-def test_draws_of_two_stories_have_an_sd_of_0_or_the_whole_one():
-    # Two stories of one rating each: a draw has both, or one of them twice.
-    rows = pd.DataFrame(
-        [
-            {"story": s, "method": "m0", "dimension": "d", "annotator": a, "rating": v}
-            for s, v in (("s0", 1.0), ("s1", 4.0))
-            for a in ("r0", "r1")
-        ]
-    )
-    row = found(kept_rows(rows, RATING_KEYS), 200).loc[("r0", "sd")]
-    assert row["value"] == pytest.approx(np.std([1, 4], ddof=1))
-    assert (row["low"], row["high"]) == (0, pytest.approx(row["value"]))
-
-
-def test_means_over_raters_are_nobody():
-    rows = ratings([[1, 2, 3]]).assign(annotator="mean")
-    assert rating_annotators(rows, resamples=9, confidence=0.95, seed=0) == []
 
 
 def choices(answers, left=None):

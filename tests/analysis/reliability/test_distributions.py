@@ -1,13 +1,8 @@
 """How often each rating was given: counts that a hand can count."""
 
 import pandas as pd
-from hypothesis import given
-from hypothesis import strategies as st
 
-from analysis.reliability.matrices import (
-    MOST_RATINGS,
-    rating_distribution,
-)
+from analysis.reliability.matrices import MOST_RATINGS, rating_distribution
 from analysis.statistics import COLUMNS
 
 
@@ -28,31 +23,8 @@ def test_counts_and_shares_with_a_row_for_what_was_never_given():
     ]
 
 
-def test_missing_ratings_count_nowhere():
-    assert rating_distribution(ratings(("q", "A", None))) == []
-    (row,) = rating_distribution(ratings(("q", "A", None), ("q", "A", 2)))
-    assert (row["n"], row["share"]) == (1, 1.0)
-
-
 def test_a_continuous_scale_has_no_bars_and_others_keep_theirs():
     many = [("fine", "A", i / 7) for i in range(MOST_RATINGS + 1)]
     rows = rating_distribution(ratings(*many, ("q", "A", 1)))
     assert {row["question"] for row in rows} == {"q"}
     assert len(rating_distribution(ratings(*many[:-1]))) == MOST_RATINGS
-
-
-ANSWERS = st.tuples(
-    st.sampled_from("pq"), st.sampled_from("ABC"), st.integers(min_value=0, max_value=4)
-)
-
-
-@given(st.lists(ANSWERS, min_size=1, max_size=40), st.randoms())
-def test_every_answer_counts_once_and_order_does_not_matter(answers, random):
-    rows = rating_distribution(ratings(*answers))
-    assert sum(row["n"] for row in rows) == len(answers)
-    for key in {(row["question"], row["method"]) for row in rows}:
-        shares = [r["share"] for r in rows if (r["question"], r["method"]) == key]
-        assert abs(sum(shares) - 1) < 1e-12
-    shuffled = list(answers)
-    random.shuffle(shuffled)
-    assert rating_distribution(ratings(*shuffled)) == rows

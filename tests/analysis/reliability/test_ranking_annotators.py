@@ -11,10 +11,7 @@ from scipy.stats import kendalltau, norm
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RANKING_KEYS
 from analysis.reliability.like_chance import Answers
-from analysis.reliability.ranking_annotators import (
-    RankingEvidence,
-    ranking_annotators,
-)
+from analysis.reliability.ranking_annotators import RankingEvidence, ranking_annotators
 from analysis.statistics import COLUMNS
 
 TAU = "mean_kendall_others"
@@ -144,31 +141,6 @@ def test_nobody_is_held_against_the_own_answers():
     assert told.loc["q", "Ann", TAU]["n"] == 2
 
 
-def test_rounds_are_answers_of_their_own_to_the_same_outputs():
-    rows = [
-        row
-        for r in range(5)
-        for who in ("Ann", "Bob")
-        for row in answer(who, "ABC" if r else "CBA", round=r)
-    ]
-    row = found(rows).loc["q", "Ann", TAU]
-    assert row["value"] == 1
-    assert row["reason"] == "no interval: all answers are in one cluster"
-
-
-def test_two_answers_to_what_is_left_of_two_sets_are_two():
-    rows = [
-        row
-        for who in ("Ann", "Bob")
-        for slot in "12"
-        for row in answer(who, "AB", slot=who + slot)
-    ]
-    row = found(rows).loc["q", "Ann", TAU]
-    assert row["n"] == 2
-    # Both in the given order: one of four shuffles of two.
-    assert row["p_value"] == pytest.approx(0.25, abs=0.08)
-
-
 @pytest.mark.parametrize("k", [2, 3, 4, 5])
 def test_the_variance_is_that_over_all_renamings(k):
     """Of one question, the formula of the docstring too."""
@@ -206,17 +178,6 @@ def test_p_is_that_of_all_renamings(n_copies):
         assert p == pytest.approx(norm.sf(n_copies * observed / math.sqrt(variance)))
 
 
-def test_the_same_order_on_every_question_is_evidence_once():
-    rng = np.random.default_rng(3)
-    one = [[(rng.permutation(4), signs(rng, 4))] for _unit in range(30)]
-    of_five = evidence([unit * 5 for unit in one], 4)
-    p = evidence(one, 4).p_value(500, np.random.default_rng(0))
-    assert of_five.p_value(500, np.random.default_rng(0)) == p
-    more = evidence(one * 7, 4), evidence([unit * 5 for unit in one * 7], 4)
-    ps = [each.p_value(1, rng) for each in more]
-    assert ps[0] == pytest.approx(ps[1])
-
-
 def test_who_ranks_at_random_is_marked_and_who_turns_the_order_too():
     rows = people([0.8, 0.8, 0.8, 0.8, 0.8, 1e6], n_sets=60)
     for row in rows:
@@ -237,61 +198,3 @@ def test_who_ranks_at_random_is_marked_and_who_turns_the_order_too():
     }
     enough = tested["value"].drop(["r5", "r6"])
     assert tested.loc["r5", "others"] == pytest.approx(enough.median())
-
-
-def test_agreement_on_which_method_is_strong_is_no_chance():
-    """Outputs differ in nothing else, so that shuffles over stories change nothing."""
-    rows = people([1e-3, 1e-3, 1e-3, 1e6], n_sets=30, strength=1e3)
-    told = found(rows)["verdict"].dropna().droplevel(["question", "statistic"])
-    assert told.drop("r3").unique().tolist() == ["above chance"]
-    assert told["r3"] == "like chance"
-
-
-def test_sets_of_other_outputs_and_sizes():
-    """Of seven outputs each story shows three, four or five."""
-    rng = np.random.default_rng(2)
-    rows = []
-    for s in range(250):
-        shown = rng.choice(list("ABCDEFG"), 3 + s % 3, replace=False)
-        opinion = rng.normal(size=len(shown))
-        for a, own in enumerate([0.7, 0.7, 0.7, 1e6]):
-            seen = opinion + own * rng.normal(size=len(shown))
-            rows += answer(f"r{a}", shown[np.argsort(-seen)], f"s{s}")
-    told = found(rows)["verdict"].dropna().droplevel(["question", "statistic"])
-    assert told.drop("r3").unique().tolist() == ["above chance"]
-    assert told["r3"] == "like chance"
-
-
-def test_all_criteria_together_have_the_mean_over_all_rankings():
-    rows = people([1.0, 1.0, 1.0], n_sets=30, criteria=("p", "q"))
-    rows = [r for r in rows if r["criterion"] == "p" or int(r["story"][1:]) < 10]
-    value = found(rows, 50)["value"]
-    expected = (30 * value["p", "r0", TAU] + 10 * value["q", "r0", TAU]) / 40
-    assert value["all questions", "r0", TAU] == pytest.approx(expected)
-    assert value["all questions", "r0", "n_answers"] == 40
-
-
-def test_what_is_asked_of_other_outputs_of_a_story_is_another_unit():
-    rows = [
-        row
-        for who in ("Ann", "Bob")
-        for order, criterion in (("AB", "p"), ("BCD", "q"))
-        for row in answer(who, order, criterion=criterion)
-    ]
-    row = found(rows).loc["all questions", "Ann", TAU]
-    assert row["p_value"] == pytest.approx(1 / 12, abs=0.05)
-
-
-def test_without_resamples_there_is_no_verdict():
-    told = found(people([1.0, 1.0], n_sets=30), 0)
-    assert told["verdict"].isna().all()
-    assert told["p_value"].isna().all()
-
-
-def test_names_of_methods_do_not_matter():
-    rows = people([1.0, 1.0, 2.0], n_sets=30)
-    turned = [row | {"method": chr(200 - ord(row["method"]))} for row in rows]
-    told, other = (
-        found(each)[["value", "low", "high", "n"]] for each in (rows, turned)
-    )
-    pd.testing.assert_frame_equal(told, other)

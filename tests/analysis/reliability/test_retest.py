@@ -5,11 +5,7 @@ import pandas as pd
 import pytest
 
 from analysis.notes import Notes
-from analysis.reliability.retest import (
-    EVERYBODY,
-    choice_repeats,
-    rating_repeats,
-)
+from analysis.reliability.retest import EVERYBODY, choice_repeats, rating_repeats
 from analysis.statistics import COLUMNS
 
 
@@ -78,20 +74,6 @@ def test_cohens_kappa_of_choices():
     assert value["r0", "intra_rater_kappa"] == pytest.approx(0.5)
 
 
-def test_equal_choices_have_no_kappa_and_turned_ones_have_the_worst():
-    same, turned = ([("a", "a")] * 3, [("a", "b"), ("b", "a")])
-    kappas = []
-    for answers in (same, turned):
-        rows = ratings(answers).rename(
-            columns={"dimension": "criterion", "rating": "choice", "method": "method_a"}
-        )
-        table = found(rows.assign(method_b="n"), 9, choice_repeats)
-        kappas.append(table.loc[("r0", "intra_rater_kappa")])
-    assert np.isnan(kappas[0]["value"])
-    assert kappas[0]["reason"] == "all answers are the same"
-    assert kappas[1]["value"] == -1
-
-
 def test_a_turned_pair_is_the_same_answer():
     row = {"story": "s", "criterion": "q", "annotator": "r0"}
     rows = pd.DataFrame(
@@ -141,13 +123,6 @@ def test_repeats_without_a_first_answer_are_told():
     assert complete.sentences() == ()
 
 
-def test_shots_are_paired_with_their_own():
-    one, two = ratings([(1, 1), (2, 2)]), ratings([(3, 3), (4, 4)])
-    rows = pd.concat([one.assign(shot=1), two.assign(shot=2)])
-    assert found(rows)["value"]["r0", "intra_rater_exact"] == 1
-    assert found(rows)["value"]["r0", "n_answers"] == 4
-
-
 def test_everybody_is_drawn_by_annotator_where_there_are_enough():
     rng = np.random.default_rng(0)
     parts = []
@@ -167,38 +142,3 @@ def test_everybody_is_drawn_by_annotator_where_there_are_enough():
         1,
         "no interval: every resample gives the same value",
     )
-
-
-@pytest.mark.parametrize("statistic", ["kappa", "alpha_ordinal"])
-def test_equal_answers_have_no_kappa(statistic):
-    row = found(ratings([(3, 3), (3, 3)]), 9).loc[("r0", f"intra_rater_{statistic}")]
-    assert np.isnan(row["value"])
-    assert row["reason"] == "all answers are the same"
-
-
-def test_nothing_is_said_without_repeats():
-    rows = ratings([(1, 1)])
-    for frame in (rows.drop(columns="is_repeat"), rows[~rows["is_repeat"]]):
-        assert rating_repeats(frame, resamples=9, confidence=0.95, seed=0) == []
-
-
-def test_every_repeat_goes_with_the_first_answer():
-    once = ratings([(1, 1)])
-    again = once[once["is_repeat"]].assign(rating=3)
-    doubled = once[~once["is_repeat"]].assign(rating=4, submitted_at="2026-02-02")
-    rows = pd.concat([doubled, once.assign(submitted_at="2026-01-01"), again])
-    value = found(rows)["value"]
-    assert value["r0", "n_answers"] == 2
-    assert value["r0", "intra_rater_difference"] == 1
-
-
-def test_few_annotators_widen_the_interval_of_everybody():
-    # Exact agreement 0, .2, ... 1 of six people: a mean of six numbers.
-    parts = [
-        ratings([(0, 0 if u < a else 1) for u in range(5)], f"r{a}") for a in range(6)
-    ]
-    row = found(pd.concat(parts), 4000).loc[(EVERYBODY, "intra_rater_exact")]
-    shares = np.arange(6) / 5
-    half = 2.571 * shares.std(ddof=1) / np.sqrt(6)  # t(.975) with 5 degrees of freedom
-    assert row["value"] == pytest.approx(0.5)
-    assert row["high"] - row["low"] == pytest.approx(2 * half, rel=0.1)

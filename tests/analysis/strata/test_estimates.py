@@ -6,7 +6,6 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import kstest
 
 from analysis.commands.alignment import align
 from analysis.notes import Notes
@@ -16,8 +15,6 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.reliability.agreement import RATING_STATISTICS
 from analysis.report.sections import all_figures
-from analysis.strata import differences as stratum_differences
-from analysis.strata.differences import difference_rows
 from analysis.strata.estimates import OTHERS, splits
 from tests.cases import slow
 
@@ -165,27 +162,6 @@ def question(seed=0, **study_options):
     return next(rated_questions(rows, table, OPTIONS, Notes()))
 
 
-@pytest.mark.slow
-def test_equal_strata_are_seldom_told_apart(monkeypatch):
-    def one_measure(data, options):
-        grid = data.grid.with_metrics(("good",))
-        return [stratum_differences._level_measure(grid, "story", ("kendall",))]
-
-    monkeypatch.setattr(stratum_differences, "measures", one_measure)
-    p_values = []
-    for seed in range(100):
-        data = question(seed)
-        (split,), _ = splits(halves(), data.grid.stories)
-        options = AlignOptions(resamples=99)
-        (row,) = difference_rows(data, split, options=options)
-        p_values.append(row["p_value"])
-    assert len(p_values) == 100
-    # Uniform p-values: 19 or more of a hundred at or below .1 have probability .5 %,
-    # three or fewer .8 %.
-    assert 3 < sum(p <= 0.1 for p in p_values) < 19
-    assert kstest(p_values, "uniform").pvalue > 0.01
-
-
 def test_drop_is_vistars():
     # VISTAR, table 3, SD 3.5: core 88.0, hard 82.3, a drop of 6.5 per cent.
     ratings = pd.DataFrame(
@@ -233,27 +209,6 @@ def test_tags_that_make_no_strata_are_named():
     assert "20 values among 20 stories" in notes[1]
 
 
-def test_stories_without_a_tag_are_in_no_stratum():
-    tags = halves()
-    tags.loc[0, "set"] = ""
-    found, _ = splits(tags, [f"s{i:02}" for i in range(12)])
-    assert "s00" not in set().union(*found[0].strata.values())
-    missing, _ = splits(tags[3:], [f"s{i:02}" for i in range(12)])
-    assert "s01" not in set().union(*missing[0].strata.values())
-
-
-def test_a_stratum_of_one_story_has_no_interval_of_its_own():
-    tags = halves()
-    tags["set"] = ["core", *["hard"] * 11]
-    rows = strata(AlignOptions(resamples=50, resample="stories"), tags=tags).tables
-    found = rows["strata_differences"]
-    assert found["low"].isna().all()
-    assert found["p_value"].notna().any()
-    alone = rows["strata"]
-    alone = alone[(alone["stratum"] == "core") & (alone["statistic"] == "mean")]
-    assert alone["low"].isna().all()
-
-
 def test_a_stratum_without_scores_is_undefined_with_a_reason():
     ratings, scores = study()
     tags = halves()
@@ -271,42 +226,12 @@ def test_a_stratum_without_scores_is_undefined_with_a_reason():
     assert set(hard["reason"]) == {"no output has a rating and a score of every metric"}
 
 
-def test_an_undefined_difference_says_in_which_stratum():
-    ratings, scores = study()
-    tags = halves()
-    hard = ratings["story"].isin(tags.loc[tags["set"] == "hard", "story"])
-    ratings.loc[hard, "rating"] = 2.0
-    found = align(
-        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
-    ).tables["strata_differences"]
-    rows = found[(found["statistic"] == "kendall") & (found["level"] == "story")]
-    assert rows["value"].isna().all()
-    assert set(rows["reason"]) == {"undefined in hard"}
-
-
 def test_split_by_chooses_tags_and_refuses_unknown_ones():
     tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
     rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
     assert set(rows["strata"]["tag"]) == {"genre"}
     with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
         strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
-
-
-def test_rows_come_in_any_order():
-    frames = *study(n_stories=6, n_methods=3), halves(6)
-    options = AlignOptions(resamples=5, levels=("story",))
-
-    def tables(ratings, scores, tags):
-        found = align(
-            ratings=ratings, choices=None, scores=scores, options=options, tags=tags
-        )
-        return [found.tables[name] for name in ("strata", "strata_differences")]
-
-    expected = tables(*frames)
-    for seed in range(3):
-        shuffled = [frame.sample(frac=1, random_state=seed) for frame in frames]
-        for first, second in zip(expected, tables(*shuffled), strict=True):
-            pd.testing.assert_frame_equal(first, second)
 
 
 @pytest.mark.parametrize("lost", ["categories", "people"])
@@ -351,15 +276,6 @@ def gwet_of(ratings, n_categories):
     return (pa - pe) / (1 - pe)
 
 
-def test_stories_in_no_stratum_are_counted():
-    stories = [f"s{i:02}" for i in range(12)]
-    _, notes = splits(halves()[2:], stories)
-    assert notes == ["2 of 12 stories without a value of set, in no stratum."]
-    found, notes = splits(halves().assign(story="other"), stories)
-    assert found == []
-    assert notes == ["not split, since the table of tags names none of 12 stories."]
-
-
 def test_choices_are_split_too():
     rng = np.random.default_rng(1)
     rows = [
@@ -380,27 +296,6 @@ def test_choices_are_split_too():
     assert "kendall" not in statistics
 
 
-def test_statistics_that_nothing_defines_have_no_difference():
-    # Nobody rated everything, so no unit is complete.
-    ratings, scores = study()
-    odd = ratings["story"].str[-1].isin(list("13579"))
-    left_out = (odd & (ratings["annotator"] == "x")) | (
-        ~odd & (ratings["annotator"] == "y")
-    )
-    found = align(
-        ratings=ratings[~left_out],
-        choices=None,
-        scores=scores,
-        options=OPTIONS,
-        tags=halves(),
-    ).tables
-    inside = found["strata"].set_index("statistic")
-    assert inside.loc["icc_2_1", "reason"].str.contains("annotators").all()
-    compared = set(found["strata_differences"]["statistic"])
-    assert "alpha_ordinal" in compared
-    assert not {"icc_2_1", "rater_vs_rest_kendall"} & compared
-
-
 def test_scores_are_split_by_the_stories_of_all_questions():
     ratings, scores = study()
     few = ratings[ratings["story"] < "s04"].assign(dimension="first")
@@ -412,81 +307,6 @@ def test_scores_are_split_by_the_stories_of_all_questions():
         tags=halves(),
     ).tables["strata"]
     assert set(rows.loc[rows["question"] == "", "n"]) == {6}
-
-
-def test_ratings_of_whole_methods_are_not_split_and_say_so():
-    ratings, scores = study()
-    ratings = ratings.assign(story="").drop_duplicates(["method", "annotator"])
-    found = align(
-        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=halves()
-    )
-    assert "strata" not in found.tables
-    assert "look: not split by tags, since ratings name no story." in found.notes
-
-
-def test_levels_and_statistics_are_families_of_tests():
-    rows = [
-        {"tag": "style", "statistic": statistic, "level": level, "p_value": 0.03}
-        for statistic, level in (
-            ("kendall", "story"),
-            ("kendall", "pooled"),
-            ("mean", ""),
-            ("mean", ""),
-        )
-    ]
-    found = [row["p_adjusted"] for row in stratum_differences._adjusted(rows)]
-    assert found == pytest.approx([0.03, 0.03, 0.06, 0.06])
-
-
-def test_an_undefined_drop_has_no_p_value():
-    """A mean below 0 differs, but loses no share of itself."""
-    ratings, scores = study()
-    scores["score"] -= 10
-    options = AlignOptions(resamples=20)
-    found = align(
-        ratings=ratings, choices=None, scores=scores, options=options, tags=halves()
-    ).tables["strata_differences"]
-    drop = found[(found["statistic"] == "drop_percent") & (found["metric"] == "good")]
-    assert len(drop) == 4
-    assert drop[["value", "p_value", "p_adjusted"]].isna().all(axis=None)
-    known = found["value"].notna()
-    assert (known == found["p_value"].notna()).all()
-
-
-@pytest.mark.parametrize("exponent", [-900, *slow(-40, 900)])
-@pytest.mark.parametrize(("column", "one"), [("story", "core"), ("method", "m1")])
-def test_scores_of_another_size_have_means_as_pandas_makes_them(column, one, exponent):
-    """Of all methods in one stratum, or of one method in both."""
-    ratings, scores = study()
-    tags = halves()
-    scores = scores[scores["metric"] == "good"].assign(
-        score=lambda rows: rows["score"].abs() + 1
-    )
-    inside = tags.loc[tags["set"] == one, "story"] if column == "story" else [one]
-    moved = np.where(scores[column].isin(inside), exponent, 0)
-    scores["score"] = np.ldexp(scores["score"], moved)
-    tables = align(
-        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
-    ).tables
-    by_stratum = scores.merge(tags).groupby(["set", "method"])["score"].mean()
-    rows = tables["strata"]
-    rows = rows[(rows["statistic"] == "mean") & (rows["metric"] == "good")]
-    means = rows.set_index(["stratum", "method"])["value"]
-    pd.testing.assert_series_equal(
-        means.sort_index(), by_stratum, rtol=1e-9, atol=0, check_names=False
-    )
-    rows = tables["strata_differences"]
-    rows = rows[(rows["metric"] == "good") & (rows["level"] == "")]
-    rows = rows.set_index("method")
-    core, hard = by_stratum["core"], by_stratum["hard"]
-    for statistic, expected in (
-        ("mean", core - hard),
-        ("drop_percent", 100 * (core - hard) / core),
-    ):
-        found = rows.loc[rows["statistic"] == statistic, "value"]
-        pd.testing.assert_series_equal(
-            found.sort_index(), expected, rtol=1e-9, atol=0, check_names=False
-        )
 
 
 def chosen(n_stories=12, seed=0):

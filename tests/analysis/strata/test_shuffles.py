@@ -23,28 +23,6 @@ def p_of(*args, **options):
     return compared(*args, **options).p_values
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("sizes", "spreads"), [((10, 40), (3, 1)), ((10, 40), (1, 3)), ((20, 20), (3, 1))]
-)
-def test_equal_means_are_told_apart_as_often_as_promised(sizes, spreads):
-    """In .03 to .07 of 500 studies, but for two standard errors of .01.
-
-    Without a standard error, .16 where the ten stories are those that spread more.
-    """
-    rng = np.random.default_rng(1)
-    told = []
-    for _ in range(100):
-        values = np.concatenate(
-            [
-                spread * rng.normal(size=(n, 5))
-                for n, spread in zip(sizes, spreads, strict=True)
-            ]
-        )
-        told.append(p_of(values, sizes[0]) <= 0.05)
-    assert 0.02 <= np.mean(told) <= 0.08
-
-
 def test_p_is_that_of_scipy_s_permutations_of_welch_s_t():
     rng = np.random.default_rng(2)
     a, b = rng.normal(0.5, 2, 9), rng.normal(0, 1, 15)
@@ -65,10 +43,6 @@ def test_a_group_of_one_story_is_compared_as_it_is():
     values = np.array([9.0, *range(1, 10)])[:, None] * np.array([[1.0, 1.0]])
     values[0] = 50.0
     assert p_of(values, 1, resamples=2000) == pytest.approx([0.1, 0.1], abs=0.03)
-
-
-def test_equal_stories_do_not_differ():
-    assert p_of(np.full((12, 1), 0.1), 5) == pytest.approx(1.0)
 
 
 def test_shuffles_without_a_value_count_on_neither_side():
@@ -109,28 +83,3 @@ def test_fieller_s_interval_of_a_ratio_is_where_the_test_of_it_does_not_reject()
         assert abs(t) == pytest.approx(test.critical[0])
     away = compared(np.array([[-1.0, 1.0] * 7]).T, 6)
     assert np.isnan(away.ratio(0)).all()
-
-
-def test_too_few_shuffles_give_no_interval():
-    test = compared(np.arange(12.0)[:, None], 5, resamples=18)
-    assert np.isinf(test.margins()).all()
-    assert test.why_no_interval(0) == "no interval: 18 resamples are too few"
-    same = compared(np.full((12, 1), 0.1), 5)
-    assert np.isnan(same.margins()).all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("spreads", [(3, 1), (1, 1), (1, 3)])
-def test_intervals_hold_true_differences_as_often_as_promised(spreads):
-    """In .92 to .98 of 500 studies of 10 and 40 stories, but for two errors of .01."""
-    rng = np.random.default_rng(6)
-    held = []
-    for _ in range(100):
-        groups = [
-            spread * rng.normal(size=(n, 5))
-            for n, spread in zip((10, 40), spreads, strict=True)
-        ]
-        groups[0] += 2.0
-        test = compared(np.concatenate(groups), 10)
-        held.append(np.abs(np.subtract(*test.values) - 2.0) <= test.margins())
-    assert 0.91 <= np.mean(held) <= 0.99
