@@ -203,7 +203,6 @@ def invent(study: Study) -> Invitation:
 
 
 def assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot:
-    """Return a slot of a unit that the person is at work on."""
     now = timezone.now()
     is_check = repeat_of is not None or unit.purpose != Purpose.REAL
     return Slot.objects.create(

@@ -173,7 +173,6 @@ def units(study: Study) -> UnitCounts:
 def _methods(
     shown: Sequence[UnitNumbers],
 ) -> tuple[tuple[tuple[str, ...], ...], UnitNumbers]:
-    """Return the sets of methods that are shown at once, and which one each unit is."""
     names = dict(Method.objects.values_list("pk", "name"))
     place = np.zeros(len(shown[0]), np.int64)
     for column in shown:  # numbers of sets stay small, however many methods there are

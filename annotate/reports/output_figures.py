@@ -44,7 +44,6 @@ class RankedValue:
 
     @property
     def rank(self) -> str:
-        """Return the rank, or from which to which equal values have it."""
         return "–".join(dict.fromkeys((str(self.first), str(self.last))))
 
     @property
@@ -290,7 +289,6 @@ def _known(study: Study) -> dict[MetricKey, bool]:
 def _rows(
     study: Study, output: Output, methods: Collection[str]
 ) -> dict[MetricKey, list[AnswerRow]]:
-    """Return the rows of each metric: of the story, or else of whole methods."""
     found: dict[MetricKey, list[AnswerRow]] = defaultdict(list)
     for row in score_rows(study, story=output.story):
         if row["method"] in methods:

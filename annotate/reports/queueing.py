@@ -39,7 +39,6 @@ def ask(study: Study, user: User | None, **wanted: Any) -> Report:
 
 
 def in_turn(waiting: QuerySet[Report], silent: timedelta) -> QuerySet[Report]:
-    """Return waiting reports in the order of their turn."""
     of_account = Report.objects.filter(created_by=OuterRef("created_by")).order_by()
     by_account = of_account.values("created_by")
     at_work = by_account.filter(

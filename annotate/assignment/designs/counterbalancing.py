@@ -116,7 +116,6 @@ class SideTrails:
         return [one, other]
 
     def _turn(self, cell: int, way: int) -> list[int]:
-        """Turn a trail that begins with a cell's slot of side `way`."""
         budget = self.dice.expovariate(1) * self.heat - self._cost(cell, -2 * way)
         trail: list[int] = []
         swaps: list[tuple[int, int]] = []
@@ -150,7 +149,6 @@ class SideTrails:
         self.unit_lean[other] += 2 * way
 
     def _ends_in(self, unit: int, way: int) -> bool:
-        """End a trail in a unit if it and its pair of methods lean that way."""
         kind = self.kind[unit]
         if way * self.unit_lean[unit] <= 0 or way * self.kind_lean[kind] <= 0:
             return False
@@ -189,7 +187,6 @@ def _sums(key: Ints, value: Ints, size: int) -> Ints:
 
 
 def _members(key: Ints, member: Ints, size: int) -> list[list[int]]:
-    """Return the members of each group."""
     bounds = np.r_[0, np.cumsum(np.bincount(key, minlength=size))].tolist()
     listed = member[np.argsort(key, kind="stable")].tolist()
     return [listed[a:b] for a, b in pairwise(bounds)]

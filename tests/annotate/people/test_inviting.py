@@ -288,7 +288,7 @@ def run(*arguments):
     return out.getvalue()
 
 
-def test_commands_invite_extend_and_redistribute(tmp_path):
+def test_command_invites_by_list_and_by_link(tmp_path):
     study = planned_study()
     people = tmp_path / "people.csv"
     people.write_text("Ada\nGrace\n")
@@ -296,20 +296,10 @@ def test_commands_invite_extend_and_redistribute(tmp_path):
     assert lines[0] == "annotator,person,link"
     assert lines[1].startswith("A01,Ada,http")
     assert "/join/" in run("invite", "small", "--join", "5", "--cap", "3")
-    told = run("extend_study", "small", "--methods", "Cedar", "--dry-run")
-    assert "2 new units, 4 new slots" in told
-    assert "nothing was kept" in told
-    run("extend_study", "small", "--methods", "Cedar", "--annotators", "1")
-    told = run("redistribute", "small", "--annotators", "A01")
-    assert told.startswith("A01  -")
-    assert "Withdrawn:" in run("extend_study", "small", "--withdraw", "--stories", "01")
     assert problems(Study.objects.get(pk=study.pk)) == []
     for wrong in (
         ["invite", "small", "--people", "/nowhere.csv"],
         ["invite", "small", "--join", "0"],
-        ["extend_study", "small", "--methods", "Oak"],
-        ["redistribute", "small", "--annotators", "A77"],
-        ["redistribute", "small", "--idle-days", "3"],
     ):
         with pytest.raises(CommandError):
             run(*wrong)

@@ -1,10 +1,8 @@
 """The person goes and the answers stay; nothing else changes, and nothing undoes it."""
 
 import pytest
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from annotate.history.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
@@ -240,17 +238,3 @@ def test_a_manager_erases_after_a_tick_and_nobody_else_does():
     listed = client.get(reverse("annotator-list", args=[study.slug])).content.decode()
     assert ADA not in listed
     assert NOTE not in listed
-
-
-def test_the_command_says_first_what_it_would_do(capsys):
-    ada = known_person()
-    call_command("personal_data", "erase", "trial", ADA)
-    assert "would erase A01, who wrote 3 comments" in capsys.readouterr().out
-    ada.refresh_from_db()
-    assert ada.erased_at is None
-    call_command("personal_data", "erase", "trial", "A01", "--comments", "--for-good")
-    assert "2 slots are free again, 3 comments are gone" in capsys.readouterr().out
-    ada.refresh_from_db()
-    assert timezone.now() >= ada.erased_at
-    with pytest.raises(CommandError, match="no annotator"):
-        call_command("personal_data", "erase", "trial", ADA, "--for-good")

@@ -5,7 +5,6 @@ import io
 import zipfile
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.models import Exclusion, Flag, Invitation, Slot
@@ -130,12 +129,3 @@ def test_a_manager_downloads_it_and_nobody_else():
         assert ADA in archive.read("person.csv").decode()
     other = reverse("annotator-data-zip", args=[study.slug, ada.pk + 1000])
     assert alice(study).get(other).status_code == 404
-
-
-def test_the_command_writes_the_same(tmp_path):
-    known_person()
-    out = tmp_path / "ada.zip"
-    call_command("personal_data", "export", "trial", ADA.upper(), "--out", str(out))
-    assert out.stat().st_mode & 0o077 == 0
-    with zipfile.ZipFile(out) as archive:
-        assert ADA in archive.read("person.csv").decode()
