@@ -135,14 +135,6 @@ def test_a_cell_that_nobody_can_fill_is_told(study):
     assert kinds(study) == []
 
 
-def test_people_who_may_join_can_fill_it(study):
-    free_one(study, skipped_by="A01")
-    study.join_links.create(most=5)
-    assert kinds(study) == []
-    study.join_links.update(joined=5)
-    assert kinds(study) == ["cannot be filled"]
-
-
 def test_the_language_decides_who_can_fill_it(study):
     free_one(study, skipped_by="A01")
     inviting.invite_new(study)

@@ -9,13 +9,11 @@ from django.urls import reverse
 from django.utils import timezone
 from rest_framework.test import APIClient
 
-from annotate.assignment import choosing
 from annotate.coverage.dashboard import standing
 from annotate.models import Annotator, Event, Invitation, Study, User
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
 from annotate.quality import follow_up
-from annotate.responses import leasing
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
 from tests.people import alice, rob
@@ -255,21 +253,6 @@ def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     ]
     lifecycle.close(vanished)
     assert calendar(vanished, 3).shut == measure.shut
-
-
-def test_whoever_is_invited_to_a_draft_is_not_missed():
-    study = make_study()
-    Study.objects.update(state="draft", created_at=timezone.now() - timedelta(days=9))
-    Invitation.objects.update(created_at=timezone.now() - timedelta(days=8))
-    study.refresh_from_db()
-    assert not any(one.is_missed for one in redistributing.presences(study))
-
-
-def test_whoever_has_a_story_in_hand_is_at_work(vanished):
-    ann = vanished.annotators.get(name="A01")
-    slot = leasing.take(choosing.next_slot(ann), ann)
-    leasing.heartbeat(slot, ann)
-    assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A02"]
 
 
 def test_free_slots_have_a_date_while_somebody_is_there(vanished):

@@ -292,24 +292,6 @@ def test_imported_answers_may_be_partial(study):
     assert sorted(unit.done for unit in found) == [1, 2, 2, 2, 2, 2]
 
 
-def test_checks_are_no_coverage(study):
-    Unit.objects.create(
-        study=study,
-        story=study.units.first().story,
-        purpose=Purpose.GOLD,
-        output_a=study.units.first().output_a,
-        expected={"character": [3, 4]},
-    )
-    assert len(counts.units(study)) == 6
-    assert counts.totals(study).wanted == 12
-
-
-def test_rounds_are_wanted_each():
-    study = make_study(rounds=3)
-    assert counts.totals(study).wanted == 36
-    assert counts.units(study).wanted.tolist() == [6] * 6
-
-
 def test_many_stories_are_folded_and_unfold():
     study = make_study(
         annotators=1,

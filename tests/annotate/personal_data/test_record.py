@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from annotate.models import Exclusion, Flag, Invitation, Slot
 from annotate.personal_data import erasing, record
-from evalcore.models import Method
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
     COMMENTED,
@@ -69,15 +68,6 @@ def test_no_method_is_named_and_answers_are_as_they_were_seen(protocol, value):
     assert [name for name in METHODS if name.casefold() in whole] == []
     for told in ("likes …", "makers of …", "clicked …, always"):
         assert told in whole
-
-
-def test_a_method_is_not_named_between_chinese_words_or_by_a_longer_name_either():
-    ada = known_person()
-    first, second = Method.objects.order_by("pk")[:2]
-    Method.objects.filter(pk=second.pk).update(name=f"{first.name}-XL")
-    note = f"方法{first.name}的作者, {first.name}-XL"
-    Invitation.objects.filter(annotator=ada).update(note=note)
-    assert "方法…的作者, …\n" in record.files(ada)["person.csv"].replace('"', "")
 
 
 def test_nothing_tells_which_stories_were_checks():
