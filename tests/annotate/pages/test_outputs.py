@@ -1,7 +1,6 @@
 """The page of one output: who sees it, and that it says what the database holds."""
 
 import html
-import itertools
 import re
 
 import pandas as pd
@@ -310,28 +309,6 @@ def test_ranks_are_among_the_methods_that_the_study_judges_in_the_story():
     fid = scores(page(study))["fid"]
     assert fid.is_of_method
     assert (fid.ranked.rank, fid.ranked.n, fid.ranked.span) == ("2", 2, "2 – 3")
-
-
-def test_the_reason_of_a_metric_without_any_value_of_the_story_is_told(study):
-    run = score(study, "faces", [1, 2, 3], story="02")
-    for method, version in itertools.product(Method.objects.all(), ("", "next")):
-        MetricAbsence.objects.create(
-            run=run,
-            benchmark=study.benchmark,
-            method=method,
-            story=Story.objects.get(key="01"),
-            metric="faces",
-            metric_version=version,
-            reason=f"no face was found{version}",
-        )
-    answer = page(study)
-    # As reports call the only version that they have, and the other by its version.
-    found = {name: (one.ranked, one.reason) for name, one in scores(answer).items()}
-    assert found == {
-        "faces": (None, "no face was found"),
-        "faces (next)": (None, "no face was foundnext"),
-    }
-    assert "no face was found" in text(answer)
 
 
 def test_scores_are_those_of_reports(study):

@@ -15,7 +15,7 @@ from annotate.server_state import disk
 from evalcore.models import Worker
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything
+from tests.people import answer_everything
 from tests.serving import free_port
 
 pytestmark = pytest.mark.django_db
@@ -45,26 +45,6 @@ def told(client: Client) -> list[str]:
         r'<article class="alert error">(.*?)</article>', page(client), re.S
     )
     return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
-
-
-def test_it_is_linked_where_managers_of_everything_find_it(sue):
-    assert 'href="/server/"' in sue.get("/studies/").content.decode()
-    client = alice(make_study())
-    assert 'href="/server/"' not in client.get("/studies/").content.decode()
-    assert client.get("/server/").status_code == 404
-
-
-def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
-    usage = SimpleNamespace(total=10**12, free=10**11)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _folder: usage)
-    (state,) = re.findall(r'name="since" value="(\w+)"', page(sue))
-    asked = {"headers": {"hx-request": "true"}}
-    assert sue.get(f"/server/?since={state}", **asked).status_code == 204
-    Report.objects.create(study=make_study())
-    again = sue.get(f"/server/?since={state}", **asked)
-    assert again.status_code == 200
-    assert b"<html" not in again.content
-    assert b"Report" in again.content
 
 
 @pytest.mark.parametrize(
@@ -175,15 +155,6 @@ def test_the_last_hour_is_drawn_and_can_be_read(sue):
     assert (
         f'<td class="when">{earlier:%H:%M} UTC</td><td class="number">{n}</td>' in text
     )
-
-
-def test_what_folders_hold_is_shown_once_it_is_known(sue, settings):
-    (settings.MEDIA_ROOT / "a.webp").write_bytes(b"x" * 3000)
-    disk.measure()
-    text = page(sue)
-    assert re.search(r"Pictures and videos</th><td class=.number.>2.9.KB", text)
-    assert "Folders as of" in text
-    assert "at the pace of the last week" not in text
 
 
 def test_the_number_of_queries_does_not_grow(sue, django_assert_max_num_queries):

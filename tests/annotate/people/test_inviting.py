@@ -268,29 +268,6 @@ def test_command_invites_by_list_and_by_link(tmp_path):
             run(*wrong)
 
 
-def test_the_command_says_how_people_come_to_an_open_study():
-    planned_study(assignment="open")
-    for count in ([], ["--count", "20"]):
-        with pytest.raises(CommandError) as caught:
-            run("invite", "small", *count)
-        told = str(caught.value)
-        assert "An open study plans nobody" in told
-        assert "invited already" not in told
-        assert all(option in told for option in ("--join 20", "--new", "--list"))
-        assert caught.value.returncode == 2
-
-
-def test_the_command_says_what_is_left_once_all_are_invited():
-    planned_study()
-    run("invite", "small")
-    with pytest.raises(CommandError) as caught:
-        run("invite", "small", "--count", "1")
-    told = str(caught.value)
-    assert "Everybody who was planned is invited already" in told
-    assert all(option in told for option in ("--new", "--list"))
-    assert "--join" not in told
-
-
 @pytest.mark.parametrize("options", [["--count", "1"], ["--join", "3"], ["--list"]])
 def test_the_command_says_where_links_lead_nowhere_yet(options):
     study = planned_study()
