@@ -20,9 +20,7 @@ from annotate.history import as_of_event
 from annotate.history.as_of_event import Moment
 from annotate.models import Report, Study, User
 from annotate.reports import study_scores
-from annotate.reports.study_analyses import (
-    as_files,
-)
+from annotate.reports.study_analyses import as_files
 from annotate.reports.writing import write_study_report
 from evalcore.serving import log_context
 from evalcore.serving.heartbeats import Heartbeat

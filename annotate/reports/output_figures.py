@@ -138,8 +138,7 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
     )
     for model in tables_of(study):
         said = _current(model, slot__study=study, slot__unit__in=methods).filter(
-            slot__state=Slot.State.SUBMITTED,
-            slot__ordinal__isnull=False,
+            slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False
         )
         rows = said.order_by().values_list(
             "question", "slot__unit", "annotator", "value"

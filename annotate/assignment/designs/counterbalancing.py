@@ -251,11 +251,7 @@ class HeldSides:
 
 
 def completed_sides(
-    layout: Layout,
-    unit: Ints,
-    person: Ints,
-    held: HeldSides,
-    rng: np.random.Generator,
+    layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
     """Let the sides of new slots make up for those of held ones."""
     left = _making_up(layout, unit, person, held, rng)
@@ -274,11 +270,7 @@ def completed_sides(
 
 
 def _making_up(
-    layout: Layout,
-    unit: Ints,
-    person: Ints,
-    held: HeldSides,
-    rng: np.random.Generator,
+    layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
     """Balance units and pairs; in a unit the left goes to who had it least."""
     kinds, kind = len(layout.kinds), layout.kind

@@ -76,11 +76,7 @@ def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, see
     units = pairwise(methods, stories)
     assume(len(units) * redundancy >= annotators)
     balance = plan(
-        units,
-        annotators=annotators,
-        redundancy=redundancy,
-        session_size=6,
-        seed=seed,
+        units, annotators=annotators, redundancy=redundancy, session_size=6, seed=seed
     ).balance
     assert balance.left_spread_unit <= 1
     assert balance.left_spread_pair <= 1

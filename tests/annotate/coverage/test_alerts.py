@@ -272,11 +272,7 @@ def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
     assert list(ann.slots.values_list("pk", flat=True)) == kept
     assert [f.action for f in ann.flags.filter(resolved_at=None)] == ["note"]
     logged = Event.objects.filter(annotator=ann).values_list("kind", flat=True)
-    assert list(logged) == [
-        "annotator paused",
-        "flag resolved",
-        "annotator resumed",
-    ]
+    assert list(logged) == ["annotator paused", "flag resolved", "annotator resumed"]
 
 
 def test_resuming_settles_the_warning_that_came_before_the_pause(study):

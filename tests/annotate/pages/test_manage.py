@@ -13,15 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.models import (
-    Annotator,
-    Event,
-    Invitation,
-    Slot,
-    Study,
-    StudyMember,
-    User,
-)
+from annotate.models import Annotator, Event, Invitation, Slot, Study, StudyMember, User
 from annotate.quality import exclusion
 from annotate.responses import leasing
 from tests.factories import make_benchmark, make_study

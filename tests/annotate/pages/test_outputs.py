@@ -15,14 +15,7 @@ from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
 from annotate.reports import study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
-from evalcore.models import (
-    Method,
-    MetricAbsence,
-    MetricRun,
-    MetricScore,
-    Output,
-    Story,
-)
+from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
 from tests.factories import METHODS, make_benchmark, make_study
 from tests.people import answer_everything, rob
 

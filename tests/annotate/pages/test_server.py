@@ -48,8 +48,7 @@ def told(client: Client) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "command"),
-    [("cpu", "worker --queues cpu"), ("beat", "beat")],
+    ("kind", "command"), [("cpu", "worker --queues cpu"), ("beat", "beat")]
 )
 def test_a_silent_worker_is_told_with_what_starts_it(sue, kind, command):
     Worker.objects.filter(kind=kind).update(
@@ -89,10 +88,7 @@ def test_what_keeps_pages_from_working_is_told_first(sue, settings):
     assert broker.endswith("redis-cli ping")
 
 
-@pytest.mark.parametrize(
-    ("minutes", "sentences"),
-    [(9, 0), (11, 1)],
-)
+@pytest.mark.parametrize(("minutes", "sentences"), [(9, 0), (11, 1)])
 def test_jobs_that_wait_for_long_are_told(sue, minutes, sentences):
     study = make_study()
     since = timezone.now() - timedelta(minutes=minutes)

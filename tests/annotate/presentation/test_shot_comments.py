@@ -19,14 +19,7 @@ from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.one_line import one_line
 from tests.people import alice
-from tests.working import (
-    LIKERT,
-    Browser,
-    end_leases,
-    form,
-    join,
-    make_planned,
-)
+from tests.working import LIKERT, Browser, end_leases, form, join, make_planned
 
 pytestmark = pytest.mark.django_db
 TAKES = {"shot_comments": True}

@@ -389,9 +389,7 @@ def test_a_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
         )
         answer_everything(study)
         person = study.annotators.select_related("study").first()
-        with CaptureQueriesContext(
-            connection,
-        ) as seen:
+        with CaptureQueriesContext(connection) as seen:
             monitoring.signals_of(person)
         return len(seen)
 

@@ -182,10 +182,7 @@ def test_what_is_declared_for_a_report_stands_instead_of_the_study(
 def test_what_the_study_declares_without_scores_does_not_hold_other_changes_up(study):
     declares(study, "character", "sharpness")
     declares(study, "aesthetics", "csd_self")
-    changed = {
-        "declared_character": "shots_present",
-        "declared_aesthetics": "csd_self",
-    }
+    changed = {"declared_character": "shots_present", "declared_aesthetics": "csd_self"}
     report = ask(study, **changed)
     assert report.state == "done", report.error
     assert hypotheses(report) == [("character", "shots_present")]
