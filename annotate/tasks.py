@@ -11,6 +11,7 @@ from annotate.coverage import snapshots
 from annotate.models import Study
 from annotate.personal_data import erasing
 from annotate.presentation import same_size
+from annotate.reports import building
 from annotate.responses import giving_back
 from annotate.studies import plan_queue
 from evalcore.serving import log_context
@@ -73,3 +74,12 @@ def erase_due() -> None:
     import_module(settings.SESSION_ENGINE).SessionStore.clear_expired()
     rate_limits.forget_old()
     erasing.erase_due()
+
+
+@shared_task
+def sweep_reports() -> None:
+    """Build the report whose turn it is, and ring for the next one."""
+    for report_id in building.waiting_reports()[:1]:
+        building.build_report(report_id)
+        if building.waiting_reports():
+            sweep_reports.delay()

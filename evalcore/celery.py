@@ -23,7 +23,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
 
 app = Celery("plumbline")
 app.config_from_object("django.conf:settings", namespace="CELERY")
-app.autodiscover_tasks(["annotate", "annotate.reports", "evalcore.scoring"])
+app.autodiscover_tasks(["annotate", "evalcore.scoring"])
 
 
 @app.on_after_configure.connect

@@ -282,7 +282,7 @@ CELERY_TASK_ACKS_LATE = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BEAT_SCHEDULE = {
     "scores": {"task": "evalcore.scoring.tasks.sweep", "schedule": 60},
-    "reports": {"task": "annotate.reports.tasks.sweep_reports", "schedule": 60},
+    "reports": {"task": "annotate.tasks.sweep_reports", "schedule": 60},
     "plans": {"task": "annotate.tasks.plan_studies", "schedule": 60},
     "leases": {"task": "annotate.tasks.release_expired", "schedule": 60},
     "pictures": {"task": "annotate.tasks.draw_pictures", "schedule": 60},

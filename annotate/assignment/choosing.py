@@ -154,7 +154,6 @@ def _wished(person: Annotator, own: Slot | None, wish: str) -> NextStep | None:
 
 @lru_cache
 def _locked_free(rounds: int) -> Prepared[Slot]:
-    """Return the query that locks a free slot of a code."""
     return Prepared(
         lambda code, **ids: (
             _free(rounds, **ids)
@@ -168,7 +167,6 @@ def _locked_free(rounds: int) -> Prepared[Slot]:
 
 
 def _goes_on(person: Annotator, following: NextStep, session: int | None) -> bool:
-    """Say whether a slot goes on with a session, or whether no session matters."""
     slot = following.slot
     if session is None:
         return True
@@ -203,7 +201,6 @@ def left_for(annotator: Annotator) -> QuerySet[Slot]:
 
 
 def left(rounds: int, study: int, annotator: int, language: str) -> QuerySet[Slot]:
-    """Return the slots `left_for` an annotator, by ids."""
     found = _wanted(study, language).filter(Q(annotator__isnull=True) | Q(claimed=True))
     skipped = Skip.objects.filter(annotator=annotator)
     found = found.exclude(unit__in=skipped.values("unit"))

@@ -133,7 +133,6 @@ class _Dealer:
 
 
 def _rows(slots: QuerySet[Slot], place: dict[int, int]) -> list[Assignment]:
-    """Return the slots that somebody has; people by their place in a list."""
     columns = slots.filter(annotator__in=place).values_list(
         "annotator", "unit", "round", "session", "position", "a_is_left"
     )

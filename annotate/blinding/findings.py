@@ -125,7 +125,6 @@ class Telltales:
         return self._clear.find(text, least)
 
     def find_common(self, text: str) -> Iterator[Telltale]:
-        """Yield the common telltales of a text."""
         return self._common.find(text, 1)
 
     def find_bytes(self, data: bytes) -> Iterator[Telltale]:

@@ -235,7 +235,6 @@ class Scanner:
                     yield self._finding(one, place)
 
     def _without_own(self, text: str) -> str:
-        """Return what is left of a text without the study's own texts."""
         rest = " ".join(text.split())
         for own in self.own:
             rest = rest.replace(own, " … ")

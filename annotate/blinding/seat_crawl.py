@@ -19,15 +19,7 @@ from annotate.blinding.findings import LookedAt
 from annotate.blinding.page_texts import Piece, read
 from annotate.kinds.base import form_field
 from annotate.kinds.registry import asks_of_shots, kind_of
-from annotate.models import (
-    Annotator,
-    Invitation,
-    JoinLink,
-    Purpose,
-    Slot,
-    Study,
-    Unit,
-)
+from annotate.models import Annotator, Invitation, JoinLink, Purpose, Slot, Study, Unit
 from annotate.presentation import slot_view
 from annotate.responses.leasing import FIRST_POSITION
 from evalcore.models import Output
@@ -203,7 +195,6 @@ def invent(study: Study) -> Invitation:
 
 
 def assign(unit: Unit, person: Annotator, repeat_of: Slot | None = None) -> Slot:
-    """Return a slot of a unit that the person is at work on."""
     now = timezone.now()
     is_check = repeat_of is not None or unit.purpose != Purpose.REAL
     return Slot.objects.create(

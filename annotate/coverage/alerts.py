@@ -415,11 +415,7 @@ def _not_begun(study: Study, waits: Waiting, now: datetime) -> Iterator[Alert]:
         40,
         "warning",
         text
-        % {
-            "n": len(names),
-            "days": NOT_BEGUN.days,
-            "names": ", ".join(_first(names)),
-        },
+        % {"n": len(names), "days": NOT_BEGUN.days, "names": ", ".join(_first(names))},
         _("Remind them with their link, or revoke it so that others get the slots."),
     )
 

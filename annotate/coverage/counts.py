@@ -108,10 +108,7 @@ class UnitCounts:
 
 
 def totals(
-    study: Study,
-    *,
-    found: UnitCounts | None = None,
-    surplus: int | None = None,
+    study: Study, *, found: UnitCounts | None = None, surplus: int | None = None
 ) -> Totals:
     """Sum the units' counters, of `found` where these were read already."""
     if found is None:
@@ -144,11 +141,7 @@ def units(study: Study) -> UnitCounts:
     real = study.units.filter(purpose=Purpose.REAL).order_by()
     # Whole numbers only: other columns would be converted one by one.
     rows = real.values_list(
-        "pk",
-        "story",
-        "submitted",
-        "redundancy",
-        *study.output_paths(below="__method"),
+        "pk", "story", "submitted", "redundancy", *study.output_paths(below="__method")
     )
     width = 4 + study.outputs_at_once
     numbers = np.fromiter(chain.from_iterable(rows), np.int64).reshape(-1, width)
@@ -173,7 +166,6 @@ def units(study: Study) -> UnitCounts:
 def _methods(
     shown: Sequence[UnitNumbers],
 ) -> tuple[tuple[tuple[str, ...], ...], UnitNumbers]:
-    """Return the sets of methods that are shown at once, and which one each unit is."""
     names = dict(Method.objects.values_list("pk", "name"))
     place = np.zeros(len(shown[0]), np.int64)
     for column in shown:  # numbers of sets stay small, however many methods there are

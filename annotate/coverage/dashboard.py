@@ -237,9 +237,7 @@ def dashboard(
         n_people=study.annotators.count(),
         leases=list(
             leases(study).select_related(
-                "annotator",
-                "unit__story",
-                *study.output_paths("unit__", "__method"),
+                "annotator", "unit__story", *study.output_paths("unit__", "__method")
             )[:LEASES_SHOWN]
         ),
     )
@@ -283,10 +281,7 @@ def _with_checks(study: Study, rows: list[PersonRow]) -> list[PersonRow]:
 
 
 def _chart(
-    counted: Mapping[str, Any],
-    total: Totals,
-    until: Outlook,
-    now: datetime,
+    counted: Mapping[str, Any], total: Totals, until: Outlook, now: datetime
 ) -> tuple[forecast.Chart | None, bool]:
     """Draw days, or hours while all answers came within three days."""
     days, hours = (times(counted.get(name, [])) for name in ("days", "hours"))
@@ -300,11 +295,7 @@ def _chart(
 
 
 def _alpha_row(
-    study: Study,
-    topic: Topic,
-    known: Mapping[str, Any],
-    found: UnitCounts,
-    total: int,
+    study: Study, topic: Topic, known: Mapping[str, Any], found: UnitCounts, total: int
 ) -> AlphaRow:
     row = known.get(topic.key)
     if row is None:

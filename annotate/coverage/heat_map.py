@@ -39,7 +39,6 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """Return what stands in the cell."""
         if self.doubted:
             return f"{self.done} ({self.adjusted})/{self.wanted}"
         return f"{self.done}/{self.wanted}"

@@ -38,7 +38,6 @@ class Topic:
 
     @property
     def kind(self) -> Kind:
-        """Return the kind of its questions."""
         return kind_of(self.questions[0])
 
     @property

@@ -16,13 +16,8 @@ from annotate.models.studies import Study
 from evalcore.models import Benchmark
 
 
-class StudyPlan(models.Model):
-    """A plan that somebody waits for: what was asked for, and how far it is."""
-
-    class Action(models.TextChoices):
-        CHECK = "check"
-        CREATE = "create"
-        EDIT = "edit"
+class Job(models.Model):
+    """What a worker does: what it is at, its signs of life, and how it ended."""
 
     class State(models.TextChoices):
         QUEUED = "queued", _("queued")
@@ -30,6 +25,40 @@ class StudyPlan(models.Model):
         DONE = "done", _("done")
         FAILED = "failed", _("failed")
         CANCELLED = "cancelled", _("cancelled")
+
+    UNFINISHED = (State.QUEUED, State.RUNNING)
+
+    created_by = account_if_known()
+    created_at = models.DateTimeField(default=timezone.now, editable=False)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
+    error = models.TextField(blank=True)
+
+    class Meta:
+        abstract = True
+
+    @classmethod
+    def cancel_all(cls, rows: models.QuerySet[Any]) -> int:
+        """Cancel those that are not finished; return how many."""
+        return rows.filter(state__in=cls.UNFINISHED).update(
+            state=cls.State.CANCELLED, finished_at=timezone.now()
+        )
+
+
+def known_states(name: str) -> models.CheckConstraint:
+    states = ["queued", "running", "done", "failed", "cancelled"]
+    return models.CheckConstraint(condition=Q(state__in=states), name=name)
+
+
+class StudyPlan(Job):
+    """A plan that somebody waits for: what was asked for, and how far it is."""
+
+    class Action(models.TextChoices):
+        CHECK = "check"
+        CREATE = "create"
+        EDIT = "edit"
 
     benchmark = models.ForeignKey(
         Benchmark, on_delete=models.CASCADE, related_name="plans"
@@ -40,24 +69,14 @@ class StudyPlan(models.Model):
     action = models.CharField(max_length=10, choices=Action.choices)
     definition = models.TextField()
     chosen = models.JSONField(default=dict)
-    created_by = account_if_known()
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     heartbeat_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
-    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
     balance = models.JSONField(default=dict, blank=True)
-    error = models.TextField(blank=True)
 
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["queued", "running", "done", "failed", "cancelled"]
-                ),
-                name="study_plan_state_known",
-            ),
+            known_states("study_plan_state_known"),
             models.CheckConstraint(
                 condition=Q(action__in=["check", "create", "edit"]),
                 name="study_plan_action_known",
@@ -74,15 +93,8 @@ OWN_PARTS = {
 }
 
 
-class Report(models.Model):
+class Report(Job):
     """One report of a study: what was asked for, and where it lies."""
-
-    class State(models.TextChoices):
-        QUEUED = "queued", _("queued")
-        RUNNING = "running", _("running")
-        DONE = "done", _("done")
-        FAILED = "failed", _("failed")
-        CANCELLED = "cancelled", _("cancelled")
 
     class Command(models.TextChoices):
         ALIGN = "align", _("Agreement of metrics with people")
@@ -97,7 +109,6 @@ class Report(models.Model):
     as_of = models.ForeignKey(
         Event, on_delete=models.RESTRICT, null=True, related_name="+"
     )
-    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     waits = models.BooleanField(
         default=False, help_text="Built, as of then, when no scores are being computed."
     )
@@ -110,22 +121,11 @@ class Report(models.Model):
         blank=True,
         help_text="Texts that stand instead of what the study declares, by their part.",
     )
-    created_by = account_if_known()
-    created_at = models.DateTimeField(default=timezone.now, editable=False)
-    heartbeat_at = models.DateTimeField(null=True, blank=True)
-    finished_at = models.DateTimeField(null=True, blank=True)
-    step = models.CharField(max_length=200, blank=True, help_text="What is done now.")
-    error = models.TextField(blank=True)
 
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["queued", "running", "done", "failed", "cancelled"]
-                ),
-                name="report_state_known",
-            ),
+            known_states("report_state_known"),
             models.CheckConstraint(
                 condition=Q(command__in=["align", "power", "subset", "stability"]),
                 name="report_command_known",

@@ -207,7 +207,6 @@ class Study(models.Model):
 
     @property
     def method_names(self) -> list[str]:
-        """Return the names of the methods that are judged."""
         judged = self.units.filter(purpose=Purpose.REAL).order_by()
         names = judged.values_list(*self.output_paths(below="__method__name"))
         return sorted({name for unit in names.distinct() for name in unit if name})

@@ -13,15 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotate.kinds.registry import kind_of, tables_of
-from annotate.models import (
-    Annotator,
-    Answer,
-    Event,
-    Exclusion,
-    Invitation,
-    Slot,
-    Study,
-)
+from annotate.models import Annotator, Answer, Event, Exclusion, Invitation, Slot, Study
 from annotate.presentation.slot_view import sides
 from annotate.spreadsheet import csv_text
 
@@ -50,11 +42,7 @@ def replaced(text: str, names: Iterable[str], by: str) -> str:
 
 Row = tuple[object, ...]
 # What happens to checks alone, or to slots that count no more.
-TELLING = (
-    Event.Kind.SLOT_OPENED,
-    Event.Kind.SLOT_WITHDRAWN,
-    Event.Kind.SLOT_SURPLUS,
-)
+TELLING = (Event.Kind.SLOT_OPENED, Event.Kind.SLOT_WITHDRAWN, Event.Kind.SLOT_SURPLUS)
 
 
 def zipped(annotator: Annotator) -> bytes:

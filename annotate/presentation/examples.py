@@ -172,9 +172,7 @@ def quoted(titles: Sequence[str]) -> str:
 SENTENCES: dict[str, Callable[[int], str]] = {
     Degradation.SHUFFLED: lambda _n: _("The pictures stand in another order."),
     Degradation.FOREIGN_SHOT: lambda n: ngettext(
-        "Shot %(shots)s shows another story.",
-        "Shots %(shots)s show another story.",
-        n,
+        "Shot %(shots)s shows another story.", "Shots %(shots)s show another story.", n
     ),
     Degradation.REPEATED_SHOT: lambda n: ngettext(
         "Shot %(shots)s repeats the picture of another shot.",

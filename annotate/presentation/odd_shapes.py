@@ -115,7 +115,6 @@ def _usual_sizes(
 
 
 def _having(methods: dict[str, Counter[Size]], alike: Alike) -> dict[Size, int]:
-    """Return how many methods have each size, or one like it."""
     listed = sorted(
         (size[0] / size[1], size, method)
         for method, sizes in methods.items()

@@ -229,7 +229,6 @@ def _scale(box: Size) -> float:
 
 
 def _drawn(whose: str, size: Size, box: Size, scale: float, *more: str) -> Drawing:
-    """Draw a picture fitted into a box, that at a scale."""
     across, down = scale * box[0], scale * box[1]
     fitted = min(across / size[0], down / size[1])
     width, height = fitted * size[0], fitted * size[1]

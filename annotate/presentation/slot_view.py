@@ -71,7 +71,6 @@ class ShownShot:
 
     @property
     def told(self) -> str:
-        """Return what happens in it, or all that is told."""
         return _told(self.texts)
 
 

@@ -91,11 +91,7 @@ def _checked(reason: str) -> str:
 
 @transaction.atomic
 def exclude_annotator(
-    annotator: Annotator,
-    *,
-    reason: str,
-    author: User | None,
-    rule: str = "",
+    annotator: Annotator, *, reason: str, author: User | None, rule: str = ""
 ) -> list[Exclusion]:
     """Exclude every real slot that somebody has submitted, surplus ones too."""
     reason = _checked(reason)

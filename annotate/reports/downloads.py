@@ -32,8 +32,7 @@ def csv_lines(
         rows = study_tables.answer_rows(study, table, view=view, as_of=as_of)
     cells = ([row[column] for column in header] for row in rows)
     return spreadsheet.csv_lines(
-        header,
-        ([WORDS[v] if isinstance(v, bool) else v for v in row] for row in cells),
+        header, ([WORDS[v] if isinstance(v, bool) else v for v in row] for row in cells)
     )
 
 

@@ -103,7 +103,6 @@ class DeclarationForm(ScopeForm):
 
     @property
     def declared(self) -> list[forms.BoundField]:
-        """The fields of declared metrics, to be shown."""
         return [self[name] for name in self.fields if name.startswith(DECLARED)]
 
     @property

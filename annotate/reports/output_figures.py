@@ -44,7 +44,6 @@ class RankedValue:
 
     @property
     def rank(self) -> str:
-        """Return the rank, or from which to which equal values have it."""
         return "–".join(dict.fromkeys((str(self.first), str(self.last))))
 
     @property
@@ -139,8 +138,7 @@ def _worths(study: Study, story: Story) -> dict[int, dict[str, Worths]]:
     )
     for model in tables_of(study):
         said = _current(model, slot__study=study, slot__unit__in=methods).filter(
-            slot__state=Slot.State.SUBMITTED,
-            slot__ordinal__isnull=False,
+            slot__state=Slot.State.SUBMITTED, slot__ordinal__isnull=False
         )
         rows = said.order_by().values_list(
             "question", "slot__unit", "annotator", "value"
@@ -290,7 +288,6 @@ def _known(study: Study) -> dict[MetricKey, bool]:
 def _rows(
     study: Study, output: Output, methods: Collection[str]
 ) -> dict[MetricKey, list[AnswerRow]]:
-    """Return the rows of each metric: of the story, or else of whole methods."""
     found: dict[MetricKey, list[AnswerRow]] = defaultdict(list)
     for row in score_rows(study, story=output.story):
         if row["method"] in methods:

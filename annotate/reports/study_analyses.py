@@ -207,10 +207,7 @@ def _align(
     twins = None
     if data.scores is not None:
         twins = study_tables.twins_frame(
-            data.study,
-            data.scores,
-            excluded=options.exclude_methods,
-            as_of=data.moment,
+            data.study, data.scores, excluded=options.exclude_methods, as_of=data.moment
         )
     declared = declarations(data.study, files, tables, data.tags, options)
     analysis = align(
@@ -239,11 +236,7 @@ def _power(data: StudyData, options: AlignOptions, target: float) -> Found:
 
 
 def _subset(
-    data: StudyData,
-    options: AlignOptions,
-    sizes: tuple[int, ...],
-    tag: str,
-    value: str,
+    data: StudyData, options: AlignOptions, sizes: tuple[int, ...], tag: str, value: str
 ) -> Found:
     from analysis.commands.planning import subset
     from analysis.planning.subset import tagged_stories

@@ -67,8 +67,7 @@ def twin_scores(study: Study, as_of: Moment) -> QuerySet[TwinScore]:
     pairs = judged_units(study, as_of).values_list(*study.output_paths())
     outputs = {output for pair in pairs for output in pair if output is not None}
     same = scores_of(study, as_of).filter(
-        run__finished_at__lte=as_of.at,
-        **{name: OuterRef(name) for name in METRIC},
+        run__finished_at__lte=as_of.at, **{name: OuterRef(name) for name in METRIC}
     )
     rows = TwinScore.objects.filter(Exists(same), twin__twin_of__in=outputs)
     return rows.filter(created_at__lte=as_of.at)

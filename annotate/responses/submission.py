@@ -47,12 +47,7 @@ from evalcore.database.prepared import Prepared, store
 # So long may somebody have been without network.
 OFFER_LASTS = timedelta(days=30)
 # What a page of a slot needs to know of it.
-SHOWN = (
-    "study",
-    "annotator",
-    "unit__story",
-    *(f"unit__{name}" for name in OUTPUTS),
-)
+SHOWN = ("study", "annotator", "unit__story", *(f"unit__{name}" for name in OUTPUTS))
 
 
 @transaction.atomic

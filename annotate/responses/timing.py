@@ -25,7 +25,6 @@ TimeOnPage = tuple[datetime, float]
 
 
 def _timed(annotator: int | None, now: datetime) -> QuerySet[Slot]:
-    """Return what an annotator has submitted."""
     return Slot.objects.filter(
         annotator=annotator,
         submitted_at__lte=now,

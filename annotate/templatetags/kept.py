@@ -31,7 +31,6 @@ class KeptParts:
         self._lock = Lock()
 
     def get(self, key: bytes) -> str | None:
-        """Return a part, if it is kept."""
         with self._lock:
             if key in self._parts:
                 self._parts.move_to_end(key)

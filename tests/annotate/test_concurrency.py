@@ -215,9 +215,7 @@ def test_undoing_an_exclusion_never_loses_what_is_submitted_meanwhile():
         row = exclusion.exclude(study.slots.first(), reason="x", author=None)
         carol = inviting.invite_new(study).annotator
         Annotator.objects.filter(pk=carol.pk).update(
-            consented_at=timezone.now(),
-            instructed_at=timezone.now(),
-            state="active",
+            consented_at=timezone.now(), instructed_at=timezone.now(), state="active"
         )
 
         def work(carol=carol, study=study):

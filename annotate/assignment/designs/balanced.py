@@ -224,7 +224,6 @@ def _distribute(
     groups: Sequence[LanguageGroup],
     rng: np.random.Generator,
 ) -> HolderTable:
-    """Give each unit its holders, the groups side by side."""
     parts, number, first = [], [], 0
     for i, group in enumerate(groups):
         own = np.array([_redundancy(unit, group) for unit in units], dtype=np.int64)
@@ -286,7 +285,6 @@ def _slots(
     rounds: int,
     rng: np.random.Generator,
 ) -> Assignments:
-    """Return the slots of all rounds in sessions, ordered, with their sides."""
     unit, person = (np.tile(column, rounds) for column in table.slots())
     round_ = np.repeat(np.arange(1, rounds + 1), len(unit) // rounds)
     session = sessions(person, layout.story[unit], round_, session_size, rng)

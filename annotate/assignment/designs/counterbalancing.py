@@ -116,7 +116,6 @@ class SideTrails:
         return [one, other]
 
     def _turn(self, cell: int, way: int) -> list[int]:
-        """Turn a trail that begins with a cell's slot of side `way`."""
         budget = self.dice.expovariate(1) * self.heat - self._cost(cell, -2 * way)
         trail: list[int] = []
         swaps: list[tuple[int, int]] = []
@@ -150,7 +149,6 @@ class SideTrails:
         self.unit_lean[other] += 2 * way
 
     def _ends_in(self, unit: int, way: int) -> bool:
-        """End a trail in a unit if it and its pair of methods lean that way."""
         kind = self.kind[unit]
         if way * self.unit_lean[unit] <= 0 or way * self.kind_lean[kind] <= 0:
             return False
@@ -189,7 +187,6 @@ def _sums(key: Ints, value: Ints, size: int) -> Ints:
 
 
 def _members(key: Ints, member: Ints, size: int) -> list[list[int]]:
-    """Return the members of each group."""
     bounds = np.r_[0, np.cumsum(np.bincount(key, minlength=size))].tolist()
     listed = member[np.argsort(key, kind="stable")].tolist()
     return [listed[a:b] for a, b in pairwise(bounds)]
@@ -254,11 +251,7 @@ class HeldSides:
 
 
 def completed_sides(
-    layout: Layout,
-    unit: Ints,
-    person: Ints,
-    held: HeldSides,
-    rng: np.random.Generator,
+    layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
     """Let the sides of new slots make up for those of held ones."""
     left = _making_up(layout, unit, person, held, rng)
@@ -277,11 +270,7 @@ def completed_sides(
 
 
 def _making_up(
-    layout: Layout,
-    unit: Ints,
-    person: Ints,
-    held: HeldSides,
-    rng: np.random.Generator,
+    layout: Layout, unit: Ints, person: Ints, held: HeldSides, rng: np.random.Generator
 ) -> Bools:
     """Balance units and pairs; in a unit the left goes to who had it least."""
     kinds, kind = len(layout.kinds), layout.kind

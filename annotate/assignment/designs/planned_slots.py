@@ -67,7 +67,6 @@ class Assignments:
 
     @property
     def columns(self) -> tuple[NDArray[Any], ...]:
-        """The columns, in the order of `Assignment`."""
         return tuple(getattr(self, name) for name in Assignment._fields)
 
     def __len__(self) -> int:

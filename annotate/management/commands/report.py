@@ -21,8 +21,8 @@ from annotate.history.as_of_event import MomentError
 from annotate.management.studies import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import study_scores
-from annotate.reports.building import write_study_report
 from annotate.reports.study_analyses import FURTHER, ReportError
+from annotate.reports.writing import write_study_report
 
 
 class Command(WritingCommand):

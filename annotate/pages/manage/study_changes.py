@@ -188,7 +188,6 @@ def _change(
 
 
 def _numbers(form: QueryDict, study: Study, name: str) -> int | dict[str, int] | None:
-    """Return a number of the form, by language where the study has languages."""
     if not study.languages:
         return whole_number(form.get(name, ""))
     typed = {

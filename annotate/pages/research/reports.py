@@ -31,9 +31,9 @@ from annotate.history import as_of_event
 from annotate.models import MAIN, Report, Study, User
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page
-from annotate.reports import building, downloads, finished, queueing, study_scores
+from annotate.reports import building, downloads, finished, study_scores, writing
 from annotate.reports.forms import FORMS, ReportForm
-from annotate.reports.tasks import sweep_reports
+from annotate.tasks import sweep_reports
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,7 @@ def _list(request: UserRequest, study: Study) -> dict[str, object]:
         "cancellable": {
             report.pk for report in reports if _may_cancel(request.user, report)
         },
-        "at_work": any(report.state in queueing.UNFINISHED for report in reports),
+        "at_work": any(report.state in Report.UNFINISHED for report in reports),
         "n_comparable": sum(
             report.state == Report.State.DONE and not report.is_plan
             for report in reports
@@ -139,15 +139,15 @@ def report_create(request: UserRequest, study: Study) -> HttpResponse:
     if "when" not in request.POST and study_scores.missing_now(study):
         return _list_page(request, study, form, status=409)
     try:
-        report = queueing.ask(
+        report = building.ask(
             study,
             request.user,
             view=form.cleaned_data["view"],
             waits=request.POST.get("when") == "computed",
-            options=building.as_stored(form.options()),
+            options=writing.as_stored(form.options()),
             inputs=form.inputs(),
         )
-    except queueing.TooManyReportsError as error:
+    except building.TooManyReportsError as error:
         form.add_error(None, str(error))
         return _list_page(request, study, form, status=429)
     return _queued(report)
@@ -160,14 +160,14 @@ def report_plan(request: UserRequest, study: Study, command: str) -> HttpRespons
     status = 422 if form.is_bound else 200
     if form.is_valid():
         try:
-            report = queueing.ask(
+            report = building.ask(
                 study,
                 request.user,
                 view=form.cleaned_data["view"],
                 command=command,
-                options=building.as_stored(form.options()) | form.further(),
+                options=writing.as_stored(form.options()) | form.further(),
             )
-        except queueing.TooManyReportsError as error:
+        except building.TooManyReportsError as error:
             form.add_error(None, str(error))
             status = 429
         else:
@@ -189,7 +189,7 @@ def report_again(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
     try:
         return _queued(building.build_again(report, user=request.user))
-    except queueing.TooManyReportsError as error:
+    except building.TooManyReportsError as error:
         messages.error(request, str(error))
         return redirect("report-list", study.slug)
 
@@ -200,7 +200,7 @@ def report_cancel(request: UserRequest, study: Study, pk: int) -> HttpResponse:
     report = get_object_or_404(study.reports.select_related("study"), pk=pk)
     if not _may_cancel(request.user, report):
         raise PermissionDenied(_("Only a manager may cancel the reports of others."))
-    if queueing.cancel(report):
+    if Report.cancel_all(study.reports.filter(pk=pk)):
         messages.success(request, _("Report %(number)d is cancelled.") % {"number": pk})
     return redirect("report-list", study.slug)
 

@@ -16,25 +16,14 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import (
-    require_http_methods,
-    require_safe,
-)
+from django.views.decorators.http import require_http_methods, require_safe
 
 from annotate import event_log
 from annotate.access import rate_limits
 from annotate.assignment import choosing
 from annotate.kinds.errors import NotYetError
 from annotate.kinds.registry import kind_of
-from annotate.models import (
-    Annotator,
-    Event,
-    Invitation,
-    Purpose,
-    Slot,
-    Study,
-    mark_of,
-)
+from annotate.models import Annotator, Event, Invitation, Purpose, Slot, Study, mark_of
 from annotate.pages.seat.session_progress import progress
 from annotate.pages.study_views import SeatRequest
 from annotate.people import devices, outcomes

@@ -190,12 +190,7 @@ def withdraw(request: SeatRequest, token: str) -> HttpResponse:
     if wish not in WISHES or not request.POST.get("sure"):
         problem = _("Please choose what is to happen, and tick that you are sure.")
         return annotator_page(
-            request,
-            annotator,
-            "rate/withdraw.html",
-            422,
-            problem=problem,
-            wish=wish,
+            request, annotator, "rate/withdraw.html", 422, problem=problem, wish=wish
         )
     erasing.withdraw(annotator, answers=wish == "answers")
     return redirect("rate-entry", token)

@@ -11,14 +11,7 @@ from rest_framework.authtoken.models import Token
 
 from annotate.models import JoinLink, User
 from evalcore.models import BenchmarkMember
-from tests.annotate.address_table import (
-    HIDDEN,
-    NEVER,
-    OPENS,
-    World,
-    addresses,
-    ask,
-)
+from tests.annotate.address_table import HIDDEN, NEVER, OPENS, World, addresses, ask
 from tests.cases import slow
 from tests.factories import make_study
 from tests.people import alice, log_in

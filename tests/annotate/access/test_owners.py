@@ -413,10 +413,7 @@ def test_the_preview_shows_outputs_that_the_study_shows(template):
 
 @pytest.mark.parametrize(
     "named",
-    [
-        {"method": "Alder", "story": "02"},
-        *slow({"method": "Alder"}, {"story": "02"}),
-    ],
+    [{"method": "Alder", "story": "02"}, *slow({"method": "Alder"}, {"story": "02"})],
 )
 def test_what_is_withdrawn_comes_back_without_what_was_imported_since(named):
     """Attack: withdrawn and added again, a study would show what it never has."""

@@ -12,12 +12,10 @@ from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from analysis.rankings.pair_votes import inverse_weights
 from annotate.assignment import adaptive, adaptive_pairs, choosing
 from annotate.assignment.designs.shown_sides import ShownSides
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Slot, Study
-from annotate.reports.study_tables import answer_rows
 from annotate.responses import submission
 from evalcore.models import Method
 from tests.counting import calls
@@ -149,21 +147,6 @@ def test_every_choice_is_logged_with_its_probability(study):
         assert slot.probability >= 0.3 / 6 / 5 / 3
 
 
-def test_weights_can_be_computed_from_what_is_stored(study):
-    for _ in range(2):
-        work(join(study), judged(random.Random(3)), most=6)
-    slots = study.slots.filter(state="submitted").order_by("submitted_at")
-    logged = slots.values_list("probability", "alternatives")
-    found = inverse_weights(*zip(*logged, strict=True), study.slots.count())
-    assert len(found) == 12
-    assert (found > 0).all()
-    exported = {
-        r["slot"]: (r["probability"], r["alternatives"])
-        for r in answer_rows(study, "choices")
-    }
-    assert sorted(exported.values()) == sorted(logged)
-
-
 @pytest.mark.postgresql
 def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     """Follow one choice: every slot that it could have been has its probability."""
@@ -187,25 +170,6 @@ def test_probabilities_of_all_open_slots_add_up(study, monkeypatch):
     slot = choosing.next_slot(person)
     assert seen["sum"] == pytest.approx(1)
     assert slot.alternatives == seen["open"]
-
-
-def test_every_open_pair_keeps_its_part_of_the_exploration(study, monkeypatch):
-    for _ in range(2):
-        work(join(study), judged(random.Random(5)), most=12)
-    chances = []
-    pick = adaptive.pick
-
-    def spy(gain, free, rng, **how):
-        of_pairs = free.sum(axis=2)
-        found = adaptive.probabilities(gain, of_pairs, **how)
-        chances.extend(found[np.triu(of_pairs, 1) > 0])
-        return pick(gain, free, rng, **how)
-
-    monkeypatch.setattr(adaptive, "pick", spy)
-    assert choosing.next_slot(join(study)) is not None
-    least = study.adaptive["explore"] / len(chances)
-    assert min(chances) >= least - 1e-12
-    assert min(chances) < 1.2 * least, "what tells little is asked about only so often"
 
 
 def test_a_stop_sends_everybody_home_with_a_code(client, study):

@@ -28,13 +28,6 @@ def pairwise(methods: int, stories: int) -> list[DesignUnit]:
     ]
 
 
-def test_it_works():
-    result = plan(likert(5, 6), annotators=10, redundancy=5, session_size=5, seed=1)
-    assert len(result.assignments) == 150
-    assert result.balance.load == (15, 15)
-    assert result.balance.sessions == (3, 3)
-
-
 @given(
     methods=st.integers(1, 7),
     stories=st.integers(1, 9),
@@ -83,11 +76,7 @@ def test_sides_are_counterbalanced(methods, stories, annotators, redundancy, see
     units = pairwise(methods, stories)
     assume(len(units) * redundancy >= annotators)
     balance = plan(
-        units,
-        annotators=annotators,
-        redundancy=redundancy,
-        session_size=6,
-        seed=seed,
+        units, annotators=annotators, redundancy=redundancy, session_size=6, seed=seed
     ).balance
     assert balance.left_spread_unit <= 1
     assert balance.left_spread_pair <= 1
@@ -122,14 +111,6 @@ def test_shares_are_even_when_outputs_are_missing(outputs, annotators, redundanc
             assert abs(met[person, method] - share) < 1
     assert result.balance.load[1] - result.balance.load[0] <= 1
     assert result.balance.redundancy == (redundancy, redundancy)
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_an_even_share_is_found_whatever_the_seed(seed):
-    balance = plan(
-        pairwise(7, 10), annotators=12, redundancy=8, session_size=8, seed=seed
-    ).balance
-    assert balance.method_spread == 0
 
 
 @pytest.mark.parametrize(
@@ -197,24 +178,6 @@ def test_the_same_seed_gives_the_same_plan_and_another_seed_another_one():
 
     assert run(3) == run(3)
     assert run(3) != run(4)
-
-
-def test_orders_differ_between_annotators():
-    result = plan(likert(1, 9), annotators=3, redundancy=3, session_size=9, seed=0)
-    orders = {
-        tuple(a.unit for a in result.assignments if a.annotator == person)
-        for person in range(3)
-    }
-    assert len(orders) > 1
-
-
-def test_rounds_repeat_the_assignment_with_the_same_people():
-    result = plan(
-        likert(2, 4), annotators=3, redundancy=3, session_size=4, seed=0, rounds=5
-    )
-    assert len(result.assignments) == 2 * 4 * 3 * 5
-    assert result.balance.redundancy == (3, 3)
-    assert result.balance.repeated_units == 0
 
 
 def test_ten_ratings_by_seven_annotators_are_refused_with_the_nearest_design():

@@ -10,7 +10,7 @@ from annotate.coverage.counts import totals
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot, Unit
 from annotate.pages.seat import invitation
-from annotate.people import inviting, outcomes
+from annotate.people import inviting
 from annotate.reports import study_tables
 from annotate.responses import giving_back, leasing
 from tests.factories import make_benchmark
@@ -242,24 +242,6 @@ def test_repeated_pairs_stand_the_other_way_round(woods):
         assert slot.a_is_left != slot.repeat_of.a_is_left
 
 
-def test_what_is_repeated_evens_out_what_a_person_saw_left_and_right(woods):
-    """First methods stand left more often: a pair where not is not turned around."""
-    study = make_planned(
-        PAIRWISE + REPEATS, benchmark=woods, annotators=4, redundancy=4
-    )
-    for person in study.annotators.all():
-        own = person.slots.order_by("position")
-        own.update(a_is_left=True)
-        first = list(own.values_list("pk", flat=True)[:9])
-        person.slots.filter(pk__in=first[::2]).update(a_is_left=False)
-        work(join(study, person.name), always("left"), most=16)
-    repeats = study.slots.filter(purpose="repeat", state="submitted")
-    # Before the third session, few stories can be repeated.
-    later = repeats.filter(session__gte=3).values_list("a_is_left", flat=True)
-    assert len(later) >= 6
-    assert Counter(later)[True] <= 1, Counter(later)
-
-
 def test_gold_pairs_even_out_what_a_person_saw_left_and_right(woods):
     study = make_planned(
         PAIRWISE + PAIRWISE_GOLD,
@@ -390,16 +372,6 @@ def test_the_interface_for_programs_tells_nothing(client, woods):
     assert keys["real"] == keys["gold"]
 
 
-def test_counts_on_pages_include_checks(client, woods):
-    study = make_planned(LIKERT + REPEATS, benchmark=woods, annotators=6, redundancy=2)
-    person = join(study, "A01")
-    done = work(person, always("3"))
-    assert {"repeat", "real"} == {slot.purpose for slot in done}
-    browser = Browser(client, person)
-    page = browser.text(browser.address("done"))
-    assert f"{len(done)} stories judged" in page
-
-
 def test_the_length_of_a_session_counts_what_is_left(woods):
     text = LIKERT + REPEATS + OPEN + "cap: 5\n"
     study = make_planned(text, benchmark=woods, redundancy=2)
@@ -482,23 +454,6 @@ def test_whoever_finishes_an_open_study_early_leaves_no_check_behind(client, woo
     assert code in browser.text(browser.address("done"))
     assert not person.slots.filter(state__in=("open", "leased")).exists()
     assert problems(study) == []
-
-
-def test_nobody_may_stop_before_a_whole_session(woods):
-    study = make_planned(LIKERT + REPEATS + OPEN, benchmark=woods, redundancy=3)
-    person = join(study)
-    work(person, always("3"), most=2)
-    choosing.next_for(person)
-    assert not outcomes.finish_if_done(person, wanted=True)
-    assert person.slots.filter(state="leased").count() == 1, "nothing was given back"
-
-
-def test_no_checks_cost_no_queries(woods, django_assert_num_queries):
-    study = make_planned(LIKERT, benchmark=woods, annotators=2, redundancy=2)
-    person = join(study, "A01")
-    slot = choosing.next_slot(person)
-    with django_assert_num_queries(0):
-        control_slots.begin_session(person, slot)
 
 
 def test_units_set_aside_are_no_checks(woods):

@@ -13,7 +13,7 @@ from annotate.assignment.designs.balance import measure
 from annotate.assignment.designs.balanced import LanguageGroup
 from annotate.assignment.designs.replanning import replan
 from tests.annotate.assignment.plans import plan
-from tests.annotate.assignment.test_balanced import likert, pairwise
+from tests.annotate.assignment.test_balanced import pairwise
 
 
 def leans(units, rows):
@@ -195,12 +195,6 @@ def test_the_report_tells_it_by_method():
         "left minus right of one method differs by at most 0 for any annotator, "
         "of one pair of methods by at most 2" in made.balance.lines()
     )
-
-
-def test_where_no_sides_are_shown_nothing_is_said_of_them():
-    alone = plan(likert(3, 4), annotators=3, redundancy=2, session_size=4, seed=0)
-    assert alone.balance.left_spread_method == -1
-    assert not any("left" in line for line in alone.balance.lines())
 
 
 def test_sides_are_the_same_for_the_same_seed():

@@ -1,8 +1,9 @@
-"""Groups, own redundancies, shared units and positions, against a count by hand."""
+"""What every plan guarantees, measured as the plan says and by hand."""
 
 import itertools
+import json
 from collections import Counter, defaultdict
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import combinations, groupby
 
 import pytest
@@ -336,3 +337,15 @@ def test_a_large_plan_keeps_its_guarantees():
     assert balance.left_spread_pair <= 1
     assert balance.connected
     assert balance.position_spread <= 0.01
+
+
+@pytest.fixture
+def stored():
+    groups = [LanguageGroup("en", 6, 3), LanguageGroup("zh", 4, 2)]
+    return plan(likert(4, 6), groups=groups, session_size=6, seed=0).balance.as_dict()
+
+
+def test_every_value_can_be_stored_as_json(stored):
+    report = BalanceReport(**json.loads(json.dumps(stored)))
+    assert report.lines() == BalanceReport(**stored).lines()
+    assert set(asdict(report)) == set(stored)

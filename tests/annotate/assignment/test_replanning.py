@@ -106,10 +106,7 @@ def test_sides_make_up_for_held_ones(case, seed):
 
 
 @given(
-    st.integers(2, 6),
-    st.integers(1, 14),
-    st.integers(0, 40),
-    st.integers(0, 10_000),
+    st.integers(2, 6), st.integers(1, 14), st.integers(0, 40), st.integers(0, 10_000)
 )
 def test_loads_are_as_even_as_the_held_slots_allow(people, number, extra, seed):
     """One slot a unit is missing: the optimum is an assignment problem."""

@@ -21,14 +21,6 @@ def test_strata_are_drawn_in_proportion(labels, data):
         assert abs(count[label] - size * n / len(labels)) < 1
 
 
-def test_a_hundred_stories_of_storybench():
-    stories = [f"s{i}" for i in range(2041)]
-    drawn = sample(stories, 100, 1)
-    assert len(set(drawn)) == 100
-    assert drawn == sample(stories, 100, 1)
-    assert drawn != sample(stories, 100, 2)
-
-
 def test_every_story_is_as_likely():
     count = Counter(key for seed in range(600) for key in sample("abcdef", 2, seed))
     assert min(count.values()) > 150

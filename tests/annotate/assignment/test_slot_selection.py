@@ -75,9 +75,7 @@ def test_of_equal_pairs_the_side_on_which_the_methods_stood_less():
 
 
 @given(
-    st.lists(st.tuples(METHODS, METHODS, st.booleans()), max_size=20),
-    METHODS,
-    METHODS,
+    st.lists(st.tuples(METHODS, METHODS, st.booleans()), max_size=20), METHODS, METHODS
 )
 def test_the_side_of_the_lower_cost_leaves_the_smaller_squares(shown, first, second):
     assume(first != second)

@@ -39,11 +39,7 @@ checks:
 
 
 def look(
-    study: Study,
-    slots: int | None = 1,
-    *,
-    around: bool = False,
-    units: bool = True,
+    study: Study, slots: int | None = 1, *, around: bool = False, units: bool = True
 ) -> BlindingCheck:
     """Look at a study; the pages around its slots take long and are seldom needed.
 
@@ -440,11 +436,7 @@ def test_a_name_in_json_and_an_answer_that_fails_which_is_no_proof(study, plant)
         return response
 
     plant(apply)
-    each(
-        check(study),
-        ("in JSON.told.by at /rate/…/story/…/save/",),
-        ("answered 500",),
-    )
+    each(check(study), ("in JSON.told.by at /rate/…/story/…/save/",), ("answered 500",))
 
 
 def test_a_page_that_shows_nothing_is_no_proof(study, plant):

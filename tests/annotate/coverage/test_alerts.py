@@ -135,14 +135,6 @@ def test_a_cell_that_nobody_can_fill_is_told(study):
     assert kinds(study) == []
 
 
-def test_people_who_may_join_can_fill_it(study):
-    free_one(study, skipped_by="A01")
-    study.join_links.create(most=5)
-    assert kinds(study) == []
-    study.join_links.update(joined=5)
-    assert kinds(study) == ["cannot be filled"]
-
-
 def test_the_language_decides_who_can_fill_it(study):
     free_one(study, skipped_by="A01")
     inviting.invite_new(study)
@@ -280,11 +272,7 @@ def test_pausing_and_resuming_keep_slots_and_settle_the_flag(study):
     assert list(ann.slots.values_list("pk", flat=True)) == kept
     assert [f.action for f in ann.flags.filter(resolved_at=None)] == ["note"]
     logged = Event.objects.filter(annotator=ann).values_list("kind", flat=True)
-    assert list(logged) == [
-        "annotator paused",
-        "flag resolved",
-        "annotator resumed",
-    ]
+    assert list(logged) == ["annotator paused", "flag resolved", "annotator resumed"]
 
 
 def test_resuming_settles_the_warning_that_came_before_the_pause(study):

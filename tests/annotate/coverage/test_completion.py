@@ -4,22 +4,17 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
-from rest_framework.test import APIClient
 
-from annotate.assignment import choosing
 from annotate.coverage.dashboard import standing
-from annotate.models import Annotator, Event, Invitation, Study, User
+from annotate.models import Annotator, Event, Invitation, Study
 from annotate.people import inviting
 from annotate.people.presence import calendar, patience_of
 from annotate.quality import follow_up
-from annotate.responses import leasing
 from annotate.studies import lifecycle, redistributing
 from tests.factories import make_study
-from tests.people import alice, rob
-from tests.pressure.grids import make_grid
+from tests.people import alice
 from tests.studies import running_study, study_with_vanished
 
 pytestmark = pytest.mark.django_db
@@ -58,16 +53,6 @@ def test_what_two_people_hold_who_vanished_has_no_date(vanished):
     assert not DATE.search(shown)
     assert "expected end" not in shown
     assert found.outlook.text in shown
-
-
-def test_the_alert_leads_to_the_page_that_gives_it_away(vanished):
-    client = alice(vanished)
-    (link,) = re.findall(r'href="([^"]+)">Give open work to others', page(vanished))
-    shown = client.get(link).content.decode()
-    chosen = re.findall(r'value="(A\d+)" id="annotator-\d+" checked', shown)
-    assert chosen == ["A01", "A02"]
-    assert f"{reverse('study-redistribute', args=['vanished'])}" in link
-    assert "Give open work to others" not in page(vanished, client=rob(vanished))
 
 
 def test_once_others_have_it_there_is_a_date_again():
@@ -165,30 +150,6 @@ def test_a_study_whose_stop_rule_was_met_has_no_date():
     assert away(study) is None
 
 
-def test_command_and_api_say_what_the_page_says(vanished, capsys):
-    call_command("coverage", vanished.slug)
-    printed = capsys.readouterr().out
-    alert, text = away(vanished), outlook(vanished).text
-    assert text in printed
-    assert f"! {alert.text}" in printed
-    assert all(note in printed for note in alert.notes)
-    assert "expected end" not in printed
-    rob(vanished)
-    client = APIClient()
-    client.force_authenticate(User.objects.get(username="rob"))
-    url = reverse("api-coverage", args=[vanished.slug])
-    told = client.get(url).json()
-    assert (told["expected_end"], told["waiting"]) == (None, 25)
-    assert told["outlook"] == text
-    vanished.annotators.update(last_seen_at=timezone.now())
-    told = client.get(url).json()
-    assert told["expected_end"] is not None
-    assert told["waiting"] == 0
-    call_command("coverage", vanished.slug)
-    date, early = told["expected_end"][:10], told["earliest_end"][:10]
-    assert f"{date}: expected end; 80 %: {early} to" in (capsys.readouterr().out)
-
-
 def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
     study = make_study()
     assert outlook(study).text == (
@@ -203,14 +164,6 @@ def test_who_has_not_begun_has_no_date_and_is_missed_after_some_days():
     # Who was invited to a study in preparation could not begin before.
     Event.objects.create(study=study, kind=Event.Kind.STUDY_LAUNCHED)
     assert away(study) is None
-
-
-def test_places_to_which_nobody_is_invited_are_told():
-    study = make_study()
-    Invitation.objects.all().delete()
-    long_ago = timezone.now() - timedelta(days=4)
-    Annotator.objects.update(state="planned", created_at=long_ago)
-    assert away(study).notes == ("A01: 6 (not invited)", "A02: 6 (not invited)")
 
 
 @pytest.mark.slow
@@ -257,21 +210,6 @@ def test_while_a_study_is_paused_everybody_stands_as_at_that_moment(vanished):
     assert calendar(vanished, 3).shut == measure.shut
 
 
-def test_whoever_is_invited_to_a_draft_is_not_missed():
-    study = make_study()
-    Study.objects.update(state="draft", created_at=timezone.now() - timedelta(days=9))
-    Invitation.objects.update(created_at=timezone.now() - timedelta(days=8))
-    study.refresh_from_db()
-    assert not any(one.is_missed for one in redistributing.presences(study))
-
-
-def test_whoever_has_a_story_in_hand_is_at_work(vanished):
-    ann = vanished.annotators.get(name="A01")
-    slot = leasing.take(choosing.next_slot(ann), ann)
-    leasing.heartbeat(slot, ann)
-    assert [holder.name for holder in outlook(vanished).waiting.holders] == ["A02"]
-
-
 def test_free_slots_have_a_date_while_somebody_is_there(vanished):
     for person in vanished.annotators.filter(state="active"):
         inviting.revoke(person)
@@ -309,16 +247,6 @@ def test_whoever_is_at_work_with_a_full_cap_takes_no_free_slot():
     assert outlook(study).waiting.slots == 25
     study.annotators.filter(name="A04").update(cap=26)
     assert outlook(study).waiting.free == 0
-
-
-def test_free_slots_are_not_called_refused_before_anybody_was_there():
-    study = make_grid("crowd", stories=2, methods=2, redundancy=3)
-    found = standing(study)
-    assert found.outlook.text == (
-        "No date: all 12 slots that are left are free, and nobody is at work. Invite "
-        "people, or remind those whom you invited."
-    )
-    assert found.alerts == []
 
 
 def test_what_nobody_may_do_has_no_date():

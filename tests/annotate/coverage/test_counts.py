@@ -307,12 +307,3 @@ def test_verify_finds_what_is_wrong_with_pairs(damage):
         assert problems(study) == [
             f"unit {unit.pk}: its methods are not in alphabetical order, each once"
         ]
-
-
-def test_the_command_prints_cells(capsys):
-    study = make_study()
-    answer_everything(study)
-    call_command("coverage", study.slug, csv="cells")
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("methods,story,dimension,submitted,quality_adjusted")
-    assert lines[1] == "Alder,01,character,2,2,0,2,0"

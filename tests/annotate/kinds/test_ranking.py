@@ -21,7 +21,7 @@ from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User
 from annotate.presentation import slot_view
 from annotate.quality import exclusion, monitoring
-from annotate.reports import building, study_tables
+from annotate.reports import study_tables, writing
 from annotate.responses import bulk
 from annotate.studies.study_file import DefinitionError, read_definition
 from annotate.studies.study_writing import write_definition
@@ -371,7 +371,7 @@ def test_a_report_holds_the_leaderboard_of_rankings(done, tmp_path):
             higher_is_better=False,
             value=BEST.index(output.method.name),
         )
-    page = building.write_study_report(
+    page = writing.write_study_report(
         done,
         moment=as_of_event.now(done),
         options=AlignOptions(resamples=20),

@@ -292,24 +292,6 @@ def test_imported_answers_may_be_partial(study):
     assert sorted(unit.done for unit in found) == [1, 2, 2, 2, 2, 2]
 
 
-def test_checks_are_no_coverage(study):
-    Unit.objects.create(
-        study=study,
-        story=study.units.first().story,
-        purpose=Purpose.GOLD,
-        output_a=study.units.first().output_a,
-        expected={"character": [3, 4]},
-    )
-    assert len(counts.units(study)) == 6
-    assert counts.totals(study).wanted == 12
-
-
-def test_rounds_are_wanted_each():
-    study = make_study(rounds=3)
-    assert counts.totals(study).wanted == 36
-    assert counts.units(study).wanted.tolist() == [6] * 6
-
-
 def test_many_stories_are_folded_and_unfold():
     study = make_study(
         annotators=1,
@@ -330,22 +312,6 @@ def test_many_stories_are_folded_and_unfold():
     assert heat_map.fold([], "", 15) == []
 
 
-def test_many_pairs_are_folded_too():
-    names = tuple(f"M{i:02}" for i in range(10))
-    study = make_study(
-        kind="choice",
-        annotators=1,
-        benchmark=make_benchmark(stories=1, methods=names, pictures=False),
-    )
-    grid = heat_map.grid(counts.units(study))
-    assert grid.n_rows == 45
-    assert len(grid.rows) == 15
-    assert grid.rows[0].name == "M00 / M01 – M00 / M03"
-    assert grid.rows[0].wanted == 3
-    part = heat_map.grid(counts.units(study), rows="1-3")
-    assert [row.name for row in part.rows] == ["M00 / M01", "M00 / M02", "M00 / M03"]
-
-
 def test_the_page_is_sent_only_when_there_is_news(study, clock):
     clock.stop()
     client = alice(study)
@@ -357,14 +323,6 @@ def test_the_page_is_sent_only_when_there_is_news(study, clock):
     assert client.get(url, {"since": since}).status_code == 200
     Event.objects.create(study=study, kind=Event.Kind.STUDY_PAUSED)
     assert client.get(url, {"since": since}, headers=htmx).status_code == 200
-
-
-def test_news_are_asked_for_with_few_queries(running, django_assert_max_num_queries):
-    client = alice(running)
-    url = reverse("study-coverage", args=[running.slug])
-    since = dashboard.version(running)
-    with django_assert_max_num_queries(6):
-        client.get(url, {"since": since}, headers={"hx-request": "true"})
 
 
 def test_the_worker_computes_what_takes_long(running):

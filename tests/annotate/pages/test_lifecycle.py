@@ -1,10 +1,8 @@
 """Launching, pausing, closing: what happened is said, and what to do next."""
 
 import html
-from io import StringIO
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.models import Annotator
@@ -92,16 +90,6 @@ def test_reach_counts_who_may_still_come(study):
     assert reach(study) == Reach(people=2, links=1, waiting=2)
     Annotator.objects.create(study=study, name="Imported", state="active")
     assert reach(study).people == 2, "who has no link"
-
-
-def test_the_command_says_that_nobody_has_a_link(study):
-    out, err = StringIO(), StringIO()
-    call_command("launch", study.slug, stdout=out, stderr=err)
-    assert "invite small" in err.getvalue()
-    inviting.invite(study)
-    err = StringIO()
-    call_command("launch", study.slug, stdout=out, stderr=err)
-    assert err.getvalue() == ""
 
 
 @pytest.mark.parametrize("name", ["study-detail", "study-coverage"])

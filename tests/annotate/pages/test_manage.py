@@ -13,18 +13,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.models import (
-    Annotator,
-    Event,
-    Invitation,
-    Slot,
-    Study,
-    StudyMember,
-    User,
-)
+from annotate.models import Annotator, Event, Invitation, Slot, Study, StudyMember, User
 from annotate.quality import exclusion
 from annotate.responses import leasing
-from evalcore.models import Method
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, rob
 from tests.working import join
@@ -109,16 +100,6 @@ def test_inviting_revoking_and_adding(study):
     assert "Everybody who was planned is invited already" in page
 
 
-@pytest.mark.parametrize("count", ["", "0", "-1", "two", "9" * 5000])
-def test_a_count_that_is_no_count_invites_nobody(study, count):
-    Annotator.objects.create(study=study, name="A00")
-    page = alice(study).post(
-        reverse("annotator-invite", args=[study.slug]), {"count": count}, follow=True
-    )
-    assert "1 planned annotator waits" in page.content.decode()
-    assert Annotator.objects.get(name="A00").state == "planned"
-
-
 def test_a_picture_outside_the_study_does_not_exist(study):
     unit = study.units.first()
     frame = unit.output_a.frames.first()
@@ -179,25 +160,6 @@ def test_every_number_leads_exactly_to_its_slots(kind, name):
     )
 
 
-def test_a_session_leads_to_its_slots(study):
-    url = reverse("slot-list", args=[study.slug])
-    client = alice(study)
-    listed = client.get(url, {"annotator": "A01", "session": "2"}).context["page"]
-    assert {slot.session for slot in listed} == {2}
-    for nonsense in ("x", "-1", "9" * 5000, "٣"):
-        assert client.get(url, {"session": nonsense}).status_code == 200
-    assert client.get(url, {"part": "nonsense"}).context["page"].paginator.count == 12
-
-
-def test_names_that_need_quoting_keep_their_links(study):
-    Method.objects.filter(name="Alder").update(name="A&B = #1 + 2%")
-    client = alice(study)
-    page = client.get(reverse("study-coverage", args=[study.slug])).content.decode()
-    links = [a for a, text in numbers(page, r"0/2$") if "story=01" in a]
-    counts = [client.get(a).context["page"].paginator.count for a in links]
-    assert counts == [2, 2, 2]
-
-
 def test_excluding_and_taking_back(study):
     answer_everything(study)
     slot = study.slots.first()
@@ -254,18 +216,6 @@ def test_a_slot_of_a_pair_names_the_chosen_method():
     )
     chosen = slot.unit.output_b.method.name
     assert [words for _answer, words, _mark in context["answers"]] == [chosen, chosen]
-
-
-def test_a_slot_of_a_pair_says_that_both_are_bad():
-    """No page offers that, but studies that were imported may have it."""
-    study = make_study(kind="choice")
-    answer_everything(study, value="b")
-    slot = study.slots.first()
-    slot.choices.update(value="both_bad")
-    context = (
-        alice(study).get(reverse("slot-detail", args=[study.slug, slot.code])).context
-    )
-    assert {words for _answer, words, _mark in context["answers"]} == {"Both are bad"}
 
 
 def test_a_text_too_long_for_the_database_is_refused_with_its_length(study):
@@ -338,15 +288,6 @@ def test_managers_alone_see_the_completion_codes(study):
     study.annotators.update(consented_at=now, finished_at=now, completed_at=now)
     assert code in alice(study).get(url).content.decode()
     assert code not in rob(study).get(url).content.decode()
-
-
-def test_revoking_again_changes_and_logs_nothing(study):
-    client = alice(study)
-    url = reverse("annotator-revoke", args=[study.slug, study.annotators.first().pk])
-    client.post(url)
-    page = client.post(url, follow=True).content.decode()
-    assert "A01 is revoked already" in page
-    assert Event.objects.filter(kind="annotator revoked").count() == 1
 
 
 def test_hostile_names_are_shown_as_text(study):

@@ -1,12 +1,10 @@
 """The page of one output: who sees it, and that it says what the database holds."""
 
 import html
-import itertools
 import re
 
 import pandas as pd
 import pytest
-from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
@@ -15,18 +13,11 @@ from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.scores import score_table
 from annotate.models import Question, Rating, Slot
 from annotate.quality import exclusion
-from annotate.reports import output_figures, study_tables
+from annotate.reports import study_tables
 from annotate.responses.bulk import SlotAnswers, store_judgements
-from evalcore.models import (
-    Method,
-    MetricAbsence,
-    MetricRun,
-    MetricScore,
-    Output,
-    Story,
-)
+from evalcore.models import Method, MetricAbsence, MetricRun, MetricScore, Output, Story
 from tests.factories import METHODS, make_benchmark, make_study
-from tests.people import alice, answer_everything, eve, rob
+from tests.people import answer_everything, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -92,17 +83,6 @@ def study():
 def scores(answer) -> dict:
     shown = answer.context["shown"].scores
     return {one.name: one for one in [*shown.first, *shown.rest]}
-
-
-def test_everybody_who_sees_the_slots_sees_it(study):
-    for client in (alice(study), rob(study)):
-        assert page(study, client=client).status_code == 200
-    assert page(study, client=eve()).status_code == 404
-    link = study.annotators.first().invitation.token
-    seat = reverse("rate-entry", args=[link])
-    client = Client()
-    client.get(seat)  # an annotator has no account
-    assert "/login/" in page(study, client=client)["Location"]
 
 
 def test_means_are_those_of_reports(study):
@@ -324,28 +304,6 @@ def test_ranks_are_among_the_methods_that_the_study_judges_in_the_story():
     assert (fid.ranked.rank, fid.ranked.n, fid.ranked.span) == ("2", 2, "2 – 3")
 
 
-def test_the_reason_of_a_metric_without_any_value_of_the_story_is_told(study):
-    run = score(study, "faces", [1, 2, 3], story="02")
-    for method, version in itertools.product(Method.objects.all(), ("", "next")):
-        MetricAbsence.objects.create(
-            run=run,
-            benchmark=study.benchmark,
-            method=method,
-            story=Story.objects.get(key="01"),
-            metric="faces",
-            metric_version=version,
-            reason=f"no face was found{version}",
-        )
-    answer = page(study)
-    # As reports call the only version that they have, and the other by its version.
-    found = {name: (one.ranked, one.reason) for name, one in scores(answer).items()}
-    assert found == {
-        "faces": (None, "no face was found"),
-        "faces (next)": (None, "no face was foundnext"),
-    }
-    assert "no face was found" in text(answer)
-
-
 def test_scores_are_those_of_reports(study):
     for shot in (1, 2, 3):
         score(study, "sharpness", (0.1 * shot, 0.5, 0.2), shot=shot)
@@ -518,20 +476,3 @@ def test_it_costs_as_many_queries_however_much_there_is(
     )
     with django_assert_max_num_queries(len(few)):
         assert page(large, client=client).status_code == 200
-
-
-def test_equal_means_of_people_share_their_ranks(study, monkeypatch):
-    """Of two people and of four 19/12, of which the last bits differ."""
-    by_two, by_four = (17 / 6, 1 / 3), (1, 7 / 2, 1 / 3, 3 / 2)
-    worths = {
-        name: {person: [(worth, 1)] for person, worth in enumerate(given)}
-        for name, given in (("Alder", by_two), ("Birch", by_four))
-    }
-    monkeypatch.setattr(
-        output_figures,
-        "_worths",
-        lambda study, _story: {one.pk: worths for one in study.asked},
-    )
-    for method in worths:
-        mean = page(study, method=method).context["shown"].means.first[0]
-        assert mean.ranked.rank == "1–2"

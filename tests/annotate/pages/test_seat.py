@@ -337,14 +337,6 @@ def test_a_key_means_the_same_side_whether_a_tie_is_allowed_or_not(client):
     assert "<kbd>2</kbd>" not in page
 
 
-def test_texts_follow_the_annotators_language(client):
-    address = begin(client, make_study())
-    assert "Fox walks 1" in client.get(address).content.decode()
-    text = client.get(address, headers={"accept-language": "zh-hans"}).content.decode()
-    assert "狐狸走路 1" in text
-    assert "如何评价1?" in text
-
-
 # The last page ------------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from annotate.server_state import measures
 from evalcore.models import Worker
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
-from tests.people import alice, answer_everything
+from tests.people import answer_everything
 from tests.serving import free_port
 
 pytestmark = pytest.mark.django_db
@@ -68,8 +68,7 @@ def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("kind", "command"),
-    [("cpu", "worker --queues cpu"), ("beat", "beat")],
+    ("kind", "command"), [("cpu", "worker --queues cpu"), ("beat", "beat")]
 )
 def test_a_silent_worker_is_told_with_what_starts_it(sue, kind, command):
     Worker.objects.filter(kind=kind).update(
@@ -109,10 +108,7 @@ def test_what_keeps_pages_from_working_is_told_first(sue, settings):
     assert broker.endswith("redis-cli ping")
 
 
-@pytest.mark.parametrize(
-    ("minutes", "sentences"),
-    [(9, 0), (11, 1)],
-)
+@pytest.mark.parametrize(("minutes", "sentences"), [(9, 0), (11, 1)])
 def test_jobs_that_wait_for_long_are_told(sue, minutes, sentences):
     study = make_study()
     since = timezone.now() - timedelta(minutes=minutes)

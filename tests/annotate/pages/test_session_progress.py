@@ -49,11 +49,6 @@ def test_slots_of_other_sessions_are_not_before(person):
     assert (told["submitted"], told["before"]) == (3, None)
 
 
-def test_training_counts_for_nothing(person):
-    close(own(person)[0], purpose=Purpose.TRAINING, ordinal=None)
-    assert progress(person, own(person)[2])["submitted"] == 1
-
-
 def test_before_a_free_slot_comes_the_last_of_all(person):
     unit = own(person)[0].unit
     free = Slot.objects.create(study=person.study, unit=unit, ordinal=9)

@@ -45,15 +45,6 @@ def test_people_of_a_language_take_the_places_of_that_language():
     assert not study.annotators.filter(external_id="Bo").exists()
 
 
-@pytest.mark.postgresql
-def test_a_list_can_grow_and_be_sent_again():
-    study = planned_study()
-    invite_list(study, "Ada\n")
-    result = invite_list(study, "ada\nGrace\n")
-    assert result.known == ("ada",)
-    assert [i.annotator.name for i in result.made] == ["A02"]
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -104,13 +95,6 @@ def test_a_long_list_says_each_thing_three_times_and_how_often():
     ]
 
 
-def test_listed_people_of_an_open_study_are_new():
-    study = planned_study(assignment="open")
-    made = invite_list(study, "Ada\nGrace,,2\n").made
-    assert [i.annotator.name for i in made] == ["A01", "A02"]
-    assert study.annotators.get(name="A02").cap == 2
-
-
 def test_a_new_person_of_a_study_with_languages_has_one():
     study = planned_study(assignment="open", languages={"en": 1, "zh": 1})
     with pytest.raises(inviting.InvitingError, match="which language"):
@@ -123,17 +107,6 @@ def test_names_go_on_after_the_highest():
     study.annotators.filter(name="A03").update(name="A99")
     added = name_people(study, {"": 2})
     assert [person.name for person in added] == ["A100", "A101"]
-
-
-def test_a_list_with_mistakes_is_shown_again_with_what_was_typed():
-    study = planned_study()
-    address = reverse("annotator-list-invite", args=[study.slug])
-    answer = alice(study).post(address, {"people": "Ada,,none\nGrace"})
-    assert answer.status_code == 422
-    page = answer.content.decode()
-    assert "Line 1: &#x27;none&#x27; is no cap" in page
-    assert "Ada,,none\nGrace</textarea>" in page
-    assert not study.annotators.exclude(external_id="").exists()
 
 
 def test_a_file_of_people_is_read(client):
@@ -203,16 +176,6 @@ def test_a_cap_is_changed_in_its_row():
     person.refresh_from_db()
     assert person.cap == 3
     assert rob(study).post(address, {"cap": "1"}).status_code == 403
-    assert problems(study) == []
-
-
-def test_a_place_nobody_was_invited_to_can_be_removed():
-    study = planned_study()
-    address = reverse("annotator-list", args=[study.slug])
-    assert "Remove A04" in alice(study).get(address).content.decode()
-    person = study.annotators.get(name="A04")
-    alice(study).post(reverse("annotator-revoke", args=[study.slug, person.pk]))
-    assert study.slots.filter(annotator=None).count() == 2
     assert problems(study) == []
 
 
@@ -288,7 +251,7 @@ def run(*arguments):
     return out.getvalue()
 
 
-def test_commands_invite_extend_and_redistribute(tmp_path):
+def test_command_invites_by_list_and_by_link(tmp_path):
     study = planned_study()
     people = tmp_path / "people.csv"
     people.write_text("Ada\nGrace\n")
@@ -296,46 +259,13 @@ def test_commands_invite_extend_and_redistribute(tmp_path):
     assert lines[0] == "annotator,person,link"
     assert lines[1].startswith("A01,Ada,http")
     assert "/join/" in run("invite", "small", "--join", "5", "--cap", "3")
-    told = run("extend_study", "small", "--methods", "Cedar", "--dry-run")
-    assert "2 new units, 4 new slots" in told
-    assert "nothing was kept" in told
-    run("extend_study", "small", "--methods", "Cedar", "--annotators", "1")
-    told = run("redistribute", "small", "--annotators", "A01")
-    assert told.startswith("A01  -")
-    assert "Withdrawn:" in run("extend_study", "small", "--withdraw", "--stories", "01")
     assert problems(Study.objects.get(pk=study.pk)) == []
     for wrong in (
         ["invite", "small", "--people", "/nowhere.csv"],
         ["invite", "small", "--join", "0"],
-        ["extend_study", "small", "--methods", "Oak"],
-        ["redistribute", "small", "--annotators", "A77"],
-        ["redistribute", "small", "--idle-days", "3"],
     ):
         with pytest.raises(CommandError):
             run(*wrong)
-
-
-def test_the_command_says_how_people_come_to_an_open_study():
-    planned_study(assignment="open")
-    for count in ([], ["--count", "20"]):
-        with pytest.raises(CommandError) as caught:
-            run("invite", "small", *count)
-        told = str(caught.value)
-        assert "An open study plans nobody" in told
-        assert "invited already" not in told
-        assert all(option in told for option in ("--join 20", "--new", "--list"))
-        assert caught.value.returncode == 2
-
-
-def test_the_command_says_what_is_left_once_all_are_invited():
-    planned_study()
-    run("invite", "small")
-    with pytest.raises(CommandError) as caught:
-        run("invite", "small", "--count", "1")
-    told = str(caught.value)
-    assert "Everybody who was planned is invited already" in told
-    assert all(option in told for option in ("--new", "--list"))
-    assert "--join" not in told
 
 
 @pytest.mark.parametrize("options", [["--count", "1"], ["--join", "3"], ["--list"]])
@@ -353,14 +283,6 @@ def test_the_command_says_where_links_lead_nowhere_yet(options):
         assert (
             f"the study is {state}: nobody can answer or join until `launch small`"
         ) in told()
-
-
-def test_people_of_a_closed_study_can_still_be_listed():
-    study = planned_study()
-    lifecycle.close(study)
-    assert (
-        alice(study).get(reverse("annotator-list", args=["small"])).status_code == 200
-    )
 
 
 def test_a_typed_list_and_a_file_are_two_parts_of_one_list():
@@ -391,18 +313,6 @@ def test_a_heading_counts_wherever_it_stands():
     assert not study.annotators.filter(external_id="dora").exists()
 
 
-def test_a_heading_is_recognised_between_what_was_typed_and_the_file():
-    study = planned_study()
-    file = SimpleUploadedFile("people.csv", b"person,cap\nberta,3\n")
-    url = reverse("annotator-list-invite", args=[study.slug])
-    alice(study).post(url, {"people": "anna", "file": file})
-    known = study.annotators.exclude(external_id="")
-    assert sorted(known.values_list("external_id", "cap")) == [
-        ("anna", None),
-        ("berta", 3),
-    ]
-
-
 def people_page(study) -> str:
     address = reverse("annotator-list", args=[study.slug])
     return alice(study).get(address).content.decode()
@@ -422,15 +332,6 @@ def test_an_open_study_offers_links_for_its_free_slots_only():
     assert study.annotators.count() == 3
 
 
-def test_nothing_to_invite_for_is_said_with_what_to_do():
-    study = planned_study()
-    inviting.invite(study)
-    page = people_page(study)
-    assert "Everybody who was planned is invited" in page
-    assert reverse("study-extend", args=[study.slug]) in page
-    assert 'name="count"' not in page
-
-
 def test_full_and_closed_links_are_not_open():
     study = planned_study()
     joining.join(joining.make_link(study, most=1))
@@ -442,18 +343,3 @@ def test_full_and_closed_links_are_not_open():
     assert "Nobody can join" not in people_page(study)
     lifecycle.pause(study)
     assert "Nobody can join while the study is not open" in people_page(study)
-
-
-def test_nothing_to_give_to_others_offers_no_buttons():
-    study = planned_study(assignment="open")
-    address = reverse("study-redistribute", args=[study.slug])
-    page = alice(study).get(address).content.decode()
-    assert "there is nothing to give" in page
-    assert "Give to others</button>" not in page
-    planned = study.__class__.objects.get(pk=study.pk)
-    inviting.invite_new(planned)
-    planned.assignment = "planned"
-    planned.save()
-    page = alice(study).get(address).content.decode()
-    assert "left behind are free" in page
-    assert "Give to others</button>" in page

@@ -6,23 +6,20 @@ from datetime import timedelta
 import pytest
 from django.core.signing import TimestampSigner, get_cookie_signer
 from django.db import connection
-from django.db.models import Count
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate.assignment import choosing
 from annotate.history.verifying import problems
 from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list
 from annotate.people.joining import JoiningError
-from annotate.studies import lifecycle
 from tests.annotate.studies.test_extending import planned_study
 from tests.factories import make_study
 from tests.people import alice, rob
-from tests.working import form, join, save
+from tests.working import form, save
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
 
@@ -46,13 +43,6 @@ def test_opening_a_link_creates_nobody_and_taking_part_does(client):
     link.refresh_from_db()
     assert link.joined == 1
     assert problems(study) == []
-
-
-def test_whoever_joins_an_open_study_is_new_and_gets_work():
-    study = planned_study(assignment="open")
-    person = joining.join(joining.make_link(study, most=3))
-    assert person.name == "A01"
-    assert choosing.next_slot(join(study, "A01")) is not None
 
 
 def test_when_no_place_is_left_free_slots_are_taken_over():
@@ -103,17 +93,6 @@ def test_an_id_alone_lets_nobody_in_on_another_device(client):
     assert Client().get(address(link, rater="6a1b")).status_code == 200
     assert Client().post(address(link, rater="6a1b")).status_code == 302
     assert study.annotators.filter(state="planned").count() == 2
-
-
-def test_pressing_twice_leads_on_even_if_the_first_answer_is_lost():
-    link = joining.make_link(planned_study(), most=3)
-    own = address(link, rater="5f3a")
-    page = Client().get(own).context["page"]
-    first = Client().post(own, {"page": page})
-    assert Client().post(own, {"page": page}).url == first.url
-    other = address(link, rater="6a1b")
-    Client().post(other)
-    assert Client().post(other, {"page": page}).status_code == 403
 
 
 def test_who_has_no_id_and_presses_twice_joins_once(monkeypatch):
@@ -221,13 +200,6 @@ def test_an_id_that_no_platform_gives_is_refused(wrong, client):
     assert link.study.annotators.filter(state="planned").count() == 4
 
 
-def test_a_preview_of_a_task_has_no_button(client):
-    link = joining.make_link(planned_study(), most=3)
-    page = client.get(address(link, assignmentId=joining.PREVIEW)).content.decode()
-    assert "This is a preview" in page
-    assert '<button class="button primary' not in page
-
-
 @pytest.mark.parametrize("state", ["draft", "paused", "closed"])
 def test_nobody_joins_a_study_that_is_not_open(state, client):
     study = planned_study()
@@ -264,18 +236,6 @@ def test_the_language_is_chosen_where_the_link_leaves_it_open(client):
     assert (
         '<select name="language"' not in Client().get(address(fixed)).content.decode()
     )
-
-
-def test_the_language_of_the_page_is_stored_as_studies_name_it(client):
-    study = planned_study(assignment="open", languages={"zh": 2})
-    person = Annotator.objects.create(study=study, name="A01")
-    token = inviting.send(person).token
-    client.post(
-        reverse("rate-consent", args=[token]), headers={"accept-language": "zh-hans"}
-    )
-    client.post(reverse("rate-instructions", args=[token]))
-    person.refresh_from_db()
-    assert choosing.next_slot(person) is not None
 
 
 @pytest.mark.django_db(transaction=True)
@@ -364,12 +324,6 @@ def test_two_people_can_share_a_device_and_are_asked_once(client, two):
     assert other.study.events.filter(kind="second link opened").count() == 1
 
 
-def test_opening_a_link_without_agreeing_is_not_remembered(client, two):
-    first, other = two
-    client.get(entry(first))
-    assert client.get(entry(other)).url != second(other)
-
-
 def test_the_cookie_is_out_of_reach_of_scripts_and_holds_no_link(client, two):
     first, _other = two
     agree(client, first)
@@ -419,18 +373,6 @@ def test_a_forged_cookie_leads_to_nobody_elses_link(client, settings):
             assert not any(secret in text for secret in theirs for text in seen)
 
 
-@pytest.mark.parametrize("invited", [False, True])
-def test_a_cookie_that_somebody_wrote_is_no_error(client, two, invited):
-    """Attack: it names a person of the study, invited or not, with any proof."""
-    first, second = two
-    if not invited:
-        second.invitation.delete()
-    name = f"annotator-{first.study_id}"
-    client.cookies[name] = f"{second.pk}-{'0' * 32}.{first.pk}-{'é' * 40}"
-    page = client.get(reverse("rate-entry", args=[first.invitation.token]))
-    assert "two-links" not in page["Location"]
-
-
 def test_a_replaced_link_is_not_found_by_the_old_ones_cookie(client, two):
     """Whoever had the old link is not led to the new one."""
     first, other = two
@@ -461,15 +403,6 @@ def test_joining_again_on_the_same_device_is_offered_to_go_on(client):
     assert event.details == {"on_the_device_of": "A01", "went_on_as": "A02"}
 
 
-def test_whoever_joined_by_a_link_that_is_full_finds_back(client):
-    link = joining.make_link(planned_study(), most=1)
-    client.post(address(link))
-    answer = client.get(address(link))
-    assert answer.status_code == 403
-    assert "Go on as A01" in answer.content.decode()
-    assert "Go on" not in Client().get(address(link)).content.decode()
-
-
 def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, two):
     first, _other = two
     Annotator.objects.filter(pk=first.pk).update(
@@ -489,23 +422,3 @@ def test_two_tabs_of_one_annotator_show_the_same_slot_and_answer_once(client, tw
         )
     assert Rating.objects.count() == 2
     assert Slot.objects.filter(state="submitted").count() == 1
-
-
-def test_a_study_that_was_paused_lets_people_join_again(client):
-    study = planned_study()
-    link = joining.make_link(study, most=5)
-    lifecycle.pause(study)
-    lifecycle.launch(study)
-    assert client.post(address(link)).status_code == 302
-
-
-def test_who_joins_a_plan_with_a_cap_has_no_more_slots_than_that():
-    study = planned_study()
-    assert set(study.annotators.annotate(n=Count("slots")).values_list("n")) == {(2,)}
-    link = joining.make_link(study, most=3, cap=1)
-    person = joining.join(link)
-    assert person.slots.count() == 1
-    assert inviting.free_slots(study).exists()
-    (invitation,) = invite_list(study, "berta,,1").made
-    assert invitation.annotator.slots.count() == 1
-    assert problems(study) == []

@@ -60,16 +60,6 @@ def test_with_the_answers_no_view_shows_any_and_others_are_asked():
     assert problems(study) == []
 
 
-def test_checks_are_left_out_and_training_is_nobodys_matter():
-    ada = known_person()
-    first, second = ada.slots.filter(submitted_at__isnull=False).order_by("position")
-    exclusion.undo(Exclusion.objects.get(), author=None)
-    for slot, purpose in ((first, "gold"), (second, "training")):
-        slot.unit.slots.filter(pk=slot.pk).update(purpose=purpose, ordinal=None)
-    erasing.withdraw(ada, answers=True)
-    assert Exclusion.objects.get(undone_at=None).slot == first
-
-
 def test_nobody_takes_back_what_an_annotator_withdrew():
     ada = known_person()
     study = ada.study
@@ -84,15 +74,6 @@ def test_nobody_takes_back_what_an_annotator_withdrew():
     assert analysis_views.choose_views(study, chosen, author=None) == 0
     assert counted(study, "everything") == 0
     assert problems(study) == []
-
-
-def test_what_was_excluded_as_a_whole_before_is_not_restored_either():
-    ada = known_person()
-    exclusion.exclude_annotator(ada, reason="asleep", author=None)
-    assert list(exclusion.excluded_wholesale(ada.study)) == [ada]
-    erasing.withdraw(ada, answers=True)
-    assert exclusion.excluded_wholesale(ada.study) == {}
-    assert problems(ada.study) == []
 
 
 def test_first_the_work_and_the_answers_later_but_each_once():

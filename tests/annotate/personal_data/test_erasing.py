@@ -1,15 +1,12 @@
 """The person goes and the answers stay; nothing else changes, and nothing undoes it."""
 
 import pytest
-from django.core.management import CommandError, call_command
-from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from annotate.history.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
-from annotate.people import inviting, joining
+from annotate.people import joining
 from annotate.personal_data import accounts, erasing
 from annotate.studies.redistributing import redistribute
 from tests.annotate.personal_data.people_of_studies import (
@@ -62,23 +59,6 @@ def test_tables_and_their_view_are_the_same_before_and_after():
     assert tables(ada.study) == before
 
 
-def test_the_link_answers_as_one_that_was_revoked():
-    ada = known_person()
-    address = reverse("rate-entry", args=[ada.invitation.token])
-    story = reverse("rate-slot", args=[ada.invitation.token, ada.slots.first().code])
-    other = ada.study.annotators.get(name="A02")
-    erasing.erase(ada)
-    inviting.revoke(other)
-    Annotator.objects.filter(pk=other.pk).update(consented_at=None)  # has no code
-    pages = [
-        Client().get(reverse("rate-entry", args=[other.invitation.token])),
-        *(Client().get(one) for one in (address, story)),
-    ]
-    assert {page.status_code for page in pages} == {410}
-    assert len({page.content.split(b"<main")[1] for page in pages}) == 1
-    assert ADA.encode() not in pages[1].content
-
-
 def test_their_work_is_freed_for_others_and_the_log_follows():
     ada = known_person()
     study = ada.study
@@ -90,14 +70,6 @@ def test_their_work_is_freed_for_others_and_the_log_follows():
     assert study.annotators.get(name="A02").slots.count() > 0
     assert not study.slots.filter(annotator=None, ordinal__isnull=False).exists()
     assert problems(study) == []
-
-
-def test_once_more_does_nothing():
-    ada = known_person()
-    erasing.erase(ada)
-    before = whole_database()
-    assert erasing.erase(ada) == erasing.Erased(0, 0, is_new=False)
-    assert whole_database() == before
 
 
 def test_comments_that_were_left_can_go_later():
@@ -139,26 +111,6 @@ def test_names_in_reasons_need_no_spaces_beside_them(name, reason, left):
     ada.refresh_from_db()
     erasing.erase(ada)
     assert Exclusion.objects.get().reason == left
-
-
-@pytest.mark.parametrize("name", ["or", "A02", "main"])
-def test_an_id_that_is_a_word_of_the_log_changes_nothing_but_reasons(name):
-    ada = known_person()
-    Annotator.objects.filter(pk=ada.pk).update(external_id=name)
-    event = Event.objects.get(kind=Event.Kind.SLOT_EXCLUDED)
-    ada.refresh_from_db()
-    erasing.erase(ada)
-    assert Event.objects.get(pk=event.pk).details == event.details
-    assert problems(ada.study) == []
-
-
-def test_an_id_like_a_pseudonym_is_not_taken_for_a_name_in_reasons():
-    ada = known_person()
-    Annotator.objects.filter(pk=ada.pk).update(external_id="A02")
-    Exclusion.objects.update(reason="the same as A02")
-    ada.refresh_from_db()
-    erasing.erase(ada)
-    assert Exclusion.objects.get().reason == "the same as A02"
 
 
 def test_whoever_is_erased_can_come_back_as_somebody_new():
@@ -240,17 +192,3 @@ def test_a_manager_erases_after_a_tick_and_nobody_else_does():
     listed = client.get(reverse("annotator-list", args=[study.slug])).content.decode()
     assert ADA not in listed
     assert NOTE not in listed
-
-
-def test_the_command_says_first_what_it_would_do(capsys):
-    ada = known_person()
-    call_command("personal_data", "erase", "trial", ADA)
-    assert "would erase A01, who wrote 3 comments" in capsys.readouterr().out
-    ada.refresh_from_db()
-    assert ada.erased_at is None
-    call_command("personal_data", "erase", "trial", "A01", "--comments", "--for-good")
-    assert "2 slots are free again, 3 comments are gone" in capsys.readouterr().out
-    ada.refresh_from_db()
-    assert timezone.now() >= ada.erased_at
-    with pytest.raises(CommandError, match="no annotator"):
-        call_command("personal_data", "erase", "trial", ADA, "--for-good")

@@ -5,12 +5,10 @@ import io
 import zipfile
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.models import Exclusion, Flag, Invitation, Slot
 from annotate.personal_data import erasing, record
-from evalcore.models import Method
 from tests.annotate.personal_data.people_of_studies import (
     ADA,
     COMMENTED,
@@ -72,15 +70,6 @@ def test_no_method_is_named_and_answers_are_as_they_were_seen(protocol, value):
         assert told in whole
 
 
-def test_a_method_is_not_named_between_chinese_words_or_by_a_longer_name_either():
-    ada = known_person()
-    first, second = Method.objects.order_by("pk")[:2]
-    Method.objects.filter(pk=second.pk).update(name=f"{first.name}-XL")
-    note = f"方法{first.name}的作者, {first.name}-XL"
-    Invitation.objects.filter(annotator=ada).update(note=note)
-    assert "方法…的作者, …\n" in record.files(ada)["person.csv"].replace('"', "")
-
-
 def test_nothing_tells_which_stories_were_checks():
     ada = known_person()
     gold = ada.slots.filter(submitted_at__isnull=False).first()
@@ -130,12 +119,3 @@ def test_a_manager_downloads_it_and_nobody_else():
         assert ADA in archive.read("person.csv").decode()
     other = reverse("annotator-data-zip", args=[study.slug, ada.pk + 1000])
     assert alice(study).get(other).status_code == 404
-
-
-def test_the_command_writes_the_same(tmp_path):
-    known_person()
-    out = tmp_path / "ada.zip"
-    call_command("personal_data", "export", "trial", ADA.upper(), "--out", str(out))
-    assert out.stat().st_mode & 0o077 == 0
-    with zipfile.ZipFile(out) as archive:
-        assert ADA in archive.read("person.csv").decode()

@@ -45,11 +45,7 @@ def test_a_report_reaches_the_manager_and_is_settled(client, study, admin_user):
 
 @pytest.mark.parametrize(
     "sent",
-    [
-        {"side": "left", "shot": "1"},
-        {"side": "only", "shot": "9"},
-        {"side": "above"},
-    ],
+    [{"side": "left", "shot": "1"}, {"side": "only", "shot": "9"}, {"side": "above"}],
 )
 def test_what_is_not_shown_cannot_be_reported(client, study, sent):
     refused = report(client, join(study), **sent).json()["refused"]

@@ -166,10 +166,6 @@ def test_no_false_alarm_where_sizes_jitter_within_two_per_cent():
 def test_in_its_own_size_a_larger_method_is_odd():
     pictures = shown(Alder=(2048, 1152), Birch=WIDE, Cedar=(1030, 580))
     found = only(pictures, same_size=False)
-    assert (found.methods, found.size, found.usual) == (
-        ("Alder",),
-        (2048, 1152),
-        WIDE,
-    )
+    assert (found.methods, found.size, found.usual) == (("Alder",), (2048, 1152), WIDE)
     assert found.box is None
     assert odd_shapes(pictures) == []

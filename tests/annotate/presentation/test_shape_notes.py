@@ -6,15 +6,14 @@ import pytest
 from django.core.management import call_command
 from django.http import HttpResponse
 
-from annotate.models import Study, User
+from annotate.models import Study
 from annotate.presentation import shape_notes
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import read_definition
 from evalcore.models import Benchmark, Frame, MediaFile, Output
-from tests.annotate.setup_form.test_study import filled, post
 from tests.factories import make_benchmark
-from tests.people import alice, log_in, rob
+from tests.people import alice, rob
 from tests.working import LIKERT
 
 pytestmark = pytest.mark.django_db
@@ -115,14 +114,6 @@ def test_two_tall_methods_of_different_shapes_are_left_out_together():
         assert "without Alder, Elm these would fill 100 %, 1.8 times as much" in text
 
 
-def test_many_methods_of_one_shape_are_counted():
-    sizes = {f"M{number}": TALL for number in range(1, 7)}
-    sizes |= {f"N{number}": WIDE for number in range(1, 8)}
-    (text,) = texts(drafted(sized(sizes)))
-    assert text.startswith("The pictures of M1, M2, M3, M4 and 2 more are 512 x 1024")
-    assert "bars tell M1, M2, M3, M4 and 2 more from the others." in text
-
-
 def test_a_larger_method_in_one_of_the_shapes_makes_the_others_small():
     benchmark = sized({"Alder": None, "Birch": WIDE, "Cedar": WIDE}, stories=4)
     Frame.objects.exclude(output__story__key="01").update(media=stored((576, 1024)))
@@ -167,19 +158,6 @@ def test_the_page_of_a_draft_shows_it_with_a_picture(tall):
     assert TOLD in shown(rob(study).get("/studies/trial/"))
     lifecycle.launch(study)
     assert TOLD not in shown(alice(study).get("/studies/trial/"))
-
-
-def test_the_form_tells_it_before_anything_is_stored(tall):
-    User.objects.create_user("mary", is_superuser=True)
-    data = filled(do=["check"], slug=[""])
-    page = shown(post(log_in("mary"), data, HX_Request="true"))
-    assert TOLD in page
-    assert len(drawn(page)) == 3
-    others = data | {"all_method": [], "method": ["Birch", "Cedar"]}
-    assert drawn(shown(post(log_in("mary"), others, HX_Request="true"))) == []
-    own = data | {"presentation.same_size": []}
-    page = shown(post(log_in("mary"), own, HX_Request="true"))
-    assert "which tells Alder from the others" in page
 
 
 def test_planning_and_launching_by_command_tell_it(tall, capsys, tmp_path):

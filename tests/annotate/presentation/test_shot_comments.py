@@ -14,20 +14,12 @@ from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
 from annotate.presentation import shot_comments
 from annotate.reports.downloads import write_export
-from annotate.studies.study_file import read_definition
 from evalcore.models import Output
 from tests import answering
 from tests.factories import make_benchmark, make_study
 from tests.one_line import one_line
 from tests.people import alice
-from tests.working import (
-    LIKERT,
-    Browser,
-    end_leases,
-    form,
-    join,
-    make_planned,
-)
+from tests.working import LIKERT, Browser, end_leases, form, join, make_planned
 
 pytestmark = pytest.mark.django_db
 TAKES = {"shot_comments": True}
@@ -299,14 +291,6 @@ def test_a_comment_on_what_is_not_shown_is_found(client, wrong):
     ShotComment.objects.update(**wrong)
     (told,) = problems(study)
     assert told.startswith(f"slot {slot.code}: a comment is about output ")
-
-
-def test_the_switch_of_a_study_file_is_true_or_false():
-    text = LIKERT + "presentation: {shot_comments: %s}"
-    read = read_definition(text % "true", file="s.yaml", name="s")
-    assert read.presentation.shot_comments
-    with pytest.raises(ValueError, match=r"presentation\.shot_comments"):
-        read_definition(text % "often", file="s.yaml", name="s")
 
 
 def test_one_wrong_place_stores_nothing_of_a_form():

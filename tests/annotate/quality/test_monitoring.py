@@ -16,7 +16,6 @@ from annotate.quality_rules.judged import JudgedUnit
 from annotate.quality_rules.signals import measure
 from annotate.responses import giving_back
 from tests.annotate.test_concurrency import at_once
-from tests.counting import calls
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything
 from tests.working import (
@@ -242,29 +241,6 @@ rules:
 # Actions ------------------------------------------------------------------------------
 
 
-def test_a_note_is_a_flag_and_nothing_else(client):
-    study = ruled(rule("note"))
-    person = join(study, "A01")
-    quickly(person, 2)
-    assert not Flag.objects.exists()
-    quickly(person, 2)
-    flag = Flag.objects.get()
-    assert (flag.rule, flag.action, flag.n, flag.value) == ("quick", "note", 3, 1.0)
-    assert "100 % of 3 units took less than 5 s" in flag.text
-    assert study.events.get(kind="flag raised").details["rule"] == "quick"
-    browser = Browser(client, person)
-    assert "/story/" in browser.post(browser.address("pause"))
-
-
-def test_a_warning_that_was_settled_is_not_read(client):
-    study = ruled(rule("warn"))
-    person = join(study, "A01")
-    quickly(person, 3)
-    monitoring.resolve(Flag.objects.get(), user=None)
-    browser = Browser(client, person)
-    assert "/story/" in browser.post(browser.address("pause"))
-
-
 def test_a_warning_is_read_once_before_the_next_story(client):
     study = ruled(rule("warn", message="Slow down, please."))
     person = join(study, "A01")
@@ -285,14 +261,6 @@ def test_a_warning_is_read_once_before_the_next_story(client):
         if browser.at.endswith("/pause/"):
             browser.post(browser.at)
         assert "/story/" in browser.at
-
-
-def test_every_signal_has_words_for_a_warning():
-    study = ruled(rule("warn"))
-    person = join(study, "A01")
-    for signal, words in (("seconds_per_unit", "very fast"), ("gold", "differ")):
-        flag = Flag(annotator=person, rule="other", signal=signal)
-        assert words in monitoring.warning_text(flag)
 
 
 def test_a_pause_stops_pages_and_programs_and_ends_with_the_flag(client):
@@ -383,23 +351,6 @@ def test_two_submissions_at_once_raise_one_flag():
     assert study.events.filter(kind="flag raised").count() == 2
 
 
-def test_studies_without_rules_are_left_alone(django_assert_num_queries):
-    study = make_study(consented=True)
-    answer_everything(study)
-    person = study.annotators.select_related("study").first()
-    with django_assert_num_queries(0):
-        assert monitoring.look(person) == []
-
-
-def test_default_rules_leave_careful_annotators_alone():
-    text = LIKERT + "session_size: 4\nrules: default\n"
-    study = make_planned(text, annotators=1, redundancy=1)
-    person = join(study, "A01")
-    values = iter("340123421043210341230421" * 9)
-    work(person, lambda _slot, _key: next(values), seconds=40)
-    assert not Flag.objects.exists()
-
-
 def test_what_the_others_say_is_compared_every_few_answers():
     odd = "  - {key: odd, signal: agreement, below: 0, action: note}\n"
     study = ruled(odd)
@@ -438,32 +389,11 @@ def test_a_look_costs_as_many_queries_in_a_large_study_as_in_a_small_one():
         )
         answer_everything(study)
         person = study.annotators.select_related("study").first()
-        with CaptureQueriesContext(
-            connection,
-        ) as seen:
+        with CaptureQueriesContext(connection) as seen:
             monitoring.signals_of(person)
         return len(seen)
 
     assert queries(1) == queries(10) <= 7
-
-
-def test_a_look_at_more_slots_is_no_more_work_for_each():
-    def look_at(stories):
-        slug = f"with-{stories}"
-        woods = make_benchmark(slug=slug, stories=stories, shots=1, pictures=False)
-        study = make_study(
-            benchmark=woods, slug=slug, annotators=1, consented=True, rules="default"
-        )
-        answer_everything(study)
-        Slot.objects.filter(study=study).update(seconds=40)
-        person = study.annotators.select_related("study").get()
-        assert person.slots.count() == 3 * stories
-        monitoring.look(person)  # what is read once is read
-        return calls(lambda: monitoring.look(person))
-
-    few, more, most = map(look_at, (24, 40, 56))  # the same rules are broken by each
-    # Twice as much if each slot looked at all of them; a driver reads in blocks.
-    assert most - more < 1.6 * (more - few)
 
 
 @pytest.mark.parametrize("first", ["pause", "exclude"])
@@ -502,17 +432,4 @@ def test_the_last_answer_of_an_open_study_finishes_whom_a_rule_pauses(client):
     assert person.state == "paused"
     assert person.finished_at is not None
     follow_up.resume(person)
-    assert study.annotators.get().state == "finished"
-
-
-def test_the_last_answer_of_an_open_study_without_rules_finishes(client):
-    benchmark = make_benchmark(stories=4, methods=["Alder"])
-    text = f"{LIKERT}assignment: open\ncap: 3\n"
-    study = make_planned(text, benchmark=benchmark, redundancy=4)
-    browser = Browser(client, join(study))
-    browser.post(browser.address("pause"))
-    for _ in range(2):
-        browser.fill(character="3", beauty="3")
-    reply = save(client, browser.at, submit=True, character="3", beauty="3").json()
-    assert reply["next"] == browser.address("done")
     assert study.annotators.get().state == "finished"

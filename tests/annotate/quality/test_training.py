@@ -11,7 +11,6 @@ from annotate.models import Annotator, Purpose, Slot
 from annotate.people import inviting
 from annotate.quality import training
 from annotate.reports import study_tables
-from annotate.responses.leasing import is_training_needed
 from annotate.studies.planning import PlanningError
 from annotate.studies.redistributing import redistribute
 from tests import answering
@@ -236,13 +235,6 @@ def test_training_is_no_part_of_tables_counts_and_flags(study):
     assert problems(study) == []
 
 
-def test_the_last_page_counts_without_training(client, study):
-    person = join(study, "A01")
-    work(person, lambda s, q: "4" if q == "character" else "1")
-    page = Browser(client, person).text(Browser(client, person).address("done"))
-    assert "8 stories judged" in page
-
-
 def test_nobody_comes_past_the_training_by_another_door(client, study):
     person = join(study, "A01")
     headers = {"Authorization": f"Invitation {person.invitation.token}"}
@@ -263,14 +255,6 @@ def test_two_tabs_begin_one_round(browser, study):
     assert stored["Location"] == f"{first}feedback/"
 
 
-def test_the_pause_page_says_that_training_is_next(browser):
-    browser.start()
-    train(browser, ("4", "0"))
-    page = browser.text(browser.address("pause"))
-    assert "Next is story 2 of 3 of the training" in page
-    assert "session 0" not in page
-
-
 def test_feedback_is_for_submitted_training_only(browser, study):
     browser.start()
     assert browser.get(f"{browser.at}feedback/").status_code == 404
@@ -287,13 +271,6 @@ def test_training_stories_cannot_be_skipped(browser, study):
     skipped = browser.client.post(f"{browser.at}skip/", {"reason": "unclear"})
     assert skipped.status_code == 422
     assert not study.slots.filter(state="withdrawn").exists()
-
-
-def test_nobody_needs_training_without_units():
-    study = make_planned(LIKERT, annotators=1, redundancy=1)
-    person = join(study, "A01")
-    assert not is_training_needed(person)
-    assert choosing.next_for(person).slot.purpose == Purpose.REAL
 
 
 def test_an_open_study_trains_too_and_revoking_withdraws_the_rest():

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from analysis.options import AlignOptions
 from annotate.history import as_of_event
-from annotate.reports.building import write_study_report
+from annotate.reports.writing import write_study_report
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import MetricRun, MetricScore
 from tests.factories import METHODS, make_benchmark, make_study

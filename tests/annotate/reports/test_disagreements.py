@@ -8,7 +8,7 @@ from annotate.reports import building
 from evalcore.models import Frame, Output
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
-from tests.people import answer_everything, eve, rob
+from tests.people import answer_everything, rob
 
 pytestmark = pytest.mark.django_db
 
@@ -87,10 +87,6 @@ def test_outputs_of_another_study_are_not_shown(study, report):
     frames = page(rob(study), report).context["rows"][0].outputs[0].frames
     assert frames
     assert not {f.pk for f in frames} & set(foreign.values_list("pk", flat=True))
-
-
-def test_eve_sees_nothing(study, report):
-    assert page(eve(), report).status_code == 404
 
 
 def test_pictures_of_a_degraded_twin_are_not_mixed_in(study, report):

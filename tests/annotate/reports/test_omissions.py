@@ -1,7 +1,6 @@
 """A report names what it left out of the scores, and why; before it is built, too."""
 
 import pytest
-from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
@@ -145,14 +144,6 @@ def test_a_form_from_before_the_computation_builds_nothing_unseen(study):
     assert 'value="0.9"' in page
     assert client.post(create, asked | {"when": "now"}).status_code == 302
     assert not Report.objects.get().waits
-
-
-def test_the_command_says_it_too(study, tmp_path, capsys):
-    half_done(study, "shots_present", "sharpness")
-    call_command("report", "trial", out=tmp_path / "out", resamples=0, images="none")
-    said = capsys.readouterr().err
-    assert "lacks, wholly or partly, sharpness" in said
-    assert "shots_present" not in said
 
 
 def test_a_report_waits_for_scores_if_asked_to(study):

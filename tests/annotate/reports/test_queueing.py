@@ -7,9 +7,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis.commands import alignment
+from annotate import tasks
 from annotate.models import Report, User
-from annotate.reports import building, queueing, tasks
-from annotate.reports.queueing import MOST_UNFINISHED
+from annotate.reports import building, writing
+from annotate.reports.building import MOST_UNFINISHED
 from evalcore.scoring import metric_runs
 from tests.annotate.reports import test_plans
 from tests.annotate.reports.test_report_form import ASKED, METRICS
@@ -64,11 +65,11 @@ def test_cancelled_and_finished_reports_do_not_count(study):
     user = account("rob")
     for state in ("done", "failed", "cancelled"):
         ask(study, "rob", state=state)
-    reports = [queueing.ask(study, user) for _ in range(MOST_UNFINISHED)]
-    with pytest.raises(queueing.TooManyReportsError, match="Wait until one"):
-        queueing.ask(study, user)
-    assert queueing.cancel(reports[0])
-    assert queueing.ask(study, user).state == "queued"
+    reports = [building.ask(study, user) for _ in range(MOST_UNFINISHED)]
+    with pytest.raises(building.TooManyReportsError, match="Wait until one"):
+        building.ask(study, user)
+    assert Report.cancel_all(Report.objects.filter(pk=reports[0].pk))
+    assert building.ask(study, user).state == "queued"
 
 
 def test_accounts_take_turns(study):
@@ -140,7 +141,7 @@ def test_worker_leaves_nothing_of_a_report_cancelled_at_work(study, monkeypatch,
     steps = []
 
     def align(*given, progress, **how):
-        assert queueing.cancel(report)
+        assert Report.cancel_all(Report.objects.filter(pk=report.pk))
         steps.append("cancelled")
         progress("a step")
         steps.append("went on")
@@ -148,10 +149,10 @@ def test_worker_leaves_nothing_of_a_report_cancelled_at_work(study, monkeypatch,
 
     def write(*given, **how):
         page = written(*given, **how)
-        assert queueing.cancel(report)
+        assert Report.cancel_all(Report.objects.filter(pk=report.pk))
         return page
 
-    original, written = alignment.align, building.write_study_report
+    original, written = alignment.align, writing.write_study_report
     if when == "before a step":
         monkeypatch.setattr(alignment, "align", align)
     else:

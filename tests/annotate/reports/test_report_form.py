@@ -182,10 +182,7 @@ def test_what_is_declared_for_a_report_stands_instead_of_the_study(
 def test_what_the_study_declares_without_scores_does_not_hold_other_changes_up(study):
     declares(study, "character", "sharpness")
     declares(study, "aesthetics", "csd_self")
-    changed = {
-        "declared_character": "shots_present",
-        "declared_aesthetics": "csd_self",
-    }
+    changed = {"declared_character": "shots_present", "declared_aesthetics": "csd_self"}
     report = ask(study, **changed)
     assert report.state == "done", report.error
     assert hypotheses(report) == [("character", "shots_present")]
@@ -362,20 +359,6 @@ def test_building_again_takes_the_same_files(study):
     report = ask(study, composites=BOTH)
     again = building.build_again(report, user=None)
     assert again.inputs == report.inputs
-
-
-def test_a_study_without_scores_is_asked_for_as_its_form_stands():
-    study = make_study(kind="choice")
-    answer_everything(study, "a")
-    page = rob(study).get(reverse("report-list", args=[study.slug]))
-    form = page.context["form"]
-    given = {name: form[name].value() for name in form.fields}
-    given = {name: value for name, value in given.items() if value not in (None, [])}
-    answer = rob(study).post(reverse("report-create", args=[study.slug]), given)
-    assert answer.status_code == 302, answer.context["form"].errors
-    report = building.build_report(Report.objects.latest("pk").pk)
-    assert report.state == "done", report.error
-    assert set(table(report, "win_rates")["criterion"]) == {"character", "aesthetics"}
 
 
 def test_the_best_so_many_methods_are_asked_for(study):

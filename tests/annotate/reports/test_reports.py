@@ -21,15 +21,13 @@ from analysis.commands import alignment
 from analysis.options import AlignOptions
 from analysis.report.page import address
 from annotate.models import Report
-from annotate.reports import building
+from annotate.reports import building, writing
 from annotate.reports.forms import ReportForm
 from annotate.urls import report_urls
 from evalcore.models import MetricScore
 from evalcore.scoring import metric_runs
-from evalcore.serving import heartbeats
 from tests.factories import make_benchmark, make_study
 from tests.people import alice, answer_everything, eve, rob
-from tests.serving import wait_until
 
 pytestmark = pytest.mark.django_db
 SLOW = pytest.mark.slow
@@ -152,7 +150,7 @@ def test_asking_for_a_report_queues_it(study):
 def test_the_command_in_a_report_writes_the_same_report(study, tmp_path):
     form = ReportForm(ASKED, study=study)
     assert form.is_valid(), form.errors
-    row = Report.objects.create(study=study, options=building.as_stored(form.options()))
+    row = Report.objects.create(study=study, options=writing.as_stored(form.options()))
     built = building.folder(building.build_report(row.pk))
     run = pd.read_csv(built / "tables" / "run.csv", index_col="key")["value"]
     words = shlex.split(run["command"])
@@ -228,9 +226,9 @@ def test_a_bad_date_is_refused_before_the_statistics_stumble_over_it():
     program = """
 import django
 django.setup()
-from annotate.reports import building
-building._newest = lambda study, moment: 0.0
-building.write_study_report(None, moment=None, options=None, out=None)
+from annotate.reports import writing
+writing._newest = lambda study, moment: 0.0
+writing.write_study_report(None, moment=None, options=None, out=None)
 """
     ended = subprocess.run(
         [sys.executable, "-c", program],
@@ -264,22 +262,6 @@ def test_a_step_is_a_sign_of_life(study, monkeypatch):
     monkeypatch.setattr(alignment, "align", slow)
     assert building.build_report(row.pk).state == "done"
     assert waiting == [[]]
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_long_step_gives_signs_of_life_meanwhile(study, monkeypatch):
-    row = Report.objects.create(study=study, options={"resamples": 10})
-    long_ago = timezone.now() - 2 * building.SILENT
-    monkeypatch.setattr(heartbeats, "SIGN_SECONDS", 0.05)
-
-    def slow(*args, **kwargs):
-        Report.objects.update(heartbeat_at=long_ago)
-        wait_until(lambda: building.waiting_reports() == [], 30, "a sign of life")
-        return analysis(*args, **kwargs)
-
-    analysis = alignment.align
-    monkeypatch.setattr(alignment, "align", slow)
-    assert building.build_report(row.pk).state == "done"
 
 
 def test_a_report_without_answers_fails_with_the_reason():
@@ -392,7 +374,7 @@ def tags_of(report):
 def test_a_report_is_split_by_the_tags_asked_for(tagged, asked, tags):
     form = ReportForm(ASKED | {"split_by": asked}, study=tagged)
     assert form.is_valid(), form.errors
-    stored = building.as_stored(form.options())
+    stored = writing.as_stored(form.options())
     row = Report.objects.create(study=tagged, options=stored)
     assert tags_of(row) == tags
     told = [text for text in row.choices_made if text.startswith("split-by")]
@@ -438,7 +420,7 @@ def test_a_report_is_in_the_language_of_whoever_asks_for_it(study):
             assert form["language"].initial == chosen
     form = ReportForm(ASKED | {"language": "zh-Hans"}, study=study)
     assert form.is_valid(), form.errors
-    row = Report.objects.create(study=study, options=building.as_stored(form.options()))
+    row = Report.objects.create(study=study, options=writing.as_stored(form.options()))
     assert "language zh-Hans" in row.choices_made
     built = building.folder(building.build_report(row.pk))
     page = (built / "report.html").read_text()

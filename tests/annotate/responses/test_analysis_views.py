@@ -1,7 +1,5 @@
 """Named views: adding them, choosing what they hide, their counts and their page."""
 
-import re
-
 import pytest
 from django.urls import reverse
 
@@ -38,13 +36,6 @@ def counts(study):
     return {r.view.key: (r.slots, r.excluded, r.annotators) for r in rows}
 
 
-def test_a_new_view_hides_what_is_excluded(study, excluded):
-    view = analysis_views.add_view(study, key="strict", title=" Strict ", author=None)
-    assert view.title == "Strict"
-    assert list(view.exclusions.all()) == [excluded]
-    assert problems(study) == []
-
-
 @pytest.mark.parametrize(
     ("key", "title"),
     [
@@ -75,13 +66,6 @@ def test_counts(study, excluded):
         "loose": (6, 6, 1),
     }
     assert [row.answers for row in analysis_views.overview(study)] == [10, 24, 12]
-
-
-def test_counts_of_choices():
-    study = make_study(kind="choice")
-    answer_everything(study, "a")
-    exclusion.exclude(study.slots.first(), reason="x", author=None)
-    assert counts(study)["main"] == (11, 1, 2)
 
 
 def test_surplus_answers_are_counted_in_no_view(study, excluded):
@@ -173,13 +157,6 @@ def test_the_page_of_a_manager(study, excluded):
     assert box in page(client, study)
 
 
-def test_the_page_counts_slots_and_says_so(study, excluded):
-    text = page(alice(study), study)
-    row = text.split("<code>main</code>")[1].split("</tr>")[0]
-    assert re.findall(r'class="number">(\d+)<', row) == ["11", "1", "22", "2"]
-    assert "submitted slots within the redundancy" in text
-
-
 def test_a_refused_view_is_told(study):
     url = reverse("view-add", args=[study.slug])
     answer = alice(study).post(url, {"key": "main", "title": "x"}, follow=True)
@@ -213,20 +190,6 @@ def test_everything_of_one_annotator_on_the_page(study):
     text = client.post(url, {"annotator": "A01"}, follow=True).content.decode()
     assert "6 slots of A01 restored" in text
     assert "excluded at once" not in text
-
-
-def test_the_page_asks_as_often_for_many_exclusions(
-    study, django_assert_max_num_queries
-):
-    client = alice(study)
-    for slot in study.slots.all()[:2]:
-        exclusion.exclude(slot, reason="x", author=None)
-    with django_assert_max_num_queries(25) as few:
-        page(client, study)
-    for slot in study.slots.filter(state="submitted"):
-        exclusion.exclude(slot, reason="x", author=None)
-    with django_assert_max_num_queries(len(few)):
-        page(client, study)
 
 
 def test_a_slot_is_excluded_from_chosen_views(study):

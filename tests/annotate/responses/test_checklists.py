@@ -10,7 +10,7 @@ from annotate.history import verifying
 from annotate.kinds import errors
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.presentation import checklist_sheets
-from annotate.responses import checklists, leasing, submission, writing
+from annotate.responses import leasing, submission, writing
 from tests import answering
 from tests.factories import make_study
 from tests.working import join
@@ -250,37 +250,6 @@ def test_a_form_without_a_script_is_stored_whole(study):
     assert writing.shots_left(slot, person) == [2]
 
 
-def test_what_is_shown(study):
-    slot, person = slot_of(study)
-    record(slot, person, 1, "people|video")
-    record(slot, person, 2, "people|text", looked=False)
-    first, second, third = checklist_sheets.shown_checklist(slot)
-    assert [first.looked, second.looked, third.looked] == [True, False, False]
-    assert first.texts["plot"] == "Fox walks 1"
-    assert [(name, len(labels)) for name, labels in first.categories] == [
-        ("Camera", 1),
-        ("Entities", 2),
-    ]
-    people = first.categories[1][1][0]
-    assert (people.title, people.meaning) == ("People", "What people means.")
-    assert people.boxes == (("people|text", False), ("people|video", True))
-    assert second.categories[1][1][0].boxes[0] == ("people|text", True)
-    assert checklist_sheets.box_names(slot.unit.output_a)[1] == (
-        "Picture",
-        "in the picture",
-    )
-
-
-def test_a_shot_is_stored_in_few_queries(study, django_assert_num_queries):
-    slot, person = slot_of(study)
-    ticks = {"ticked": frozenset({"pan|text"}), "looked": True}
-    row = checklists.TicksRow(shot=1, client_key="k", **ticks)
-    with django_assert_num_queries(9):
-        # savepoint and release, annotator, slot, rows so far, shot, questions,
-        # insert, word; the lease has just begun
-        answering.send(slot, person, row)
-
-
 def test_verify_sees_what_is_wrong_with_a_checklist(study):
     slot, person = slot_of(study)
     for shot in (1, 2, 3):
@@ -323,17 +292,6 @@ def test_verify_wants_no_shot_in_other_studies():
 # What the browser sends
 
 
-def test_a_box_that_is_taken_back_breaks_nothing(client, study):
-    slot, _person = slot_of(study)
-    post(client, slot, sheet(1, "pan|text"))
-    row = {"kind": "answer", "id": "b", "key": "b", "question": "pan|text", "value": ""}
-    refused = post(client, slot, row).json()["refused"]
-    assert refused["b"]["final"]
-    reply = post(client, slot, sheet(1, "pan|text", "people|text", key="later"))
-    assert reply.json()["refused"] == {}
-    assert values(slot, 1)["people|text"] == 1
-
-
 def post(client, slot, *rows):
     token = Invitation.objects.get(annotator=slot.annotator).token
     url = reverse("rate-save", args=[token, slot.code])
@@ -350,24 +308,6 @@ def sheet(shot, *ticked, **more):
         "looked": True,
         "ticked": ticked,
     } | more
-
-
-def test_the_browser_sends_a_shot_at_once(client, study):
-    slot, person = slot_of(study)
-    reply = post(
-        client, slot, sheet(1, "pan|text"), sheet(2, "pan|video", looked=False)
-    )
-    assert reply.json()["refused"] == {}
-    assert checklist_sheets.ticked_boxes(slot, person) == {
-        1: {"pan|text"},
-        2: {"pan|video"},
-    }
-    assert writing.shots_left(slot, person) == [2, 3]
-    submit = {"kind": "submit", "seconds": 30, "shown": ""}
-    reply = post(client, slot, sheet(2, key="k2b"), submit).json()
-    assert "shot 3" in reply["problem"]
-    reply = post(client, slot, sheet(3), submit).json()
-    assert (reply["submitted"], reply["refused"]) == (True, {})
 
 
 def test_what_cannot_be_stored_is_named_and_the_rest_is_stored(client, study):

@@ -384,9 +384,7 @@ def test_a_person_added_takes_over_every_round_of_somebody_revoked():
     assert inviting.revoke(study.annotators.first()) == 6 * 5
     carol = inviting.invite_new(study).annotator
     Annotator.objects.filter(pk=carol.pk).update(
-        consented_at=timezone.now(),
-        instructed_at=timezone.now(),
-        state="active",
+        consented_at=timezone.now(), instructed_at=timezone.now(), state="active"
     )
     do_everything(carol)
     rounds = list(leasing.own_slots(carol).values_list("round", flat=True))

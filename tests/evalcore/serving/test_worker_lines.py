@@ -46,7 +46,7 @@ def test_a_line_of_a_worker_names_its_task(tmp_path, transactional_db):
     words = f"report {report.pk} failed"
     (line,) = [line for line in written.splitlines() if words in line]
     told = json.loads(line)
-    assert told["task"] == "annotate.reports.tasks.sweep_reports"
+    assert told["task"] == "annotate.tasks.sweep_reports"
     assert len(told["task_id"]) == 36
     assert told["study"] == "trial"
     assert "Nobody has submitted an answer yet" in told["exception"]

@@ -1,12 +1,21 @@
-"""The composites of a study's file are in its report."""
+"""What a study declares stands in its report: metrics, composites, demands."""
 
 import pandas as pd
 import pytest
 from django.core.management import call_command
 
+from evalcore.models import Story
 from tests.annotate.reports.test_scales import BEAUTY, FAITH, answered
 
 pytestmark = pytest.mark.django_db
+
+
+def test_what_a_question_declares_is_in_the_report(tmp_path):
+    study = answered(BEAUTY.replace("title", "metric: sharpness, title"), FAITH)
+    call_command("report", study.slug, out=tmp_path / "out", resamples=0, images="none")
+    table = pd.read_csv(tmp_path / "out/tables/hypotheses.csv")
+    assert table.to_dict("records") == [{"question": "beauty", "metric": "sharpness"}]
+
 
 BOTH = "both: {over: questions, weights: {beauty: 3, faith: 1}}"
 ARTIST = "artist: {over: metrics, weights: {sharpness: 1, hwpq@SF: 1}}"
@@ -41,3 +50,20 @@ def test_of_people_alone_composites_over_metrics_are_left_out(tmp_path):
     assert not (tmp_path / "out/tables/verdicts.csv").exists()
     page = (tmp_path / "out/report.html").read_text()
     assert "Left out with all metrics: composites artist." in page
+
+
+@pytest.mark.parametrize("is_of_vistar", [True, False])
+def test_accuracy_is_demanded_of_metrics_when_stories_are_of_vistar(
+    is_of_vistar, tmp_path
+):
+    """VISTAR, section 4.2: a metric is to prefer what people do in 75 % of pairs."""
+    study = answered(BEAUTY)
+    if is_of_vistar:
+        Story.objects.update(extra={"vistar": {"role": "one", "angle": "TR"}})
+    call_command("report", study.slug, out=tmp_path, resamples=0, images="none")
+    verdicts = pd.read_csv(tmp_path / "tables" / "verdicts.csv")
+    half = verdicts[verdicts["statistic"] == "ppa_half"]
+    assert len(half)
+    assert set(half["demanded"].dropna()) == ({0.75} if is_of_vistar else set())
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert ("are demanded" in page) == is_of_vistar
