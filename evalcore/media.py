@@ -84,13 +84,7 @@ class Prepared:
 
 
 def prepare_picture(data: bytes) -> Prepared:
-    """Write the file of a picture without its metadata; touches no database.
-
-    Raises
-    ------
-    UnreadablePictureError
-        The data are no picture.
-    """
+    """Write the file of a picture without its metadata; touches no database."""
     with _decoded(data) as picture:
         return keep_picture(picture, digest(data))
 
@@ -149,13 +143,7 @@ def file_digest(path: Path) -> str:
 
 
 def is_same_picture(stored: MediaFile, data: bytes) -> bool:
-    """Say whether the data show exactly the stored pixels.
-
-    Raises
-    ------
-    UnreadablePictureError
-        The data are no picture.
-    """
+    """Say whether the data show exactly the stored pixels."""
     if stored.source_sha256 == digest(data):
         return True
     with _decoded(data) as picture, _clean(picture) as copy:
@@ -167,11 +155,6 @@ def remarks_on_stored(stored: MediaFile, data: bytes) -> list[str]:
 
     Earlier versions kept the first frame and dropped colour profiles, and people may
     have judged that.
-
-    Raises
-    ------
-    UnreadablePictureError
-        What is stored is no picture any more.
     """
     with _in_words(), Image.open(io.BytesIO(data), formats=FORMATS) as header:
         if _moves(header):
@@ -188,18 +171,7 @@ def remarks_on_stored(stored: MediaFile, data: bytes) -> list[str]:
 
 
 def check_picture(data: bytes) -> list[str]:
-    """Read a picture to its end, in as little memory as its format allows.
-
-    Returns
-    -------
-    list of str
-        What is assumed of it.
-
-    Raises
-    ------
-    UnreadablePictureError
-        The data are no picture, are cut short, are animated, or hold too many pixels.
-    """
+    """Read a picture to its end, in as little memory as its format allows."""
     notes: list[str] = []
     with _decoded(data, is_reduced=True, notes=notes):
         return notes
@@ -207,13 +179,7 @@ def check_picture(data: bytes) -> list[str]:
 
 @contextmanager
 def stored_picture(media: MediaFile) -> Iterator[Image.Image]:
-    """Lend the stored original, decoded; it was accepted once, whatever its size.
-
-    Raises
-    ------
-    UnreadablePictureError
-        What is stored is no picture any more.
-    """
+    """Lend the stored original, decoded; it was accepted once, whatever its size."""
     data = original_path(media).read_bytes()
     with _decoded(data, is_ours=True) as picture:
         yield picture
@@ -297,13 +263,7 @@ def _upright(picture: Image.Image) -> Image.Image:
 
 
 def read(path: Path) -> bytes:
-    """Return the content of a picture's file.
-
-    Raises
-    ------
-    UnreadablePictureError
-        It is no file, or larger than any picture that would be accepted.
-    """
+    """Return the content of a picture's file."""
     about = path.stat()
     if not S_ISREG(about.st_mode):
         raise UnreadablePictureError("a file, no pipe or device")

@@ -20,13 +20,7 @@ class LastOwnerError(ValueError):
 
 
 def account(name: str) -> AbstractBaseUser:
-    """Return the account of that name.
-
-    Raises
-    ------
-    UnknownAccountError
-        There is none.
-    """
+    """Return the account of that name."""
     user = get_user_model().objects.filter(username=name).first()
     if user is None:
         raise UnknownAccountError(
@@ -52,11 +46,6 @@ def remove(
     """Take somebody out; return whether that was a member.
 
     Their studies over the benchmark stay theirs, and see of it what they show.
-
-    Raises
-    ------
-    LastOwnerError
-        With `leave_an_owner`: nobody else owns the benchmark.
     """
     with transaction.atomic():
         one_at_a_time(f"members of {benchmark.pk}")

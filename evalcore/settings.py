@@ -1,6 +1,6 @@
 """All settings, read from the environment; a bad value stops the start.
 
-`ENVIRONMENT` below lists every variable that Plumbline reads.
+`docs/running.md` lists every variable.
 """
 
 import os
@@ -15,51 +15,6 @@ from django.utils.translation import gettext_lazy as _
 from evalcore.serving import environment
 
 BASE_DIR = Path(__file__).resolve().parent.parent
-
-ENVIRONMENT = {
-    "PRODUCTION": "1 on a public server: demands SECRET_KEY, BASE_URL and HTTPS",
-    "SECRET_KEY": "signs sessions and forms (default: a random one kept in DATA_DIR); "
-    "required with PRODUCTION=1",
-    "DATABASE_URL": "sqlite:///path or postgres://user:password@host/name",
-    "BROKER_URL": "filesystem:// (the default, no server), redis:// or amqp://",
-    "DATA_DIR": "where the SQLite file, media, queue and reports live (default var/)",
-    "MEDIA_ROOT": "folder of the pictures (default DATA_DIR/media)",
-    "MEDIA_ACCEL": "location under which nginx sends what lies in MEDIA_ROOT, as in "
-    "/media-files/ (default: it is sent from here)",
-    "REPORTS_ROOT": "folder of the reports (default DATA_DIR/reports)",
-    "MEDIA_MAX_MEGAPIXELS": "pictures of more are refused at import (default 40)",
-    "ALLOWED_HOSTS": "comma-separated host names that this server answers to",
-    "BASE_URL": "address that annotators reach, as in https://study.example.org",
-    "BIND": "address that `make run` listens on (default 127.0.0.1, this machine); any "
-    "other demands BASE_URL",
-    "TRUSTED_PROXIES": "how many proxies stand before it, whose X-Forwarded-For tells "
-    "who asks (default 0: nobody's)",
-    "RETENTION_DAYS": "days after which personal data of a closed study's annotators "
-    "are erased (default 0: kept until somebody erases them)",
-    "DEMO": "1 shows the demo's front page with its open doors (never in production)",
-    "PORT": "port of `make demo` and `make run` (default 8000)",
-    "WEB_WORKERS": "processes that serve pages (default: one a processor, 2 to 8)",
-    "LOG_FORMAT": "how lines of the log are written: line (the default) or json",
-    "LOG_REQUESTS": "1 writes a line for every request (default 0)",
-    "METRICS": "1 counts requests and answers /metrics to a Prometheus of this machine",
-    "METRICS_TOKEN": "what a Prometheus elsewhere sends to read /metrics, which this "
-    "turns on, too; at least 24 letters",
-    "EVALCORE_WEIGHTS_DIR": "folder with weights of learned metrics",
-    "EVALCORE_DEVICE": "where networks run: cpu, cuda, cuda:1 (default: the first GPU)",
-    "EVALCORE_PRECISION": "fp32 (the default) or bf16 (mixed, faster on a GPU)",
-    "JUDGE_BASE_URL": "address of a judge that speaks OpenAI's protocol, as in "
-    "http://localhost:11434/v1",
-    "JUDGE_NAME": "what the judge is called there",
-    "JUDGE_API_KEY": "its key, if it demands one",
-    "JUDGE_BUDGET": "dollars that one run may spend; required unless it is free",
-    "JUDGE_BUDGET_TOTAL": "dollars that all runs together may ever spend (default: "
-    "as many as one run)",
-    "JUDGE_PRICE_IN": "dollars for a million tokens that the judge reads",
-    "JUDGE_PRICE_OUT": "dollars for a million tokens that the judge writes",
-    "JUDGE_REQUESTS_PER_MINUTE": "how often the judge may be asked",
-    "JUDGE_TIMEOUT": "seconds to wait for the judge (default 120)",
-    "JUDGE_CONCURRENCY": "how many questions it is asked at once (default 8)",
-}
 
 PRODUCTION = environment.flag("PRODUCTION")
 DEMO = environment.flag("DEMO")

@@ -14,7 +14,7 @@ from pathlib import Path
 from django.core.management import get_commands, load_command_class
 
 from analysis.commands.parsers import parser as analysis_parser
-from evalcore.settings import ENVIRONMENT
+from tests.variables import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("analysis", "annotate", "evalcore")

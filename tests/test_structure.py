@@ -10,7 +10,6 @@ from analysis.reading.csv_files import LARGEST_WIDTH
 from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.statistics import COLUMNS
 from analysis.version import VERSION
-from evalcore.settings import ENVIRONMENT
 from tests.tables_page import PAGE, with_registry
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -19,11 +18,6 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 def test_the_version_is_the_projects():
     assert PROJECT["project"]["version"] == VERSION
-
-
-@pytest.mark.parametrize("name", sorted(ENVIRONMENT))
-def test_every_setting_is_documented(name):
-    assert f"`{name}`" in (ROOT / "docs/running.md").read_text()
 
 
 def test_page_of_tables_is_written_from_the_registry():

@@ -39,13 +39,7 @@ Manifest = dict[str, Any]
 
 
 def make(folder: Path) -> tuple[Path, Manifest]:
-    """Make a backup in a folder of backups; it has its name when it is on the disk.
-
-    Raises
-    ------
-    BackupError, OSError
-        The database or the folder does not allow it; nothing of it is left.
-    """
+    """Make a backup in a folder of backups; it has its name when it is on the disk."""
     with private_files(), _own_folder(folder):
         made_at = unused_time(folder)
         draft = folder / f"{made_at.strftime(TIME)}{UNFINISHED}"

@@ -26,13 +26,7 @@ ASIDE = "before-restore-"
 
 
 def check(backup: Path) -> Manifest:
-    """Read every byte of a backup; return its manifest.
-
-    Raises
-    ------
-    BackupError
-        Something is missing or was changed, or a later version made it.
-    """
+    """Read every byte of a backup; return its manifest."""
     if not (backup / NAME).exists() and (found := making.backups(backup)):
         names = ", ".join(path.name for path in found)
         raise BackupError(f"{backup} is a folder of backups: name one of {names}.")
@@ -62,16 +56,6 @@ def restore(backup: Path, *, replace: bool) -> tuple[Manifest, list[str]]:
 
     Originals are named by what they hold: those that are there stay. A database and
     reports are put aside where `replace` allows it, and never overwritten.
-
-    Returns
-    -------
-    tuple
-        The manifest, and where what was there before is now.
-
-    Raises
-    ------
-    BackupError
-        The backup is not whole, or what is there must not be touched.
     """
     check_unused()
     reports = Path(settings.REPORTS_ROOT)

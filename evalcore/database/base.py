@@ -28,15 +28,7 @@ _THREADS: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
 
 
 class WritersLine:
-    """A connection's place in the line of a database file.
-
-    Parameters
-    ----------
-    database
-        The path of the database file; the lock is a file beside it.
-    seconds
-        How long to wait.
-    """
+    """A connection's place in the line of a database file."""
 
     def __init__(self, database: str, seconds: float) -> None:
         self._path = f"{database}-line"

@@ -32,11 +32,6 @@ def await_open_transactions(seconds: float = 30.0) -> None:
     PostgreSQL gives out ids before rows are committed: a row with a smaller id can
     appear after one with a larger. After waiting, every row with an id or a time from
     before the call is there. SQLite writes one transaction after the other.
-
-    Raises
-    ------
-    OpenTransactionsError
-        After so many seconds one of them is still open.
     """
     if connection.vendor != "postgresql":
         return

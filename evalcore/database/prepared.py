@@ -39,14 +39,9 @@ PLAIN_WORD = re.compile("[a-z]*")
 
 
 class Prepared(Generic[Row]):
-    """A query with values to be filled in.
+    """A query with values to be filled in: `build` returns it from the values.
 
-    Parameters
-    ----------
-    build
-        Returns the query, of models or of lists of values, from the values.
-    given
-        The values' types by name: int for ids, str or datetime.
+    Their types are given by name: int for ids, str or datetime.
     """
 
     def __init__(self, build: Callable[..., QuerySet[Any, Any]], **given: type) -> None:

@@ -14,13 +14,7 @@ BESIDE = ("", "-wal", "-shm", "-journal")
 
 
 def make_private(database: Path) -> None:
-    """Let the owner alone read a database file; create it if it is not there.
-
-    Raises
-    ------
-    ImproperlyConfigured
-        Others may read the file, and this user cannot change that.
-    """
+    """Let the owner alone read a database file; create it if it is not there."""
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
     # Of a folder that is not there, SQLite says so itself.
     if not database.exists() and database.parent.is_dir():

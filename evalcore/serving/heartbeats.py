@@ -17,13 +17,6 @@ class Heartbeat(threading.Thread):
 
     A single picture may take long, and a judge longer. `lost` is set while the last
     sign found that what it was given for is not this process's own any more.
-
-    Parameters
-    ----------
-    what
-        What is at work, for the log.
-    sign
-        Gives one sign; returns whether it still counts.
     """
 
     def __init__(self, what: str, sign: Callable[[], bool]) -> None:

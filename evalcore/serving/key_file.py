@@ -15,13 +15,7 @@ INSTEAD = "or set SECRET_KEY to a long random text"
 
 
 def kept_key(path: Path) -> str:
-    """Return the key that a file keeps; the first process to ask makes one.
-
-    Raises
-    ------
-    ImproperlyConfigured
-        The file cannot be made or read, others may read it, or it holds no key.
-    """
+    """Return the key that a file keeps; the first process to ask makes one."""
     try:
         if not path.exists():
             _make(path)

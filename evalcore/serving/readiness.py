@@ -43,13 +43,7 @@ def _about_database() -> str:
 
 
 def missing_migrations() -> frozenset[tuple[str, str]]:
-    """Return the migrations of this version that the database has not seen.
-
-    Raises
-    ------
-    django.db.Error
-        The database cannot be reached.
-    """
+    """Return the migrations of this version that the database has not seen."""
     applied = MigrationRecorder(connection).applied_migrations()
     return _migrations() - set(applied)
 

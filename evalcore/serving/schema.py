@@ -22,13 +22,7 @@ REFUSED = ("55P03", "40P01")
 
 
 def bring_up_to_date() -> None:
-    """Apply the migrations that are missing; wait while another process does so.
-
-    Raises
-    ------
-    django.db.OperationalError
-        Somebody used a table through all tries. What was applied stays.
-    """
+    """Apply the migrations that are missing; wait while another process does so."""
     if connection.vendor == "postgresql":
         try:
             _wait_for_turn()

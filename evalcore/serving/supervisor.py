@@ -116,21 +116,8 @@ def run(
 ) -> int | None:
     """Run a web server and workers until the former ends or a signal comes.
 
-    Parameters
-    ----------
-    web
-        The command of the web server.
-    work
-        Those of the workers, by kind. They are started when the pages are there.
-    address
-        Where the web server listens.
-    ready
-        Is called once it does.
-
-    Returns
-    -------
-    int or None
-        The web server's exit status; None after a signal.
+    Workers, given by kind, start when the web server listens. Return its exit status,
+    or None after a signal.
     """
     signals: list[int] = []
     for number in STOPPING:

@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from evalcore.serving.processes import PART, QUEUES
-from evalcore.settings import ENVIRONMENT
 from tests.serving import ROOT
+from tests.variables import ENVIRONMENT
 
 DEPLOY = ROOT / "deploy"
 COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())

@@ -52,12 +52,6 @@ def with_secrets(fmt: str) -> bytes:
     )
 
 
-def test_it_works():
-    stored = store_picture(picture_bytes("a"))
-    assert (stored.width, stored.height) == (96, 64)
-    assert media.original_path(stored).is_file()
-
-
 @pytest.mark.parametrize("fmt", ["PNG", "JPEG", "WEBP"])
 def test_no_metadata_survives(fmt):
     data = with_secrets(fmt)
@@ -181,12 +175,6 @@ def test_colour_profile_is_converted_for_people_and_metrics(
             assert "icc_profile" not in kept.info
 
 
-def test_colour_profile_of_a_palette_is_converted():
-    picture = Image.new("RGB", (8, 8), (55, 55, 55)).quantize(4)
-    data = encoded(picture, "PNG", icc_profile=rgb_profile(1))
-    assert is_about(as_stored(data).getpixel((4, 4)), (128, 128, 128))
-
-
 def test_picture_with_profile_and_orientation_has_both_applied():
     exif = Image.Exif()
     exif[0x0112] = 6  # turned by a quarter
@@ -281,12 +269,6 @@ def test_every_picture_fills_the_same_box(size):
     if size[0] != size[1]:
         assert (abs(pixels[0, 0] - media.NEUTRAL) < 12).all() == (size != (96, 96))
     assert shown(media.rendition_path(stored, "thumb", (96, 96))).shape == (96, 96, 3)
-
-
-def test_thumbs_are_in_proportion_to_the_box():
-    stored = store_picture(picture_bytes("a", (100, 40)))
-    thumb = shown(media.rendition_path(stored, "thumb", (1280, 640)))
-    assert thumb.shape == (160, 320, 3)
 
 
 def test_a_picture_of_the_boxs_size_is_drawn_once():
@@ -384,12 +366,3 @@ def test_a_picture_that_is_cut_short_anywhere_is_refused_by_a_look(fmt):
         except media.UnreadablePictureError:
             with pytest.raises(media.UnreadablePictureError):
                 media.check_picture(data[:end])
-
-
-def test_large_pictures_are_decoded_one_at_a_time(monkeypatch):
-    monkeypatch.setattr(media, "LARGE_PIXELS", 100)
-    with media._decoded(picture_bytes("large")):
-        assert media._one_large.locked()
-        with media._decoded(picture_bytes("small", (8, 8))):
-            pass
-    assert not media._one_large.locked()

@@ -1,4 +1,5 @@
 import argparse
+from typing import Any
 
 from django.core.management.base import CommandError
 from django.db import transaction
@@ -26,14 +27,14 @@ class Command(ImportCommand):
             parser.add_argument(option, default="", metavar='"A,B"', help=what)
 
     @transaction.atomic
-    def handle(self, *, benchmark: str, **options: object) -> None:
+    def handle(self, *, benchmark: str, **options: Any) -> None:
         row = self.benchmark(benchmark)
         try:
-            for name in split_names(str(options["owner"])):
+            for name in split_names(options["owner"]):
                 members.add(row, members.account(name), Role.OWNER)
-            for name in split_names(str(options["add"])):
+            for name in split_names(options["add"]):
                 members.add(row, members.account(name), Role.MEMBER)
-            for name in split_names(str(options["remove"])):
+            for name in split_names(options["remove"]):
                 members.remove(row, members.account(name))
         except UnknownAccountError as error:
             raise CommandError(f"{error} Nothing was changed.", returncode=2) from error

@@ -1,5 +1,6 @@
 import argparse
 from pathlib import Path
+from typing import Any
 
 from evalcore.exporting.benchmark import FORMATS, export_benchmark
 from evalcore.importing.commands import ImportCommand
@@ -24,11 +25,11 @@ class Command(ImportCommand):
             "--replace", action="store_true", help="overwrite other files there"
         )
 
-    def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
+    def handle(self, *, benchmark: str, folder: Path, **options: Any) -> None:
         stories, written = export_benchmark(
             self.benchmark(benchmark),
             folder,
-            form=str(options["format"]),
-            replace=bool(options["replace"]),
+            form=options["format"],
+            replace=options["replace"],
         )
         self.stdout.write(written.line(f"{stories} stories"))

@@ -1,6 +1,7 @@
 import argparse
 import re
 from pathlib import Path
+from typing import Any
 
 from analysis.commands.arguments import split_names
 from evalcore.exporting.scores import FORMATS, ScoreSelection, export_scores
@@ -40,19 +41,19 @@ class Command(ImportCommand):
             "--replace", action="store_true", help="overwrite other files there"
         )
 
-    def handle(self, *, benchmark: str, folder: Path, **options: object) -> None:
+    def handle(self, *, benchmark: str, folder: Path, **options: Any) -> None:
         choice = ScoreSelection(
-            methods=split_names(str(options["methods"])),
-            metrics=split_names(str(options["metrics"])),
-            version=str(options["metric_version"]),
-            backend=str(options["backend"]),
-            timestamp=str(options["timestamp"] or ""),
+            methods=split_names(options["methods"]),
+            metrics=split_names(options["metrics"]),
+            version=options["metric_version"],
+            backend=options["backend"],
+            timestamp=options["timestamp"] or "",
         )
         scores, written = export_scores(
             self.benchmark(benchmark),
             folder,
-            form=str(options["format"]),
+            form=options["format"],
             choice=choice,
-            replace=bool(options["replace"]),
+            replace=options["replace"],
         )
         self.stdout.write(written.line(f"{scores} scores"))

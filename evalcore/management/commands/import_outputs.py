@@ -1,5 +1,6 @@
 import argparse
 from pathlib import Path
+from typing import Any
 
 from evalcore.importing.commands import ImportCommand, short_name
 from evalcore.importing.outputs import import_outputs
@@ -39,20 +40,20 @@ class Command(ImportCommand):
         )
         self.add_owner(parser)
 
-    def handle(self, *, path: Path, **options: object) -> None:
-        slug, owner = str(options["benchmark"]), str(options["owner"])
+    def handle(self, *, path: Path, **options: Any) -> None:
+        slug, owner = options["benchmark"], options["owner"]
         self.check_owner(owner)
-        benchmark = self.benchmark(slug, create=bool(options["create_stories"]))
+        benchmark = self.benchmark(slug, create=options["create_stories"])
         is_new = benchmark.pk is None
         summary = import_outputs(
             path,
             benchmark=benchmark,
-            method=str(options["method"]),
-            mode=str(options["mode"]),
-            language=str(options["language"]),
-            timestamp=str(options["timestamp"]),
-            create_stories=bool(options["create_stories"]),
-            skip_unreadable=bool(options["skip_unreadable"]),
+            method=options["method"],
+            mode=options["mode"],
+            language=options["language"],
+            timestamp=options["timestamp"],
+            create_stories=options["create_stories"],
+            skip_unreadable=options["skip_unreadable"],
         )
         self.warn(summary.warnings)
         self.warn((f"missing: {shot}" for shot in summary.missing), "missing shot")

@@ -1,5 +1,6 @@
 import argparse
 from pathlib import Path
+from typing import Any
 
 from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
@@ -28,39 +29,30 @@ class Command(ImportCommand):
     )
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
-        parser.add_argument("path", type=Path, help="file, or folder of results")
-        parser.add_argument(
-            "--benchmark", required=True, type=short_name, help="its short name here"
-        )
-        parser.add_argument(
-            "--format",
-            default="",
-            choices=list(FORMATS),
-            help="default: told by the name and the first line",
-        )
-        parser.add_argument("--wide", action="store_true", help="one column a metric")
-        parser.add_argument(
-            "--method-column", default="method", help="its name in a wide table"
-        )
-        parser.add_argument(
-            "--story-column", default="story", help="its name in a wide table"
-        )
-        parser.add_argument(
-            "--value-columns",
-            default="",
-            metavar='"A,B"',
-            help="of a wide table: metrics, though they look like ids or times",
-        )
-        parser.add_argument(
-            "--metric-version", default="", help="for rows that name none"
-        )
-        parser.add_argument(
-            "--lower-is-better",
-            default="",
-            metavar='"fid,fvd"',
-            help="metrics of a table whose small values are good",
-        )
+        add = parser.add_argument
+        add("path", type=Path, help="file, or folder of results")
+        add("--benchmark", required=True, type=short_name, help="its short name here")
+        how = "default: told by the name and the first line"
+        add("--format", default="", choices=list(FORMATS), help=how)
+        add("--wide", action="store_true", help="one column a metric")
+        for column in ("method", "story"):
+            what = "its name in a wide table"
+            add(f"--{column}-column", default=column, help=what)
+        for option, example, what in (
+            (
+                "--value-columns",
+                "A,B",
+                "of a wide table: metrics, though they look like ids or times",
+            ),
+            (
+                "--lower-is-better",
+                "fid,fvd",
+                "metrics of a table whose small values are good",
+            ),
+        ):
+            add(option, default="", metavar=f'"{example}"', help=what)
         for option, what in (
+            ("--metric-version", "for rows that name none"),
             ("--method", "whose results a file without methods has; or only this one"),
             ("--metric", "which metric the numbers of result.txt are"),
             ("--backend", "which judge or network the results come from"),
@@ -68,23 +60,18 @@ class Command(ImportCommand):
             ("--language", "of ViStoryBench's results only en or zh"),
             ("--timestamp", "run of ViStoryBench's results; default: the newest"),
         ):
-            parser.add_argument(option, default="", help=what)
-        parser.add_argument(
-            "--create",
-            action="store_true",
-            help="make the benchmark, and missing stories, shots, methods and outputs",
-        )
-        parser.add_argument(
-            "--replace", action="store_true", help="overwrite values that differ"
-        )
+            add(option, default="", help=what)
+        what = "make the benchmark, and missing stories, shots, methods and outputs"
+        add("--create", action="store_true", help=what)
+        add("--replace", action="store_true", help="overwrite values that differ")
         self.add_owner(parser)
 
-    def handle(self, *, path: Path, **options: object) -> None:
-        create, owner = bool(options["create"]), str(options["owner"])
+    def handle(self, *, path: Path, **options: Any) -> None:
+        create, owner = options["create"], options["owner"]
         self.check_owner(owner)
-        target = self.benchmark(str(options["benchmark"]), create=create)
+        target = self.benchmark(options["benchmark"], create=create)
         is_new = target.pk is None
-        form = str(options["format"]) or guess(path)
+        form = options["format"] or guess(path)
         alien = OF_OTHERS if form == TABLE else OF_TABLES
         _refuse_options(form, {name: options[name] for name in alien})
         if form == TABLE:
@@ -94,29 +81,29 @@ class Command(ImportCommand):
         self.stdout.write(summary.line())
         self.give(target.slug, owner, is_new=is_new)
 
-    def table(self, path: Path, target: Benchmark, **options: object) -> ScoreImport:
+    def table(self, path: Path, target: Benchmark, **options: Any) -> ScoreImport:
         # pandas is loaded only where a table is read.
         from analysis.commands.given_tables import remarks_on
         from analysis.reading.inputs import read_scores
 
-        lower = split_names(str(options["lower_is_better"]))
+        lower = split_names(options["lower_is_better"])
         scores, earlier = self.read(
             read_scores,
             path,
-            wide=bool(options["wide"]),
-            method_column=str(options["method_column"]),
-            story_column=str(options["story_column"]),
-            value_columns=split_names(str(options["value_columns"])),
+            wide=options["wide"],
+            method_column=options["method_column"],
+            story_column=options["story_column"],
+            value_columns=split_names(options["value_columns"]),
         )
         self.warn(remarks_on(scores, "scores"))
         summary = import_scores(
             scores,
             benchmark=target,
             file=path.name,
-            create=bool(options["create"]),
-            replace=bool(options["replace"]),
+            create=options["create"],
+            replace=options["replace"],
             lower_is_better=frozenset(lower),
-            metric_version=str(options["metric_version"]),
+            metric_version=options["metric_version"],
             earlier=earlier,
         )
         self.warn(
@@ -132,11 +119,11 @@ class Command(ImportCommand):
         return summary
 
     def found(
-        self, path: Path, form: str, target: Benchmark, **options: object
+        self, path: Path, form: str, target: Benchmark, **options: Any
     ) -> ScoreImport:
         told = GivenByUser(
-            metric_version=str(options["metric_version"]),
-            **{name: str(options[name]) for name in OF_OTHERS},
+            metric_version=options["metric_version"],
+            **{name: options[name] for name in OF_OTHERS},
         )
         stories = Story.objects.filter(benchmark__slug=target.slug)
         found = read_found(
@@ -149,8 +136,8 @@ class Command(ImportCommand):
         summary = import_found(
             found,
             benchmark=target,
-            create=bool(options["create"]),
-            replace=bool(options["replace"]),
+            create=options["create"],
+            replace=options["replace"],
         )
         self.warn(found.notes)
         return summary

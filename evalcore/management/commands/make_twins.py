@@ -1,5 +1,6 @@
 import argparse
 from collections.abc import Sequence
+from typing import Any
 
 from django.db.models import QuerySet
 
@@ -28,14 +29,14 @@ class Command(ImportCommand):
         )
         parser.add_argument("--seed", type=int, default=0, help="same seed, same twins")
 
-    def handle(self, *, benchmark: str, seed: int, **options: object) -> None:
+    def handle(self, *, benchmark: str, seed: int, **options: Any) -> None:
         row = self.benchmark(benchmark)
-        degradations = split_names(str(options["degradations"]))
+        degradations = split_names(options["degradations"])
         _check("--degradations", degradations, Degradation.values)
         outputs = _outputs(
             row,
-            methods=split_names(str(options["methods"])),
-            stories=split_names(str(options["stories"])),
+            methods=split_names(options["methods"]),
+            stories=split_names(options["stories"]),
         )
         summary = make_twins(outputs, degradations or Degradation.values, seed)
         self.warn(summary.reasons())

@@ -1,6 +1,7 @@
 import argparse
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from django.core.management.base import CommandError
 
@@ -43,7 +44,7 @@ class Command(ImportCommand):
         )
 
     def handle(
-        self, *, benchmark: str, folder: Path, stories: str, **options: object
+        self, *, benchmark: str, folder: Path, stories: str, **options: Any
     ) -> None:
         row = self.benchmark(benchmark)
         if lacks := missing_judge():
@@ -61,7 +62,7 @@ class Command(ImportCommand):
         }
         if good:
             files = questionnaire_file(prompts, good)
-            written = write_files(folder, files, replace=bool(options["replace"]))
+            written = write_files(folder, files, replace=options["replace"])
             self.stdout.write(written.line(counted(len(good), "questionnaire")))
         refused = {k: one for k, one in made.items() if isinstance(one, Refusal)}
         self.warn(f"story {key}: {why}; left out" for key, why in refused.items())

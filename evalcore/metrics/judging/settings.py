@@ -1,6 +1,6 @@
 """Which judge is asked, how fast, and for how much money; read from the environment.
 
-`evalcore.settings.ENVIRONMENT` says what each variable is, and what holds without it.
+`docs/running.md` says what each variable is, and what holds without it.
 """
 
 import os

@@ -47,13 +47,6 @@ def told(client: Client) -> list[str]:
     return [re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", one)).strip() for one in found]
 
 
-def test_it_is_linked_where_managers_of_everything_find_it(sue):
-    assert 'href="/server/"' in sue.get("/studies/").content.decode()
-    client = alice(make_study())
-    assert 'href="/server/"' not in client.get("/studies/").content.decode()
-    assert client.get("/server/").status_code == 404
-
-
 def test_htmx_is_told_when_there_is_nothing_new(sue, monkeypatch):
     usage = SimpleNamespace(total=10**12, free=10**11)
     monkeypatch.setattr(measures.shutil, "disk_usage", lambda _folder: usage)

@@ -3,7 +3,6 @@
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -55,21 +54,6 @@ def test_what_was_acknowledged_is_on_the_disk(sqlite):
     assert asked("journal_mode") == "wal"
     assert asked("synchronous") == FULL
     assert asked("fullfsync") == 1
-
-
-def test_threads_of_the_web_server_have_the_same_promise(sqlite):
-    found = []
-
-    def look():
-        found.append(asked("synchronous"))
-        connection.close()  # the thread's own
-
-    threads = [threading.Thread(target=look) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [FULL] * 3
 
 
 @pytest.mark.sqlite

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from django.db import IntegrityError, connection, connections, transaction
+from django.db import IntegrityError, connection, transaction
 
 from evalcore.database.base import WritersLine
 from evalcore.models import Method
@@ -133,15 +133,3 @@ def test_a_transaction_has_the_turn_from_its_beginning_to_its_end():
         connection.close()
     assert can_write()
     assert Method.objects.count() == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_transaction_that_cannot_begin_lets_the_next_one_try(monkeypatch):
-    if connection.vendor != "sqlite":
-        pytest.skip("asks SQLite")
-    connection.ensure_connection()
-    monkeypatch.setattr(connections["default"], "transaction_mode", "NONSENSE")
-    with pytest.raises(Exception, match="NONSENSE"), transaction.atomic():
-        pass
-    monkeypatch.undo()
-    assert can_write()

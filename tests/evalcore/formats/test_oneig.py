@@ -4,8 +4,6 @@ import csv
 import json
 
 import pytest
-from django.core.management import call_command
-from django.core.management.base import CommandError
 
 from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
@@ -206,18 +204,3 @@ def test_links_beside_the_list_are_refused(tmp_path, name):
     link.symlink_to(target)
     (problem,) = complaints(path)
     assert problem == f"{link}: expected a file of its own, not a link"
-
-
-def test_prompt_lengths(tmp_path, capsys):
-    rows = [ROWS[0] | {"prompt_en": "word " * 29}, ROWS[2] | {"prompt_en": "w " * 61}]
-    import_benchmark(write(tmp_path, rows), slug="o")
-    call_command("prompt_lengths", "o")
-    assert [line.split()[-5:] for line in capsys.readouterr().out.splitlines()] == [
-        ["prompts", "words", "short", "middle", "long"],
-        ["1", "29.0", "100.0%", "0.0%", "0.0%"],
-        ["1", "61.0", "0.0%", "0.0%", "100.0%"],
-        ["2", "45.0", "50.0%", "0.0%", "50.0%"],  # all
-        ["1", "29.0", "100.0%", "0.0%", "0.0%"],  # without Knowledge & Reasoning
-    ]
-    with pytest.raises(CommandError, match="No story of o has a text in zh"):
-        call_command("prompt_lengths", "o", language="zh")

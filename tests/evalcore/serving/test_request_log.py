@@ -5,12 +5,11 @@ import logging
 import re
 
 import pytest
-from django.core.signals import request_finished, request_started
 from django.http import HttpRequest
 from django.test import Client
 
 from annotate.models import User
-from evalcore.serving import log_context, request_log
+from evalcore.serving import request_log
 from evalcore.serving.json_lines import JsonLine
 from evalcore.serving.redacting import RedactedLine
 from tests.factories import make_study
@@ -102,13 +101,6 @@ def test_what_comes_after_a_request_is_not_of_it(lines, client):
     text, told = line_of(lines(), "afterwards")
     assert text == "afterwards"
     assert "request" not in told
-
-
-def test_a_stream_still_belongs_to_its_request():
-    request_started.send(None, environ={})
-    assert list(log_context.known()) == ["request"]
-    request_finished.send(None)
-    assert log_context.known() == {}
 
 
 def test_a_line_of_each_request_has_its_route_and_no_address(client, lines):
