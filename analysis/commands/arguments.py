@@ -155,8 +155,6 @@ def add_levels(parser: argparse.ArgumentParser) -> None:
 def split_names(text: str) -> tuple[str, ...]:
     r"""Split names at commas; ``\,`` is a comma inside a name.
 
-    Examples
-    --------
     >>> split_names(r"A, B\, Inc.")
     ('A', 'B, Inc.')
     """

@@ -250,8 +250,6 @@ def _groups_of_pair(rows: pd.DataFrame, rates: pd.DataFrame) -> Panel:
 def _places(sizes: list[int]) -> tuple[list[float], list[float]]:
     """Return where headings stand, and the rows below each.
 
-    Examples
-    --------
     >>> _places([2, 1])
     ([-0.2, 2.4], [0.6, 1.6, 3.2])
     """
@@ -349,8 +347,6 @@ def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
 def _paler(colour: str) -> str:
     """Mix a colour with white.
 
-    Examples
-    --------
     >>> _paler("#000000")
     '#666666'
     """
