@@ -149,8 +149,8 @@ def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
         yield say(
             "The line is the interval of the wins on the left with half of the ties: "
             "where it crosses the middle, the two are not told apart by their own "
-            "votes alone. It is not adjusted for how many pairs there are; p_adjusted in "
-            "the table is."
+            "votes alone. It is not adjusted for how many pairs there are; p_adjusted "
+            "in the table is."
         )
     if "weighted" in rates and rates["weighted"].any():
         yield say(
