@@ -53,8 +53,13 @@ def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
     """Note columns of a wide table that are no values, and metrics without any."""
     remarks = []
     if columns := [*left_out_columns(table)]:
-        text = "Columns of {kind} that hold no numbers are left out: {columns}."
-        remarks.append(sentence(text, kind=kind, columns=columns))
+        remarks.append(
+            sentence(
+                "Columns of {kind} that hold no numbers are left out: {columns}.",
+                kind=kind,
+                columns=columns,
+            )
+        )
     if columns := [*left_out_ids(table)]:
         remarks.append(
             sentence(
@@ -65,8 +70,12 @@ def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
             )
         )
     if metrics := [*inputs.metrics_without_scores(table)]:
-        text = "Metrics without a single score are left out: {metrics}."
-        remarks.append(sentence(text, metrics=metrics))
+        remarks.append(
+            sentence(
+                "Metrics without a single score are left out: {metrics}.",
+                metrics=metrics,
+            )
+        )
     return remarks
 
 

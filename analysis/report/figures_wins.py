@@ -95,6 +95,7 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
     question.
     """
     found: list[Figure] = []
+    groups = DECLARED["strata"]
     for tag, rates in _voted(strata_win_rates).groupby("tag", sort=False):
         pairs = list(_pairs_of(rates))
         if (
@@ -107,7 +108,7 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
         parts = [
             Instead(title=say("Side by side, by {tag}", tag=tag)),
             *_bar_caption(rates),
-            say(DECLARED["strata"].caption),
+            say(groups.caption),
             *(_groups_of_pair(rows, rates) for rows in pairs),
         ]
         found += figure_of(key, parts, "strata-wins")
