@@ -20,21 +20,7 @@ HYPOTHESIS_COLUMNS = ("question", "metric")
 def read_hypotheses(
     table: Table, questions: Collection[str], metrics: Collection[str]
 ) -> pd.DataFrame:
-    """Read a table of hypotheses: columns question and metric.
-
-    Parameters
-    ----------
-    table
-        A file of any kind that `analysis.reading.files` reads, or a frame.
-    questions, metrics
-        What the answers ask and the scores hold.
-
-    Raises
-    ------
-    InputError
-        With every problem: a missing column, an unknown question or metric (the
-        nearest known ones are named), the same hypothesis twice.
-    """
+    """Read a table of hypotheses: columns question and metric."""
     frame, file = opened(table, "hypotheses", HYPOTHESIS_COLUMNS)
     missing = [column for column in HYPOTHESIS_COLUMNS if column not in frame]
     if missing:
@@ -78,8 +64,6 @@ def covered(
 def declared(hypotheses: pd.DataFrame | None, question: str) -> tuple[str, ...]:
     """Return the metrics that were declared to measure a question.
 
-    Examples
-    --------
     >>> table = pd.DataFrame({"question": ["look"], "metric": ["csd"]})
     >>> declared(table, "look"), declared(table, "plot"), declared(None, "look")
     (('csd',), (), ())

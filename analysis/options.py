@@ -145,27 +145,6 @@ def resample_parts(
 ) -> tuple[str, ...]:
     """Split a resampling unit such as ``stories+methods`` into its parts.
 
-    Parameters
-    ----------
-    text
-        One or two of `PARTS` joined by ``+``; None means `default`.
-    default
-        The unit of the analysis that asks.
-    allowed
-        The parts which this analysis can draw.
-
-    Returns
-    -------
-    tuple of str
-        In the order of `PARTS`, so that ``methods+stories`` is the same.
-
-    Raises
-    ------
-    OptionError
-        When a part is unknown, repeated, or not `allowed`.
-
-    Examples
-    --------
     >>> resample_parts("methods+stories", default="units")
     ('stories', 'methods')
     """

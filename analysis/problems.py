@@ -23,8 +23,6 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,]*(e[-+]?\d+)?")
 def without_numbers(text: str) -> str:
     """Return a message with its numbers left open.
 
-    Examples
-    --------
     >>> without_numbers("3 columns as in the header, not 5")
     '# columns as in the header, not #'
     """
@@ -36,8 +34,6 @@ def shown(value: str) -> str:
 
     What cannot be printed is escaped, and the middle of a long value left out.
 
-    Examples
-    --------
     >>> print(shown("a\n\x1b[1m"), shown("x" * 40 + "y" * 40))
     a\n\x1b[1m xxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…yyyyyyyyyyyyyyyyyyyyyyyyyyyyy
     """
@@ -55,8 +51,6 @@ def shown(value: str) -> str:
 def listed(names: Iterable[object]) -> str:
     """Return names as a message lists them: of many the first ones.
 
-    Examples
-    --------
     >>> listed(["a", "b"]), listed([]), listed(range(14))
     ('a, b', 'none', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 2 more')
     """
@@ -71,8 +65,6 @@ def listed(names: Iterable[object]) -> str:
 def one_of(name: str, known: Collection[str]) -> str:
     """Return what may stand where an unknown name does, the nearest names told apart.
 
-    Examples
-    --------
     >>> one_of("cid", {"cids", "blur"}), one_of("x", {"cids", "blur"})
     ('one of blur, cids (nearest: cids)', 'one of blur, cids')
     """

@@ -60,8 +60,6 @@ class Groups:
     def why(self) -> str:
         """How many groups are left out and why, in words; empty where none is.
 
-        Examples
-        --------
         >>> Groups("story", 56, too_few=3, people_same=7).why.split(": ")[0]
         '10 of 66 stories left out'
         """
@@ -152,8 +150,6 @@ class Estimate:
 def undefined(reason: str, *, n: int = 0, groups: Groups | None = None) -> Estimate:
     """Return an estimate that has no value, and says why.
 
-    Examples
-    --------
     >>> undefined("every score is the same", n=5).value
     nan
     """

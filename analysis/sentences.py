@@ -27,8 +27,6 @@ class Sentence(str):
 def sentence(template: str, /, **values: object) -> str:
     """Return a template with its values, lists with commas: a `Sentence`.
 
-    Examples
-    --------
     >>> text = sentence("Left out as asked: {methods}.", methods=["UNO", "Wan"])
     >>> text
     'Left out as asked: UNO, Wan.'
@@ -42,8 +40,6 @@ def sentence(template: str, /, **values: object) -> str:
 def chained(template: str, parts: Sequence[str]) -> str:
     """Join one part or several by a template of the first and the second.
 
-    Examples
-    --------
     >>> chained("{first} and {second}", ["one story", "one method"])
     'one story and one method'
     """

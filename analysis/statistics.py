@@ -134,4 +134,5 @@ TABLE_GROUPS = {
 # Columns that hold whole numbers, or nothing, and those that say something in words.
 WHOLE_OR_EMPTY = tuple(_DECLARED["cells"]["whole_or_empty"].split())
 IN_WORDS = frozenset(_DECLARED["cells"]["in_words"].split())
-COLUMNS = {name: table.columns for name, table in TABLES.items()}
+# The columns of the tables of an analysis; the run of a report is none.
+COLUMNS = {name: one.columns for name, one in TABLES.items() if name != "run"}

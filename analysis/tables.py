@@ -60,8 +60,6 @@ def defused(text: str) -> str:
     What a spreadsheet would run as a formula gets an apostrophe before it; so does what
     could be mistaken for that, so that `restored` gives every text back.
 
-    Examples
-    --------
     >>> defused("=1+2"), defused("UNO"), defused("'=1+2")
     ("'=1+2", 'UNO', "''=1+2")
     """
@@ -87,8 +85,6 @@ class Lines:
 def restored(text: str) -> str:
     """Return what `defused` was given.
 
-    Examples
-    --------
     >>> restored("'=1+2"), restored("'tis")
     ('=1+2', "'tis")
     """
@@ -99,8 +95,6 @@ def restored(text: str) -> str:
 def is_text(text: str) -> bool:
     r"""Say whether every database can hold a text: no NUL, no half of a character.
 
-    Examples
-    --------
     >>> is_text("狐狸"), is_text("\0"), is_text("\ud800")
     (True, False, False)
     """
@@ -110,8 +104,6 @@ def is_text(text: str) -> bool:
 def control_character(name: str) -> str:
     r"""Return the first character that no name may have, as its code point, or "".
 
-    Examples
-    --------
     >>> control_character("UNO\x01"), control_character("狐狸\n")
     ('U+0001', '')
     """

@@ -57,29 +57,7 @@ ResultTables = Mapping[str, pd.DataFrame]
 
 
 def verdict_rows(tables: ResultTables, demanded: float = 0.0) -> list[TableRow]:
-    """Judge every metric of every question by every statistic.
-
-    Parameters
-    ----------
-    tables
-        Those of a report: pairwise_accuracy, correlations and, where they are there,
-        accuracy_comparisons, metric_comparisons, human_pairs, hypotheses, composites
-        and sanity.
-    demanded
-        Half accuracy that a metric is held against; 0 for none.
-
-    Returns
-    -------
-    list of dict
-        Rows of ``verdicts``, those of each question and statistic together.
-
-    Notes
-    -----
-    `reason` is one of ``undefined``, ``untested``, ``few_methods``, ``below_chance``,
-    ``not_apart`` (from chance), ``not_adjusted`` (apart, but not among so many) and
-    ``in_sample``; empty where the metric agrees, and of baselines, which are not
-    judged.
-    """
+    """Judge every metric of every question by every statistic."""
     made: frozenset[str] = frozenset()
     if "composites" in tables:
         known = tables["composites"]

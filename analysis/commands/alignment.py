@@ -93,50 +93,7 @@ def align(
     twins: pd.DataFrame | None = None,
     progress: Progress = silent,
 ) -> Analysis:
-    """Report what people say of methods, and compare every metric with people.
-
-    Parameters
-    ----------
-    ratings, choices, rankings
-        What people say, with the columns of `analysis.tables`; at least one.
-    scores
-        What metrics say; None: a report of people alone.
-    options
-        The options of the command line.
-    tags
-        Tags of the stories (`story_tags.read_stories`), which split the
-        tables into strata.
-    composites
-        What is made of several questions or metrics
-        (`analysis.rankings.composite_weights.read_composites`), and is then a question
-        or a metric itself.
-    hypotheses
-        Metrics that were declared to measure a question: columns question, metric
-        (`analysis.hypotheses`). All others are explored.
-    twins
-        Scores of degraded twins (`analysis.reading.inputs.read_twins`).
-    progress
-        Is told each step before it begins.
-
-    Returns
-    -------
-    Analysis
-        Tables method_means (with ratings), leaderboard, win_rates (with choices),
-        ranking_leaderboard (with rankings), agreement, and with scores correlations,
-        metric_comparisons and pairwise_accuracy.
-
-    Raises
-    ------
-    OptionError
-        When an option does not fit the data, or nothing is left to analyse or to
-        compare.
-
-    Notes
-    -----
-    Rows marked as gold, repeated or excluded enter no table. All metrics of a
-    question are compared on the cells that people and every metric cover.
-    Tables do not depend on the order of the rows.
-    """
+    """Report what people say of methods, and compare every metric with people."""
     if ratings is None and choices is None and rankings is None:
         raise OptionError(
             "--ratings, --choices, --rankings: expected one of them, or several"
@@ -189,21 +146,7 @@ def agreement(
     rankings: pd.DataFrame | None = None,
     options: AlignOptions,
 ) -> Analysis:
-    """Measure how well people agree with one another.
-
-    Parameters
-    ----------
-    ratings, choices, rankings
-        What people say; one of them or several.
-    options
-        The options of the command line. `resample` may name stories, methods
-        and units; the default is units. Of rankings stories are drawn.
-
-    Returns
-    -------
-    Analysis
-        The table agreement.
-    """
+    """Measure how well people agree with one another."""
     if ratings is None and choices is None and rankings is None:
         raise OptionError("expected ratings, choices or rankings")
     found = TableCollector(options)
@@ -226,31 +169,7 @@ def leaderboard(
     prior: float = 0.0,
     options: AlignOptions,
 ) -> Analysis:
-    """Rank methods by side-by-side answers, or by orders of several outputs.
-
-    Parameters
-    ----------
-    choices, rankings
-        What people say; one of them or both, which have a table each.
-    ties
-        Of choices: ``"half"``, ``"drop"``, ``"davidson"`` or ``"rao-kupper"``.
-    majority
-        Count the majority of each story's annotators instead of single votes; of
-        rankings there is none.
-    side
-        Adjust for the side on which outputs stood, where `left_method` tells.
-    prior
-        Of choices: the weight of a prior, in answers a method.
-    options
-        The options of the command line. `resample` may name stories, annotators
-        and units; the default is stories and annotators, or stories with
-        `majority`.
-
-    Returns
-    -------
-    Analysis
-        The tables leaderboard and win_rates, or ranking_leaderboard.
-    """
+    """Rank methods by side-by-side answers, or by orders of several outputs."""
     if choices is None and rankings is None:
         raise OptionError("--choices, --rankings: expected one of them, or both")
     asked = {"majority": majority, "side": side, "ties": ties != boards.TIES[0]}

@@ -5,6 +5,7 @@ Light: the commands of the database use it too, without loading the statistics.
 
 import argparse
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 from analysis.options import (
     COEFFICIENTS,
@@ -14,149 +15,17 @@ from analysis.options import (
     KNOWN_LEVELS,
     LANGUAGES,
     LEVELS,
+    AlignOptions,
 )
 
 # Files that a table may be in.
 TABLE = ".csv, .tsv, .txt, .xlsx (or FILE.xlsx#SHEET), .jsonl or .parquet"
-
-
-def add_resampling(parser: argparse.ArgumentParser) -> None:
-    """Add what every analysis takes: intervals and the seed."""
-    parser.add_argument(
-        "--resamples", type=count, default=1000, help="default 1000; 0: none"
-    )
-    parser.add_argument(
-        "--resample",
-        metavar="UNIT",
-        help="stories, methods, annotators, units, or two joined by +",
-    )
-    parser.add_argument(
-        "--confidence", type=share, default=0.95, help="of intervals; default 0.95"
-    )
-    parser.add_argument(
-        "--seed", type=count, default=0, help="of every random step; default 0"
-    )
-
-
-def add_top(parser: argparse.ArgumentParser) -> None:
-    """Add the question whether the best few methods are the best."""
-    parser.add_argument(
-        "--top",
-        type=count,
-        default=0,
-        metavar="K",
-        help="also tell whether the best K methods are told apart from all others",
-    )
-    parser.add_argument(
-        "--top-confidence",
-        type=share,
-        default=0.0,
-        help="how sure that has to be; default as --confidence",
-    )
-
-
-def add_alignment(parser: argparse.ArgumentParser) -> None:
-    """Add what an alignment can leave out, its levels, coefficients and strata."""
-    add_levels(parser)
-    add_top(parser)
-    parser.add_argument(
-        "--split-by",
-        type=split_names,
-        metavar='"A,B"',
-        help='tags of stories that split the tables; default all, "" for none',
-    )
-    parser.add_argument(
-        "--components",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="metrics whose weights are fitted to people's preferences; default all",
-    )
-    parser.add_argument(
-        "--demanded",
-        type=share,
-        default=0.0,
-        help="pairwise accuracy that metrics are held against; VISTAR's is 0.75",
-    )
-    parser.add_argument(
-        "--epsilon",
-        choices=EPSILONS,
-        default="heldout",
-        help="how the tie threshold of acc_eq is tuned; default heldout",
-    )
-
-
-def add_figures(parser: argparse.ArgumentParser) -> None:
-    """Add the language, which figures are drawn, and whether they become files."""
-    parser.add_argument(
-        "--language",
-        choices=LANGUAGES,
-        default="en",
-        help="of sentences, headings and figures; default en",
-    )
-    parser.add_argument(
-        "--figures",
-        choices=FIGURES,
-        default="main",
-        help="all: each annotator, accuracies by level, weighted metrics and profiles "
-        "too; default main",
-    )
-    parser.add_argument(
-        "--images",
-        choices=("svg", "png", "none"),
-        default="svg",
-        help="figures as files, where Chromium is found; default svg",
-    )
-
-
-def add_choice(parser: argparse.ArgumentParser) -> None:
-    """Add which questions and metrics are covered, and which methods left out."""
-    parser.add_argument(
-        "--questions",
-        type=split_names,
-        metavar='"A,B"',
-        help="dimensions, criteria; the only ones covered; default all",
-    )
-    parser.add_argument(
-        "--metrics",
-        type=names_or_none,
-        metavar='"A,B"',
-        help='the only ones covered; default all; "": a report of people alone',
-    )
-    parser.add_argument(
-        "--exclude-methods",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="a name with a comma in it can be written with a backslash before it",
-    )
-
-
-def add_levels(parser: argparse.ArgumentParser) -> None:
-    """Add what is covered, and the levels and coefficients."""
-    add_choice(parser)
-    parser.add_argument(
-        "--levels",
-        type=subset(KNOWN_LEVELS),
-        default=LEVELS,
-        metavar='"A,B"',
-        help=f"some of {', '.join(KNOWN_LEVELS)}; default {', '.join(LEVELS)}",
-    )
-    parser.add_argument(
-        "--coefficients",
-        type=subset(KNOWN_COEFFICIENTS),
-        default=COEFFICIENTS,
-        metavar='"A,B"',
-        help=f"some of {', '.join(KNOWN_COEFFICIENTS)}; "
-        f"default {', '.join(COEFFICIENTS)}",
-    )
+NAMES = '"A,B"'
 
 
 def split_names(text: str) -> tuple[str, ...]:
     r"""Split names at commas; ``\,`` is a comma inside a name.
 
-    Examples
-    --------
     >>> split_names(r"A, B\, Inc.")
     ('A', 'B, Inc.')
     """
@@ -237,3 +106,97 @@ def subset(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
         return tuple(word for word in known if word in words)
 
     return parse
+
+
+def _some_of(known: Sequence[str], default: Sequence[str]) -> dict[str, Any]:
+    words = f"some of {', '.join(known)}; default {', '.join(default)}"
+    return {"help": words, "type": subset(known), "metavar": NAMES}
+
+
+# Options of an analysis, whose defaults are those of `AlignOptions`.
+ARGUMENTS: dict[str, dict[str, Any]] = {
+    "resamples": {"help": "default 1000; 0: none", "type": count},
+    "resample": {
+        "help": "stories, methods, annotators, units, or two joined by +",
+        "metavar": "UNIT",
+    },
+    "confidence": {"help": "of intervals; default 0.95", "type": share},
+    "seed": {"help": "of every random step; default 0", "type": count},
+    "top": {
+        "help": "also tell whether the best K methods are told apart from all others",
+        "type": count,
+        "metavar": "K",
+    },
+    "top_confidence": {
+        "help": "how sure that has to be; default as --confidence",
+        "type": share,
+    },
+    "split_by": {
+        "help": 'tags of stories that split the tables; default all, "" for none',
+        "type": split_names,
+        "metavar": NAMES,
+    },
+    "components": {
+        "help": "metrics whose weights are fitted to people's preferences; default all",
+        "type": split_names,
+        "metavar": NAMES,
+    },
+    "demanded": {
+        "help": "pairwise accuracy that metrics are held against; VISTAR's is 0.75",
+        "type": share,
+    },
+    "epsilon": {
+        "help": "how the tie threshold of acc_eq is tuned; default heldout",
+        "choices": EPSILONS,
+    },
+    "language": {
+        "help": "of sentences, headings and figures; default en",
+        "choices": LANGUAGES,
+    },
+    "figures": {
+        "help": "all: each annotator, accuracies by level, weighted metrics and "
+        "profiles too; default main",
+        "choices": FIGURES,
+    },
+    "questions": {
+        "help": "dimensions, criteria; the only ones covered; default all",
+        "type": split_names,
+        "metavar": NAMES,
+    },
+    "metrics": {
+        "help": 'the only ones covered; default all; "": a report of people alone',
+        "type": names_or_none,
+        "metavar": NAMES,
+    },
+    "exclude_methods": {
+        "help": "a name with a comma in it can be written with a backslash before it",
+        "type": split_names,
+        "metavar": NAMES,
+    },
+    "levels": _some_of(KNOWN_LEVELS, LEVELS),
+    "coefficients": _some_of(KNOWN_COEFFICIENTS, COEFFICIENTS),
+}
+RESAMPLING = ("resamples", "resample", "confidence", "seed")
+TOP = ("top", "top_confidence")
+CHOICE = ("questions", "metrics", "exclude_methods")
+WITH_LEVELS = (*CHOICE, "levels", "coefficients")
+ALIGNMENT = (*WITH_LEVELS, *TOP, "split_by", "components", "demanded", "epsilon")
+
+
+def add(parser: argparse.ArgumentParser, names: Iterable[str]) -> None:
+    """Add some of `ARGUMENTS`."""
+    usual = AlignOptions()
+    for name in names:
+        flag = f"--{name.replace('_', '-')}"
+        parser.add_argument(flag, default=getattr(usual, name), **ARGUMENTS[name])
+
+
+def add_figures(parser: argparse.ArgumentParser) -> None:
+    """Add the language, which figures are drawn, and whether they become files."""
+    add(parser, ("language", "figures"))
+    parser.add_argument(
+        "--images",
+        choices=("svg", "png", "none"),
+        default="svg",
+        help="figures as files, where Chromium is found; default svg",
+    )

@@ -13,13 +13,7 @@ VARIABLE = "SOURCE_DATE_EPOCH"
 
 
 def report_date(newest_input: float | None) -> str:
-    """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601.
-
-    Raises
-    ------
-    OptionError
-        When SOURCE_DATE_EPOCH is set to anything but whole seconds since 1970.
-    """
+    """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601."""
     stamp = os.environ.get(VARIABLE)
     try:
         seconds = (newest_input or 0.0) if stamp is None else int(stamp)

@@ -31,8 +31,6 @@ RESAMPLE_DEFAULTS = {
 def drawn(command: str, *, majority: bool = False) -> str:
     """Return the clusters that a command draws unless told.
 
-    Examples
-    --------
     >>> drawn("leaderboard"), drawn("leaderboard", majority=True)
     ('stories+annotators', 'stories')
     """
@@ -42,8 +40,6 @@ def drawn(command: str, *, majority: bool = False) -> str:
 def title(command: str, *, with_metrics: bool = True) -> str:
     """Return the heading of a report that was given none.
 
-    Examples
-    --------
     >>> title("align", with_metrics=False)
     'Report: what people say of methods'
     """

@@ -18,20 +18,7 @@ STRONG, LEAST = -0.7, 10
 def direction_hints(
     questions: Iterable[QuestionData], table: ScoreTable
 ) -> Iterator[str]:
-    """Yield a remark for each metric that is strongly opposed to people.
-
-    Parameters
-    ----------
-    questions
-        Every question; of several the one that opposes a metric most is named.
-    table
-        The scores, which know the directions; composites have none of their own.
-
-    Notes
-    -----
-    The coefficient is Spearman's between differences of people's values and of scores
-    over pairs of outputs of one story; of values of whole methods, over methods.
-    """
+    """Yield a remark for each metric that is strongly opposed to people."""
     lowest: dict[str, tuple[float, str]] = {}
     for question in questions:
         for metric, value in _coefficients(question):

@@ -1,13 +1,17 @@
 """Tables as somebody gives them, files or frames: read, turned, and remarked on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import pandas as pd
 
 from analysis.commands.defaults import WIDE
 from analysis.hypotheses import read_hypotheses
 from analysis.options import OptionError
+from analysis.problems import InputError, Problem
 from analysis.rankings.composite_weights import (
     Composite,
     check_composites,
@@ -15,13 +19,19 @@ from analysis.rankings.composite_weights import (
     read_composites,
 )
 from analysis.reading import inputs
-from analysis.reading.files import Table
+from analysis.reading.files import Table, placed_in
+from analysis.reading.inputs import read_twins
 from analysis.reading.isolated_values import isolated_ratings
 from analysis.reading.kept_answers import COLUMNS
 from analysis.reading.metric_names import UNTOLD, higher_by_name
+from analysis.reading.story_tags import read_stories
 from analysis.reading.wide_tables import left_out_columns, left_out_ids
 from analysis.sentences import sentence
 
+# Name to what it is made of, as in a file of composites, or such a file.
+Composites: TypeAlias = Mapping[str, object] | PathLike[str] | str
+# Question to the metric, or the metrics, that are declared to measure it.
+Hypotheses: TypeAlias = Mapping[str, str | Sequence[str]] | Table
 # What the reader of each table takes of the options.
 READ = {"ratings": (*WIDE, "scale"), "choices": (), "rankings": (), "scores": WIDE}
 # Keywords that say which direction is better.
@@ -35,40 +45,38 @@ READERS: Mapping[str, Callable[..., pd.DataFrame]] = {
 
 
 def read_table(kind: str, table: Table, options: Mapping[str, object]) -> pd.DataFrame:
-    """Read a table of ratings, choices, rankings or scores.
-
-    Parameters
-    ----------
-    kind
-        A key of `READERS`.
-    table
-        A file, or a frame.
-    options
-        With those that `READ` names.
-    """
+    """Read a table of a kind of `READERS`, with those of the options that it takes."""
     return READERS[kind](table, **{name: options[name] for name in READ[kind]})
 
 
 def remarks_on(table: pd.DataFrame, kind: str) -> list[str]:
     """Note columns of a wide table that are no values, and metrics without any."""
-    told = {
-        sentence(
-            "Columns of {kind} that hold no numbers are left out: {columns}.",
-            kind=kind,
-            columns=[*left_out_columns(table)],
-        ): left_out_columns(table),
-        sentence(
-            "Columns of {kind} that look like ids or times are left out: {columns}. "
-            "--value-columns takes them in.",
-            kind=kind,
-            columns=[*left_out_ids(table)],
-        ): left_out_ids(table),
-        sentence(
-            "Metrics without a single score are left out: {metrics}.",
-            metrics=[*inputs.metrics_without_scores(table)],
-        ): inputs.metrics_without_scores(table),
-    }
-    return [remark for remark, names in told.items() if names]
+    remarks = []
+    if columns := [*left_out_columns(table)]:
+        remarks.append(
+            sentence(
+                "Columns of {kind} that hold no numbers are left out: {columns}.",
+                kind=kind,
+                columns=columns,
+            )
+        )
+    if columns := [*left_out_ids(table)]:
+        remarks.append(
+            sentence(
+                "Columns of {kind} that look like ids or times are left out: "
+                "{columns}. --value-columns takes them in.",
+                kind=kind,
+                columns=columns,
+            )
+        )
+    if metrics := [*inputs.metrics_without_scores(table)]:
+        remarks.append(
+            sentence(
+                "Metrics without a single score are left out: {metrics}.",
+                metrics=metrics,
+            )
+        )
+    return remarks
 
 
 def isolated_remarks(
@@ -85,41 +93,42 @@ def directed(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Return scores with the direction of every metric, and remarks on those guessed.
 
-    Parameters
-    ----------
-    scores
-        From `read_table`. Of metrics whose direction no cell tells, names do
-        (`analysis.reading.metric_names`); of others higher is taken to be better.
-    lower, higher
-        Metrics of which lower, or higher, is better, whatever the table says.
+    Of metrics in `lower` and `higher` that is better, whatever the table says. Of
+    others whose direction no cell tells, names do (`analysis.reading.metric_names`),
+    else higher is taken to be better.
     """
     metrics = {str(name) for name in scores["metric"].unique()}
-    for option, names in (("lower", lower), ("higher", higher)):
-        _check_directed(f"--{option}-is-better", names, metrics)
+    for option, given in (("lower", lower), ("higher", higher)):
+        _check_directed(f"--{option}-is-better", given, metrics)
     for name in sorted({*lower} & {*higher}):
         raise OptionError(f"--higher-is-better: {name!r}: expected lower or higher")
     untold = ({*scores.attrs[UNTOLD]} & metrics) - {*lower, *higher}
     by_name = {name: higher_by_name(name) for name in untold}
-    named = sorted(name for name, better in by_name.items() if better is False)
+    named_lower = sorted(name for name, better in by_name.items() if better is False)
     assumed = sorted(name for name, better in by_name.items() if better is None)
-    given = scores.get("higher_is_better", pd.Series(True, index=scores.index))
-    down = scores["metric"].isin([*lower, *named])
+    told = scores.get("higher_is_better", pd.Series(True, index=scores.index))
+    down = scores["metric"].isin([*lower, *named_lower])
     up = scores["metric"].isin([*higher])
-    remarks = [
-        sentence(
-            "Lower is taken to be better for {metrics}, by the name alone. A column "
-            "higher_is_better says otherwise, and so does --higher-is-better of align.",
-            metrics=named,
+    remarks = []
+    if named_lower:
+        remarks.append(
+            sentence(
+                "Lower is taken to be better for {metrics}, by the name alone. A "
+                "column higher_is_better says otherwise, and so does "
+                "--higher-is-better of align.",
+                metrics=named_lower,
+            )
         )
-    ] * bool(named)
-    remarks += [
-        sentence(
-            "Higher is assumed to be better for {metrics}: nothing says so. A column "
-            "higher_is_better tells, and so does --lower-is-better of align.",
-            metrics=assumed,
+    if assumed:
+        remarks.append(
+            sentence(
+                "Higher is assumed to be better for {metrics}: nothing says so. A "
+                "column higher_is_better tells, and so does --lower-is-better of "
+                "align.",
+                metrics=assumed,
+            )
         )
-    ] * bool(assumed)
-    return scores.assign(higher_is_better=(given & ~down) | up), remarks
+    return scores.assign(higher_is_better=(told & ~down) | up), remarks
 
 
 def _check_directed(option: str, names: Sequence[str], metrics: set[str]) -> None:
@@ -188,3 +197,94 @@ def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     """Return what has scores."""
     scores = tables["scores"]
     return set() if scores is None else {str(one) for one in scores["metric"].unique()}
+
+
+# What stands beside answers and scores -----------------------------------------------
+
+
+def names(given: Sequence[str] | str) -> tuple[str, ...]:
+    """Return names as a tuple, one alone as well."""
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def is_path(value: object) -> bool:
+    """Say whether a table is a file."""
+    return isinstance(value, str | PathLike)
+
+
+@contextmanager
+def named(table: object, name: str, rows: Sequence[str] = ()) -> Iterator[None]:
+    """Name problems of what is no file by the keyword that gave it."""
+    if is_path(table):
+        yield
+        return
+    with placed_in(name, rows):
+        yield
+
+
+def tag_rows(stories: Table | None) -> pd.DataFrame | None:
+    """Return the tags of stories, or None."""
+    if stories is None:
+        return None
+    with named(stories, "stories"):
+        return read_stories(stories)
+
+
+def composite_parts(
+    given: Any,
+    tables: Mapping[str, pd.DataFrame | None],
+    tags: pd.DataFrame | None,
+) -> tuple[Composite, ...]:
+    """Return composites, checked against the questions and metrics there are."""
+    if given is None:
+        return ()
+    if not isinstance(given, Mapping | str | PathLike):
+        expected = "composites by their names, or the path of a file of them"
+        raise InputError([Problem("composites", expected, value=type(given).__name__)])
+    with named(given, "composites"):
+        whole = given if isinstance(given, Mapping) else Path(given)
+        return known_composites(whole, tables, tags)
+
+
+def twin_rows(twins: Table | None, scores: pd.DataFrame) -> pd.DataFrame | None:
+    """Return scores of degraded twins, or None."""
+    if twins is None:
+        return None
+    with named(twins, "twins"):
+        return read_twins(twins, set(scores["metric"].astype(str)))
+
+
+def hypothesis_rows(
+    given: Any,
+    tables: Mapping[str, pd.DataFrame | None],
+    composites: Sequence[Composite],
+) -> pd.DataFrame | None:
+    """Return declared metrics, checked against the questions and metrics there are."""
+    if given is None:
+        return None
+    table, rows = given, []
+    if isinstance(given, Mapping):
+        table = _rows_of(given)
+        rows = [_of(question) for question in table["question"]]
+    with named(given, "hypotheses", rows):
+        return declared_metrics(table, tables, composites)
+
+
+def _rows_of(given: Mapping[Any, Any]) -> pd.DataFrame:
+    """Return question and metric, one row a hypothesis, of each question's metrics."""
+    problems = [
+        Problem(_of(question), "a metric, or a list of metrics", value=repr(metrics))
+        for question, metrics in given.items()
+        if not metrics or not isinstance(metrics, str | list | tuple)
+    ]
+    if problems:
+        raise InputError(problems)
+    return pd.DataFrame(
+        [(question, m) for question, own in given.items() for m in names(own)],
+        columns=["question", "metric"],
+    )
+
+
+def _of(question: object) -> str:
+    """Return where the hypotheses of a question stand."""
+    return f"hypotheses[{question!r}]"

@@ -1,17 +1,20 @@
 """What the command line takes: one parser a subcommand."""
 
 import argparse
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any
 
 from analysis.commands.arguments import (
+    ALIGNMENT,
+    CHOICE,
+    NAMES,
+    RESAMPLING,
     TABLE,
-    add_alignment,
-    add_choice,
+    TOP,
+    WITH_LEVELS,
+    add,
     add_figures,
-    add_levels,
-    add_resampling,
-    add_top,
     counts,
     scale,
     share,
@@ -19,9 +22,6 @@ from analysis.commands.arguments import (
     weight,
 )
 from analysis.commands.defaults import DOES, WIDE
-
-SCALE = "refuse ratings outside it, as in 0:4"
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,59 +31,65 @@ def parser() -> argparse.ArgumentParser:
         description="Does your metric agree with people?",
     )
     commands = whole.add_subparsers(dest="command", required=True)
-    _add_align(commands)
-    _add_agreement(commands)
-    _add_leaderboard(commands)
-    _add_power(commands)
-    _add_subset(commands)
-    _add_stability(commands)
+    for name, (example, add_own) in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=DOES[name],
+            description=f"Report {DOES[name]}.",
+            epilog=f"Example: python -m analysis {example}",
+        )
+        command.add_argument(
+            "--out", type=Path, required=True, help="folder of the report"
+        )
+        add(command, RESAMPLING)
+        add_figures(command)
+        heading = f"heading of the report; default Report: {DOES[name]}"
+        command.add_argument("--title", help=heading)
+        add_own(command)
     return whole
 
 
-def _add_align(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "align",
-        DOES["align"],
-        "python -m analysis align --ratings ratings.csv --scores scores.csv "
-        "--scale 0:4 --out report/",
-    )
-    for kind in ("--ratings", "--choices", "--rankings"):
-        command.add_argument(kind, type=Path, help=TABLE)
+def _table(command: Any, name: str, says: str = "", **given: Any) -> None:
+    """Add the option of a file."""
+    told = f"{says}; {TABLE}" if says else TABLE
+    command.add_argument(f"--{name}", type=Path, help=told, **given)
+
+
+def _names(command: argparse.ArgumentParser, name: str, says: str) -> None:
     command.add_argument(
-        "--scores", type=Path, help=f"without it a report of people alone; {TABLE}"
+        f"--{name}", type=split_names, default=(), metavar=NAMES, help=says
     )
-    _add_wide(command)
-    command.add_argument(
-        "--lower-is-better",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="metrics whose direction the table does not tell",
-    )
-    command.add_argument(
-        "--higher-is-better",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="metrics whose name would say otherwise, such as fid",
-    )
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    command.add_argument(
-        "--stories", type=Path, help=f"tags of the stories, which split tables; {TABLE}"
-    )
-    command.add_argument(
-        "--hypotheses",
-        type=Path,
-        help="metrics declared beforehand to measure a question: columns question, "
-        f"metric; {TABLE}",
-    )
-    command.add_argument(
-        "--twins",
-        type=Path,
-        help="scores of outputs made worse on purpose: columns story, method, twin, "
-        f"metric, score; {TABLE}",
-    )
+
+
+def _wide(command: argparse.ArgumentParser) -> None:
+    says = "one column a dimension or metric"
+    command.add_argument("--wide", action="store_true", help=says)
+    command.add_argument("--method-column", default="method", help="of a wide table")
+    command.add_argument("--story-column", default="story", help="of a wide table")
+    says = "of a wide table: values, though they look like ids or times"
+    _names(command, "value-columns", says)
+
+
+def _scale(command: argparse.ArgumentParser) -> None:
+    says = "refuse ratings outside it, as in 0:4"
+    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=says)
+
+
+def _align(command: argparse.ArgumentParser) -> None:
+    for kind in ("ratings", "choices", "rankings"):
+        _table(command, kind)
+    _table(command, "scores", "without it a report of people alone")
+    _wide(command)
+    says = "metrics whose direction the table does not tell"
+    _names(command, "lower-is-better", says)
+    says = "metrics whose name would say otherwise, such as fid"
+    _names(command, "higher-is-better", says)
+    _scale(command)
+    _table(command, "stories", "tags of the stories, which split tables")
+    says = "metrics declared beforehand to measure a question: columns question, metric"
+    _table(command, "hypotheses", says)
+    says = "scores of outputs made worse on purpose: columns story, method, twin, "
+    _table(command, "twins", f"{says}metric, score")
     command.add_argument(
         "--composites",
         type=Path,
@@ -97,43 +103,28 @@ def _add_align(commands: Commands) -> None:
         help="what a click on an output opens, as in "
         "https://host/stories/{story}#{method}",
     )
-    add_alignment(command)
+    add(command, ALIGNMENT)
 
 
-def _add_agreement(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "agreement",
-        DOES["agreement"],
-        "python -m analysis agreement --ratings ratings.csv --out agreement/",
-    )
+def _agreement(command: argparse.ArgumentParser) -> None:
     table = command.add_mutually_exclusive_group(required=True)
-    for kind in ("--ratings", "--choices", "--rankings"):
-        table.add_argument(kind, type=Path, help=TABLE)
+    for kind in ("ratings", "choices", "rankings"):
+        _table(table, kind)
     command.set_defaults(**WIDE)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
+    _scale(command)
 
 
-def _add_leaderboard(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "leaderboard",
-        DOES["leaderboard"],
-        "python -m analysis leaderboard --choices choices.csv --out leaderboard/",
-    )
-    command.add_argument("--choices", type=Path, help=f"side by side; {TABLE}")
-    command.add_argument(
-        "--rankings", type=Path, help=f"orders of several outputs; {TABLE}"
-    )
+def _leaderboard(command: argparse.ArgumentParser) -> None:
+    _table(command, "choices", "side by side")
+    _table(command, "rankings", "orders of several outputs")
     command.add_argument(
         "--ties",
         choices=("half", "drop", "davidson", "rao-kupper"),
         default="half",
         help="how ties of choices count; default half",
     )
-    command.add_argument(
-        "--majority", action="store_true", help="count the majority of each story"
-    )
+    says = "count the majority of each story"
+    command.add_argument("--majority", action="store_true", help=says)
     command.add_argument(
         "--prior",
         type=weight,
@@ -142,52 +133,29 @@ def _add_leaderboard(commands: Commands) -> None:
         help="weight of a prior, in answers a method; default 0, and 1 where there "
         "are no finite ratings without one",
     )
-    command.add_argument(
-        "--side",
-        action="store_true",
-        help="adjust for the side on which outputs stood (column left_method)",
-    )
-    add_top(command)
+    says = "adjust for the side on which outputs stood (column left_method)"
+    command.add_argument("--side", action="store_true", help=says)
+    add(command, TOP)
 
 
-def _add_power(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "power",
-        DOES["power"],
-        "python -m analysis power --ratings pilot.csv --scores scores.csv --out plan/",
-    )
-    command.add_argument("--ratings", type=Path, required=True, help=TABLE)
-    command.add_argument("--scores", type=Path, help=TABLE)
-    _add_wide(command)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    command.add_argument(
-        "--target",
-        type=share,
-        default=0.05,
-        help="half-width of an interval that is asked for; default 0.05",
-    )
-    add_levels(command)
+def _power(command: argparse.ArgumentParser) -> None:
+    _table(command, "ratings", required=True)
+    _table(command, "scores")
+    _wide(command)
+    _scale(command)
+    says = "half-width of an interval that is asked for; default 0.05"
+    command.add_argument("--target", type=share, default=0.05, help=says)
+    add(command, WITH_LEVELS)
 
 
-def _add_subset(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "subset",
-        DOES["subset"],
-        "python -m analysis subset --scores full.csv --stories tags.csv --tag split "
-        "--value lite --out subset/",
-    )
-    command.add_argument("--scores", type=Path, help=TABLE)
-    command.add_argument("--ratings", type=Path, help=TABLE)
-    command.add_argument(
-        "--subset",
-        type=Path,
-        help=f"scores of the subset as an own table; {TABLE}",
-    )
-    command.add_argument("--stories", type=Path, help=f"tags of the stories; {TABLE}")
+def _subset(command: argparse.ArgumentParser) -> None:
+    _table(command, "scores")
+    _table(command, "ratings")
+    _table(command, "subset", "scores of the subset as an own table")
+    _table(command, "stories", "tags of the stories")
     command.add_argument("--tag", help="the tag that names the subset")
-    command.add_argument("--value", help="its value for the stories of the subset")
+    says = "its value for the stories of the subset"
+    command.add_argument("--value", help=says)
     command.add_argument(
         "--sizes",
         type=counts,
@@ -195,63 +163,41 @@ def _add_subset(commands: Commands) -> None:
         metavar="5,10,20",
         help="numbers of stories to look for; default 5,10,20,40,80",
     )
-    _add_wide(command)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    add_choice(command)
+    _wide(command)
+    _scale(command)
+    add(command, CHOICE)
 
 
-def _add_stability(commands: Commands) -> None:
-    command = _command(
-        commands,
-        "stability",
-        DOES["stability"],
-        "python -m analysis stability --ratings judge.csv --people ratings.csv "
-        "--out stability/",
-    )
+def _stability(command: argparse.ArgumentParser) -> None:
     trials = command.add_mutually_exclusive_group(required=True)
-    trials.add_argument(
-        "--ratings",
-        type=Path,
-        help=f"of judges (column annotator), trials as rounds; {TABLE}",
-    )
-    trials.add_argument("--scores", type=Path, help=f"of one judge; {TABLE}")
-    command.add_argument("--people", type=Path, help=f"ratings of people; {TABLE}")
-    command.add_argument(
-        "--other-scores", type=Path, help=f"of another judge, same metrics; {TABLE}"
-    )
-    _add_wide(command)
-    command.add_argument("--scale", type=scale, metavar="LOW:HIGH", help=SCALE)
-    add_levels(command)
+    _table(trials, "ratings", "of judges (column annotator), trials as rounds")
+    _table(trials, "scores", "of one judge")
+    _table(command, "people", "ratings of people")
+    _table(command, "other-scores", "of another judge, same metrics")
+    _wide(command)
+    _scale(command)
+    add(command, WITH_LEVELS)
 
 
-def _add_wide(command: argparse.ArgumentParser) -> None:
-    command.add_argument(
-        "--wide", action="store_true", help="one column a dimension or metric"
-    )
-    command.add_argument("--method-column", default="method", help="of a wide table")
-    command.add_argument("--story-column", default="story", help="of a wide table")
-    command.add_argument(
-        "--value-columns",
-        type=split_names,
-        default=(),
-        metavar='"A,B"',
-        help="of a wide table: values, though they look like ids or times",
-    )
-
-
-def _command(
-    commands: Commands,
-    name: str,
-    does: str,
-    example: str,
-) -> argparse.ArgumentParser:
-    command = commands.add_parser(
-        name, help=does, description=f"Report {does}.", epilog=f"Example: {example}"
-    )
-    command.add_argument("--out", type=Path, required=True, help="folder of the report")
-    add_resampling(command)
-    add_figures(command)
-    command.add_argument(
-        "--title", help=f"heading of the report; default Report: {does}"
-    )
-    return command
+# Of each command an example, and what adds its own options.
+COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
+    "align": (
+        "align --ratings ratings.csv --scores scores.csv --scale 0:4 --out report/",
+        _align,
+    ),
+    "agreement": ("agreement --ratings ratings.csv --out agreement/", _agreement),
+    "leaderboard": (
+        "leaderboard --choices choices.csv --out leaderboard/",
+        _leaderboard,
+    ),
+    "power": ("power --ratings pilot.csv --scores scores.csv --out plan/", _power),
+    "subset": (
+        "subset --scores full.csv --stories tags.csv --tag split --value lite "
+        "--out subset/",
+        _subset,
+    ),
+    "stability": (
+        "stability --ratings judge.csv --people ratings.csv --out stability/",
+        _stability,
+    ),
+}

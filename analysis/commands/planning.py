@@ -41,17 +41,7 @@ def power(
     options: AlignOptions,
     target: float,
 ) -> Analysis:
-    """Foretell what larger studies would show: tables power, needed, variance.
-
-    Parameters
-    ----------
-    ratings, scores
-        The pilot.
-    options
-        The options of the command line.
-    target
-        Half-width of an interval that is asked for.
-    """
+    """Foretell what larger studies would show: tables power, needed, variance."""
     found = TableCollector(options)
     given = {"ratings": ratings, "scores": scores}
     kept = chosen_tables(given, options, found.notes)
@@ -87,26 +77,7 @@ def subset(
     sizes: Sequence[int] = SIZES,
     options: AlignOptions,
 ) -> Analysis:
-    """Hold a subset of a benchmark against the whole, and look for better ones.
-
-    Parameters
-    ----------
-    scores, ratings
-        Of the whole benchmark; at least one.
-    subset
-        Its stories, or the scores of its own; None only looks for subsets.
-    name
-        What the subset is called.
-    sizes
-        Numbers of stories to look for.
-    options
-        The options of the command line.
-
-    Returns
-    -------
-    Analysis
-        Tables subset, best_subset and subset_stories.
-    """
+    """Hold a subset of a benchmark against the whole, and look for better ones."""
     if any(size < 1 for size in sizes):
         raise OptionError(f"--sizes: {min(sizes)}: expected whole numbers from 1")
     if scores is None and ratings is None:
@@ -160,22 +131,7 @@ def stability(
     ratings: pd.DataFrame | None,
     options: AlignOptions,
 ) -> Analysis:
-    """Tell how stable judges are over repeated trials, and whom they agree with.
-
-    Parameters
-    ----------
-    trials
-        A judge's ratings, its name for an annotator, trials as rounds.
-    ratings
-        People's, for the agreement of each judge with them.
-    options
-        The options of the command line.
-
-    Returns
-    -------
-    Analysis
-        Tables stability and judges.
-    """
+    """Tell how stable judges are over repeated trials, and whom they agree with."""
     found = TableCollector(options)
     given = {"trials": trials, "ratings": ratings}
     kept = chosen_tables(given, options, found.notes)
@@ -195,20 +151,7 @@ def stability(
 def compare_judges(
     *, named: Sequence[tuple[str, pd.DataFrame]], options: AlignOptions
 ) -> Analysis:
-    """Correlate the scores of several judges, metric by metric.
-
-    Parameters
-    ----------
-    named
-        Names of judges with their tables of scores, which share names of metrics.
-    options
-        The options of the command line.
-
-    Returns
-    -------
-    Analysis
-        The table judges.
-    """
+    """Correlate the scores of several judges, metric by metric."""
     found = TableCollector(options)
     named = [(name, _of_metrics(scores, options, found)) for name, scores in named]
     for (one, first), (other, second) in combinations(named, 2):

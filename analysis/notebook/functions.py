@@ -1,28 +1,59 @@
 """The commands as functions: tables as frames or files, options as keywords."""
 
-from collections.abc import Sequence
-from os import PathLike
-from pathlib import Path
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from os import PathLike, fspath
+from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
-from analysis.commands import alignment, planning
-from analysis.commands.given_tables import needed_scores
-from analysis.notebook.calls import Call, Options, is_path, keywords
-from analysis.notebook.further_tables import (
-    Composites,
-    Hypotheses,
-    composite_parts,
-    hypothesis_rows,
-    tag_rows,
-    twin_rows,
-)
-from analysis.notebook.reports import Report
-from analysis.options import OptionError, silent
+from analysis.commands.defaults import WIDE
+from analysis.commands.given_tables import Composites, Hypotheses, names
+from analysis.commands.requests import Request
+from analysis.commands.running import answered
+from analysis.notebook.reports import Report, keywords
+from analysis.options import AlignOptions, OptionError, Scale
 from analysis.planning.best_subset import SIZES
+from analysis.problems import one_of
 from analysis.reading.files import Table
-from analysis.reading.kept_answers import chosen_tables
+
+# Options that are names, of which one alone may stand without a list.
+NAMES = (
+    "questions",
+    "metrics",
+    "exclude_methods",
+    "levels",
+    "coefficients",
+    "split_by",
+    "components",
+)
+
+
+class Options(TypedDict, total=False):
+    """Keywords that every function takes: the options of the command line."""
+
+    scale: Scale | None
+    wide: bool
+    method_column: str
+    story_column: str
+    value_columns: Sequence[str] | str
+    questions: Sequence[str] | str | None
+    metrics: Sequence[str] | str | None
+    exclude_methods: Sequence[str] | str
+    levels: Sequence[str] | str
+    coefficients: Sequence[str] | str
+    split_by: Sequence[str] | str | None
+    components: Sequence[str] | str
+    top: int
+    top_confidence: float
+    demanded: float
+    epsilon: str
+    resamples: int
+    resample: str | None
+    confidence: float
+    seed: int
+    figures: str
+    language: str
 
 
 def align(
@@ -124,46 +155,19 @@ def align(
     >>> float(report["correlations"].set_index("level").loc["pooled", "value"].iloc[0])
     0.912870929175
     """
-    with keywords():
-        ways = {"lower_is_better": lower_is_better}
-        ways["higher_is_better"] = higher_is_better
-        call = Call(
-            "align",
-            {
-                "ratings": ratings,
-                "choices": choices,
-                "rankings": rankings,
-                "scores": scores,
-                "stories": stories,
-                "composites": composites,
-                "twins": twins,
-                "hypotheses": hypotheses,
-            },
-            {name: value for name, value in ways.items() if value},
-            options,
-        )
-        answers = call.tables("ratings", "choices", "rankings")
-        scored = call.tables("scores")["scores"]
-        asked = {
-            "--lower-is-better": lower_is_better,
-            "--higher-is-better": higher_is_better,
-            "--twins": twins is not None,
-        }
-        needed_scores(scored, asked)
-        covered = chosen_tables({**answers, "scores": scored}, call.options)
-        tags = tag_rows(stories)
-        made = composite_parts(composites, covered, tags)
-        found = alignment.align(
-            **answers,
-            scores=scored,
-            tags=tags,
-            composites=made,
-            twins=None if scored is None else twin_rows(twins, scored),
-            hypotheses=hypothesis_rows(hypotheses, covered, made),
-            options=call.options,
-            progress=silent,
-        )
-        return Report(found, call)
+    tables = {
+        "ratings": ratings,
+        "choices": choices,
+        "rankings": rankings,
+        "scores": scores,
+        "stories": stories,
+        "composites": composites,
+        "twins": twins,
+        "hypotheses": hypotheses,
+    }
+    ways = {"lower_is_better": lower_is_better, "higher_is_better": higher_is_better}
+    given = {name: value for name, value in ways.items() if value}
+    return _report("align", tables, given, options)
 
 
 def agreement(
@@ -187,11 +191,8 @@ def agreement(
     Report
         Tables agreement, annotators and others of people.
     """
-    with keywords():
-        tables = {"ratings": ratings, "choices": choices, "rankings": rankings}
-        call = Call("agreement", tables, {}, options)
-        answers = call.tables(*tables)
-        return Report(alignment.agreement(**answers, options=call.options), call)
+    tables = {"ratings": ratings, "choices": choices, "rankings": rankings}
+    return _report("agreement", tables, {}, options)
 
 
 def leaderboard(
@@ -226,19 +227,9 @@ def leaderboard(
     Report
         Tables leaderboard and win_rates, or ranking_leaderboard.
     """
-    with keywords():
-        tables = {"choices": choices, "rankings": rankings}
-        how = {"ties": ties, "majority": majority, "side": side, "prior": prior}
-        call = Call("leaderboard", tables, how, options)
-        found = alignment.leaderboard(
-            **call.tables(*tables),
-            ties=ties,
-            majority=majority,
-            side=side,
-            prior=prior,
-            options=call.options,
-        )
-        return Report(found, call)
+    tables = {"choices": choices, "rankings": rankings}
+    how = {"ties": ties, "majority": majority, "side": side, "prior": prior}
+    return _report("leaderboard", tables, how, options)
 
 
 def power(
@@ -264,16 +255,8 @@ def power(
     Report
         Tables power, needed, variance and reliability.
     """
-    with keywords():
-        tables = {"ratings": ratings, "scores": scores}
-        call = Call("power", tables, {"target": target}, options)
-        found = planning.power(
-            ratings=call.required("ratings"),
-            **call.tables("scores"),
-            options=call.options,
-            target=target,
-        )
-        return Report(found, call)
+    tables = {"ratings": ratings, "scores": scores}
+    return _report("power", tables, {"target": target}, options)
 
 
 def subset(
@@ -305,22 +288,8 @@ def subset(
     Report
         Tables subset, best_subset and subset_stories.
     """
-    with keywords():
-        tables = {"scores": scores, "ratings": ratings, "subset": subset}
-        call = Call("subset", tables, {"name": name, "sizes": tuple(sizes)}, options)
-        part: Sequence[str] | pd.DataFrame | None
-        if subset is None or isinstance(subset, pd.DataFrame | str | PathLike):
-            part = call.table("scores", subset, name="subset")
-        else:
-            part = list(subset)
-        found = planning.subset(
-            **call.tables("scores", "ratings"),
-            subset=part,
-            name=name,
-            sizes=sizes,
-            options=call.options,
-        )
-        return Report(found, call)
+    tables = {"scores": scores, "ratings": ratings, "subset": subset}
+    return _report("subset", tables, {"name": name, "sizes": tuple(sizes)}, options)
 
 
 def stability(
@@ -349,36 +318,61 @@ def stability(
     Report
         Tables stability and judges.
     """
+    tables = {
+        "ratings": ratings,
+        "people": people,
+        "scores": scores,
+        "other_scores": other_scores,
+    }
+    return _report("stability", tables, {}, options)
+
+
+def _report(
+    command: str,
+    tables: Mapping[str, Any],
+    further: Mapping[str, Any],
+    options: Mapping[str, Any],
+) -> Report:
+    for name in options:
+        if name not in Options.__annotations__:
+            expected = one_of(name, Options.__annotations__)
+            raise TypeError(
+                f"{command}() got an unexpected keyword {name!r}: expected {expected}"
+            )
     with keywords():
-        tables = {
-            "ratings": ratings,
-            "people": people,
-            "scores": scores,
-            "other_scores": other_scores,
-        }
-        call = Call("stability", tables, {}, options)
-        trials = [name for name in ("ratings", "people") if name in call.given]
-        judges = [name for name in ("scores", "other_scores") if name in call.given]
-        if "ratings" in trials and not judges:
-            found = planning.stability(
-                trials=call.required("ratings"),
-                ratings=call.table("ratings", people, name="people"),
-                options=call.options,
-            )
-        elif len(judges) == 2 and not trials:
-            scored = [
-                (_stem(tables[name], name), call.required("scores", name))
-                for name in judges
-            ]
-            found = planning.compare_judges(named=scored, options=call.options)
-        else:
-            raise OptionError(
-                "ratings, scores: expected ratings with or without people, or scores "
-                "and other_scores"
-            )
-        return Report(found, call)
+        given = {name: v for name, v in tables.items() if v is not None}
+        wide = {name: options.get(name, WIDE[name]) for name in WIDE}
+        chosen = {name: v for name, v in options.items() if name not in WIDE}
+        chosen |= {name: names(chosen[name]) for name in NAMES if chosen.get(name)}
+        if "scale" in chosen:
+            chosen["scale"] = _scale(chosen["scale"])
+        written = {**given, **further, **options}.items()
+        ways = ("lower_is_better", "higher_is_better")
+        request = Request(
+            command,
+            given,
+            AlignOptions(**chosen),
+            f"analysis.{command}({', '.join(_written(*one) for one in written)})",
+            {**further, **{way: names(further[way]) for way in ways if way in further}},
+            wide | {"value_columns": names(wide["value_columns"])},
+        )
+        return Report(answered(request), request)
 
 
-def _stem(table: Any, name: str) -> str:
-    """Return what a judge is called: its file, or the keyword of its frame."""
-    return Path(table).stem if is_path(table) else name
+def _scale(given: object) -> Scale | None:
+    """Return a pair of a lower and a higher whole number, or refuse what is none."""
+    pair = tuple(given) if isinstance(given, list | tuple) else ()
+    if given is None:
+        return None
+    if len(pair) == 2 and all(isinstance(end, Integral) for end in pair):
+        low, high = map(int, pair)
+        if low < high:
+            return low, high
+    expected = "the lowest and the highest rating, as in (0, 4)"
+    raise OptionError(f"scale: {given!r}: expected {expected}")
+
+
+def _written(name: str, value: object) -> str:
+    if isinstance(value, pd.DataFrame):
+        return f"{name}={name}"
+    return f"{name}={(fspath(value) if isinstance(value, PathLike) else value)!r}"

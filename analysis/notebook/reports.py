@@ -1,6 +1,8 @@
 """A report in a notebook: looked at, taken apart into frames and figures, saved."""
 
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
@@ -10,14 +12,13 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from analysis.commands import defaults
-from analysis.notebook.calls import Call, keywords
-from analysis.options import check_known
+from analysis.commands.requests import Request
+from analysis.options import OptionError, check_known
 from analysis.problems import one_of
 from analysis.report.figure import Panel
 from analysis.report.figures_metrics import verdict_forest
 from analysis.report.language import language, say
 from analysis.report.page import templates
-from analysis.report.plotly_figures import plotly_figure
 from analysis.report.sections import Said, all_figures, both
 from analysis.report.verdict_grid import verdict_grids
 from analysis.report.writing import check_folder, write_report
@@ -27,6 +28,18 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 IMAGES = {"svg": "svg", "png": "png", "none": ""}
+
+
+@contextmanager
+def keywords() -> Iterator[None]:
+    """Call options in messages what they are here: keywords, without dashes."""
+    try:
+        yield
+    except OptionError as error:
+        text = re.sub(
+            r"--([a-z-]+)", lambda option: option[1].replace("-", "_"), str(error)
+        )
+        raise OptionError(text) from None
 
 
 class Report:
@@ -42,11 +55,11 @@ class Report:
         What was left out, dropped or undefined, in plain sentences.
     """
 
-    def __init__(self, found: Analysis, call: Call) -> None:
-        notes = (*dict.fromkeys(call.remarks), *found.notes)
+    def __init__(self, found: Analysis, request: Request) -> None:
+        notes = (*dict.fromkeys(request.remarks), *found.notes)
         self._found = replace(found, notes=notes)
-        self._command = call.command
-        self._run = call.run()
+        self._command = request.command
+        self._run = request.run()
         self.notes = notes
 
     @property
@@ -110,6 +123,8 @@ class Report:
         if panel is not None and panel not in titles:
             expected = one_of(panel, titles)
             raise KeyError(f"figure {name!r}: no panel {panel!r}: expected {expected}")
+        from analysis.report.plotly_figures import plotly_figure  # loads plotly
+
         return plotly_figure([p for p in panels if panel in (None, p.title)])
 
     def save(
@@ -145,18 +160,23 @@ class Report:
         OptionError
             Nothing can be written there; nothing is half-written then.
         """
-        folder = Path(fspath(out))
         with keywords():
             check_known("--images", (images,), tuple(IMAGES))
-            check_folder(folder)
-            return write_report(
-                self._found,
-                out=folder,
-                title=title or self._title,
-                run=self._run,
-                images=IMAGES[images],
-                story_link=story_link,
-            )
+            check_folder(Path(fspath(out)))
+            return self.write(Path(fspath(out)), title, images, story_link)
+
+    def write(
+        self, out: Path, title: str | None, images: str, story_link: str = ""
+    ) -> Path:
+        """Write the folder as `save` does, of options that were checked."""
+        return write_report(
+            self._found,
+            out=out,
+            title=title or self._title,
+            run=self._run,
+            images=IMAGES[images],
+            story_link=story_link,
+        )
 
     @property
     def _title(self) -> str:

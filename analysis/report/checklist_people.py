@@ -8,17 +8,14 @@ import pandas as pd
 
 from analysis.report.language import counted, listed, remark, say, texts
 from analysis.report.metric_order import human_ceiling
-from analysis.report.wording import interval, number, records
+from analysis.report.wording import ResultTables, Row, interval, number, records
 from analysis.statistics import named
 
-ResultTables = Mapping[str, pd.DataFrame]
 ChecklistAnswer = tuple[str, str]
 # A list of questions longer than this is told as a range.
 MOST_LISTED = 6
 NONE_KNOWN = texts(
-    annotator="no annotator known",
-    unit="no unit known",
-    answer="no answer known",
+    annotator="no annotator known", unit="no unit known", answer="no answer known"
 )
 
 
@@ -52,6 +49,7 @@ def spread(pairs: Sequence[tuple[object, str, float]]) -> str:
 
 def values(rows: pd.DataFrame, without: str = "") -> str:
     """Return each question's value with its interval, or what is said without one."""
+    known = records(rows[rows["value"].notna()])
     return spread(
         [
             (
@@ -59,8 +57,7 @@ def values(rows: pd.DataFrame, without: str = "") -> str:
                 f"{number(row['value'])}{interval(row) or without}",
                 float(row["value"]),
             )
-            for row in records(rows)
-            if pd.notna(row["value"])
+            for row in known
         ]
     )
 
@@ -90,12 +87,10 @@ def people(tables: ResultTables) -> Iterator[ChecklistAnswer]:
         )
 
 
-def _counts(row: Mapping[str, object]) -> str:
+def _counts(row: Row) -> str:
     return say(
         "{annotators}, {units} with two or more answers, {answers}",
-        annotators=_count(row["n_annotators"], "annotator"),
-        units=_count(row["n_units"], "unit"),
-        answers=_count(row["n_answers"], "answer"),
+        **{f"{noun}s": _count(row[f"n_{noun}s"], noun) for noun in NONE_KNOWN},
     )
 
 
@@ -113,12 +108,8 @@ def exclusions(
         found = [say("Methods left out: {methods}.", methods=methods)]
     found = found or [say("Nothing was left out.")]
     if "view" in run:
-        seen = say(
-            "Seen through the view {view} as of {moment}.",
-            view=run["view"],
-            moment=run["as of"],
-        )
-        found.insert(0, seen)
+        view = {"view": run["view"], "moment": run["as of"]}
+        found.insert(0, say("Seen through the view {view} as of {moment}.", **view))
     found.append(say("Rules belong in the paper, fixed beforehand."))
     yield say("What was excluded?"), listed(found, " ")
 

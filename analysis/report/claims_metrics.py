@@ -275,8 +275,6 @@ def _missed(row: Mapping[str, Any]) -> str:
 def twins_text(twin: str) -> str:
     """Return what is shown of outputs that were degraded in a way.
 
-    Examples
-    --------
     >>> twins_text("repeated_shot"), twins_text("half_speed")
     ('repeated shots', 'twins with half speed')
     """

@@ -95,6 +95,7 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
     question.
     """
     found: list[Figure] = []
+    groups = DECLARED["strata"]
     for tag, rates in _voted(strata_win_rates).groupby("tag", sort=False):
         pairs = list(_pairs_of(rates))
         if (
@@ -107,7 +108,7 @@ def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
         parts = [
             Instead(title=say("Side by side, by {tag}", tag=tag)),
             *_bar_caption(rates),
-            say(DECLARED["strata"].caption),
+            say(groups.caption),
             *(_groups_of_pair(rows, rates) for rows in pairs),
         ]
         found += figure_of(key, parts, "strata-wins")
@@ -149,8 +150,8 @@ def _bar_caption(rates: pd.DataFrame) -> Iterator[Part]:
         yield say(
             "The line is the interval of the wins on the left with half of the ties: "
             "where it crosses the middle, the two are not told apart by their own "
-            "votes alone. It is not adjusted for how many pairs there are; p_adjusted in the "
-            "table is."
+            "votes alone. It is not adjusted for how many pairs there are; p_adjusted "
+            "in the table is."
         )
     if "weighted" in rates and rates["weighted"].any():
         yield say(
@@ -250,8 +251,6 @@ def _groups_of_pair(rows: pd.DataFrame, rates: pd.DataFrame) -> Panel:
 def _places(sizes: list[int]) -> tuple[list[float], list[float]]:
     """Return where headings stand, and the rows below each.
 
-    Examples
-    --------
     >>> _places([2, 1])
     ([-0.2, 2.4], [0.6, 1.6, 3.2])
     """
@@ -349,8 +348,6 @@ def _part(bars: pd.DataFrame, name: str, label: str, colour: str) -> Trace:
 def _paler(colour: str) -> str:
     """Mix a colour with white.
 
-    Examples
-    --------
     >>> _paler("#000000")
     '#666666'
     """

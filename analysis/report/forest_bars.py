@@ -65,8 +65,6 @@ def axis_of(
 def _ticks(low: float, high: float) -> list[float]:
     """Return round numbers inside the bounds.
 
-    Examples
-    --------
     >>> _ticks(0.46, 0.71)
     [0.5, 0.6, 0.7]
     """

@@ -17,17 +17,6 @@ SCRIPTS = {
 def math(text: str, *, display: bool = False) -> Markup:
     """Return a formula as MathML.
 
-    Parameters
-    ----------
-    text
-        Letters that stand together are one name; ``_`` and ``^`` set what follows low
-        and high, braces group, quotes hold words, and ``frac{a}{b}``, ``sqrt{a}`` and
-        ``bar{a}`` are what they say.
-    display
-        Whether it stands on a line of its own.
-
-    Examples
-    --------
     >>> print(math("a_1 = 2"))
     <math><msub><mi>a</mi><mn>1</mn></msub><mo>=</mo><mn>2</mn></math>
     """

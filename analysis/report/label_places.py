@@ -37,8 +37,6 @@ def placed_labels(
     Points are shares of the plot from the left and from below, shape (n, 2); those that
     should have a name come first in `order`.
 
-    Examples
-    --------
     >>> placed_labels(np.array([[0.5, 0.5], [0.6, 0.5]]), ["UNO", "Sora"], [0, 1])
     [('UNO', 'middle left'), ('Sora', 'middle right')]
     """

@@ -31,8 +31,6 @@ LONGEST = 40
 def escaped(text: str) -> str:
     r"""Return text that LaTeX prints as it stands.
 
-    Examples
-    --------
     >>> print(escaped("50 % of a_b"))
     50 \% of a\_b
     """

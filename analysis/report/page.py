@@ -185,8 +185,6 @@ def check_story_link(template: str) -> None:
 def address(template: str, story: str, method: str) -> str:
     """Return the address of an output; its names stand in it by percent signs.
 
-    Examples
-    --------
     >>> address("/stories/{story}#{method}", "a/b", "GPT 4&o")
     '/stories/a%2Fb#GPT%204%26o'
     """

@@ -137,23 +137,7 @@ def dots(
     marks: Sequence[object] = (),
     words: str | None = None,
 ) -> Panel:
-    """Draw one row for each name; groups stand below one another inside it.
-
-    Parameters
-    ----------
-    rows
-        With the columns `names`, `value`, low, high and, if given, `groups`.
-    lines, dashed, dotted
-        Numbers at which lines of a kind stand.
-    order, bold
-        Names from top to bottom, and which of them stand out.
-    span
-        Numbers that the axis shows in any case; by default those of the lines.
-    marks
-        All groups that figures of this kind know: each has one mark in all of them.
-    words
-        What it shows; by default the values below its title.
-    """
+    """Draw one row for each name; groups stand below one another inside it."""
     order = list(order) or list(dict.fromkeys(rows[names]))
     place = {name: i for i, name in enumerate(order)}
     parts = list(dict.fromkeys(rows[groups])) if groups else [""]

@@ -47,11 +47,6 @@ def write_images(drawn: list[Figure], folder: Path, kind: str) -> str:
 
     The sentence, for the page, is empty if `kind`, ``"svg"`` or ``"png"``, is empty.
     Two runs on one machine write the same bytes.
-
-    Raises
-    ------
-    OptionError
-        When the kind is unknown.
     """
     if not kind:
         return ""

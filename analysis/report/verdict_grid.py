@@ -111,8 +111,6 @@ def verdict_grids(verdicts: pd.DataFrame) -> list[Grid]:
 def letter(number: int) -> str:
     """Return the letter of a cluster.
 
-    Examples
-    --------
     >>> letter(1), letter(26), letter(27)
     ('a', 'z', 'aa')
     """

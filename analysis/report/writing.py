@@ -119,25 +119,6 @@ def write_report(
     Everything is built in a temporary folder beside it and moved into place at the end:
     a failure leaves nothing half-written, and an older report stays until then. Files
     in `out` that this function does not write are kept.
-
-    Parameters
-    ----------
-    run
-        From `run_table`.
-    images
-        ``"svg"`` or ``"png"``: every figure as a file in figures/ too, where Chromium
-        is found; the page says so where it is not.
-    titles
-        What sentences, figures and the table of metrics call questions and metrics.
-        Files in tables/, and their rows on the page, have the keys.
-    story_link
-        Address of a page about an output, with ``{story}`` and perhaps ``{method}`` in
-        it: a click on an output opens it.
-
-    Raises
-    ------
-    OptionError
-        When nothing can be written there, or `story_link` is no such address.
     """
     check_story_link(story_link)
     check_folder(out)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import analysis
-from analysis.notebook.calls import Options
+from analysis.notebook.functions import Options
 from tests.analysis.commands.test_alignment import study
 
 BESIDE = "{'django', 'celery', 'annotate', 'evalcore'}"

@@ -7,9 +7,10 @@ from django.core.management.base import CommandError
 from tqdm import tqdm
 
 from analysis.commands.arguments import (
-    add_alignment,
+    ALIGNMENT,
+    RESAMPLING,
+    add,
     add_figures,
-    add_resampling,
     counts,
     share,
     split_names,
@@ -71,8 +72,8 @@ class Command(WritingCommand):
             metavar='"A,B"',
             help="of stability: annotators whose rounds are trials",
         )
-        add_alignment(parser)
-        add_resampling(parser)
+        add(parser, ALIGNMENT)
+        add(parser, RESAMPLING)
         add_figures(parser)
 
     def work(

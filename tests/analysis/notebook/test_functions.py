@@ -11,7 +11,8 @@ import pytest
 
 import analysis
 from analysis.__main__ import main
-from analysis.notebook.calls import WIDE, Options
+from analysis.commands.defaults import WIDE
+from analysis.notebook.functions import Options
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from tests.analysis.commands.test_alignment import study

@@ -6,7 +6,9 @@ from pathlib import Path
 
 from analysis.commands.defaults import title
 from analysis.commands.parsers import parser
-from analysis.report.language import NOUNS
+from analysis.report.figure import DECLARED
+from analysis.report.language import catalogue
+from analysis.statistics import TABLE_GROUPS, TABLES, coefficients, named
 
 ROOT = Path(__file__).resolve().parents[3]
 ROOM = ROOT / "analysis/report"
@@ -17,7 +19,6 @@ SPOKEN = {
     "listed": (1,),
     "claim": (1,),
     "answer": (0, 1),
-    "figure_of": (1, 2, 3),
     "Section": (0,),
 }
 # What is made below reports, or for them, and said there.
@@ -57,16 +58,6 @@ def made_in_library() -> set[str]:
     return found
 
 
-def nouns_in_library() -> set[str]:
-    """Return every noun that is counted outside of the report's own sentences."""
-    found: set[str] = set()
-    for path in _makers():
-        for call in _calls(path):
-            if _name(call) == "counted" and len(call.args) > 1:
-                found |= _strings(call.args[1])
-    return found
-
-
 def said_in_templates() -> set[str]:
     found: set[str] = set()
     for path in (ROOM / "templates").iterdir():
@@ -74,13 +65,37 @@ def said_in_templates() -> set[str]:
     return found
 
 
+def declared() -> set[str]:
+    """Return what the registry and the declared figures say."""
+    found = {text for one in DECLARED.values() for text in vars(one).values()}
+    found = {text for text in found if isinstance(text, str)}
+    for name in ("name", "title", "asked"):
+        found |= set(named(name).values())
+    found |= {one.explained for one in coefficients().values()}
+    return found | set(TABLE_GROUPS) | {one.title for one in TABLES.values()} - {""}
+
+
+def _literals() -> set[str]:
+    """Return every text that stands in the library."""
+    nodes = (
+        n for path in _makers() for n in ast.walk(ast.parse(path.read_text("utf-8")))
+    )
+    return {
+        n.value
+        for n in nodes
+        if isinstance(n, ast.Constant) and isinstance(n.value, str)
+    }
+
+
 def said() -> set[str]:
     """Return all templates: of code, of pages, of counted nouns, and of headings."""
     commands = next(one.choices for one in parser()._actions if one.choices)
     titles = {title(name) for name in commands} | {title("align", with_metrics=False)}
-    counted = {f"{{n}} {noun}" for noun in NOUNS}
-    made = made_in_library() | said_in_code() | said_in_templates()
-    return made | counted | titles
+    literals = _literals() | {"remark", "more sentence", "answer"}
+    nouns = {key for key in catalogue("zh-Hans") if key.startswith("{n} ")}
+    counted = {key for key in nouns if key.removeprefix("{n} ") in literals}
+    made = made_in_library() | said_in_code() | said_in_templates() | declared()
+    return made | counted | titles - {""}
 
 
 def unread() -> list[str]:

@@ -26,7 +26,7 @@ WORDS = re.compile(r"[A-Za-z][a-z'’-]*(?:[ \n]+[A-Za-z][a-z'’-]*){2,}")
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_a_catalogue_has_what_the_code_says_and_nothing_else(name):
-    assert set(catalogue(name)) == templates_said.said()
+    assert set(catalogue(name)) == templates_said.said() - {""}
 
 
 def test_no_template_is_put_together_of_parts():
@@ -131,10 +131,6 @@ def test_a_text_out_of_a_frame_is_known_by_the_sentences_of_the_analysis():
         assert retold("no unit has two answers") == "没有单元有两个回答"
     with language.language("zh-Hans"):
         assert retold(str(reason)) == reason
-
-
-def test_every_counted_noun_has_its_measure_word():
-    assert templates_said.nouns_in_library() <= {*language.NOUNS}
 
 
 def test_a_language_without_a_catalogue_is_refused():
