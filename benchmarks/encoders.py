@@ -48,7 +48,7 @@ sys.path[0] = str(Path(__file__).resolve().parents[1])  # `analysis` lies here, 
 from benchmarks.networks import CASES, Case
 from evalcore.metrics.encoders import runtime
 from evalcore.metrics.encoders.runtime import Network
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 
 SIDE, PICTURES = 1024, 16
 TOLERANCE = 1e-6
