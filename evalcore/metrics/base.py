@@ -18,22 +18,12 @@ from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-
-class FeatureError(ValueError):
-    """An item has no feature: it cannot be read, or a judge gave no usable answer."""
-
-
-class FatalError(Exception):
-    """Nothing can be computed any more: wrong weights, or the budget is spent."""
-
-
-if TYPE_CHECKING:
-    from evalcore.metrics.weights import Lacks
+from evalcore.metrics.errors import FeatureError, Lacks
 
 Picture = npt.NDArray[np.uint8]  # height x width x 3, RGB
 Floats = npt.NDArray[np.float64]
@@ -434,7 +424,7 @@ class Metric(Protocol):
         """Return what it declares."""
         ...
 
-    def missing(self) -> "Lacks":
+    def missing(self) -> Lacks:
         """Return what is lacking to compute it, and how to get it; empty if ready."""
         ...
 

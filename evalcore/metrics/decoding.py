@@ -20,7 +20,8 @@ from functools import cached_property
 from threading import Condition
 from typing import Any
 
-from evalcore.metrics.base import Encoder, FeatureError, Item, Picture, Source
+from evalcore.metrics.base import Encoder, Item, Picture, Source
+from evalcore.metrics.errors import FeatureError
 
 # What a formula, a decoder or an encoder raises about one item or output. Anything
 # else, such as a database that is gone or a spent budget, ends the whole run.

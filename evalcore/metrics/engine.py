@@ -25,17 +25,9 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
-from evalcore.metrics.base import (
-    Ask,
-    Encoder,
-    Feature,
-    FeatureError,
-    Item,
-    Scoring,
-    Streaming,
-    Value,
-)
+from evalcore.metrics.base import Ask, Encoder, Feature, Item, Scoring, Streaming, Value
 from evalcore.metrics.decoding import MOST_BYTES, UNSCORABLE, Ahead, PreparedItem, words
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 
 # What a metric may raise besides over one odd story: its data are other people's.

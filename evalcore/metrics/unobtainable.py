@@ -7,7 +7,8 @@ that is; direction, range and title hold for values that another program compute
 from dataclasses import replace
 
 from evalcore.metrics.base import MetricInfo, Scoring
-from evalcore.metrics.weights import Lacks, WeightsError, unobtainable
+from evalcore.metrics.errors import Lacks
+from evalcore.metrics.weights import WeightsError, unobtainable
 
 INTERNVIDEO = unobtainable(
     "InternVideo-MM-L-14", "it has no maintained package; StoryBench's program runs it"

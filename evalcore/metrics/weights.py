@@ -8,46 +8,18 @@ hub publishes, in the hub's cache on this machine.
 import hashlib
 import importlib.util
 import os
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError, Lack, Lacks
 
 VARIABLE = "EVALCORE_WEIGHTS_DIR"
 
 
 class WeightsError(FatalError):
     """Weights are absent, altered, or of another network; the message names them."""
-
-
-@dataclass(frozen=True)
-class Lack:
-    """Something that a metric needs and that is not here."""
-
-    what: str
-    how: str  # how to get it, or why nobody can
-    licence: str = ""  # under which its authors give it away, where that matters
-
-    @property
-    def slug(self) -> str:
-        """Return its name as part of an address."""
-        return re.sub(r"\W+", "-", self.what.lower()).strip("-")
-
-    def __str__(self) -> str:
-        licence = f"; licence: {self.licence}" if self.licence else ""
-        return f"{self.what} ({self.how}{licence})"
-
-
-class Lacks(tuple[Lack, ...]):
-    """All that a metric lacks; empty if it is ready."""
-
-    __slots__ = ()
-
-    def __str__(self) -> str:
-        return "; ".join(map(str, self))
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from django.db.models import F, Q, Sum
 from django.utils import timezone
 
 from evalcore.database.postgresql import one_at_a_time
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.client import Judge, asking
 from evalcore.metrics.judging.costs import TO_GO_ON, BudgetExceededError, CostMeter
 from evalcore.metrics.judging.settings import (

@@ -19,8 +19,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FatalError
-from evalcore.metrics.weights import Lacks
+from evalcore.metrics.errors import FatalError, Lacks
 from evalcore.models import Benchmark, MetricChunk, MetricRun, Output
 from evalcore.scoring import judged_outputs, score_rows
 from evalcore.scoring.chunks import (

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import MetricInfo
-from evalcore.metrics.weights import Lack, Lacks
+from evalcore.metrics.errors import Lack, Lacks
 
 WIDTH = 88
 

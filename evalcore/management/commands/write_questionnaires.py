@@ -15,8 +15,9 @@ from evalcore.exporting.questionnaires import (
 )
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
-from evalcore.metrics.base import FatalError, Scoring
+from evalcore.metrics.base import Scoring
 from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.asking import Refusal
 from evalcore.metrics.judging.client import missing_judge
 from evalcore.metrics.vistar.generation import PromptForJudge, generate

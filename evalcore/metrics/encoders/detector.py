@@ -15,7 +15,7 @@ import torch
 from torch import nn
 from transformers import AutoTokenizer, GroundingDinoForObjectDetection
 
-from evalcore.metrics.base import Feature, FeatureError, Picture
+from evalcore.metrics.base import Feature, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -24,6 +24,7 @@ from evalcore.metrics.encoders.preprocessing import (
 )
 from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.encoders.runtime import Network, load_pretrained
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError, fingerprint
 
 SHORT, LONG = 800, 1333

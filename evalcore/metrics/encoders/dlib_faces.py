@@ -10,21 +10,28 @@ are not to be held against cosines of other networks.
 """
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from threading import Lock, local
 from typing import Any
 
 import dlib
 import numpy as np
 
-from evalcore.metrics.base import Feature, FeatureError, Picture
-from evalcore.metrics.encoders.faces import of_faces
+from evalcore.metrics.base import Encoder, Feature, Picture
+from evalcore.metrics.encoders.faces import DLIB_NETWORK, DLIB_POINTS, of_faces
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 BATCH = 32
 LENGTH = 128  # of a feature
 CHIP, PADDING = 150, 0.25
 UPSAMPLED = 1  # times doubled, so that faces of 40 pixels are found
+
+
+@cache
+def dlib_face_encoder() -> Encoder:
+    """Return dlib's: a stand-in that runs everywhere, 128 numbers."""
+    return DlibFaces(DLIB_POINTS, DLIB_NETWORK)
 
 
 class DlibFaces:

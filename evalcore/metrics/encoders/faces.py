@@ -23,16 +23,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evalcore.metrics.base import Encoder, Feature, FeatureError, Floats, Picture
+from evalcore.metrics.base import Encoder, Feature, Floats, Picture
 from evalcore.metrics.encoders.face_alignment import ARCFACE as ARCFACE_TEMPLATE
 from evalcore.metrics.encoders.face_alignment import FFHQ, Template, aligned
-from evalcore.metrics.weights import (
-    AnyWeights,
-    Lacks,
-    PackagedWeights,
-    Weights,
-    lacking,
-)
+from evalcore.metrics.errors import FeatureError, Lacks
+from evalcore.metrics.weights import AnyWeights, PackagedWeights, Weights, lacking
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
 SIDE, FACENET_SIDE = 112, 160
@@ -217,14 +212,6 @@ def facenet_encoder(profile: str = CODE) -> FaceEncoder:
         template = template.resized(FACENET_SIDE)
     network = facenet(FACENET_WEIGHTS, as_trained=as_trained)
     return FaceEncoder(network, scrfd(), template)
-
-
-@cache
-def dlib_face_encoder() -> Encoder:
-    """Return dlib's: a stand-in that runs everywhere, 128 numbers."""
-    from evalcore.metrics.encoders.dlib_faces import DlibFaces
-
-    return DlibFaces(DLIB_POINTS, DLIB_NETWORK)
 
 
 def _template(profile: str) -> Template:

@@ -21,7 +21,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import nn
 
-from evalcore.metrics.base import FatalError, Feature, FeatureError
+from evalcore.metrics.base import Feature
+from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 
 PRECISIONS = ("fp32", "bf16")

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import DPTForDepthEstimation, RfDetrForInstanceSegmentation
 
-from evalcore.metrics.base import Feature, FeatureError
+from evalcore.metrics.base import Feature
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     HALF,
@@ -24,6 +24,7 @@ from evalcore.metrics.encoders.preprocessing import (
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
 from evalcore.metrics.encoders.scene_features import SIDE, Instance, packed
+from evalcore.metrics.errors import FeatureError
 
 DEPTH_SIDE = 384
 # The first fusion has nothing before it to add, so it was published without this part.

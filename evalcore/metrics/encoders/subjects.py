@@ -9,7 +9,7 @@ from torch import nn
 from torch.nn import functional
 from transformers import Dinov2Model, SamModel
 
-from evalcore.metrics.base import Feature, FeatureError, Picture
+from evalcore.metrics.base import Feature, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
@@ -19,6 +19,7 @@ from evalcore.metrics.encoders.preprocessing import (
 from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT
 from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
 from evalcore.metrics.encoders.scene_features import ShareOfBox
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import fingerprint
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner

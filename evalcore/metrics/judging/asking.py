@@ -4,7 +4,8 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Literal, TypeVar
 
-from evalcore.metrics.base import Ask, FeatureError
+from evalcore.metrics.base import Ask
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.attempts import NoAnswerError
 from evalcore.metrics.judging.client import NotAskedError, the_judge
 from evalcore.metrics.judging.questions import JudgeQuestion

@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from evalcore.metrics.base import FatalError, FeatureError
+from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import Payload
 from evalcore.metrics.judging.replies import (

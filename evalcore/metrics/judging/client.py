@@ -27,7 +27,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evalcore.metrics.base import FatalError, Feature, FeatureError
+from evalcore.metrics.base import Feature
+from evalcore.metrics.errors import FatalError, FeatureError, Lack, Lacks
 from evalcore.metrics.judging.attempts import Attempts, JudgeError, RefusedError
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.payloads import PACKING, Payload, payload
@@ -38,7 +39,7 @@ from evalcore.metrics.judging.settings import (
     read_settings,
 )
 from evalcore.metrics.judging.waiting import Clock
-from evalcore.metrics.weights import Lack, Lacks, lacking
+from evalcore.metrics.weights import lacking
 
 if TYPE_CHECKING:
     from evalcore.metrics.judging.sending import Sender

@@ -14,7 +14,7 @@ from decimal import Decimal
 from threading import Condition, Lock
 from typing import Protocol
 
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.settings import ZERO, JudgeSettings
 
 MILLION = 1_000_000

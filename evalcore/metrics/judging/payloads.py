@@ -10,7 +10,8 @@ from typing import Any
 
 from PIL import Image as Pillow
 
-from evalcore.metrics.base import FeatureError, Image, Picture
+from evalcore.metrics.base import Image, Picture
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.costs import MESSAGE_TOKENS, picture_tokens, text_tokens
 from evalcore.metrics.judging.questions import JudgeQuestion
 

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from evalcore.metrics.base import FeatureError
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.payloads import Payload
 
 SHOWN = 160

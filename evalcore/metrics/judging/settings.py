@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from urllib.parse import SplitResult, urlsplit
 
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 
 ENDPOINT = "/chat/completions"
 MOST_CONCURRENT = 256

@@ -16,13 +16,14 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
+from evalcore.metrics.errors import Lacks
 from evalcore.metrics.judging.asking import Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.oneig.grids import GridSize, seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import Language, language_of, told
 from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import lacking
 
 JUDGE = "oneig-judge"
 # What was read from pictures, or why nothing usable came.

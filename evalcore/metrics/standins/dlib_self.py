@@ -6,8 +6,8 @@ import numpy as np
 
 from evalcore.metrics.base import Ask, Encoder, MetricInfo, Rendering, Scoring, Value
 from evalcore.metrics.encoders import faces
+from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import mean_cosine
-from evalcore.metrics.weights import Lacks
 
 
 class FaceConsistency:
@@ -32,7 +32,9 @@ class FaceConsistency:
 
     @cached_property
     def encoder(self) -> Encoder:
-        return faces.dlib_face_encoder()
+        from evalcore.metrics.encoders.dlib_faces import dlib_face_encoder
+
+        return dlib_face_encoder()
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value; undefined where fewer than two shots show a face."""

@@ -19,7 +19,8 @@ from evalcore.metrics.encoders.published import (
     TORCHVISION,
     clip_weights,
 )
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.errors import Lacks
+from evalcore.metrics.weights import lacking
 
 Features = Literal["inception", "clip", "i3d"]
 Profile = Literal["storybench-code", "storybench-paper"]

@@ -7,7 +7,8 @@ The frames of a `Rendering` are those of its shots, so that what was given to a 
 
 from collections.abc import Sequence
 
-from evalcore.metrics.base import Clip, FeatureError, Image, Pair, Rendering, Run
+from evalcore.metrics.base import Clip, Image, Pair, Rendering, Run
+from evalcore.metrics.errors import FeatureError
 
 GENERATION = "story_gen"
 

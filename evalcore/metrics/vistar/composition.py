@@ -11,7 +11,6 @@ import numpy as np
 from evalcore.metrics.base import (
     Ask,
     Encoder,
-    FeatureError,
     Floats,
     Image,
     MetricInfo,
@@ -29,8 +28,9 @@ from evalcore.metrics.encoders.published import (
     clip_weights,
 )
 from evalcore.metrics.encoders.scene_features import Boxed
+from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.vistar.story_request import parameter
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import lacking
 
 # What is looked for where the prompt names no subject: the word with which ViStoryBench
 # finds the figures of a story.

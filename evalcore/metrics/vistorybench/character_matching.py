@@ -9,7 +9,6 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Feature,
-    FeatureError,
     Image,
     RenderedCharacter,
     RenderedShot,
@@ -17,13 +16,14 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
+from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.vistorybench.identity_matching import (
     Identity,
     match,
     pixel_box,
     similarity,
 )
-from evalcore.metrics.weights import Lacks, lacking
+from evalcore.metrics.weights import lacking
 
 # ViStoryBench looks for every character with this one word, whatever its kind.
 PROMPT = "character"

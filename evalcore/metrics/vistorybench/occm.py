@@ -4,6 +4,7 @@ import math
 from typing import Literal
 
 from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.errors import Lacks
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.cids import (
     BACKEND,
@@ -12,7 +13,6 @@ from evalcore.metrics.vistorybench.cids import (
     why_no_cast,
     why_no_value,
 )
-from evalcore.metrics.weights import Lacks
 
 Profile = Literal["vsb-code-2026.02", "vsb-code-2025.11"]
 SMOOTHING = 1e-6

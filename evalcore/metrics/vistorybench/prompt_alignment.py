@@ -33,13 +33,13 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
+from evalcore.metrics.errors import Lacks
 from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.judging.client import judge_name, missing_judge
 from evalcore.metrics.judging.questions import JudgeQuestion
 from evalcore.metrics.judging.scores import Unclear, scores_after
 from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
-from evalcore.metrics.weights import Lacks
 
 Aspect = Literal["scene", "camera", "interaction"]
 CODE: Profile = "vsb-code-2026.02"

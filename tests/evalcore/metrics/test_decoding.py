@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import Ask, Clip, FeatureError, Image, Source, Text, Value
+from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
 from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.serving import wait_until
 

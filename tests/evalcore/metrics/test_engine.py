@@ -6,17 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import (
-    Ask,
-    Clip,
-    FatalError,
-    FeatureError,
-    Image,
-    Source,
-    Text,
-    Value,
-)
+from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
 from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.errors import FatalError, FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
 

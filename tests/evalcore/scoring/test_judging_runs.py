@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.costs import BudgetExceededError
 from evalcore.metrics.judging.settings import read_settings
 from evalcore.models import (

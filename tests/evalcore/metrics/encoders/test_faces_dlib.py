@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from evalcore.metrics.encoders import faces
-from evalcore.metrics.encoders.dlib_faces import DlibFaces
+from evalcore.metrics.encoders.dlib_faces import DlibFaces, dlib_face_encoder
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import image_of
 from tests.evalcore.metrics.encoders.face_files import drawn_face, in_folder
@@ -21,7 +21,7 @@ FACE = drawn_face()
 @pytest.fixture(scope="module")
 def encoder():
     assert not faces.missing(faces.DLIB)
-    return faces.dlib_face_encoder()
+    return dlib_face_encoder()
 
 
 def feature_of(encoder, picture):

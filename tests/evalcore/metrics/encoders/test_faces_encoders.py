@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from evalcore.metrics.base import Ask, FeatureError, Value
+from evalcore.metrics.base import Ask, Value
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
 from evalcore.metrics.encoders.arcface import ArcFace
 from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
 from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.encoders.face_files import (

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 from torch import nn
 from transformers import BertTokenizerFast, GroundingDinoImageProcessorPil
 
-from evalcore.metrics.base import FeatureError, Text
+from evalcore.metrics.base import Text
 from evalcore.metrics.encoders import preprocessing as pre
 from evalcore.metrics.encoders import published, runtime
 from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
@@ -22,6 +22,7 @@ from evalcore.metrics.encoders.detector import DETECTOR, Detector
 from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
 from evalcore.metrics.encoders.runtime import DeviceError, Network
 from evalcore.metrics.encoders.siglip import aesthetic_encoder
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise

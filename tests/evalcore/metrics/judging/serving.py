@@ -11,7 +11,7 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from evalcore.metrics.base import FeatureError
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import Judge
 from evalcore.metrics.judging.costs import CostMeter
 from evalcore.metrics.judging.questions import JudgeQuestion

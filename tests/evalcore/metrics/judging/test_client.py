@@ -6,7 +6,7 @@ import logging
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import FeatureError
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.judging.attempts import MOST_TRIES, JudgeError
 from evalcore.metrics.judging.client import Judge, NotAskedError

@@ -7,8 +7,9 @@ from hypothesis import strategies as st
 from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
-from evalcore.metrics.base import FeatureError, Run
+from evalcore.metrics.base import Run
 from evalcore.metrics.encoders.ocr import ocr
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.oneig.rendering import OneigText
 from evalcore.metrics.oneig.text import (

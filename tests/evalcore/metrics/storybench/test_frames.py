@@ -7,7 +7,8 @@ import torch
 from PIL import Image as PillowImage
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FeatureError, Pair, Run
+from evalcore.metrics.base import Pair, Run
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
 from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.base import FatalError
+from evalcore.metrics.errors import FatalError
 from evalcore.metrics.judging.client import asking
 from evalcore.metrics.vistar.answering import Vote, parse_boolean, parse_lines
 from evalcore.metrics.vistar.hwpq import Hwpq, hwpq

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from evalcore.metrics import registry
-from evalcore.metrics.base import FeatureError
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR
+from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Eyes
 from evalcore.metrics.vistorybench.cids import CharacterConsistency
