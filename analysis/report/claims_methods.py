@@ -4,7 +4,8 @@ Sentences word rows of ``method_verdicts`` and decide nothing; the rules are in
 `analysis.rankings.method_verdicts`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,6 @@ from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
     MINUS,
     ClaimText,
-    Row,
     claim,
     claim_of,
     drawn_units,
@@ -76,11 +76,11 @@ def preferred_claims(
             yield claim_of(apart, question, _set_text(asked))
 
 
-def _place(row: Row) -> tuple[str, str, int]:
+def _place(row: Mapping[str, Any]) -> tuple[str, str, int]:
     return row["question"], row["source"], row["part"]
 
 
-def _set_text(row: Row) -> str:
+def _set_text(row: Mapping[str, Any]) -> str:
     """Say whether the best few methods are told from all others."""
     n, methods = row["size"], row["methods"]
     if not methods:
@@ -115,7 +115,7 @@ def _set_text(row: Row) -> str:
     return listed([text, _inside(row)], "; ") if shown else text
 
 
-def _inside(row: Row) -> str:
+def _inside(row: Mapping[str, Any]) -> str:
     """Say whether the best few are told apart from one another."""
     apart = row["n_inside_apart"]
     if row["n_inside"] == 1:
@@ -144,12 +144,12 @@ def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
     )
 
 
-def _shown_of(row: Row) -> str:
+def _shown_of(row: Mapping[str, Any]) -> str:
     share = per_cent(row["recall"], row["recall_low"], row["recall_high"])
     return say("{share} by {method}", share=share, method=row["method"])
 
 
-def _text(row: Row, untold: Untold) -> str:
+def _text(row: Mapping[str, Any], untold: Untold) -> str:
     if row["reason"] == "shared":
         clauses = [say("no method stands first alone"), *_told_apart(row)]
     elif row["verdict"] == PREFERRED:
@@ -162,7 +162,7 @@ def _text(row: Row, untold: Untold) -> str:
     return listed(clauses, "; ")
 
 
-def _open(row: Row, untold: Untold) -> str:
+def _open(row: Mapping[str, Any], untold: Untold) -> str:
     """Say that the first place is open, and between whom."""
     first = row["method"]
     if row["reason"] == "untested":
@@ -179,7 +179,7 @@ def _open(row: Row, untold: Untold) -> str:
     )
 
 
-def _evidence(row: Row, head: str) -> str:
+def _evidence(row: Mapping[str, Any], head: str) -> str:
     """Add the value of the first method, the test, and of what it speaks."""
     words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
     told = say(VALUES[row["statistic"]], value=words(row))
@@ -198,7 +198,7 @@ def _evidence(row: Row, head: str) -> str:
     return say("{head}: {evidence}", head=head, evidence=told)
 
 
-def _others(row: Row, untold: Untold) -> list[str]:
+def _others(row: Mapping[str, Any], untold: Untold) -> list[str]:
     """Say which of the other methods are not told apart."""
     others = row["n_methods"] - 1
     if others < 2:
@@ -219,7 +219,7 @@ def _others(row: Row, untold: Untold) -> list[str]:
     ]
 
 
-def _told_apart(row: Row) -> list[str]:
+def _told_apart(row: Mapping[str, Any]) -> list[str]:
     """Say of how many pairs the order is shown."""
     if row["n_pairs"] < 2:
         return []
@@ -227,7 +227,7 @@ def _told_apart(row: Row) -> list[str]:
     return [say("of {pairs} {n} are told apart", pairs=pairs, n=row["n_apart"])]
 
 
-def _points(row: Row) -> str:
+def _points(row: Mapping[str, Any]) -> str:
     text = f"{row['value']:.0f}"
     if not pd.isna(row["low"]):
         text += f" [{row['low']:.0f}, {row['high']:.0f}]"
