@@ -10,8 +10,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from analysis.commands.dates import report_date
-from analysis.commands.defaults import WIDE
+from analysis.commands.defaults import WIDE, report_date
 from analysis.commands.parsers import parser
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError

@@ -1,4 +1,4 @@
-"""Write the tables of docs/tables.md: `python -m tests.tables_page`."""
+"""Write docs/tables.md from the registry: `python -m tests.tables_page`."""
 
 import re
 from pathlib import Path

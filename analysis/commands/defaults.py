@@ -1,4 +1,15 @@
-"""Default options and descriptions of the commands."""
+"""Default options, headings and dates of the commands.
+
+Light: scipy reads SOURCE_DATE_EPOCH while it is imported and fails on what is no whole
+number, so that the date is checked before the statistics are loaded.
+"""
+
+import os
+from datetime import UTC, datetime
+
+from analysis.options import OptionError
+
+VARIABLE = "SOURCE_DATE_EPOCH"
 
 DOES = {
     "align": "how well metrics agree with people",
@@ -46,3 +57,15 @@ def title(command: str, *, with_metrics: bool = True) -> str:
     if command == "align" and not with_metrics:
         return f"Report: {OF_PEOPLE}"
     return f"Report: {DOES[command]}"
+
+
+def report_date(newest_input: float | None) -> str:
+    """Return SOURCE_DATE_EPOCH, else the newest input's time, as ISO 8601."""
+    stamp = os.environ.get(VARIABLE)
+    try:
+        seconds = (newest_input or 0.0) if stamp is None else int(stamp)
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+    except (ValueError, OverflowError, OSError) as error:
+        raise OptionError(
+            f"{VARIABLE}: {stamp!r}: expected whole seconds since 1970"
+        ) from error

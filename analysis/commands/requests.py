@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.commands.dates import VARIABLE, report_date
-from analysis.commands.defaults import WIDE, drawn
+from analysis.commands.defaults import VARIABLE, WIDE, drawn, report_date
 from analysis.commands.given_tables import (
     DIRECTIONS,
     directed,

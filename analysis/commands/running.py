@@ -65,8 +65,12 @@ def _agreement(request: Request) -> Analysis:
 
 
 def _leaderboard(request: Request) -> Analysis:
-    answers = request.read("choices", "rankings")
-    return alignment.leaderboard(**answers, **request.further, options=request.options)
+    return alignment.leaderboard(
+        choices=request.table("choices"),
+        rankings=request.table("rankings"),
+        **request.further,
+        options=request.options,
+    )
 
 
 def _power(request: Request) -> Analysis:

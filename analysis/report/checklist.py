@@ -10,7 +10,6 @@ from analysis.planning.best_subset import SPLITS
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM
 from analysis.report.checklist_people import (
     ChecklistAnswer,
-    ResultTables,
     agreement_of_people,
     answer,
     exclusions,
@@ -20,7 +19,7 @@ from analysis.report.checklist_people import (
 )
 from analysis.report.language import listed, say, texts
 from analysis.report.metric_order import LEVEL_NAMES, levels_in, title_of
-from analysis.report.wording import per_cent
+from analysis.report.wording import ResultTables, per_cent
 
 # Who says which of a pair is better.
 DECIDING = texts(

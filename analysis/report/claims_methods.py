@@ -13,6 +13,7 @@ from analysis.rankings.method_verdicts import APART, PREFERRED, not_told_apart
 from analysis.reliability.checklist_labels import ALL
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.wording import (
+    MINUS,
     ClaimText,
     claim,
     claim_of,
@@ -42,6 +43,7 @@ VALUES = texts(
     rating="its rating is {value}",
 )
 NOUNS = {"choices": "answer", "ratings": "rating", "rankings": "ranking"}
+Untold = list[tuple[str, str]]
 
 
 def preferred_claims(
@@ -63,11 +65,10 @@ def preferred_claims(
         question = row["question"]
         if parts[question, row["source"]] > 1:
             question = say("{question} (part {n})", question=question, n=row["part"])
-        preferred = row["verdict"] == PREFERRED
-        asked = sets.get(_place(row))
+        preferred, asked = row["verdict"] == PREFERRED, sets.get(_place(row))
         apart = asked is not None and asked["verdict"] == APART
         if preferred or not apart:
-            untold: list[tuple[str, str]] = []
+            untold: Untold = []
             if method_comparisons is not None:
                 untold = [*not_told_apart(method_comparisons, row, confidence)]
             yield claim_of(preferred, question, _text(row, untold))
@@ -86,20 +87,16 @@ def _set_text(row: Mapping[str, Any]) -> str:
         return say(
             "no {n} methods stand before all others, since some share a place", n=n
         )
+    values = {"n": n, "methods": methods}
     if pd.isna(row["p_value"]):
         return say(
-            "whether the best {n}, {methods}, are the best has no test",
-            n=n,
-            methods=methods,
+            "whether the best {n}, {methods}, are the best has no test", **values
         )
     shown = row["verdict"] == APART
-    evidence = say(
-        "{p}, for other {units}",
-        p=p_text(float(row["p_value"])),
-        units=drawn_units(str(row["drawn"]).split("+")),
-    )
-    others = counted(row["n_methods"] - n, "other method")
-    values = {"methods": methods, "others": others, "evidence": evidence}
+    units = drawn_units(str(row["drawn"]).split("+"))
+    p = p_text(float(row["p_value"]))
+    values["others"] = counted(row["n_methods"] - n, "other method")
+    values["evidence"] = say("{p}, for other {units}", p=p, units=units)
     if n == 1:
         return say(
             "{methods} is ahead of the {others} ({evidence})"
@@ -113,23 +110,20 @@ def _set_text(row: Mapping[str, Any]) -> str:
         if shown
         else "the best {n}, {methods}, are not all shown to be ahead of the {others} "
         "({evidence})",
-        n=n,
         **values,
     )
-    if not shown:
-        return text
+    return listed([text, _inside(row)], "; ") if shown else text
+
+
+def _inside(row: Mapping[str, Any]) -> str:
+    """Say whether the best few are told apart from one another."""
     apart = row["n_inside_apart"]
     if row["n_inside"] == 1:
-        inside = say(
+        return say(
             "the two are told apart, too" if apart else "the two are not told apart"
         )
-    else:
-        inside = say(
-            "among them {told} of {pairs} are told apart",
-            told=apart,
-            pairs=counted(row["n_inside"], "pair"),
-        )
-    return listed([text, inside], "; ")
+    pairs = counted(row["n_inside"], "pair")
+    return say("among them {told} of {pairs} are told apart", told=apart, pairs=pairs)
 
 
 def label_claims(labels: pd.DataFrame) -> Iterator[ClaimText]:
@@ -155,7 +149,7 @@ def _shown_of(row: Mapping[str, Any]) -> str:
     return say("{share} by {method}", share=share, method=row["method"])
 
 
-def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
+def _text(row: Mapping[str, Any], untold: Untold) -> str:
     if row["reason"] == "shared":
         clauses = [say("no method stands first alone"), *_told_apart(row)]
     elif row["verdict"] == PREFERRED:
@@ -168,31 +162,27 @@ def _text(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
     return listed(clauses, "; ")
 
 
-def _open(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> str:
+def _open(row: Mapping[str, Any], untold: Untold) -> str:
     """Say that the first place is open, and between whom."""
     first = row["method"]
     if row["reason"] == "untested":
         return say("{method} ranks first, without a test", method=first)
-    others = [b if a == first else a for a, b in untold if first in (a, b)]
-    n, total = len(others), row["n_methods"] - 1
+    rivals = [b if a == first else a for a, b in untold if first in (a, b)]
+    others = listed(rivals)
+    if len(rivals) > MOST_NAMED:
+        total = row["n_methods"] - 1
+        others = say("{n} of the {total} others", n=len(rivals), total=total)
     return say(
         "{method} ranks first, but not distinguishably from {others}",
         method=first,
-        others=listed(others)
-        if n <= MOST_NAMED
-        else say("{n} of the {total} others", n=n, total=total),
+        others=others,
     )
 
 
 def _evidence(row: Mapping[str, Any], head: str) -> str:
     """Add the value of the first method, the test, and of what it speaks."""
-    if row["statistic"] == "win_rate":
-        value = share(row)
-    elif row["statistic"] == "rating":
-        value = _points(row)
-    else:
-        value = with_interval(row)
-    told = say(VALUES[row["statistic"]], value=value)
+    words = {"win_rate": share, "rating": _points}.get(row["statistic"], with_interval)
+    told = say(VALUES[row["statistic"]], value=words(row))
     if not pd.isna(row["n"]):
         answers = counted(row["n"], NOUNS[row["source"]])
         told = say("{first} ({second})", first=told, second=answers)
@@ -208,7 +198,7 @@ def _evidence(row: Mapping[str, Any], head: str) -> str:
     return say("{head}: {evidence}", head=head, evidence=told)
 
 
-def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
+def _others(row: Mapping[str, Any], untold: Untold) -> list[str]:
     """Say which of the other methods are not told apart."""
     others = row["n_methods"] - 1
     if others < 2:
@@ -216,9 +206,10 @@ def _others(row: Mapping[str, Any], untold: list[tuple[str, str]]) -> list[str]:
     if not untold:
         return [say("the others are told apart, too")]
     if len(untold) <= MOST_NAMED:
-        pairs = [say("{first} and {second}", first=a, second=b) for a, b in untold]
-        names = listed(pairs)
-        return [say("not distinguishable among the others: {pairs}", pairs=names)]
+        pairs = listed(
+            say("{first} and {second}", first=a, second=b) for a, b in untold
+        )
+        return [say("not distinguishable among the others: {pairs}", pairs=pairs)]
     return [
         say(
             "of the {total} pairs of the others {n} are not told apart",
@@ -240,4 +231,4 @@ def _points(row: Mapping[str, Any]) -> str:
     text = f"{row['value']:.0f}"
     if not pd.isna(row["low"]):
         text += f" [{row['low']:.0f}, {row['high']:.0f}]"
-    return text.replace("-", "\N{MINUS SIGN}")
+    return text.replace("-", MINUS)

@@ -1,8 +1,7 @@
 """Write sentences on pairs: human pairs, fitted weights, largest disagreements."""
 
 import math
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pandas as pd
 
@@ -10,6 +9,7 @@ from analysis.report.language import counted, listed, retold, say
 from analysis.report.verdict_claims import named_metric
 from analysis.report.wording import (
     ClaimText,
+    Row,
     claim,
     drawn_units,
     first_row,
@@ -20,6 +20,7 @@ from analysis.report.wording import (
 )
 
 ONE_ANNOTATOR = "one annotator"
+BOTH = ["question", "source"]
 
 
 def human_pair_claims(
@@ -27,15 +28,13 @@ def human_pair_claims(
 ) -> Iterator[ClaimText]:
     """Hold the metric that verdicts name against one annotator, on the same pairs."""
     unsettled = []
-    for (name, source), rows in human_pairs.groupby(["question", "source"], sort=True):
-        known = rows[rows["value"].notna()]
-        one = known[known["metric"] == ONE_ANNOTATOR]
+    for (name, source), rows in human_pairs.groupby(BOTH, sort=True):
+        known = rows[rows["value"].notna()].set_index("metric", drop=False)
         first = named_metric(verdicts, str(name), str(source))
-        metrics = known[known["metric"] == first]
-        if one.empty or metrics.empty:
+        if not {ONE_ANNOTATOR, first} <= set(known.index):
             continue
         question = _asked(str(name), str(source), human_pairs)
-        person, named = first_row(one), first_row(metrics)
+        person, named = (first_row(known.loc[[who]]) for who in (ONE_ANNOTATOR, first))
         text = say(
             "{question}: one annotator predicts the others in {share} of {judgements} "
             "of pairs (ties half), {metric} in {metric_share}",
@@ -83,10 +82,10 @@ def human_pair_claims(
 
 
 def _without_interval(first: str, reason: str) -> str:
-    if not reason:
-        return say("{first}: the difference has no interval.", first=first)
     return say(
-        "{first}: whether they differ is not known, since {reason}.",
+        "{first}: whether they differ is not known, since {reason}."
+        if reason
+        else "{first}: the difference has no interval.",
         first=first,
         reason=retold(reason),
     )
@@ -101,10 +100,11 @@ def _asked(question: str, source: str, table: pd.DataFrame) -> str:
 def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
     """Say whether weighted metrics beat the best single one on held-out stories."""
     gains = calibration[
-        (calibration["statistic"] == "gain") & calibration["value"].notna()
+        (calibration["statistic"] == "gain")
+        & calibration["value"].notna()
+        # The best component's gain stands first; the other is against their mean.
+        & (calibration["against"] != "mean of components")
     ]
-    # The best component's gain stands first; the other one is against their mean.
-    gains = gains[gains["against"] != "mean of components"]
     within = []
     for row in records(gains):
         told = {
@@ -131,12 +131,12 @@ def calibration_claims(calibration: pd.DataFrame) -> Iterator[ClaimText]:
         )
 
 
-def _gain(row: Mapping[str, Any]) -> str:
+def _gain(row: Row) -> str:
     value, low, high = (signed(100 * row[key], 1) for key in ("value", "low", "high"))
-    if math.isnan(row["low"]):
-        return say("gain {n} points over {against}", n=value, against=row["against"])
     return say(
-        "gain {n} points {ends} over {against}",
+        "gain {n} points over {against}"
+        if math.isnan(row["low"])
+        else "gain {n} points {ends} over {against}",
         n=value,
         ends=f"[{low}, {high}]",
         against=row["against"],
@@ -148,23 +148,21 @@ def disagreement_claims(
 ) -> Iterator[ClaimText]:
     """Say on which pair the metric that verdicts name and people differ most."""
     pairs = disagreement[disagreement["kind"] == "pair"]
-    for (name, source), rows in pairs.groupby(["question", "source"], sort=True):
+    for (name, source), rows in pairs.groupby(BOTH, sort=True):
         metric = named_metric(verdicts, str(name), str(source))
         own = rows[rows["metric"] == metric]
         if own.empty:
             continue
         row = first_row(own.sort_values("value", ascending=False, kind="stable"))
         values = ("score", "score_other", "human", "human_other")
+        row |= {key: f"{row[key]:.3g}" for key in values}
+        row["question"] = _asked(str(name), str(source), disagreement)
         yield claim(
             True,
             "{question}: {metric} and people differ most on {method} and {other} "
             "in story {story}: the metric prefers the first ({score} "
             "against {score_other}), people the second ({human} against "
             "{human_other}).",
-            question=_asked(str(name), str(source), disagreement),
-            metric=metric,
-            method=row["method"],
             other=row["other_method"],
-            story=row["story"],
-            **{key: f"{row[key]:.3g}" for key in values},
+            **row,
         )

@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from analysis.commands.arguments import join_names
-from analysis.commands.dates import report_date
-from analysis.commands.defaults import drawn
+from analysis.commands.defaults import drawn, report_date
 from analysis.options import AlignOptions, Progress, silent
 from analysis.sentences import sentence
 from annotate.history.as_of_event import Moment

@@ -5,7 +5,6 @@ statsmodels, krippendorff and plain loops over the rows as they were written.
 """
 
 import csv
-import io
 import itertools
 import json
 import math
@@ -689,35 +688,11 @@ def test_intervals_hold_their_value(drawn):
         assert inside.mean() > 0.9
 
 
-@pytest.mark.slow
-def test_two_runs_are_the_same(run, monkeypatch):
-    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
-    out = run("align", *ALL, resamples="7", images="svg")
-    first = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file()}
-    run("align", *ALL, resamples="7", images="svg", out=out)
-    second = {p.name: p.read_bytes() for p in out.rglob("*") if p.is_file()}
-    assert first.keys() == second.keys()
-    for name, content in first.items():
-        pairs = enumerate(zip(content, second[name], strict=False))
-        same = next((i for i, (one, other) in pairs if one != other), len(content))
-        # What differs is shown where it begins.
-        there = slice(max(0, same - 80), same + 120)
-        assert content[there] == second[name][there], name
-
-
 def test_a_run_says_how_it_was_made(aligned):
     rows = aligned["run"].set_index("key")["value"]
     wanted = {"plumbline", "numpy", "scipy", "seed", "resamples", "resample", "date"}
     assert wanted <= set(rows.index)
     assert rows.index.str.startswith("sha256 of ").sum() == 3
-
-
-def test_rows_left_out_are_counted(run):
-    page = (run("align", *ALL) / "report.html").read_text("utf-8")
-    counts = [len(frame) - len(kept(frame)) for frame in (rated_rows(), chosen_rows())]
-    assert counts == [4, 3]
-    assert f"4 of {len(rated_rows())} ratings left out" in page
-    assert f"3 of {len(chosen_rows())} choices left out" in page
 
 
 BAD = {
@@ -752,16 +727,3 @@ def test_bad_input_is_named_and_nothing_is_written(name, files, tmp_path, capsys
         line = sum(1 for _ in csv.reader(file))
     assert re.match("bad.csv:" + expected.format(line=line), told[0])
     assert not out.exists()
-
-
-def test_only_the_first_problems_of_a_kind_are_shown(files, tmp_path, capsys):
-    bad = tmp_path / "bad.csv"
-    good = pd.read_csv(files["ratings"], dtype=str, keep_default_na=False)
-    text = io.StringIO()
-    good.assign(rating="x").to_csv(text, index=False)
-    bad.write_text(text.getvalue(), "utf-8")
-    arguments = ["agreement", "--ratings", str(bad), "--out", str(tmp_path / "out")]
-    assert main(arguments) == 2
-    told = capsys.readouterr().err.splitlines()
-    assert len(told) == 4
-    assert told[-1] == f"... and {len(good) - 3:,} more"

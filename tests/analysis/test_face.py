@@ -53,15 +53,6 @@ def test_every_name_of_the_face_is_the_function_of_that_name():
     ]
 
 
-def test_the_names_are_listed():
-    assert dir(analysis) == sorted(analysis.__all__)
-
-
-def test_no_other_name_is_there():
-    with pytest.raises(AttributeError, match="has no attribute 'algin'"):
-        _ = analysis.algin
-
-
 @pytest.mark.parametrize("name", analysis.__all__)
 def test_every_name_is_documented(name):
     """Numpydoc: what goes in, by name, and what comes back."""

@@ -35,8 +35,3 @@ def test_latex_sets_signs_bounds_and_powers_as_mathematics():
         r"$<0.001$ & $1.1 \times 10^{-13}$ & yes \\",
         r"0.500 & $-0.500$ & no \\",
     ]
-
-
-def test_latex_leaves_missing_ranks_empty():
-    frame = pd.DataFrame({"m": ["a", "b"], "rank": pd.array([1, pd.NA], dtype="Int64")})
-    assert table(frame).splitlines()[5] == r"b &  \\"

@@ -9,7 +9,6 @@ from analysis.problems import (
     Problem,
     Problems,
     by_line,
-    listed,
     shown,
 )
 
@@ -92,12 +91,6 @@ def test_kinds_that_are_only_counted_are_counted_though_none_comes_often(kinds):
     assert lines[100:] == more
 
 
-def test_what_is_repeated_a_few_times_is_counted():
-    problems = Problems([bad(1), bad(2, "story", "a name")])
-    problems.repeat(bad(1), 2)
-    assert problems.lines() == [str(bad(1)), "... and 2 more", str(problems[1])]
-
-
 def test_counts_survive_being_joined_and_sorted():
     first = Problems(bad(line) for line in range(1000, 0, -1))
     second: Problems[Problem] = Problems([bad(0)])
@@ -124,9 +117,3 @@ def test_values_are_told_short_and_printable(value, told):
     assert shown(value) == told
     problem = Problem("c.csv", "a name", 2, value, value)
     assert str(problem) == f"c.csv:2: {told}: {told}: expected a name"
-
-
-def test_of_many_names_the_first_are_listed():
-    assert listed(range(12)) == "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11"
-    assert listed(["x\n", *range(12)]).startswith(r"x\n, 0, 1")
-    assert listed(["x\n", *range(12)]).endswith(", 10 and 1 more")

@@ -464,16 +464,6 @@ def test_of_several_explored_the_agreeing_are_counted():
     assert "by half accuracy in pairs; a has the highest value: it prefers" in text
 
 
-def test_two_kinds_of_answers_are_two_sentences():
-    table = pd.concat(
-        [pairwise({}), pairwise({"p_half": 0.4}).assign(source="choices")]
-    )
-    told = said(pairwise_accuracy=table)
-    assert [shown for shown, _ in told] == [False, True]
-    assert "the majority of annotators prefers" in told[0][1]
-    assert "what mean ratings prefer" in told[1][1]
-
-
 def test_the_highest_of_several_is_said_to_be_chosen():
     """Not where it was declared, nor where it is alone."""
     chosen = [{"metric": "a"}, {"metric": "b"}]
@@ -517,15 +507,6 @@ def test_a_test_of_other_populations_says_so_and_passes_no_line(drawn, words):
     assert "demanded" not in text
 
 
-def test_the_words_of_other_levels():
-    row = {"level": "pooled", "n": 80}
-    ((_, text),) = said(correlations=correlations(row))
-    assert text.endswith("Kendall's tau-b 0.50 [0.20, 0.70] over 80 outputs, p < 0.01.")
-    inside = {"level": "story", "n_groups": 12, "coefficient": "kendall_c"}
-    ((_, text),) = said(correlations=correlations(inside))
-    assert "Kendall's tau-c 0.50 [0.20, 0.70] inside 12 stories" in text
-
-
 def test_soft_accuracy_never_leads_nor_does_that_of_ties():
     equal = {"ppa_half": NAN, "ppa_half_low": NAN, "ppa_half_high": NAN, "p_half": NAN}
     told = said(pairwise_accuracy=pairwise(equal))
@@ -538,29 +519,6 @@ def test_soft_accuracy_never_leads_nor_does_that_of_ties():
 def test_only_ties_are_told_of_ties():
     """A metric that is below chance by half accuracy alone is not named there."""
     assert not list(tie_claims(verdicts(pairwise_accuracy=pairwise(BELOW))))
-
-
-def test_several_declared_metrics_are_named_as_the_family():
-    rows = {"p_half": 0.02}, {"metric": "cids", "p_half": 0.03}
-    told = said(pairwise_accuracy=pairwise(*rows), hypotheses=meant("csd", "cids"))
-    words = "p = 0.04 adjusted over the 2 hypotheses of all questions)"
-    assert all(words in text for _, text in told)
-
-
-def test_of_two_metrics_the_other_one_is_the_other():
-    values = {"a": 0.7, "b": 0.6}
-    keys = {"question": "look", "source": "ratings", "statistic": "ppa_half"}
-    rows = [{"metric": name, "ppa_half": x} for name, x in values.items()]
-    for p_value, words in ((0.01, "is"), (0.5, "is not")):
-        tests = compared(values, {("a", "b"): p_value}, **keys)
-        table = {"pairwise_accuracy": pairwise(*rows), "accuracy_comparisons": tests}
-        ((_, text),) = said(**table)
-        assert text.endswith(f"; it {words} shown to be better than the other.")
-
-
-def test_the_highest_of_several_that_do_not_agree_was_not_chosen():
-    rows = [{"metric": name, "p_half": 0.5} for name in "ab"]
-    assert not list(selection_limits(verdicts(pairwise_accuracy=pairwise(*rows))))
 
 
 def test_questions_stand_together_in_order():

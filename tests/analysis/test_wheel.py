@@ -87,7 +87,8 @@ def test_it_holds_every_module_template_language_and_mark_of_types(wheel):
         for path in (LIBRARY / "report" / folder).iterdir()
     ]
     assert len(others) > 2
-    files = [*MODULES, *others, LIBRARY / "py.typed"]
+    declared = [LIBRARY / "statistics.toml", LIBRARY / "report/figures.toml"]
+    files = [*MODULES, *others, *declared, LIBRARY / "py.typed"]
     assert held == {str(path.relative_to(ROOT)) for path in files}
 
 

@@ -169,22 +169,6 @@ def test_an_unknown_excluded_method_is_refused():
         run(*study(), AlignOptions(exclude_methods=("swpa",)))
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"levels": ("system",)}, "--levels: 'system': expected method, story, pooled"),
-        ({"coefficients": ("tau",)}, "expected kendall, spearman, pearson"),
-        ({"epsilon": "auto"}, "expected heldout, insample, 0"),
-        ({"confidence": 95}, "expected a number between 0 and 1"),
-        ({"resamples": -1}, "expected 0 or more"),
-        ({"resample": "rows"}, "expected one of stories, methods"),
-    ],
-)
-def test_unknown_options_are_refused(options, message):
-    with pytest.raises(OptionError, match=message):
-        AlignOptions(**options)
-
-
 def test_lower_is_better_is_turned_in_tables_but_not_in_points():
     ratings, _, scores = study()
     found = rated()
@@ -436,14 +420,6 @@ def test_agree_draws_annotators_where_it_is_asked_to():
     assert questions.to_dict() == {"aesthetics": 9, "identity": 9, "quality": 4}
 
 
-def test_align_and_agree_give_one_agreement_table():
-    ratings, choices, _ = study()
-    pd.testing.assert_frame_equal(
-        plain().tables["agreement"],
-        agreement(ratings=ratings, choices=choices, options=FAST).tables["agreement"],
-    )
-
-
 def test_skewed_ratings_get_a_remark():
     ratings, _, _ = study(dimensions=("identity",))
     rng = np.random.default_rng(0)
@@ -480,17 +456,6 @@ def test_a_leaderboard_speaks_of_others_than_the_only_annotator(people, drawn):
     kept = choices["annotator"].isin(sorted(choices["annotator"].unique())[:people])
     found = leaderboard(choices=choices[kept], options=AlignOptions(resamples=99))
     assert set(found.tables["leaderboard"]["drawn"]) == {drawn}
-
-
-@pytest.mark.parametrize(
-    ("people", "drawn"), [(3, "stories+annotators"), (1, "stories")]
-)
-def test_a_leaderboard_of_ratings_does_too(people, drawn):
-    ratings, _, scores = study()
-    kept = ratings["annotator"].isin(sorted(ratings["annotator"].unique())[:people])
-    options = AlignOptions(resamples=99, resample="stories+annotators")
-    found = align(ratings=ratings[kept], scores=scores, options=options).tables
-    assert set(found["rating_leaderboard"]["drawn"]) == {drawn}
 
 
 def test_both_bad_is_told_apart():
@@ -590,13 +555,6 @@ def test_means_over_raters_are_not_counted_as_one_annotator():
     assert table[["n_ratings", "n_annotators"]].isna().all(axis=None)
     assert (table["n_stories"] == 6).all()
     assert any(note.startswith("Ratings are means over raters") for note in found.notes)
-
-
-def test_means_have_full_precision():
-    ratings, _, scores = study(n_stories=7)
-    found = run(ratings, None, scores, LEAST).tables["method_means"]
-    expected = ratings.groupby(["dimension", "method"])["rating"].mean().to_numpy()
-    np.testing.assert_allclose(found["mean"], expected, rtol=1e-11)
 
 
 def test_a_metric_without_a_coefficient_is_named():
@@ -705,33 +663,6 @@ def ranked(n_stories=12, seed=0, k=3):
     return pd.DataFrame(rows, columns=names)
 
 
-PEOPLE_ALONE = {"agreement", "annotator_pairs", "method_verdicts", "method_comparisons"}
-
-
-@pytest.mark.parametrize(
-    ("kind", "tables"),
-    [
-        (
-            "ratings",
-            {"method_means", "rating_leaderboard", "story_wins", "variance", "labels"},
-        ),
-        ("choices", {"leaderboard", "win_rates", "method_win_rates", "annotators"}),
-        ("rankings", {"ranking_leaderboard"}),
-    ],
-)
-def test_people_alone_have_a_report(kind, tables):
-    ratings, choices, scores = study()
-    answers = {"ratings": ratings, "choices": choices, "rankings": ranked(6)}[kind]
-    alone = align(**{kind: answers}, options=FAST)
-    assert {*alone.tables} >= (tables - {"labels"}) | PEOPLE_ALONE
-    assert not {"correlations", "pairwise_accuracy", "verdicts"} & {*alone.tables}
-    # Metrics change nothing of what people say.
-    beside = align(**{kind: answers}, scores=scores, options=FAST)
-    assert {*beside.tables} > {*alone.tables} - {"disagreement"}
-    for name, frame in alone.tables.items():
-        pd.testing.assert_frame_equal(frame, beside.tables[name])
-
-
 @pytest.mark.slow
 def test_people_alone_may_have_composites_and_tags():
     ratings, _, _ = study()
@@ -791,16 +722,6 @@ def test_a_verdict_has_the_value_by_which_methods_are_ranked(other):
     assert set(rows["statistic"]) == {"rating"}
     best = changed["leaderboard"].sort_values("rank").groupby("criterion").first()
     assert rows["value"].to_dict() == pytest.approx(best["rating"].to_dict())
-
-
-def test_answers_that_all_say_the_same_test_nothing():
-    ratings = study()[0]
-    constant = ratings["method"].map({"good": 4, "swap": 3, "drift": 2, "copy": 1})
-    found = align(ratings=ratings.assign(rating=constant), options=FAST).tables
-    assert found["method_comparisons"]["p_adjusted"].isna().all()
-    rows = found["method_verdicts"]
-    assert set(rows["verdict"]) == {"open"}
-    assert set(rows["reason"]) == {"untested"}
 
 
 def test_rankings_beside_metrics():

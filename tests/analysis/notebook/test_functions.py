@@ -312,14 +312,6 @@ def test_a_wide_frame():
     )
 
 
-def test_report_json_has_the_tables(tmp_path):
-    report = aligned(levels="story", coefficients="kendall")
-    report.save(tmp_path / "out", images="none", title="Mine & yours")
-    told = json.loads((tmp_path / "out/report.json").read_text("utf-8"))
-    assert told["title"] == "Mine & yours"
-    assert list(told["tables"]) == list(report)
-
-
 def test_a_sheet_of_a_workbook_is_read_and_the_workbook_hashed(tmp_path):
     path = tmp_path / "all.xlsx"
     with pd.ExcelWriter(path) as book:

@@ -47,20 +47,6 @@ def test_nobody_is_invented_where_units_are_unknown():
     assert "How much overlap?" not in told
 
 
-def test_annotators_behind_a_composite_of_means_are_not_known():
-    both = [agreement(), agreement(question="r", n_annotators=None, n_answers=None)]
-    told = asked({"agreement": pd.concat(both).astype({"n_annotators": object})})
-    assert "no annotator known" in told["How many annotators, units, answers?"]
-
-
-def test_many_questions_are_a_range():
-    table = pd.concat(
-        [agreement(question=f"q{i}", value=i / 10, low=NAN) for i in range(8)]
-    )
-    told = asked({"agreement": table})["How well do people agree (ordinal alpha)?"]
-    assert told == "from 0.00 (q0) to 0.70 (q7) over 8 questions"
-
-
 def test_exclusions_come_from_the_remarks():
     assert (
         "3 of 9 ratings left out"
@@ -131,18 +117,6 @@ def test_intervals_and_seed():
     assert none[question] == "There are none: --resamples 0."
 
 
-def test_intervals_that_draw_no_clusters_are_named():
-    question = "What do the intervals draw?"
-    row = {"value": 0.6, "low": 0.4, "high": 0.8}
-    tables = {name: pd.DataFrame([row]) for name in ("best_subset", "stability")}
-    assert asked(tables)[question] == (
-        "Of best_subset: the middle 0.95 of 20 halvings of the methods. Of stability, "
-        "what trials do to means: trials of the same outputs, by chi-square."
-    )
-    bare = {name: table.assign(low=NAN) for name, table in tables.items()}
-    assert asked(bare)[question].startswith("There are none")
-
-
 def test_coefficients_over_other_stories_are_not_called_the_same():
     row = {"dimension": "q", "coefficient": "kendall", "level": "story", "value": 0.5}
     question = "The same items for all metrics?"
@@ -163,21 +137,3 @@ def test_the_best_are_those_of_the_statistic_that_leads():
     untested = verdicts.assign(n_better=NAN)
     told = asked({"verdicts": untested})
     assert told["Which metrics does no other beat?"].startswith("Not known")
-
-
-def test_a_leaderboard_of_rankings_says_that_there_are_no_ties():
-    board = pd.DataFrame(
-        {
-            "criterion": "q",
-            "method": ["A", "B"],
-            "rating": [1100.0, 900.0],
-            "rank_low": [1, 2],
-            "rank_high": [1, 2],
-        }
-    )
-    told = asked({"ranking_leaderboard": board})
-    assert told["May rankings hold ties?"].startswith("No")
-    assert told["Are all methods connected by rankings?"].startswith("Yes")
-    assert told["Do ranks of the leaderboard of rankings have intervals?"] == (
-        "Yes: 2 of 2 ranks are settled, their interval being one rank."
-    )

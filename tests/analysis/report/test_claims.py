@@ -34,16 +34,6 @@ def correlations(*changes):
 NOISE = {"metric": "noise", "value": 0.1, "low": -0.2, "high": 0.4}
 
 
-def test_many_questions_on_which_people_agree_are_one_sentence():
-    table = pd.concat(
-        [agreement(question=f"q{i}", value=0.4 + i / 100) for i in range(5)]
-    )
-    (text,) = sentences({"agreement": table})
-    assert text.startswith(
-        "People agree beyond chance in 5 questions, from q0, ordinal"
-    )
-
-
 def test_stories_where_a_coefficient_is_undefined_are_told():
     means = pd.DataFrame({"dimension": ["beauty"], "n_stories": [40]})
     tables = {"correlations": correlations({}, NOISE), "method_means": means}
@@ -108,29 +98,6 @@ def test_intervals_with_0_are_counted_on_both_sides_of_it():
     assert last.startswith("Intervals come from this study's own answers")
 
 
-def test_one_interval_with_0_is_one():
-    said = limits({"correlations": correlations(NOISE)})[0]
-    assert said == "1 of 1 coefficient has an interval that includes 0."
-
-
-@pytest.mark.parametrize(
-    ("n", "words"),
-    [
-        (2, "not even a perfect order of their means can be told from chance."),
-        (4, "not even a perfect order of their means can be told from chance."),
-        (5, "over their means only strong agreement can be shown, by the exact test"),
-        (9, "over their means only strong agreement can be shown, by the exact test"),
-        (10, ""),
-    ],
-)
-def test_few_methods_are_a_limit(n, words):
-    """The least exact p-value is 2 / n!, .083 of four methods and .017 of five."""
-    table = correlations({"level": "method", "n": n})
-    said = [text for text in limits({"correlations": table}) if "methods:" in text]
-    assert bool(said) == bool(words)
-    assert all(text.startswith(f"Only {n} methods: {words}") for text in said)
-
-
 def test_sentences_about_metrics_stand_apart_from_the_others():
     rows = [{"level": "method", "n": 23, "dimension": name} for name in "ab"]
     table = pd.DataFrame(verdict_rows({"correlations": correlations(*rows)}))
@@ -165,11 +132,6 @@ def test_every_sentence_stands_in_a_section_once_and_shown_or_not():
 def test_a_coefficient_that_is_undefined_is_not_called_uninformative(change):
     told = limits({"correlations": correlations(change)})
     assert not any("Only" in text for text in told)
-
-
-def test_without_intervals_that_is_a_limit():
-    table = correlations({"low": NAN, "high": NAN})
-    assert limits({"correlations": table})[-1].startswith("No interval was computed")
 
 
 def test_ties_of_metrics_are_a_limit_but_not_those_of_the_constant():
@@ -220,23 +182,6 @@ def test_intervals_over_few_stories_are_called_too_narrow(name, n, told):
         * told
     )
     assert not limits({name: table.assign(low=float("nan"))})[0].startswith("Only")
-
-
-def test_how_alike_people_rank():
-    row = {
-        "question": "q",
-        "statistic": "kendall_between_annotators",
-        "value": 0.4,
-        "low": 0.2,
-        "high": 0.6,
-        "n_units": 30,
-        "n_annotators": 5,
-        "reason": "",
-    }
-    assert sentences({"agreement": pd.DataFrame([row])}) == (
-        "q: people agree beyond chance, Kendall's tau of two annotators 0.40 "
-        "[0.20, 0.60] (5 annotators, 30 units with two or more answers).",
-    )
 
 
 def test_what_a_metric_is_shown_not_to_see_is_a_warning_and_shown():

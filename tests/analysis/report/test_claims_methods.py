@@ -4,10 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis.report.claims_methods import label_claims, preferred_claims
-from tests.analysis.report.saying import limits, sentences
 
 NAN = float("nan")
-OTHERS = "BCDEF"
 
 
 def verdict(**changes):
@@ -79,14 +77,6 @@ def test_others_that_are_not_told_apart_are_named(pairs, n_apart, ending):
     assert told(row, comparisons(*pairs))[1].endswith(ending)
 
 
-def test_many_others_that_are_not_told_apart_are_counted():
-    row = verdict(n_methods=6, n_better=5, n_pairs=15, n_apart=11)
-    pairs = comparisons("BC", "CD", "DE", "EF", methods="ABCDEF")
-    text = told(row, pairs)[1]
-    assert "A is preferred to all 5 others" in text
-    assert text.endswith("; of the 10 pairs of the others 4 are not told apart.")
-
-
 @pytest.mark.parametrize(
     ("pairs", "whom"),
     [(["AB"], "B"), (["AB", "AD"], "B, D"), (["AB", "AC", "CD"], "B, C")],
@@ -100,13 +90,6 @@ def test_an_open_first_place_names_the_rivals(pairs, whom):
         "against the others on average, ties being half (600 answers); "
         f"of 6 pairs of methods {6 - len(pairs)} are told apart."
     )
-
-
-def test_many_rivals_are_counted():
-    row = verdict(verdict="open", reason="not_apart", n_methods=6, n_pairs=15)
-    pairs = [f"A{b}" for b in OTHERS[:4]]
-    text = told(row, comparisons(*pairs, methods="ABCDEF"))[1]
-    assert "but not distinguishably from 4 of the 5 others:" in text
 
 
 def test_two_methods():
@@ -140,30 +123,6 @@ def test_without_a_test_nothing_is_shown():
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "statistic", "value", "text"),
-    [
-        ("ratings", "mean", 3.25, "A is rated above all 3 others: its mean is 3.25 "),
-        (
-            "rankings",
-            "rating",
-            1103.4,
-            "A is ranked above all 3 others: its rating is 1103 ",
-        ),
-    ],
-)
-def test_other_kinds_of_answers(source, statistic, value, text):
-    row = verdict(
-        source=source, statistic=statistic, value=value, low=value - 1, high=value + 1
-    )
-    assert text in told(row, comparisons(source=source))[1]
-
-
-def test_means_of_raters_have_no_number_of_ratings():
-    row = verdict(source="ratings", statistic="mean", value=3.0, low=2, high=4, n=NAN)
-    assert "its mean is 3.00 [2.00, 4.00], p = 0.03" in told(row)[1]
-
-
 def test_parts_are_told_apart_by_their_number():
     rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
     pairs = pd.concat([comparisons(), comparisons("YZ", methods="XYZ", part=2)])
@@ -172,15 +131,6 @@ def test_parts_are_told_apart_by_their_number():
     assert one.endswith("the others are told apart, too.")
     assert two.startswith("q (part 2): X is preferred")
     assert two.endswith("not distinguishable among the others: Y and Z.")
-
-
-def test_what_is_shown_is_a_claim_and_the_rest_a_limit():
-    rows = pd.DataFrame(
-        [verdict(), verdict(question="r", verdict="open", reason="untested", n_pairs=0)]
-    )
-    tables = {"method_verdicts": rows, "method_comparisons": comparisons()}
-    assert [text[:4] for text in sentences(tables)] == ["q: A"]
-    assert [text[:4] for text in limits(tables)][:1] == ["r: A"]
 
 
 def asked(**changes):
@@ -255,14 +205,6 @@ def test_a_set_without_a_test_says_so(changes, text):
     assert text in found
 
 
-def test_sets_of_parts_are_told_with_their_part():
-    rows = pd.DataFrame([verdict(), verdict(part=2, method="X")])
-    table = pd.concat([asked(), asked(part=2, methods="X, Y")])
-    found = [text for _, text in preferred_claims(rows, comparisons(), table, 0.95)]
-    assert [text[:11] for text in found] == ["q (part 1):"] * 2 + ["q (part 2):"] * 2
-    assert ["the best 2" in text for text in found] == [False, True] * 2
-
-
 def labels(**changes):
     row = {"label": "all labels", "recall": 0.5, "recall_low": 0.4, "recall_high": 0.6}
     rows = [row | {"method": m, "recall": r} for m, r in (("A", 0.5), ("B", 0.7))]
@@ -277,15 +219,3 @@ def test_how_much_of_the_text_is_shown(low, shown):
     assert text.startswith("Of what the text asks for is shown: 70 %")
     assert "by B, 50 %" in text
     assert [*label_claims(labels(label="pan"))] == []
-
-
-def test_much_of_many_methods_is_told_by_the_ends():
-    rows = [
-        labels().iloc[[0]].assign(method=m, recall=r / 10)
-        for r, m in enumerate("ABCDE")
-    ]
-    ((_, text),) = label_claims(pd.concat(rows))
-    assert (
-        "from most to least of 5 methods: 40 % [40, 60] by E, 0 % [40, 60] by A."
-        in text
-    )

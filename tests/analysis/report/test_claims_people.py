@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from analysis.report.figures_people import annotator_dots
 from analysis.report.sections import both
 
 ROW = {"question": "q", "annotator": "R07", "reason": "", "n": 90, "p_value": 0.4}
@@ -95,19 +94,6 @@ def test_ratings_and_rankings_of_one_question_are_told_apart():
     )
 
 
-def test_of_many_the_lowest_are_named():
-    rows = [
-        RATED | {"annotator": f"R{k}", "value": -k / 100, "verdict": "like chance"}
-        for k in range(5)
-    ]
-    assert said(rows) == [
-        "5 annotators answer like chance or against the others, as column verdict of "
-        "the table annotators says, most of all R4, R3, R2."
-    ]
-    assert said([row | {"verdict": "cannot be told"} for row in rows]) == []
-    assert said([{k: v for k, v in ABOVE.items() if k != "verdict"}]) == []
-
-
 @pytest.mark.parametrize(
     ("before", "after", "text"),
     [
@@ -139,27 +125,3 @@ def test_an_alpha_that_is_gone_is_undefined():
         [SHUFFLED], [ALPHA | {"value": float("nan")}, *ranks((1, 2, 3), (1, 2, 3))]
     )
     assert "nominal alpha is undefined instead of 0.24" in text
-
-
-def test_of_many_questions_the_one_that_changes_most_is_told():
-    without = []
-    for k in range(5):
-        name = {"question": f"q{k}"}
-        without += [ALPHA | name | {"value": 0.24 + k / 100}]
-        without += ranks((1, 2, 3), (1, 3, 2) if k < 2 else (1, 2, 3), **name)
-    assert said([SHUFFLED], without) == [
-        "Without those who are marked, methods change their rank in 2 of 5 questions; "
-        "agreement moves most here. q4, without R07: nominal alpha is 0.28 instead of "
-        "0.24, and every method keeps its rank."
-    ]
-
-
-@pytest.mark.parametrize("statistic", ["majority_agreement", "mean_kendall_others"])
-def test_the_figure_says_who_answers_like_chance(statistic):
-    drawn = {"statistic": statistic, "value": 0.3, "low": 0.2, "high": 0.4}
-    rows = [ABOVE, ROW | drawn, ROW | drawn | {"annotator": "R01", "value": 0.6}]
-    rows += [row | {"question": "all questions"} for row in rows]
-    (figure,) = annotator_dots(pd.DataFrame(rows))
-    names = figure.panels[0].layout["yaxis"]["ticktext"]
-    assert names == ["R01", "R07 (like chance)"]
-    assert [trace["x"] for trace in figure.panels[0].data] == [[0.3, 0.6]]

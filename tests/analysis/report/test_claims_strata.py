@@ -272,20 +272,6 @@ def test_a_mean_that_differs_names_its_method(question, statistic, begin, unit):
     assert f"]{unit}, n = 40 (adjusted" in text
 
 
-def test_many_families_pass_some_by_chance():
-    many = pd.concat([strata(0.5).assign(tag=f"t{i}") for i in range(40)])
-    text = limits({"strata_differences": many})[0]
-    assert "each of 40 families" in text
-    assert "in about 2 of these one would pass by chance" in text
-    assert "families" not in limits({"strata_differences": strata(0.5)})[0]
-
-
-def test_many_differences_are_counted():
-    told = sentences({"strata_differences": strata(*[0.01] * 9)})
-    assert len(told) == 5
-    assert told[-1].startswith("5 further differences")
-
-
 def test_what_is_needed_and_what_is_never_enough():
     row = {
         "question": "q",

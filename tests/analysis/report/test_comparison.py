@@ -61,13 +61,3 @@ def test_what_was_read_and_asked_stands_where_it_differs():
         ("sha256 of ratings", "", "cd"),
     )
     assert compared(before, before).run == ()
-
-
-def test_remarks_of_the_one_only():
-    found = compared(report(notes=["x", "y"]), report(notes=["y", "z"]))
-    assert found.notes == (("x",), ("z",))
-
-
-def test_a_report_without_verdicts_has_none():
-    bare = {"notes": [], "tables": {"run": []}}
-    assert compared(bare, bare).verdicts == ()

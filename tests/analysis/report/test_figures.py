@@ -10,12 +10,11 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from analysis.report.figure import MOST_ROWS, short, values
+from analysis.report.figure import short
 from analysis.report.figures_methods import metric_shares
 from analysis.report.figures_metrics import MOST_LINES
 from analysis.report.figures_outputs import MOST_SCATTERS, scatters
 from analysis.report.figures_pairs import pair_dots
-from analysis.report.figures_people import shades
 from analysis.report.figures_planning import power_curves
 from analysis.report.metric_order import metric_ranks
 from analysis.report.panels import dots
@@ -241,13 +240,6 @@ def test_shares_of_ratings_fill_each_bar_and_the_best_mean_is_on_top():
     assert plot["data"][1]["x"] == [75, 25]
 
 
-def test_ends_of_the_shades_are_red_and_blue():
-    for n in (2, 5, 21):
-        assert len(set(shades(n))) == n
-        assert (shades(n)[0], shades(n)[-1]) == ("#ca0020", "#0571b0")
-    assert len(shades(1)) == 1
-
-
 def test_lower_is_better_and_the_best_is_the_rim():
     cells = points("q", ("up", "fid"), "AB")
     cells["score"] = [2.0, 4.0, 10.0, 50.0]
@@ -318,21 +310,6 @@ def test_the_axis_of_the_forest_holds_intervals_0_and_the_ceiling():
     figure = figures(correlations=levels, agreement=agreement)["coefficients"]
     assert [line["x0"] for line in drawn(figure)["layout"]["shapes"]] == [0]
     assert "one annotator" not in figure.caption
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            {},
-            "Right of 0 means agreement. Bars are intervals; one that "
-            "crosses 0 shows no agreement.",
-        ),
-        ({"low": NAN, "high": NAN}, "Right of 0 means agreement."),
-    ],
-)
-def test_the_caption_speaks_of_what_is_drawn(change, said):
-    assert figures(correlations=correlations(change))["coefficients"].caption == said
 
 
 def test_declared_metrics_are_bold():
@@ -460,16 +437,6 @@ def test_many_pairs_are_a_matrix_of_wins():
     assert plot["layout"]["yaxis"]["ticktext"] == list("ABCDEFGH")
 
 
-def test_counts_stand_beside_the_share_of_wins():
-    plot = drawn(figures(win_rates=wins("ABCDEFGH"))["wins"])
-    cells = plot["data"][0]
-    assert cells["text"][0][1] == "5 / 2 / 3"
-    assert cells["text"][1][0] == "3 / 2 / 5"
-    # Wins and losses differ in grey too.
-    assert cells["colorscale"][0][1] == "#f1f3f2"
-    assert cells["colorscale"][-1][1] == "#0b4a86"
-
-
 def test_rated_methods_stand_in_the_order_of_their_wins():
     rows = wins("ABC").rename(columns={"criterion": "question"})
     rows["wins_a"], rows["ties"], rows["wins_b"] = [1, 9, 6], [0, 0, 2], [9, 1, 2]
@@ -529,20 +496,6 @@ def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
     assert escaped in found["coefficients"].panels[0].plot.replace("\\u003c", "<")
 
 
-def test_a_metric_without_a_coefficient_is_not_drawn():
-    rows = correlations({}, {"metric": "flat", "value": NAN, "low": NAN, "high": NAN})
-    (found,) = scatters(points(("beauty",), ("flat", "k")), rows)
-    assert [panel.title for panel in found.panels] == ["k"]
-
-
-def test_a_falling_metric_is_marked_where_lower_is_better():
-    cells = points(("beauty",), ("k", "fid"))
-    cells["higher_is_better"] = cells["metric"] != "fid"
-    (found,) = scatters(cells, None)
-    axes = [drawn(found, i)["layout"]["xaxis"]["title"]["text"] for i in range(2)]
-    assert axes == ["fid (lower is better)", "k"]
-
-
 def test_of_many_questions_and_metrics_only_the_best_are_drawn():
     questions = [f"q{i}" for i in range(MOST_SCATTERS // 3 + 1)]
     rows = correlations(
@@ -579,23 +532,12 @@ def test_intervals_of_people_stand_only_where_the_means_are_the_same():
 # Size ---------------------------------------------------------------------------------
 
 
-def test_many_rows_are_cut_and_the_caption_says_so():
-    rows = correlations(*[{"metric": f"k{i}"} for i in range(MOST_ROWS + 1)])
-    figure = figures(correlations=rows)["coefficients"]
-    assert len(drawn(figure)["layout"]["yaxis"]["tickvals"]) == MOST_ROWS
-    assert f"The {MOST_ROWS} highest metrics are drawn" in figure.caption
-
-
 def test_cells_never_go_into_the_page_one_by_one():
     cells = pd.concat(
         [points("q", "k").assign(story=f"s{i}") for i in range(2000)], ignore_index=True
     )
     found = figures(cells)
     assert sum(len(p.plot) for f in found.values() for p in f.panels) < 5000
-
-
-def test_values_are_short_and_undefined_ones_are_null():
-    assert values([1 / 3, NAN, None, -0.0, pd.NA]) == [0.33333, None, None, 0.0, None]
 
 
 def test_ranks_have_their_intervals_best_on_top():
@@ -660,11 +602,6 @@ def test_what_all_tests_leave_together_is_no_figure():
     assert found.caption.endswith("No two metrics are told apart at: story level.")
 
 
-def test_three_rankings_of_one_order_are_no_figure():
-    rows = [RATED | {"standardised_rank": 1}]
-    assert figures(rating_leaderboard=pd.DataFrame(rows)) == {}
-
-
 def test_one_question_has_its_statistics_as_rows():
     row = {"question": "q", "value": 0.5, "low": 0.4, "high": 0.6}
     names = ("alpha_ordinal", "icc_2_1")
@@ -705,12 +642,6 @@ def test_the_side_has_a_share_counted_both_ways_and_its_worth():
     assert worth.data[0]["error_x"]["array"] == [17.35]
 
 
-def test_agreement_of_rankings_is_drawn():
-    rows = [BASE | {"statistic": "kendall_between_annotators"}]
-    figure = figures(agreement=pd.DataFrame(rows))["agreement"]
-    assert drawn(figure)["layout"]["yaxis"]["ticktext"] == ["tau of two annotators"]
-
-
 # Panels -----------------------------------------------------------------------------
 
 
@@ -720,15 +651,6 @@ def test_long_names_that_begin_alike_stay_two_rows():
     panel = dots("", rows, "m", "")
     assert panel.data[0]["y"] == [0, 1]
     assert short(names[0]) == short(names[1])
-
-
-def test_an_axis_holds_values_intervals_and_what_it_is_asked_to_show():
-    rows = pd.DataFrame({"m": ["a"], "value": [0.5], "low": [-0.2], "high": [0.9]})
-    left, right = dots("", rows, "m", "").layout["xaxis"]["range"]
-    assert (left < -0.2, right > 0.9) == (True, True)
-    panel = dots("", rows, "m", "", span=(-1.0, 2.0))
-    left, right = panel.layout["xaxis"]["range"]
-    assert (left < -1, right > 2) == (True, True)
 
 
 def test_a_curve_falls_and_its_text_says_how_far():

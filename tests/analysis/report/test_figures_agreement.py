@@ -12,10 +12,8 @@ from analysis.__main__ import main
 from analysis.report.figures_agreement import (
     MOST_NUMBERS,
     MOST_PEOPLE,
-    MOST_QUESTIONS,
     pair_matrices,
 )
-from analysis.report.language import language
 
 NONE = float("nan")
 
@@ -149,26 +147,6 @@ def test_columns_of_long_names_have_the_numbers_of_rows():
     assert cells["customdata"][0][1].count("…") == 2
     short = drawn(table(camps(["<b>", "Bob", "Cem"])))[2]
     assert "&lt;b&gt;" in short["yaxis"]["ticktext"]
-
-
-def test_questions_have_panels_of_their_own_up_to_a_number():
-    values = camps(["Ann", "Bob", "Cem"])
-    figure, *_ = drawn(pd.concat([table(values, f"q{i}") for i in range(7)]))
-    assert [panel.title[:2] for panel in figure.panels] == [
-        f"q{i}" for i in range(MOST_QUESTIONS)
-    ]
-    assert "The first 6 questions are drawn." in figure.caption
-    both = [table(values), table(values, "r", "alpha_nominal")]
-    figure, *_ = drawn(pd.concat(both))
-    assert figure.panels[1].title == "r: alpha (nominal)"
-    assert "first" not in figure.caption
-
-
-def test_chinese():
-    with language("zh-Hans"):
-        figure, *_ = drawn(table(camps(["Ann", "Bob", "Cem"])))
-    assert figure.title == "谁与谁一致"
-    assert figure.alt == "标注者矩阵。q：从 0.10（Ann 与 Bob）到 0.80（Ann 与 Cem）。"
 
 
 @pytest.mark.shared

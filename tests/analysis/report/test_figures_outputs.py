@@ -6,10 +6,8 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-import pytest
 
-from analysis.report.figure import MOST_PANELS
-from analysis.report.figures_outputs import FEW, MOST_BINS, MOST_POINTS, OUTPUT, outputs
+from analysis.report.figures_outputs import FEW, MOST_POINTS, OUTPUT, outputs
 from analysis.report.panels import SYMBOLS
 
 
@@ -118,28 +116,8 @@ def test_means_of_ratings_have_a_bin_for_each_of_their_steps():
     assert (len(set(bins["x"])), len(set(bins["y"]))) == (11, 21)
 
 
-def test_what_has_no_steps_has_few_bins():
-    frame = cells(MOST_POINTS, "AB")
-    for score in (frame["score"], np.arange(len(frame))):
-        assert len(set(drawn(frame.assign(score=score))["data"][0]["x"])) <= MOST_BINS
-
-
 def test_values_of_whole_methods_have_no_outputs_to_draw():
     assert outputs(cells(1).assign(story=""), None) == []
-
-
-@pytest.mark.parametrize(
-    ("questions", "each"), [(1, 3), (2, 3), (3, 2), (6, 1), (13, 1)]
-)
-def test_of_many_questions_fewer_metrics_are_drawn(questions, each):
-    names = [f"q{i:02}" for i in range(questions)]
-    (figure,) = outputs(cells(5, questions=names, metrics="klmn"), None)
-    titles = [panel.title.split(": ")[0] for panel in figure.panels]
-    assert len(titles) == min(questions * each, MOST_PANELS)
-    cut = questions > MOST_PANELS
-    assert (f"The first {MOST_PANELS} questions are drawn." in figure.caption) == cut
-    if 1 < questions <= MOST_PANELS:
-        assert Counter(titles) == dict.fromkeys(names, each)
 
 
 def test_outputs_of_a_large_study_take_little_room_on_the_page():

@@ -55,13 +55,6 @@ def test_p_stands_above_the_diagonal_and_adjusted_below_in_the_order_of_values()
     assert figure.tables == ("metric_comparisons",)
 
 
-@pytest.mark.parametrize("value", [0.001, 0.01, 0.05])
-def test_what_stands_at_a_limit_is_not_below_it(value):
-    table = compared("abc", p=value, adjusted=value - 1e-9)
-    _figure, cells, _layout = drawn(verdicts(dict.fromkeys("abc", 1.0)), table)
-    assert cells["z"][0][1] == cells["z"][1][0] - 1
-
-
 def test_letters_stand_where_clusters_differ():
     rows = verdicts(
         {"a": 3.0, "b": 2.0, "c": 1.0, "d": 0.5}, clusters=[1, 1, 2, np.nan]

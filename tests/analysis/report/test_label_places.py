@@ -13,7 +13,6 @@ from analysis.report.label_places import (
     LINE,
     MARK,
     PLOT,
-    in_shares,
     placed_labels,
     telling_order,
 )
@@ -87,8 +86,3 @@ def test_ends_come_first_and_then_those_that_differ_most():
     assert telling_order(part.assign(higher_is_better=True))[:3] == [5, 0, 1]
     falling = part.assign(higher_is_better=False, score=-part["score"])
     assert telling_order(falling)[:3] == [5, 0, 1]
-
-
-def test_shares_leave_room_at_the_edges_and_equal_values_have_a_place():
-    around = np.array([[0.0, 2.0], [10.0, 2.0]])
-    assert np.allclose(in_shares(around, around), [[0.06, 0.06], [0.94, 0.06]])

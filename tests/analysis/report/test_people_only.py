@@ -124,25 +124,6 @@ def test_without_a_metric_asked_for_scores_are_not_spoken_of(tmp_path):
     assert not {"correlations.csv", "composites.csv", "verdicts.csv"} & tables
 
 
-def test_none_is_an_empty_text(tmp_path, capsys):
-    report(tmp_path, "choices", "--metrics", "")
-    with pytest.raises(SystemExit):
-        report(tmp_path, "choices", "--metrics", ",")
-    assert (
-        'argument --metrics: ,: write names, or "" for none' in capsys.readouterr().err
-    )
-
-
-def test_beside_metrics_the_page_speaks_of_them(tmp_path):
-    scores_of(tmp_path)
-    told = texts(report(tmp_path, "ratings", "--scores", tmp_path / "scores.csv"))
-    assert "Where do metrics and people disagree?" in told
-    assert any("At most 8 metrics" in text for text in told)
-    assert any(
-        "metrics are compared with each other on the same" in text for text in told
-    )
-
-
 def test_metrics_beside_choices_which_have_no_correlation_are_spoken_of(tmp_path):
     scores_of(tmp_path)
     page = report(tmp_path, "choices", "--scores", tmp_path / "scores.csv")

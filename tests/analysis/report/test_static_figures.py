@@ -5,7 +5,6 @@ import xml.etree.ElementTree as ET
 import pandas as pd
 import pytest
 
-from analysis.options import OptionError
 from analysis.report import static_figures
 from analysis.report.sections import all_figures
 
@@ -84,12 +83,6 @@ def test_a_browser_that_fails_is_told_and_leaves_nothing(
     note = static_figures.write_images(drawn, tmp_path / "figures", "svg")
     assert "Chromium did not draw them" in note
     assert not (tmp_path / "figures").exists()
-
-
-def test_nothing_is_said_where_nothing_was_asked(drawn, tmp_path):
-    assert static_figures.write_images(drawn, tmp_path / "figures", "") == ""
-    with pytest.raises(OptionError, match="pdf"):
-        static_figures.write_images(drawn, tmp_path / "figures", "pdf")
 
 
 def test_older_images_go_as_the_older_page_names_them_and_other_files_stay(tmp_path):

@@ -193,14 +193,3 @@ def test_everything_stands_inside_and_the_numbers_are_few_and_in_order(values, m
         assert axis.place(float(text)) == place
     at = [float(text) for _, text in axis.ticks]
     assert at == sorted(set(at))
-
-
-def test_nothing_known_has_no_axis():
-    assert axis_of([math.nan], {"chance": math.nan}, str) is None
-
-
-@pytest.mark.parametrize("ends", [(math.nan, 1.0), (0.0, math.nan)])
-def test_a_value_without_an_interval_is_a_point(ends):
-    axis = axis_of([0.0, 1.0], {}, str)
-    assert axis.bar(0.5, *ends).low == ""
-    assert axis.bar(0.5, 0.0, 1.0).high == axis.place(1.0)

@@ -20,14 +20,13 @@ from analysis.options import AlignOptions
 from analysis.reading.cells import CELL_COLUMNS
 from analysis.report.latex import escaped, table
 from analysis.report.page import STYLE_TEXT, content_security_policy, plotly_source
-from analysis.report.sections import first_of_each, sections_of
+from analysis.report.sections import sections_of
 from analysis.report.table_list import (
     LEAST_ROWS,
     MOST_CELLS,
     listed_tables,
 )
 from analysis.report.uncertainty import units_drawn
-from analysis.report.wording import number
 from analysis.report.writing import as_csv, run_table, write_report
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import COLUMNS, TABLE_GROUPS
@@ -36,10 +35,6 @@ from tests.analysis.test_verdicts import pairwise, verdicts
 
 ROOT = Path(__file__).parents[3]
 HOSTILE = ["=cmd()", "<b>x</b>", "A & B_1 50%", "+方法", "<!--<script>", "</script>"]
-TABLES = (
-    *("method_means", "agreement", "correlations", "pairwise_accuracy"),
-    *("metric_comparisons", "leaderboard", "win_rates"),
-)
 
 
 def write_study(folder):
@@ -106,19 +101,6 @@ def reported(command, folder, *extra):
 def run_of(**options):
     given = {"date": "2026", "command": "", "resample_default": "stories"}
     return run_table(AlignOptions(**options), hashes={}, **given)
-
-
-def test_it_works(report):
-    for name in (*TABLES, "run"):
-        text = (report / "tables" / f"{name}.csv").read_text()
-        columns = ("key", "value") if name == "run" else COLUMNS[name]
-        assert text.splitlines()[0] == ",".join(columns)
-        assert len(text.splitlines()) > 1
-        assert (report / "tables" / f"{name}.tex").is_file()
-    content = json.loads((report / "report.json").read_text())
-    assert set(content["tables"]) >= {*TABLES, "run"}
-    written = {path.stem for path in (report / "tables").glob("*.csv")}
-    assert written == set(content["tables"])
 
 
 def test_hypotheses_of_a_file_are_in_the_report_and_its_hashes(study, capsys):
@@ -232,38 +214,12 @@ def test_inputs_of_one_name_have_a_hash_each(study):
     assert len(set(hashes)) == 2
 
 
-def test_without_resamples_there_are_no_intervals(study):
-    reported("align --ratings ratings.csv --resamples 0 --scores scores.csv", study)
-    frame = pd.read_csv(study / "out/tables/correlations.csv")
-    assert frame["low"].isna().all()
-    methods = frame[(frame["level"] == "method") & frame["value"].notna()]
-    assert methods["p_value"].notna().all()
-    assert frame[frame["level"] == "pooled"]["p_value"].isna().all()
-
-
 def test_the_run_table_tells_how(report):
     rows = dict(csv.reader((report / "tables/run.csv").open()))
     assert rows["seed"] == "0"
     assert rows["resamples"] == "20"
     assert "sha256 of ratings (ratings.csv)" in rows
     assert rows["command"].startswith("python -m analysis align")
-
-
-@pytest.mark.parametrize(
-    ("chosen", "split_by", "components"),
-    [
-        ({}, "all", "all"),
-        ({"split_by": ()}, "none", "all"),
-        (
-            {"split_by": ("style", "set"), "components": ("one", "two")},
-            "style, set",
-            "one, two",
-        ),
-    ],
-)
-def test_the_run_table_tells_tags_and_components(chosen, split_by, components):
-    run = run_of(**chosen).set_index("key")["value"]
-    assert (run["split by"], run["components"]) == (split_by, components)
 
 
 def test_the_date_follows_source_date_epoch(study, monkeypatch):
@@ -387,43 +343,6 @@ def test_units_drawn_follow_rows_of_ratings_of_whole_methods():
     assert units_drawn(found)["correlations"] == "methods"
 
 
-def test_the_page_speaks_of_no_resamples_where_there_are_none(study):
-    align(study, study / "out", "--resamples", "0")
-    html = (study / "out/report.html").read_text().split("<script>")[0]
-    assert "No interval was computed" in html
-    assert "Percentile intervals" not in html
-    assert "bootstrap" not in html
-    assert "with their intervals" not in html
-    run = dict(csv.reader((study / "out/tables/run.csv").open()))
-    assert not any(key.startswith("resample ") for key in run)
-
-
-def test_small_p_values_are_printed_as_bounds(tmp_path):
-    ratings = ["story,method,dimension,annotator,rating"]
-    scores = ["story,method,metric,score"]
-    for s in range(3):
-        for m in range(9):
-            ratings.append(f"s{s},m{m},d,Ann,{m}")
-            scores.append(f"s{s},m{m},k,{m}")
-    for name, lines in (("ratings", ratings), ("scores", scores)):
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
-    assert (
-        reported(
-            "align --ratings ratings.csv --scores scores.csv --resamples 0", tmp_path
-        )
-        == 0
-    )
-    assert "&lt;0.001" in (tmp_path / "out/report.html").read_text()
-    assert "$<0.001$" in (tmp_path / "out/tables/correlations.tex").read_text()
-    assert "e-06" in (tmp_path / "out/tables/correlations.csv").read_text()
-
-
-def test_missing_ranks_are_empty_everywhere(study):
-    reported("leaderboard --choices choices.csv --resamples 0", study)
-    assert "NA" not in (study / "out/tables/leaderboard.tex").read_text()
-    assert "&lt;NA&gt;" not in (study / "out/report.html").read_text()
-
-
 def test_the_policy_admits_every_style_that_plotly_adds():
     html = "<style>a{}</style><script>e.textContent='.map{font:1px}'</script>"
     policy = content_security_policy(html)
@@ -510,32 +429,6 @@ def test_the_published_user_study_against_its_metrics(shared, tmp_path):
 # Small parts --------------------------------------------------------------------------
 
 
-def test_latex_escapes_everything_special():
-    text = escaped(r"\ & % $ # _ { } ~ ^ < > |")
-    assert re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text).strip(" ") == ""
-
-
-@pytest.mark.parametrize("name", ["[a] b", "*b"])
-def test_a_row_of_latex_is_no_option_of_the_line_before(name):
-    """After a line break, and after a rule, TeX takes [ and * for options."""
-    text = table(pd.DataFrame({name: [name, name]}))
-    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
-    assert text.count(name[0]) == 3
-
-
-def test_latex_tables_have_booktabs_rules():
-    text = table(pd.DataFrame({"a_b": ["x"], "n": [1.0], "v": [-0.5]}))
-    assert text.splitlines() == [
-        r"\begin{tabular}{lrr}",
-        r"\toprule",
-        r"a\_b & n & v \\",
-        r"\midrule",
-        r"x & 1 & $-0.500$ \\",
-        r"\bottomrule",
-        r"\end{tabular}",
-    ]
-
-
 @pytest.mark.parametrize("n", [1, 40, 41, 1000])
 def test_latex_is_balanced_and_every_row_has_its_columns(n):
     """No TeX here: a strict reader of what TeX would refuse."""
@@ -577,11 +470,6 @@ def test_what_a_spreadsheet_would_run_can_be_restored():
 def test_csv_keeps_full_precision_and_leaves_undefined_empty():
     frame = pd.DataFrame({"v": [1 / 3, float("nan")], "t": ["-x", "y"]})
     assert as_csv(frame) == "v,t\n0.3333333333333333,'-x\n,y\n"
-
-
-def test_numbers_have_a_true_minus():
-    assert number(-0.5) == "\N{MINUS SIGN}0.50"
-    assert number(-0.001) == "0.00"
 
 
 def test_a_page_cuts_its_longest_tables_and_says_so_by_their_rows():
@@ -671,12 +559,14 @@ def test_without_metrics_a_section_asks_of_groups_of_stories():
     ]
 
 
-def test_few_sentences_all_open_the_page():
-    assert first_of_each([TWO, FOUR]) == ([*TWO, *FOUR], [])
-    assert first_of_each([]) == ([], [])
+def test_latex_escapes_everything_special():
+    text = escaped(r"\ & % $ # _ { } ~ ^ < > |")
+    assert re.sub(r"\\(text\w+\{\}|[&%$#_{}])", "", text).strip(" ") == ""
 
 
-def test_of_many_the_first_of_each_question_does():
-    told, folded = first_of_each([TWO, FOUR, [(True, "c")]])
-    assert told == [TWO[0], FOUR[0], (True, "c")]
-    assert folded == [TWO[1], *FOUR[1:]]
+@pytest.mark.parametrize("name", ["[a] b", "*b"])
+def test_a_row_of_latex_is_no_option_of_the_line_before(name):
+    """After a line break, and after a rule, TeX takes [ and * for options."""
+    text = table(pd.DataFrame({name: [name, name]}))
+    assert not re.search(r"(\\\\|rule)\s*[\[*]", text)
+    assert text.count(name[0]) == 3
