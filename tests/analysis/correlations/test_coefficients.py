@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.correlations import coefficients, kendall, kendall_large
+from analysis.correlations import kendall, kendall_large
 from analysis.correlations.coefficients import correlate, standardise
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson
@@ -109,8 +109,6 @@ def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
         x, y = np.repeat(human, counts), np.repeat(scores, counts)
         expected = exact_pearson(x, y) if len(x) else np.nan
         assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
-
-
 
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
