@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.correlations.kendall import rank_sums
-from analysis.correlations.weighted_sums import Floats
+from analysis.correlations.kendall_large import Floats
 from analysis.inference.scaling import near_one
 from analysis.results import Array, Counts, Mask
 

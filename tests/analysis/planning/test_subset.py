@@ -10,8 +10,7 @@ from scipy import stats
 from analysis.inference.scaling import unit_of
 from analysis.options import OptionError
 from analysis.planning import best_subset
-from analysis.planning.benchmark_means import rating_boards, score_boards
-from analysis.planning.best_subset import best_subsets
+from analysis.planning.best_subset import best_subsets, rating_boards, score_boards
 from analysis.planning.subset import subset_rows, tagged_stories
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows

@@ -16,8 +16,8 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.rankings.bradley_terry import TIES, fit_model
 from analysis.rankings.choice_counts import choice_votes
-from analysis.rankings.connectivity import bounded_ties
 from analysis.rankings.leaderboard import ELO_SCALE, leaderboard, side_effect
+from analysis.rankings.likelihood import bounded_ties
 from analysis.result_tables.columns import COLUMNS
 
 
