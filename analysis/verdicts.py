@@ -42,7 +42,7 @@ from analysis.correlations.metric_clusters import (
 from analysis.hypotheses import declared
 from analysis.inference.significance import EXACT_BELOW, holm
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.pairwise.accuracy_variance import CHANCE
+from analysis.pairwise.accuracy_differences import CHANCE
 from analysis.pairwise.degraded_twins import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES

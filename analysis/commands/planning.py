@@ -9,12 +9,13 @@ from itertools import combinations
 import pandas as pd
 
 from analysis.options import AlignOptions, OptionError, resample_parts
-from analysis.planning.benchmark_means import (
+from analysis.planning.best_subset import (
+    SIZES,
     BenchmarkScores,
+    best_subsets,
     rating_boards,
     score_boards,
 )
-from analysis.planning.best_subset import SIZES, best_subsets
 from analysis.planning.power import power_analysis
 from analysis.planning.stability import judge_values, judges, named_judge, rating_trials
 from analysis.planning.stability import stability as trial_stability

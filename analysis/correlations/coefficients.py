@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from analysis.correlations.kendall import rank_sums
-from analysis.correlations.weighted_sums import Floats, RankSums
+from analysis.correlations.kendall_large import Floats, RankSums
 from analysis.inference.scaling import near_one
 from analysis.results import Array, Counts, Mask
 from analysis.statistics import Coefficient, coefficient

@@ -9,8 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from analysis.correlations.kendall_large import many_sums
-from analysis.correlations.weighted_sums import EXACT, Floats, RankSums, dense_levels
+from analysis.correlations.kendall_large import (
+    EXACT,
+    Floats,
+    RankSums,
+    dense_levels,
+    many_sums,
+)
 from analysis.inference.parallel import in_threads
 from analysis.results import Array
 

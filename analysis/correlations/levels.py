@@ -136,11 +136,11 @@ def _over_cells(
     story, method = np.nonzero(grid.cells)
     x = grid.scores[:, None, grid.cells]
     if draws.annotators is None:
-        weights = draws.stories[:, story] * draws.methods[:, method]
+        times = draws.stories[:, story] * draws.methods[:, method]
         if draws.units is not None:
-            weights *= draws.units[:, story, method]
+            times = times * draws.units[:, story, method]
         human = grid.human[grid.cells][None]
-        found = correlate(human, x, weights[None].astype(float), coefficients)
+        found = correlate(human, x, times[None].astype(float), coefficients)
         return {name: v[:, 0, :] for name, v in found.items()}
     drawn, weights = resampled_human(grid, draws)
     weights = weights[:, grid.cells] * draws.stories[:, story]

@@ -8,7 +8,11 @@ from analysis.inference.cluster_variance import CROSSED
 from analysis.inference.resampling import bootstrap_p, cluster_counts, interval, stream
 from analysis.inference.scaling import divided
 from analysis.inference.significance import follow_test, rejects
-from analysis.pairwise.accuracy_variance import CHANCE, STATISTICS, accuracy_variances
+from analysis.pairwise.accuracy_differences import (
+    CHANCE,
+    STATISTICS,
+    accuracy_variances,
+)
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import CHUNK, can_vary, draw_clusters, weighted_sums
 from analysis.reading.scores import BASELINE, RANDOM

@@ -1,20 +1,147 @@
-"""Whether one metric predicts the preferences of people better than another."""
+"""Accuracies in pairs, taken apart by stories and pairs of methods."""
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 from statsmodels.stats.contingency_tables import mcnemar
 
-from analysis.inference.cluster_variance import compared
-from analysis.inference.resampling import interval, stream
+from analysis.inference.cluster_variance import (
+    ClusterVariances,
+    compared,
+    variances_of_pairs,
+)
+from analysis.inference.resampling import DECIMALS, interval, stream
 from analysis.inference.scaling import divided
-from analysis.inference.significance import holm
+from analysis.inference.significance import follow_test, holm, rejects
 from analysis.options import Sampling
-from analysis.pairwise.accuracy_variance import STATISTICS, accuracy_variances
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import resampled_sums, story_sums
-from analysis.results import NAN, Array, Counts, TableRow
+from analysis.pairwise.tie_calibration import predicted_pairs, repeated_folds
+from analysis.results import NAN, Array, Counts, Estimate, TableRow
 from analysis.sentences import sentence
+
+STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
+NO_TEST = sentence("it equals chance in every pair, so there is nothing to test")
+
+
+# Half accuracy of a metric that guesses, or ties everything.
+CHANCE = 0.5
+
+
+@dataclass(frozen=True)
+class AccuracyVariances:
+    """Accuracies of all metrics, and what their variances rest on."""
+
+    values: Array
+    chances: Array
+    contributions: Array
+    by_chance: Array
+    n_pairs: int
+    n_methods: int
+    parts: tuple[str, ...]
+    epsilons: Array
+
+    def of(self, a: int, b: int | None = None) -> ClusterVariances:
+        """Return the variances of a metric's accuracy, or of a difference of two."""
+        own = self.contributions[a]
+        return self._variances(own if b is None else own - self.contributions[b])
+
+    def _variances(self, contributions: Array) -> ClusterVariances:
+        step = 1 / self.n_pairs
+        return variances_of_pairs(contributions, self.n_methods, step, self.parts)
+
+    def estimate(self, k: int, confidence: float) -> Estimate:
+        """Return one metric's accuracy with its interval and the test of chance."""
+        value, chance, n = float(self.values[k]), float(self.chances[k]), self.n_pairs
+        if np.isnan(value):
+            return Estimate(value, n=n)
+        own = self.of(k)
+        if reason := own.why_not:
+            return Estimate(value, n=n, reason=reason)
+        bounds = own.share_interval(value, confidence, 0.0)
+        if np.isnan(chance):
+            return Estimate(value, *bounds, n)
+        apart = self.contributions[k] - self.by_chance[k]
+        above = round(value - chance, DECIMALS)
+        if not above and not np.round(apart, DECIMALS).any():
+            if not self.contributions[k].any():
+                bounds = NAN, NAN
+            return Estimate(value, *bounds, n, reason=NO_TEST)
+        p_value = self._variances(apart).p_value(above)
+        bounds = follow_test(*bounds, value, chance, rejects(p_value, confidence))
+        return Estimate(value, *bounds, n, p_value)
+
+
+def accuracy_variances(
+    pairs: Pairs, statistic: str, *, epsilon: str, parts: tuple[str, ...]
+) -> AccuracyVariances:
+    r"""Take an accuracy of every metric apart by stories and pairs of methods.
+
+    Half accuracy is a half by chance. Of acc_eq, where people tie a share :math:`p` of
+    all pairs and the metric a share :math:`t` (up to its threshold), chance is
+    :math:`t p + (1 - t)(1 - p) / 2`: what the same ties and a coin for the rest reach
+    where they know nothing of people's. Both shares are estimated, so that a pair adds
+    its own ties to chance, times the slopes :math:`(3 p - 1) / 2` and
+    :math:`(3 t - 1) / 2`.
+    """
+    K, counted = len(pairs.metrics), np.ones(len(pairs.human), bool)
+    epsilons = np.full(K, NAN)
+    if statistic != "acc_eq":
+        counted = pairs.human != 0
+    elif epsilon == "heldout" and len(np.unique(pairs.story)) < 2:
+        counted[:] = False  # nothing to tune a threshold on
+    n = int(counted.sum())
+    if not n:
+        none, nothing = np.full(K, NAN), np.zeros((K, 0, 0))
+        return AccuracyVariances(none, none, nothing, nothing, 0, 0, parts, epsilons)
+    chance = CHANCE if statistic == "ppa_half" else NAN
+    chances, by_chance = np.full(K, chance), np.zeros((K, len(counted)))
+    if statistic == "acc_eq":
+        folds = repeated_folds(pairs.story)
+        told = [predicted_pairs(pairs.human, x, epsilon, folds) for x in pairs.scores]
+        right, ties, epsilons = (
+            np.array(each, float) for each in zip(*told, strict=True)
+        )
+        tied = (pairs.human == 0).astype(float)
+        p, t = tied.mean(), ties.mean(axis=1)
+        chances = t * p + (1 - t) * (1 - p) / 2
+        by_chance = (3 * p - 1) / 2 * (ties - t[:, None])
+        by_chance += (3 * t[:, None] - 1) / 2 * (tied - p)
+    else:
+        signs = np.sign(pairs.scores)
+        credit = CHANCE if statistic == "ppa_half" else 0.0
+        right = ((signs == pairs.human) + credit * (signs == 0)) * counted
+    values = right.sum(axis=1) / n
+    story, code, n_methods = _places(pairs)
+    S, P = int(story.max()) + 1, n_methods * (n_methods - 1) // 2
+
+    def summed(rows: Array) -> Array:
+        found = [np.bincount(story * P + code, row, minlength=S * P) for row in rows]
+        return np.array(found, float).reshape(K, S, P) * (S * P / n)
+
+    return AccuracyVariances(
+        values,
+        chances,
+        summed(right - values[:, None] * counted),
+        summed(by_chance),
+        n,
+        n_methods,
+        parts,
+        epsilons,
+    )
+
+
+def _places(pairs: Pairs) -> tuple[Counts, Counts, int]:
+    """Return a number of each pair's story and of its methods, and how many methods."""
+    story = np.unique(pairs.story, return_inverse=True)[1]
+    both = np.stack([pairs.first, pairs.second])
+    used, index = np.unique(both, return_inverse=True)
+    first, second = np.sort(index.reshape(both.shape), axis=0)
+    i, j = np.triu_indices(len(used), 1)
+    code = np.zeros((len(used), len(used)), int)
+    code[i, j] = np.arange(len(i))
+    return story, code[first, second], len(used)
 
 
 def accuracy_differences(

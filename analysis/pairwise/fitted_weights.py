@@ -11,7 +11,7 @@ from scipy.special import expit
 from analysis.inference.cluster_variance import LEAST
 from analysis.inference.resampling import interval, stream
 from analysis.inference.scaling import divided, near_one
-from analysis.pairwise.accuracy_variance import (
+from analysis.pairwise.accuracy_differences import (
     STATISTICS,
     AccuracyVariances,
     accuracy_variances,

@@ -11,7 +11,7 @@ from analysis.inference.cluster_variance import (
     variances_of_pairs,
 )
 from analysis.inference.scaling import divided
-from analysis.pairwise.accuracy_variance import NO_TEST
+from analysis.pairwise.accuracy_differences import NO_TEST
 from analysis.pairwise.output_pairs import Pairs
 from analysis.pairwise.pair_sums import Clusters, story_sums
 from analysis.printing import counted

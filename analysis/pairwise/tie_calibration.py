@@ -9,8 +9,8 @@ sample, on the same pairs, which flatters.
 import numpy as np
 
 from analysis.correlations.kendall import rank_sums
+from analysis.correlations.kendall_large import dense_levels
 from analysis.correlations.levels import method_means, turned
-from analysis.correlations.weighted_sums import dense_levels
 from analysis.inference.resampling import no_draws, stream
 from analysis.options import check_known
 from analysis.reading.cells import CellGrid

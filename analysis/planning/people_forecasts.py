@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.levels import can_vary, method_means
+from analysis.correlations.levels import method_means
 from analysis.inference.resampling import draw, no_draws, stream
 from analysis.planning.metric_forecasts import fit_model
 from analysis.planning.pilots import (
@@ -36,15 +36,16 @@ MOST_RATINGS = 200_000
 def gap(pilot: Pilot) -> Curve:
     """Foretell the interval of the difference of the two best methods' means."""
     grid = rated_grid(pilot.question, pilot.cells)
+    why = ""
     if len(grid.methods) < 2:
-        return undefined_curve(
-            "", "method", "gap", undefined(sentence("only one method"))
-        )
-    if grid.human_is_method_level:
+        why = sentence("only one method")
+    elif grid.human_is_method_level:
         why = sentence("ratings are method-level values, without stories")
-        return undefined_curve("", "method", "gap", undefined(why))
-    if np.ptp(grid.human[grid.cells]) == 0:
+    elif np.ptp(grid.human[grid.cells]) == 0:
         why = sentence("all ratings are the same")
+    elif len(grid.stories) < 2:
+        why = sentence("only one story")
+    if why:
         return undefined_curve("", "method", "gap", undefined(why))
     means = method_means(grid, no_draws(*grid.cells.shape))[0][0]
     first, second = np.argsort(-means, kind="stable")[:2]
@@ -57,10 +58,6 @@ def gap(pilot: Pilot) -> Curve:
         resamples=options.resamples,
         rng=stream(options.seed, "gap", pilot.question),
     )
-    if not can_vary(("stories",), grid, draws):
-        return undefined_curve(
-            "", "method", "gap", undefined(sentence("only one story"))
-        )
     drawn, _, weights = method_means(grid, draws)
     used = (weights[:, [first, second]] > 0).all(axis=1)
     spread = float((drawn[used, first] - drawn[used, second]).var(ddof=1))

@@ -10,7 +10,7 @@ from scipy import stats
 from analysis.inference.resampling import cluster_counts, stream
 from analysis.inference.scaling import divided, unit_of
 from analysis.options import COEFFICIENTS, OptionError
-from analysis.planning.benchmark_means import (
+from analysis.planning.best_subset import (
     SAME_MEANS,
     BenchmarkScores,
     correlated_means,

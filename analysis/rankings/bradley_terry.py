@@ -5,8 +5,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from analysis.rankings.connectivity import bounded_ties
-from analysis.rankings.likelihood import Maximum, Outcomes, logit, maximise
+from analysis.rankings.likelihood import (
+    Maximum,
+    Outcomes,
+    bounded_ties,
+    logit,
+    maximise,
+)
 from analysis.results import Array, Counts
 
 TIES = ("half", "drop", "davidson", "rao-kupper")

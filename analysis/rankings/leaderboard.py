@@ -21,11 +21,7 @@ from analysis.rankings.choice_counts import (
     choice_votes,
     kinds_drawn,
 )
-from analysis.rankings.connectivity import (
-    bounded_ties,
-    separate_parts,
-    who_stands_apart,
-)
+from analysis.rankings.likelihood import bounded_ties, separate_parts, who_stands_apart
 from analysis.rankings.standings import (
     ELO_SCALE,
     WEAK,

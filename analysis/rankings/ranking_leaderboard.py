@@ -7,7 +7,7 @@ import pandas as pd
 
 from analysis.inference.crossed_clusters import crossed_covariance
 from analysis.rankings.choice_counts import kinds_drawn
-from analysis.rankings.connectivity import separate_parts, who_stands_apart
+from analysis.rankings.likelihood import separate_parts, who_stands_apart
 from analysis.rankings.plackett_luce import Stages, fit, ranking_stages
 from analysis.rankings.standings import (
     ELO_MEAN,

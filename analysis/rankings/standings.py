@@ -8,7 +8,7 @@ import numpy as np
 
 from analysis.inference.crossed_clusters import Cluster, CrossedCovariance
 from analysis.inference.significance import holm
-from analysis.rankings.connectivity import never_beaten
+from analysis.rankings.likelihood import never_beaten
 from analysis.results import NAN, ONE, Array, Counts, TableRow
 from analysis.sentences import chained, sentence
 

@@ -108,7 +108,7 @@ class TableCheck:
             points = clean.mapped(lambda x: control_character(x) if is_text(x) else "")
             for point in dict.fromkeys(filter(None, points.values)):
                 rule = f"a name without control characters; it has {point}"
-                self.refuse(points.mask(lambda x, own=point: x == own), column, rule)
+                self.refuse(points.mask(point.__eq__), column, rule)
             if required:
                 self.refuse(clean.mask(lambda text: text == ""), column, "a name")
 

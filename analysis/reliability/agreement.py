@@ -1,6 +1,6 @@
 """Agreement of people with one another: every statistic, with cluster intervals."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -256,7 +256,7 @@ class _Sample:
 
 
 def _kinds(
-    data: Reliability, clusters: list[Counts], *, answers: bool
+    data: Reliability, clusters: Sequence[Counts], *, answers: bool
 ) -> tuple[Counts, Array]:
     """Find units that are alike in answers and clusters."""
     units = np.arange(data.n_units)

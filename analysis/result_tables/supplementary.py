@@ -33,11 +33,6 @@ from analysis.planning.variance_components import (
 from analysis.printing import counted
 from analysis.problems import listed
 from analysis.questions import QuestionData
-from analysis.rankings.composite_remarks import (
-    counted_once,
-    counted_twice,
-    range_remarks,
-)
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
@@ -45,7 +40,13 @@ from analysis.rankings.composite_weights import (
     leaves,
     rank_composite,
 )
-from analysis.rankings.composites import composites, part_cells
+from analysis.rankings.composites import (
+    composites,
+    counted_once,
+    counted_twice,
+    part_cells,
+    range_remarks,
+)
 from analysis.rankings.leaderboard import side_effect
 from analysis.rankings.rating_rankings import story_wins
 from analysis.reading.cells import CellGrid, annotator_cells, human_cells

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.correlations import coefficients, kendall, kendall_large
+from analysis.correlations import kendall, kendall_large
 from analysis.correlations.coefficients import correlate, standardise
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson
@@ -111,26 +111,6 @@ def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
         assert value == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
-@pytest.mark.parametrize("size", [1.0, 2.0**-900, 2.0**900])
-def test_equal_values_of_a_resample_are_known_from_its_sums(monkeypatch, size):
-    """Only groups with values near each other need a resample by itself."""
-
-    def pearson_alone(human, scores, weights):
-        raise AssertionError("these values are far from each other")
-
-    monkeypatch.setattr(coefficients, "pearson_alone", pearson_alone)
-    rng = np.random.default_rng(0)
-    human = rng.integers(1, 4, (9, 4)) * 1.0
-    scores = rng.integers(0, 2, (3, 9, 4)) * size
-    weights = rng.multinomial(4, [1 / 4] * 4, size=(9, 50)) * 1.0
-    weights[:, 0] = [1, 1, 0, 0]
-    found = correlate(human, scores, weights, ["pearson"])["pearson"]
-    for k, g, b in np.ndindex(3, 9, 50):
-        w = weights[g, b].astype(int)
-        expected = exact_pearson(np.repeat(human[g], w), np.repeat(scores[k, g], w))
-        assert found[k, g, b] == pytest.approx(expected, abs=1e-12, nan_ok=True)
-
-
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 @pytest.mark.parametrize("human_decimals", [1, 8])
 @pytest.mark.parametrize("least", [0, 10**6])
@@ -166,3 +146,17 @@ def test_single_precision_is_taken_only_where_it_is_exact(monkeypatch, most):
     exact = correlate(human, scores, weights, ALL)
     for name in ("kendall", "kendall_c", "spearman"):
         np.testing.assert_array_equal(found[name], exact[name])
+
+
+@pytest.mark.parametrize("size", [1.0, 2.0**-900, 2.0**900])
+def test_pearson_equals_that_of_copied_points_of_any_size(size):
+    rng = np.random.default_rng(0)
+    human = rng.integers(1, 4, (9, 4)) * 1.0
+    scores = rng.integers(0, 2, (3, 9, 4)) * size
+    weights = rng.multinomial(4, [1 / 4] * 4, size=(9, 50)) * 1.0
+    weights[:, 0] = [1, 1, 0, 0]
+    found = correlate(human, scores, weights, ["pearson"])["pearson"]
+    for k, g, b in np.ndindex(3, 9, 50):
+        w = weights[g, b].astype(int)
+        expected = exact_pearson(np.repeat(human[g], w), np.repeat(scores[k, g], w))
+        assert found[k, g, b] == pytest.approx(expected, abs=1e-12, nan_ok=True)

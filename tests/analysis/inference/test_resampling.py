@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from analysis.inference.resampling import (
-    bootstrap_p,
-    cluster_counts,
-    draw,
-    interval,
-)
+from analysis.inference.resampling import bootstrap_p, cluster_counts, draw, interval
 
 
 def test_each_resample_draws_as_many_clusters_as_there_are():

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
-from analysis.pairwise.tie_calibration import best_epsilon
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.rankings import ordered_choices
@@ -155,25 +154,6 @@ def test_laws(human, score, random):
         opposite = other(ratings, scores.assign(score=-np.array(score, float)))
         half = opposite.half.value + plain.half.value
         assert half == pytest.approx(1.0)
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.integers(-4, 4)), min_size=1
-    )
-)
-def test_best_epsilon_is_the_best_of_all_candidates(points):
-    human, scores = np.array(points, float).T
-
-    def accuracy(epsilon):
-        predicted = np.where(np.abs(scores) <= epsilon, 0, np.sign(scores))
-        return (predicted == human).mean()
-
-    found = best_epsilon(human, scores)
-    candidates = [0.0, *sorted(set(np.abs(scores)))]
-    best = max(accuracy(e) for e in candidates)
-    assert accuracy(found) == best
-    assert found == min(e for e in candidates if accuracy(e) == best)
 
 
 def test_held_out_epsilon_comes_from_the_other_stories_only():

@@ -10,8 +10,11 @@ from analysis.inference.cluster_variance import (
     variances_of_pairs,
 )
 from analysis.pairwise.accuracy import pair_agreement
-from analysis.pairwise.accuracy_differences import accuracy_differences
-from analysis.pairwise.accuracy_variance import STATISTICS, accuracy_variances
+from analysis.pairwise.accuracy_differences import (
+    STATISTICS,
+    accuracy_differences,
+    accuracy_variances,
+)
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.pairwise.tie_calibration import predicted_pairs
 from tests.analysis.correlations.test_metric_differences import two_metrics, without

@@ -1,7 +1,6 @@
 """Weights of a composite, fitted on some stories and judged on others."""
 
 import itertools
-import json
 
 import numpy as np
 import pandas as pd
@@ -99,28 +98,6 @@ def test_composite_of_a_pair_ignores_answers_in_its_story(monkeypatch):
     np.testing.assert_allclose(one[:, about], two[:, about], rtol=1e-9)
 
 
-@pytest.mark.parametrize("size", [1.0, 2.0**-100])
-def test_a_composite_of_one_score_twice_is_that_score(size):
-    """Though the scores of some stories are small: they are no rounding errors."""
-    pairs = study({"a": 1.0, "b": 0.0}, 60)
-    sizes = np.where(pairs.story < 20, size, 1.0)
-    ties = np.abs(pairs.sides[0] - pairs.sides[1]) < 0.8
-    same = pairs.__class__(
-        **{
-            **vars(pairs),
-            "human": np.where(ties, 0.0, pairs.human),
-            "scores": pairs.scores[[0, 0]] * sizes * np.array([[1.0], [2.0]]),
-        }
-    )
-    found = table(same)
-    for statistic in ("ppa_half", "ppa_strict", "acc_eq"):
-        value = found["a", statistic, ""]["value"]
-        assert found["composite", statistic, ""]["value"] == pytest.approx(value)
-        assert found["mean of components", statistic, ""]["value"] == (
-            pytest.approx(value)
-        )
-
-
 def test_one_newton_step_is_nearly_a_fit_to_the_resample():
     pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80, n_methods=12)
     rng = np.random.default_rng(0)
@@ -157,19 +134,3 @@ def test_too_little_to_fit_says_so(weights, n_stories, reason):
     for row in calibrate(pairs, **OPTIONS):
         assert np.isnan(row["value"])
         assert row["reason"].startswith(reason)
-
-
-@pytest.mark.shared
-def test_real_components(shared):
-    folder = shared / "data/dsg"
-    expected = json.loads((folder / "expected.json").read_text())
-    ratings = pd.read_csv(folder / "ratings.csv")
-    grid = grid_of(ratings, pd.read_csv(folder / "scores.csv"))
-    found = table(rating_pairs(grid))
-    for metric, values in expected.items():
-        half = found[metric, "ppa_half", ""]["value"]
-        assert half == pytest.approx(values["ppa_within_item_half"], abs=1e-9)
-    # Nine variants of three metrics: the weighted sum is hardly better than the best.
-    gain = found["composite", "gain", "dsg_nodep|pali17b"]
-    assert gain["low"] < 0 < gain["high"]
-    assert "within noise" in gain["reason"]

@@ -2,7 +2,6 @@
 
 import itertools
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -97,30 +96,3 @@ def test_a_choice_without_others_counts_nowhere():
     found = measure(choice_pairs("q", choices, score_table(scores)))
     assert found["one annotator"]["n"] == 2
     assert found["one annotator"]["acc_eq"] == found["k"]["acc_eq"] == 1.0
-
-
-def test_constant_metric_has_no_interval_beside_one_annotator():
-    """Tying every pair is a half, whichever stories, methods and people are drawn."""
-    rng = np.random.default_rng(5)
-    rows = [
-        (f"s{s}", m, "d", f"p{a}", rng.integers(5))
-        for s in range(8)
-        for m in "abcde"
-        for a in range(6)
-    ]
-    ratings = pd.DataFrame(
-        rows, columns=["story", "method", "dimension", "annotator", "rating"]
-    )
-    outputs = ratings[["story", "method"]].drop_duplicates()
-    scores = pd.concat(
-        [
-            outputs.assign(metric="tied", score=1.0),
-            outputs.assign(metric="noise", score=rng.normal(size=len(outputs))),
-        ]
-    )
-    found = measure(rating_pairs(grid_of(ratings, scores)))
-    tied, noise = found["tied"], found["noise"]
-    assert tied["value"] == 0.5
-    assert np.isnan([tied["low"], tied["high"]]).all()
-    assert noise["low"] < noise["value"] < noise["high"]
-    assert tied["difference_low"] < tied["difference"] < tied["difference_high"]

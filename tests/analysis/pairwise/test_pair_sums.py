@@ -8,11 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.pairwise import pair_sums
-from analysis.pairwise.pair_sums import (
-    Clusters,
-    resampled_sums,
-    weighted_sums,
-)
+from analysis.pairwise.pair_sums import Clusters, resampled_sums, weighted_sums
 
 S, M = 4, 5
 EVERY = [(s, i, j) for s in range(S) for i, j in itertools.combinations(range(M), 2)]

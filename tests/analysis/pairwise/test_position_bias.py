@@ -94,24 +94,6 @@ def test_dependent_answers_widen_the_interval():
     assert np.isnan([stories["low"], stories["high"]]).all()
 
 
-def test_answers_of_uneven_weight_count_for_fewer():
-    """Stories that are divided by design make no answer count for more than one."""
-    sides = [answers(90, "a", "x"), answers(90, "b", "x")]
-    turned = [
-        answers(10, "b", "y"),
-        answers(10, "a", "y"),
-        answers(1, "b", "y", start=10),
-    ]
-    row = position_bias(pd.concat(sides + turned), parts=("stories",), **OPTIONS)[0]
-    # Those of one order weigh as those of the other: Kish, (sum w)^2 / sum w^2.
-    w = np.repeat([21 / 201, 180 / 201], [180, 21])
-    n = w.sum() ** 2 / (w**2).sum()
-    assert n < 80
-    low, high = proportion_confint(row["adjusted"] * n, n, method="wilson")
-    assert row["adjusted_low"] == pytest.approx(low, abs=0.005)
-    assert row["adjusted_high"] == pytest.approx(high, abs=0.005)
-
-
 def test_each_annotator_has_an_exact_test():
     """Intervals and p-values of statsmodels and scipy."""
     rows = pd.concat([answers(9, "a", "x"), answers(1, "b", "x", start=9)])

@@ -17,9 +17,7 @@ from analysis.pairwise.soft_accuracy import (
     spa_differences,
 )
 from analysis.statistics import COLUMNS
-from tests.analysis.correlations.test_metric_differences import (
-    two_metrics,
-)
+from tests.analysis.correlations.test_metric_differences import two_metrics
 from tests.analysis.pairwise.test_accuracy import grid_of
 
 PAIRS = ((0, 1), (0, 2), (1, 2))

@@ -10,10 +10,7 @@ from scipy import stats
 from analysis.options import AlignOptions, OptionError
 from analysis.planning import metric_forecasts
 from analysis.planning import pilots as pilot_module
-from analysis.planning.metric_forecasts import (
-    correlated,
-    inversions,
-)
+from analysis.planning.metric_forecasts import correlated, inversions
 from analysis.planning.pilots import GROWS, Point, law, needed
 from analysis.planning.power import power_analysis
 from analysis.planning.variance_components import StudySize

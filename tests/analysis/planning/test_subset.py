@@ -10,8 +10,7 @@ from scipy import stats
 from analysis.inference.scaling import unit_of
 from analysis.options import OptionError
 from analysis.planning import best_subset
-from analysis.planning.benchmark_means import rating_boards, score_boards
-from analysis.planning.best_subset import best_subsets
+from analysis.planning.best_subset import best_subsets, rating_boards, score_boards
 from analysis.planning.subset import subset_rows, tagged_stories
 from analysis.reading.cells import annotator_cells
 from analysis.reading.column_cleaning import kept_rows
@@ -80,26 +79,6 @@ def test_vistorybench_prints_means_over_different_methods(shared):
     # ... the difference of style between the two sets is another one.
     assert same != pytest.approx(13.78, abs=1)
     assert found["csd_cross", "spearman"]["value"] > 0.9
-
-
-@pytest.mark.shared
-def test_order_of_methods_as_scipy_correlates_published_columns(shared):
-    found = compared(published(shared, "full"), published(shared, "lite"))
-    full, lite = (
-        pd.read_csv(shared / f"published/vistorybench_{name}_metrics.csv").set_index(
-            "method"
-        )
-        for name in ("full", "lite")
-    )
-    for metric in ("csd_self", "pa_average", "aesthetic"):
-        x, y = full[metric].dropna().align(lite[metric].dropna(), join="inner")
-        for name, function in (
-            ("kendall", stats.kendalltau),
-            ("spearman", stats.spearmanr),
-            ("pearson", stats.pearsonr),
-        ):
-            expected = function(x, y)[0]
-            assert found[metric, name]["value"] == pytest.approx(expected), metric
 
 
 def test_a_subset_of_stories():

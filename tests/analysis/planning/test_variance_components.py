@@ -20,11 +20,8 @@ from analysis.planning.variance_components import (
     reliability,
     variance_components,
 )
-from analysis.reading.cells import annotator_cells
-from analysis.reading.column_cleaning import kept_rows
 from analysis.statistics import COLUMNS
 
-KEYS = ("dimension", "story", "method", "annotator")
 # Brennan (2001), Generalizability Theory, table 3.1, synthetic data set no. 3: ten
 # persons, four items on two occasions. Persons are methods here, items are stories,
 # occasions are annotators.
@@ -238,23 +235,6 @@ def test_reliability_grows_with_annotators_as_spearman_and_brown_say():
     for k, value in by.items():
         assert value == pytest.approx(k * one / (1 + (k - 1) * one))
     assert all(row["low"] <= row["value"] <= row["high"] for row in found)
-
-
-@pytest.mark.shared
-def test_reliability_of_outputs_is_icc_on_complete_units(shared):
-    ratings = pd.read_csv(shared / "data/dsg/ratings.csv")
-    rows = annotator_cells(kept_rows(ratings, KEYS))
-    found = expected_reliability(
-        rows, question="d", resamples=0, confidence=0.95, seed=0, annotators=(1, 5)
-    )
-    values = {
-        row["n_annotators"]: row["value"]
-        for row in found
-        if row["statistic"] == "dependability_output"
-    }
-    # The published ICC(2,1) and ICC(2,k) on its 796 complete units.
-    assert values[1] == pytest.approx(0.6811, abs=0.01)
-    assert values[5] == pytest.approx(0.9144, abs=0.004)
 
 
 def test_the_interval_of_a_variance_is_satterthwaites():

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.rankings.composite_remarks import range_remarks
 from analysis.rankings.composite_weights import Composite, by_name
+from analysis.rankings.composites import range_remarks
 
 VALUES = pd.DataFrame(
     [("stars", v) for v in (1, 5)] + [("slider", v) for v in (0, 100)],

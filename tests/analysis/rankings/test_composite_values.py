@@ -208,24 +208,3 @@ def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar
         "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48),
         ("tr",): 6,
     }
-
-
-def test_the_mean_of_a_method_stays_that_of_its_parts_where_outputs_lack_one():
-    """Of each method its own outputs count; whoever has none of a part has no value."""
-    quality = {"x": 0.2, "y": 0.5, "z": 0.8}
-    rows = [
-        (story, method, metric, value)
-        for story in "abcd"
-        for method, value in quality.items()
-        for metric in ("hwpq", "csd")
-    ]
-    rows.remove(("a", "z", "csd", 0.8))
-    whole = Composite("whole", {"hwpq@SF": 1, "csd": 1})
-    found, _notes = made(scores(rows), whole)
-    own = found.cells[found.cells["metric"] == "whole"]
-    assert own.groupby("method")["score"].mean().to_dict() == pytest.approx(quality)
-    rows.remove(("b", "z", "csd", 0.8))
-    found, notes = made(scores(rows), whole)
-    own = found.cells[found.cells["metric"] == "whole"]
-    assert set(own["method"]) == {"x", "y"}
-    assert notes[0].startswith("whole: 4 of 12 outputs lack some of its parts")

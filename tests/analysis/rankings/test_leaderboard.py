@@ -16,8 +16,8 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.rankings.bradley_terry import TIES, fit_model
 from analysis.rankings.choice_counts import choice_votes
-from analysis.rankings.connectivity import bounded_ties
 from analysis.rankings.leaderboard import ELO_SCALE, leaderboard, side_effect
+from analysis.rankings.likelihood import bounded_ties
 from analysis.statistics import COLUMNS
 
 
@@ -53,29 +53,6 @@ def test_stiglers_citations(shared):
     assert converged
     expected = case["mle_log_ability"]
     np.testing.assert_allclose(theta - theta[0], expected, atol=1e-5)
-
-
-def test_davidson_is_the_maximum_that_a_general_optimiser_finds():
-    rng = np.random.default_rng(1)
-    wins = rng.integers(1, 20, (4, 4)) * (1 - np.eye(4))
-    ties = np.triu(rng.integers(0, 15, (4, 4)), 1)
-    pairs = list(itertools.combinations(range(4), 2))
-
-    def loss(p):
-        theta, nu = np.append(0, p[:3]), np.exp(p[3])
-        total = 0.0
-        for i, j in pairs:
-            a, b = np.exp(theta[[i, j]])
-            tie = nu * np.sqrt(a * b)
-            logs = np.log(np.array([a, b, tie]) / (a + b + tie))
-            total += logs @ [wins[i, j], wins[j, i], ties[i, j]]
-        return -total
-
-    best = np.append(0, minimize(loss, np.zeros(4), method="BFGS").x[:3])
-    found = fit_model(np.stack([wins, ties]), ties="davidson")
-    theta, converged = found.theta, found.converged
-    assert converged
-    np.testing.assert_allclose(theta - theta[0], best, atol=1e-4)
 
 
 def rao_and_kuppers_loss(p, votes, known_side):
@@ -202,24 +179,6 @@ def test_ties_without_a_finite_parameter_rest_on_a_weak_prior(answers, options):
     standings, notes = board(answers, ties="half", **options)
     assert notes == []
     assert all(np.isfinite(row.rating) for row in standings)
-
-
-def test_two_methods_have_the_logit_of_the_win_rate():
-    answers = ["a"] * 6 + ["b"] * 2
-    rows = pd.DataFrame({"choice": answers}).assign(
-        story=[f"s{i}" for i in range(8)],
-        method_a="x",
-        method_b="y",
-        criterion="quality",
-        annotator="Ann",
-    )
-    standings, notes = board(rows)
-    assert notes == []
-    assert [row.method for row in standings] == ["x", "y"]
-    gap = standings[0].rating - standings[1].rating
-    assert gap == pytest.approx(ELO_SCALE * np.log(3))
-    assert standings[0].rating + standings[1].rating == pytest.approx(2000)
-    assert standings[0].n_comparisons == 8
 
 
 def test_an_unbeaten_method_leads_and_the_others_are_ranked():
@@ -464,44 +423,6 @@ def test_errors_by_one_kind_of_clusters_are_those_of_statsmodels():
     assert row["high"] - row["difference"] == pytest.approx(half)
     p_value = 2 * t_quantile.sf(abs(reference.params[0]) / error, 6)
     assert row["p_value"] == row["p_adjusted"] == pytest.approx(p_value)
-
-
-@pytest.mark.parametrize(
-    ("parts", "n"), [(("stories",), 40), (("annotators",), 3), (("units",), 400)]
-)
-def test_errors_move_to_the_factor_by_which_clusters_widen_all(parts, n):
-    """By hand: (d v + 4 f v0) / (d + 4), with f over all strengths by information."""
-    choices = simulated(n_stories=40, raters=3, tie=0.0)
-    names = list("abcde")
-    x = np.zeros((len(choices), 5))
-    rows = np.arange(len(choices))
-    x[rows, choices["method_a"].map(names.index)] += 1
-    x[rows, choices["method_b"].map(names.index)] -= 1
-    model = sm.Logit(choices["choice"] == "a", x[:, :4])
-    fit = model.fit(disp=0)
-    part = {"stories": ["story"], "annotators": ["annotator"]}.get(
-        parts[0], ["story", "method_a", "method_b"]
-    )
-    groups = choices.groupby(part).ngroup().to_numpy()
-
-    def sandwich(codes):
-        kwds = {"groups": codes, "use_correction": False}
-        found = model.fit(disp=0, cov_type="cluster", cov_kwds=kwds).cov_params()
-        size = codes.max() + 1
-        return np.asarray(found) * size / (size - 1)
-
-    own, single = sandwich(groups), sandwich(rows)
-    bread = np.linalg.inv(np.asarray(fit.cov_params()))
-    factor = np.trace(bread @ own) / np.trace(bread @ single)
-    d = n - 1
-    variance = (d * own[0, 0] + 4 * factor * single[0, 0]) / (d + 4)
-    freedom = min(d + 4, 4 * d)
-    found = leaderboard(choices, criterion="q", parts=parts)
-    row = next(
-        r for r in found.comparisons if (r["method_a"], r["method_b"]) == ("a", "e")
-    )
-    half = t_quantile.ppf(0.975, freedom) * np.sqrt(variance) * ELO_SCALE
-    assert row["high"] - row["difference"] == pytest.approx(half, rel=1e-6)
 
 
 def test_ranks_hold_together_and_say_what_comparisons_say():

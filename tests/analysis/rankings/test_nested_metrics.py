@@ -1,5 +1,5 @@
-from analysis.rankings.composite_remarks import counted_once, counted_twice
 from analysis.rankings.composite_weights import Composite, equally
+from analysis.rankings.composites import counted_once, counted_twice
 
 PARTS = ["PA-Scene", "pa_shot", "pa_character_interaction", "pa_individual_action"]
 

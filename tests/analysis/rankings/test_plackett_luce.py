@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from statsmodels.discrete.conditional_models import ConditionalLogit
 
 from analysis.rankings import bradley_terry
-from analysis.rankings.connectivity import who_stands_apart
+from analysis.rankings.likelihood import who_stands_apart
 from analysis.rankings.plackett_luce import choice_sets, fit
 
 SEEDS = st.integers(0, 2**32 - 1)

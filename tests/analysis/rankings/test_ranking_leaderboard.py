@@ -71,26 +71,6 @@ def test_rankings_of_two_have_the_intervals_of_their_choices(parts):
         assert row == pytest.approx({**there, "source": "rankings"}, abs=1e-6)
 
 
-@pytest.mark.slow
-def test_intervals_are_those_of_resampled_answers():
-    """With many clusters the bootstrap of whole stories comes to the same."""
-    rankings = simulated(800, n_stories=80)
-    mine, _ = board(rankings, parts=("stories",))
-    rng = np.random.default_rng(0)
-    by_story = dict(list(rankings.groupby("story")))
-    drawn = []
-    for _ in range(100):
-        names = rng.choice(list(by_story), len(by_story))
-        rows = [by_story[name].assign(story=f"{k}") for k, name in enumerate(names)]
-        again = pd.concat(rows, ignore_index=True)
-        again["slot"] = again["story"] + " " + again["slot"].astype(str)
-        drawn.append({row.method: row.rating for row in board(again)[0]})
-    spread = pd.DataFrame(drawn).std()
-    for row in mine:
-        error = (row.high - row.low) / 2 / 1.96
-        assert error == pytest.approx(spread[row.method], rel=0.25)
-
-
 def test_units_are_sets_of_outputs_of_a_story():
     rankings = simulated(60, n_stories=6)
     stages = ranking_stages(rankings)

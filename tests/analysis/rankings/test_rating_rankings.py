@@ -86,26 +86,6 @@ def test_the_mixed_model_is_that_of_statsmodels(several, options):
     assert mine.log_likelihood >= reference.llf - 1e-7
 
 
-def test_a_balanced_model_has_the_mean_squares_of_anova():
-    # Searle, Casella and McCulloch (1992), section 4.7: with all cells filled REML
-    # is the analysis of variance where no estimate is negative.
-    ratings = simulated(share=1.1)
-    y = ratings["rating"].to_numpy().reshape(12, 4, 5)  # story, method, annotator
-    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
-    of_output = y.mean(axis=2)
-    rest = y - of_output[:, :, None] - y.mean(axis=(0, 1)) + y.mean()
-    residual = (rest**2).sum() / (12 * 4 * 5 - 12 * 4 - 4)
-    crossed = of_output - of_output.mean(1)[:, None] - of_output.mean(0) + y.mean()
-    ms_output = 5 * (crossed**2).sum() / (11 * 3)
-    ms_story = 20 * y.mean(axis=(1, 2)).var(ddof=1)
-    ms_annotator = 48 * y.mean(axis=(0, 1)).var(ddof=1)
-    assert mine.residual == pytest.approx(residual, rel=1e-4)
-    assert mine.output == pytest.approx((ms_output - residual) / 5, rel=1e-3)
-    assert mine.story == pytest.approx((ms_story - ms_output) / 20, rel=1e-3)
-    assert mine.annotator == pytest.approx((ms_annotator - residual) / 48, rel=1e-3)
-    np.testing.assert_allclose(mine.means, y.mean(axis=(0, 2)), atol=1e-8)
-
-
 def test_means_have_satterthwaites_degrees_of_freedom():
     ratings = simulated(share=1.1)
     mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))

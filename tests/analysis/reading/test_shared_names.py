@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from analysis.__main__ import main
 from analysis.notes import Notes
 from analysis.problems import InputError
 from analysis.reading.shared_names import (
@@ -89,58 +88,6 @@ def test_names_of_which_some_meet_are_noted_on_both_sides():
         "no counterpart: 't'.",
     )
     assert len(noted(people, scores, both=False)) == 2
-
-
-@pytest.fixture
-def files(tmp_path):
-    (tmp_path / "ratings.csv").write_text(
-        "story,method,dimension,annotator,rating,round\n"
-        + "".join(
-            f"s{s},{m},q,{a},{(s + ord(m)) % 5},{k}\n"
-            for s in range(4)
-            for m in "abc"
-            for a in ("R1", "R2")
-            for k in (1, 2)
-        )
-    )
-    (tmp_path / "scores.csv").write_text(
-        "story,method,metric,score\n"
-        + "".join(f"s{s},{m},k,{s * ord(m)}\n" for s in range(4) for m in "abc")
-    )
-    for name, old, new in (
-        ("people.csv", ",q,", ",Q,"),
-        ("others.csv", ",k,", ",K,"),
-        ("part.csv", "s", "S"),
-    ):
-        text = (tmp_path / ("ratings.csv" if "q" in old else "scores.csv")).read_text()
-        head, rows = text.split("\n", 1)
-        (tmp_path / name).write_text(f"{head}\n{rows.replace(old, new)}")
-    (tmp_path / "tags.csv").write_text("story,part\nS0,lite\nS1,rest\n")
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("command", "given", "told"),
-    [
-        ("power", "ratings=ratings scores=part", "part.csv:2: story: S0: expected a"),
-        ("align", "ratings=ratings scores=scores stories=tags", "tags.csv:2: story: S"),
-        ("stability", "ratings=ratings people=people", "people.csv:2: dimension: Q: "),
-        ("stability", "scores=scores other-scores=others", "others.csv:2: metric: K: "),
-        ("subset", "scores=scores subset=others", "scores.csv:2: metric: k: expected "),
-    ],
-)
-def test_every_command_refuses_tables_that_share_no_name(
-    files, capsys, command, given, told
-):
-    options = ["--out", str(files / "out"), "--resamples", "20"]
-    for one in given.split():
-        option, name = one.split("=")
-        options += [f"--{option}", str(files / f"{name}.csv")]
-    assert main([command, *options]) == 2
-    problem, *_ = capsys.readouterr().err.splitlines()
-    assert problem.startswith(told)
-    assert "which differs only in case" in problem
-    assert not (files / "out").exists()
 
 
 TEN = [f"{i:02}" for i in range(1, 11)]

@@ -1,8 +1,5 @@
 """Tags of stories, and numbers among them cut into classes."""
 
-import csv
-from pathlib import Path
-
 import pandas as pd
 import pytest
 from hypothesis import given
@@ -16,8 +13,6 @@ from analysis.reading.story_tags import (
     with_classes,
     word_count_class,
 )
-
-PUBLISHED = Path(__file__).resolve().parents[4] / "shared" / "published"
 
 
 def write(tmp_path, text, name="t.csv"):
@@ -67,24 +62,6 @@ def test_classes_of_prompts_are_those_of_oneig():
     words = [0, 29, 30, 60, 61, 1000]
     classes = ["short", "short", "middle", "middle", "long", "long"]
     assert list(map(word_count_class, words)) == classes
-
-
-@pytest.mark.shared
-@pytest.mark.skipif(not PUBLISHED.is_dir(), reason="needs ../shared/published")
-def test_shares_of_the_published_table_come_back():
-    with (PUBLISHED / "oneig_word_counts.csv").open(encoding="utf-8") as file:
-        row = next(row for row in csv.DictReader(file) if row["category"] == "Portrait")
-    counts = {
-        name: round(1000 * float(row[name])) for name in ("short", "middle", "long")
-    }
-    words = [12] * counts["short"] + [30] * counts["middle"] + [61] * counts["long"]
-    tags = pd.DataFrame({"story": range(1000), "words": words}).astype(str)
-    found = binned(tags, "words").value_counts(normalize=True)
-    assert found.to_dict() == {
-        "short (below 30)": float(row["short"]),
-        "middle (30 to 60)": float(row["middle"]),
-        "long (above 60)": float(row["long"]),
-    }
 
 
 @given(st.lists(st.integers(0, 60), min_size=20, max_size=60), st.randoms())

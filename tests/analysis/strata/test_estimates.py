@@ -13,7 +13,6 @@ from analysis.options import AlignOptions, OptionError
 from analysis.questions import kept_scores, rated_questions
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
-from analysis.reliability.agreement import RATING_STATISTICS
 from analysis.report.sections import all_figures
 from analysis.strata.estimates import OTHERS, splits
 from tests.cases import slow
@@ -70,29 +69,6 @@ def test_it_works():
     assert set(rows["stratum"]) == {"core", "hard"}
     assert {"mean", "alpha_ordinal", "kendall", "ppa_half"} <= set(rows["statistic"])
     assert set(tables["strata_differences"]["stratum_b"]) == {"hard"}
-
-
-def drawn(table, *statistics):
-    rows = table[table["statistic"].isin(statistics) & table["low"].notna()]
-    return set(rows["drawn"])
-
-
-def test_every_row_says_what_its_interval_draws():
-    found = strata(AlignOptions(resamples=20))
-    table, differences = (
-        found.tables[name] for name in ("strata", "strata_differences")
-    )
-    of_people = table[table["question"] != ""]
-    assert drawn(of_people, "mean") == {"stories+annotators"}
-    assert drawn(table[table["question"] == ""], "mean") == {"stories"}
-    assert drawn(table, "alpha_ordinal") == {"stories"}
-    assert drawn(table, "kendall", "ppa_half") == {"stories+methods"}
-    assert drawn(differences, "mean", "drop_percent", "alpha_ordinal") == {"stories"}
-    assert drawn(differences, "kendall", "ppa_half") == {"stories"}
-    assert found.resampled["strata"] == ("stories", "methods", "annotators")
-    alone = strata(AlignOptions(resamples=20, resample="stories")).tables["strata"]
-    assert set(alone.loc[alone["low"].notna(), "drawn"]) == {"stories"}
-    assert not strata().tables["strata"]["drawn"].any()
 
 
 @pytest.mark.parametrize("stratum", ["core", *slow("hard")])
@@ -232,48 +208,6 @@ def test_split_by_chooses_tags_and_refuses_unknown_ones():
     assert set(rows["strata"]["tag"]) == {"genre"}
     with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
         strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
-
-
-@pytest.mark.parametrize("lost", ["categories", "people"])
-def test_agreement_differs_by_what_the_strata_have(lost):
-    # Hard stories never get the highest ratings, or are not rated by all.
-    ratings, scores = study()
-    tags = halves()
-    hard = ratings["story"].isin(tags.loc[tags["set"] == "hard", "story"])
-    if lost == "people":
-        ratings = ratings[~(hard & (ratings["annotator"] == "z"))]
-    else:
-        ratings.loc[hard, "rating"] = ratings.loc[hard, "rating"].clip(upper=2)
-    tables = align(
-        ratings=ratings, choices=None, scores=scores, options=OPTIONS, tags=tags
-    ).tables
-    rows = tables["strata"].set_index(["stratum", "question", "statistic"])["value"]
-    differences = tables["strata_differences"]
-    names = [
-        name for name in RATING_STATISTICS if name in set(differences["statistic"])
-    ]
-    assert len(names) == 9
-    found = differences[differences["question"] == "look"].set_index("statistic")
-    for name in names:
-        expected = rows["core", "look", name] - rows["hard", "look", name]
-        assert found.loc[name, "value"] == pytest.approx(expected, nan_ok=True), name
-    alone = gwet_of(
-        ratings[hard[ratings.index]], n_categories=ratings["rating"].nunique()
-    )
-    assert rows["hard", "look", "ac1"] == pytest.approx(alone)
-
-
-def gwet_of(ratings, n_categories):
-    """Gwet's AC1 of units that all rated, by its definition."""
-    wide = ratings.pivot(
-        index=["story", "method"], columns="annotator", values="rating"
-    )
-    votes = wide.apply(lambda row: row.value_counts(), axis=1).fillna(0)
-    m = votes.sum(axis=1)
-    pa = ((votes * (votes - 1)).sum(axis=1) / (m * (m - 1))).mean()
-    pi = votes.div(m, axis=0).mean()
-    pe = (pi * (1 - pi)).sum() / (n_categories - 1)
-    return (pa - pe) / (1 - pe)
 
 
 def test_choices_are_split_too():
