@@ -61,10 +61,10 @@ def overview(now: datetime | None = None) -> Overview:
     still = workers.standing_still()
     missed = {row.kind for row in still}
     minute = now.replace(second=0, microsecond=0)
-    counts = [
+    last_minute, last_hour = (
         measures.submitted(minute - timedelta(minutes=n), minute).count()
         for n in (1, 60)
-    ]
+    )
     return Overview(
         troubles(disks, still, waiting, lost, now),
         [
@@ -79,7 +79,8 @@ def overview(now: datetime | None = None) -> Overview:
         ],
         waiting,
         lost,
-        *counts,
+        last_minute,
+        last_hour,
         measures.in_hand().count(),
         disks,
         measures.database_bytes(),

@@ -101,8 +101,10 @@ def _fill(draft: Path, made_at: datetime) -> Manifest:
         rows = {one: ask(f'SELECT count(*) FROM "{one}"')[0][0] for one in tables}
         migrations = ask("SELECT app, name FROM django_migrations ORDER BY app, name")
         originals = ask("SELECT sha256, extension FROM evalcore_mediafile ORDER BY 1")
-    files, missing = {path.name: file_digest(path)}, []
-    new, earlier = [], _earlier(draft.parent)
+    files = {path.name: file_digest(path)}
+    missing: list[str] = []
+    new: list[int] = []
+    earlier = _earlier(draft.parent)
     for sha256, extension in originals:
         source = original_path(MediaFile(sha256=sha256, extension=extension))
         name = f"media/{source.relative_to(settings.MEDIA_ROOT)}"

@@ -197,7 +197,7 @@ def _columns(
         one for one in meta.concrete_fields if not one.primary_key
     ]
     columns: list[tuple[Any, str]] = [(one, quote(one.column)) for one in fields]  # type: ignore[union-attr,arg-type]
-    return quote(meta.db_table), quote(meta.pk.column), columns  # type: ignore[union-attr,arg-type]
+    return quote(meta.db_table), quote(meta.pk.column), columns
 
 
 @contextmanager
