@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotate.models.people import Annotator
 from annotate.models.slots import Slot
-from annotate.models.studies import LETTERS, Question
+from annotate.models.studies import LETTERS, Question, known
 
 
 def answer_constraints(name: str, *also: str) -> list[models.BaseConstraint]:
@@ -107,10 +107,7 @@ class Choice(Answer):
     class Meta:
         constraints = [
             *answer_constraints("choice"),
-            models.CheckConstraint(
-                condition=Q(value__in=["a", "b", "tie", "both_bad"]),
-                name="choice_value_known",
-            ),
+            known("choice_value_known", value=["a", "b", "tie", "both_bad"]),
         ]
 
 

@@ -8,7 +8,7 @@ from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator, account_if_known
 from annotate.models.slots import Slot
-from annotate.models.studies import Study
+from annotate.models.studies import Study, known
 from annotate.quality_rules import findings
 
 
@@ -48,10 +48,7 @@ class Flag(models.Model):
                 condition=Q(resolved_at__isnull=True),
                 name="flag_one_in_force",
             ),
-            models.CheckConstraint(
-                condition=Q(action__in=["note", "warn", "pause", "exclude"]),
-                name="flag_action_known",
-            ),
+            known("flag_action_known", action=["note", "warn", "pause", "exclude"]),
         ]
 
     @classmethod

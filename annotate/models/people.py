@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from rest_framework.authtoken.models import Token
 
-from annotate.models.studies import Study
+from annotate.models.studies import Study, known
 
 
 class User(AbstractUser):
@@ -132,19 +132,17 @@ class Annotator(models.Model):
             models.UniqueConstraint(
                 fields=["study", "name"], name="annotator_name_unique_in_study"
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "planned",
-                        "invited",
-                        "active",
-                        "finished",
-                        "paused",
-                        "failed",
-                        "revoked",
-                    ]
-                ),
-                name="annotator_state_known",
+            known(
+                "annotator_state_known",
+                state=[
+                    "planned",
+                    "invited",
+                    "active",
+                    "finished",
+                    "paused",
+                    "failed",
+                    "revoked",
+                ],
             ),
             models.UniqueConstraint(
                 fields=["study", "external_id"],

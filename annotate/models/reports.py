@@ -3,7 +3,6 @@
 from typing import Any
 
 from django.db import models
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -12,7 +11,7 @@ from analysis.problems import listed
 from annotate.models.events import Event
 from annotate.models.flags import MAIN, AnalysisView
 from annotate.models.people import account_if_known
-from annotate.models.studies import Study
+from annotate.models.studies import Study, known
 from evalcore.models import Benchmark
 
 
@@ -47,9 +46,7 @@ class Job(models.Model):
         )
 
 
-def known_states(name: str) -> models.CheckConstraint:
-    states = ["queued", "running", "done", "failed", "cancelled"]
-    return models.CheckConstraint(condition=Q(state__in=states), name=name)
+STATES = ("queued", "running", "done", "failed", "cancelled")
 
 
 class StudyPlan(Job):
@@ -76,11 +73,8 @@ class StudyPlan(Job):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            known_states("study_plan_state_known"),
-            models.CheckConstraint(
-                condition=Q(action__in=["check", "create", "edit"]),
-                name="study_plan_action_known",
-            ),
+            known("study_plan_state_known", state=STATES),
+            known("study_plan_action_known", action=["check", "create", "edit"]),
         ]
 
 
@@ -125,10 +119,10 @@ class Report(Job):
     class Meta:
         ordering = ["-created_at", "-id"]
         constraints = [
-            known_states("report_state_known"),
-            models.CheckConstraint(
-                condition=Q(command__in=["align", "power", "subset", "stability"]),
-                name="report_command_known",
+            known("report_state_known", state=STATES),
+            known(
+                "report_command_known",
+                command=["align", "power", "subset", "stability"],
             ),
         ]
 

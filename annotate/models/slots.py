@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from annotate.models.people import Annotator
-from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study
+from annotate.models.studies import PLACES, PURPOSES, Purpose, Question, Study, known
 from annotate.models.units import Unit
 from evalcore.models import Output
 
@@ -143,15 +143,11 @@ class Slot(models.Model):
                 condition=Q(position__isnull=False),
                 name="slot_position_unique_for_annotator",
             ),
-            models.CheckConstraint(
-                condition=Q(
-                    state__in=["open", "leased", "submitted", "excluded", "withdrawn"]
-                ),
-                name="slot_state_known",
+            known(
+                "slot_state_known",
+                state=["open", "leased", "submitted", "excluded", "withdrawn"],
             ),
-            models.CheckConstraint(
-                condition=Q(purpose__in=PURPOSES), name="slot_purpose_known"
-            ),
+            known("slot_purpose_known", purpose=PURPOSES),
             models.CheckConstraint(
                 condition=Q(purpose="real") | Q(ordinal__isnull=True),
                 name="slot_check_has_no_ordinal",
@@ -208,15 +204,9 @@ class Slot(models.Model):
         return places[start:] + places[:start]
 
 
-class StoryComment(models.Model):
-    """What an annotator wrote about the story of a slot."""
+class Comment(models.Model):
+    """What an annotator wrote, and the key press that it came of."""
 
-    slot = models.ForeignKey(
-        Slot, on_delete=models.CASCADE, related_name="story_comments"
-    )
-    annotator = models.ForeignKey(
-        Annotator, on_delete=models.PROTECT, related_name="story_comments"
-    )
     text = models.TextField()
     written_at = models.DateTimeField(default=timezone.now)
     client_key = models.CharField(
@@ -225,6 +215,20 @@ class StoryComment(models.Model):
         db_default="",
         default="",
         help_text="The key press that it came of.",
+    )
+
+    class Meta:
+        abstract = True
+
+
+class StoryComment(Comment):
+    """What an annotator wrote about the story of a slot."""
+
+    slot = models.ForeignKey(
+        Slot, on_delete=models.CASCADE, related_name="story_comments"
+    )
+    annotator = models.ForeignKey(
+        Annotator, on_delete=models.PROTECT, related_name="story_comments"
     )
 
     class Meta:
@@ -239,7 +243,7 @@ class StoryComment(models.Model):
         ]
 
 
-class ShotComment(models.Model):
+class ShotComment(Comment):
     """What an annotator wrote about one shot of an output."""
 
     slot = models.ForeignKey(
@@ -250,15 +254,6 @@ class ShotComment(models.Model):
     )
     output = models.ForeignKey(Output, on_delete=models.PROTECT, related_name="+")
     shot = models.PositiveIntegerField()
-    text = models.TextField()
-    written_at = models.DateTimeField(default=timezone.now)
-    client_key = models.CharField(
-        max_length=40,
-        blank=True,
-        db_default="",
-        default="",
-        help_text="The key press that it came of.",
-    )
 
     class Meta:
         ordering = ["slot", "annotator", "shot", "output"]
@@ -296,9 +291,8 @@ class Skip(models.Model):
             models.UniqueConstraint(
                 fields=["slot", "annotator"], name="skip_once_per_slot"
             ),
-            models.CheckConstraint(
-                condition=Q(reason__in=["broken", "unclear", "upsetting", "other"]),
-                name="skip_reason_known",
+            known(
+                "skip_reason_known", reason=["broken", "unclear", "upsetting", "other"]
             ),
         ]
 
@@ -321,8 +315,5 @@ class Fault(models.Model):
             models.UniqueConstraint(
                 fields=["slot", "annotator", "side", "shot"], name="fault_reported_once"
             ),
-            models.CheckConstraint(
-                condition=Q(side__in=["", "only", "left", "right", *PLACES]),
-                name="fault_side_known",
-            ),
+            known("fault_side_known", side=["", "only", "left", "right", *PLACES]),
         ]

@@ -1,5 +1,6 @@
 """Studies: what is asked, of whom, and who may see it."""
 
+from collections.abc import Iterable
 from copy import copy
 from datetime import datetime
 from functools import lru_cache
@@ -44,6 +45,12 @@ KEPT = 64
 LETTERS = "abcde"
 # Where three or more of them stand, from left to right.
 PLACES = tuple(str(place) for place in range(1, len(LETTERS) + 1))
+
+
+def known(name: str, **values: Iterable[str]) -> models.CheckConstraint:
+    """Return the constraint that a column has one of these values."""
+    ((column, those),) = values.items()
+    return models.CheckConstraint(condition=Q(**{f"{column}__in": [*those]}), name=name)
 
 
 class Study(models.Model):
@@ -125,14 +132,8 @@ class Study(models.Model):
                 condition=Q(outputs_at_once__gte=1, outputs_at_once__lte=len(LETTERS)),
                 name="study_shows_one_to_five",
             ),
-            models.CheckConstraint(
-                condition=Q(state__in=["draft", "open", "paused", "closed"]),
-                name="study_state_known",
-            ),
-            models.CheckConstraint(
-                condition=Q(assignment__in=["planned", "open"]),
-                name="study_assignment_known",
-            ),
+            known("study_state_known", state=["draft", "open", "paused", "closed"]),
+            known("study_assignment_known", assignment=["planned", "open"]),
             models.CheckConstraint(
                 condition=Q(redundancy__gte=1, session_size__gte=1, rounds__gte=1),
                 name="study_sizes_positive",
@@ -238,10 +239,7 @@ class StudyMember(models.Model):
             models.UniqueConstraint(
                 fields=["study", "user"], name="member_once_per_study"
             ),
-            models.CheckConstraint(
-                condition=Q(role__in=["manager", "researcher"]),
-                name="member_role_known",
-            ),
+            known("member_role_known", role=["manager", "researcher"]),
         ]
 
     def __str__(self) -> str:
@@ -313,9 +311,9 @@ class Question(models.Model):
                 | Q(scale_min__lt=F("scale_max")),
                 name="question_scale_ordered",
             ),
-            models.CheckConstraint(
-                condition=Q(degradation__in=["", *Output.Degradation.values]),
-                name="question_degradation_known",
+            known(
+                "question_degradation_known",
+                degradation=["", *Output.Degradation.values],
             ),
             models.CheckConstraint(
                 condition=Q(example__isnull=True) | ~Q(degradation=""),

@@ -6,7 +6,7 @@ from itertools import combinations
 from django.db import models
 from django.db.models import F, Q
 
-from annotate.models.studies import LETTERS, Purpose, Study
+from annotate.models.studies import LETTERS, Purpose, Study, known
 from evalcore.models import Output, Story
 
 # Where a unit's outputs stand, in the order of their methods' names.
@@ -80,10 +80,7 @@ class Unit(models.Model):
         indexes = [models.Index(fields=["study", "story"], name="unit_of_story")]
         constraints = [
             *_once_each(),
-            models.CheckConstraint(
-                condition=Q(purpose__in=["real", "training", "gold", "twin"]),
-                name="unit_purpose_known",
-            ),
+            known("unit_purpose_known", purpose=["real", "training", "gold", "twin"]),
             models.CheckConstraint(condition=_all_differ(), name="unit_outputs_differ"),
         ]
 
