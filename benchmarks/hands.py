@@ -19,7 +19,6 @@ import argparse
 import sys
 from collections import Counter
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -84,7 +83,7 @@ def build(name: str, medium: str, stories: int, folder: Path) -> list[str]:
     from tests.working import join
 
     definition = load_definition(name)
-    methods = ["Alder", "Birch"][: definition.outputs_at_once]
+    methods = ["Alder", "Birch"][: definition.outputs]
     shots = 4 if definition.is_of_shots else 16
     benchmark = make_benchmark(
         slug=name,
@@ -100,12 +99,11 @@ def build(name: str, medium: str, stories: int, folder: Path) -> list[str]:
         Output.objects.filter(story__benchmark=benchmark).update(
             video=stored_clip(clip)
         )
-    definition = replace(
-        definition,
+    definition = definition.with_changes(
         redundancy=3,
         session_size=stories + 2,
         rounds=1,
-        rules=(),  # nobody here takes the time to look
+        rules=[],  # nobody here takes the time to look
         training=None,
     )
     size = {} if definition.assignment == "open" else {"annotators": 3}

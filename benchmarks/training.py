@@ -30,7 +30,7 @@ from annotate.kinds.ranking.kind import RankingKind
 from annotate.models import Slot, Unit
 from annotate.quality.training import TrainingResult
 from annotate.quality_rules.signals import below, is_right
-from annotate.studies.definition import Training
+from annotate.studies.parts import Training
 from annotate.studies.study_file import load_definition
 from evalcore.models import Output
 

@@ -2,18 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.functional import Promise
 
+from annotate.kinds.question import QuestionDefinition
 from annotate.models import Answer, Question, Slot, Study
 from annotate.quality_rules.signals import SIGNALS, is_right
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Path = list[str | int]
-Scale = tuple[int, int]
 # An answer, as somebody gave it or as it is stored.
 Value = int | str
 # What was read, and what is to be written: of a file, or of a table.
@@ -21,18 +20,6 @@ Row = Mapping[str, Any]
 Fields = dict[str, Any]
 # value, label, key on the keyboard
 Option = tuple[str, str, str]
-
-
-class FileReader(Protocol):
-    """What a kind needs of whoever reads a study file, to name mistakes by line."""
-
-    def one_of(self, value: Any, known: Sequence[Any], path: Path) -> Any: ...
-    def refuse(self, path: Path, message: str, instead: Any) -> Any: ...
-    def fail(self, path: Path, message: str) -> Exception: ...
-    def mapping(self, data: Any, path: Path) -> dict[Any, Any]: ...
-    def texts(self, value: Any, path: Path) -> dict[str, str]: ...
-    def scale(self, value: Any, path: Path) -> Scale | None: ...
-    def is_wrong(self, *path: str | int) -> bool: ...
 
 
 def form_field(question: Question) -> str:
@@ -67,11 +54,8 @@ class Kind(ABC):
         The signal that holds an annotator against the others.
     seconds
         How long it takes to answer, as an assumption for planning.
-    keys
-        What its questions may have in a study file beside key, title, text, help,
-        metric and stories. `degradation` is for kinds that are worse of a worse copy.
-    form_parts
-        Which of these the set-up form has fields for: scale, tie, category.
+    definition
+        What a study file says of its questions.
     columns, more_columns
         Of its table: before and after those about the slot, from the story on.
     fields_read
@@ -100,8 +84,7 @@ class Kind(ABC):
     signals: ClassVar[tuple[str, ...]] = SIGNALS
     compares: ClassVar[str] = "agreement"
     seconds: ClassVar[int] = 7
-    keys: ClassVar[frozenset[str]] = frozenset()
-    form_parts: ClassVar[tuple[str, ...]] = ()
+    definition: ClassVar[type[QuestionDefinition]]
     columns: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
     fields_read: ClassVar[tuple[str, ...]] = ()
@@ -113,30 +96,6 @@ class Kind(ABC):
     script: ClassVar[str] = "question"
     keys_template: ClassVar[str]
     options_class: ClassVar[str] = ""
-
-    # In a study file
-
-    @abstractmethod
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        """Return the fields of a question that only this kind has.
-
-        `usual` is the scale that questions have which name none.
-        """
-
-    @abstractmethod
-    def expected(
-        self,
-        reader: FileReader,
-        value: Any,
-        scale: Scale | None,
-        methods: Sequence[str],
-        path: Path,
-    ) -> tuple[int, int] | tuple[str, ...] | str:
-        """Return an answer that is known beforehand."""
-
-    def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
-        """Return key and scale of each question that one of a file is stored as."""
-        return {key: scale}
 
     # Answering
 
@@ -160,10 +119,9 @@ class Kind(ABC):
 
     # Showing
 
-    def brief(self, number: int, scale: Scale | None) -> str:
-        """Return what a template of so many questions asks."""
-        low, high = scale or ("", "")
-        return str(self.asks % {"n": number, "low": low, "high": high})
+    def brief(self, questions: Sequence[QuestionDefinition]) -> str:
+        """Return what a template of these questions asks."""
+        return str(self.asks % {"n": len(questions)})
 
     @abstractmethod
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:

@@ -36,7 +36,7 @@ from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
-from annotate.studies.yaml_lines import LONGEST, DefinitionError
+from annotate.studies.yaml_text import LONGEST, DefinitionError
 
 View = Callable[..., HttpResponse]
 
@@ -301,5 +301,8 @@ def study_preview(request: UserRequest, study: Study) -> HttpResponse:
 
 def _titles(definition: StudyDefinition) -> list[str]:
     """Return what is asked in a few words: the questions, or the labels' categories."""
-    named = [localised(one.categories or one.titles) for one in definition.questions]
+    named = [
+        localised(getattr(one, "category", {}) or one.title)
+        for one in definition.questions
+    ]
     return list(dict.fromkeys(filter(None, named)))

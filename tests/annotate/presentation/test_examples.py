@@ -2,7 +2,6 @@
 
 import io
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -332,7 +331,7 @@ def test_there_are_few_words_before_the_first_story(client, name):
     """Of consent and instructions, without keys and the way out."""
     asked = load_definition(name)
     study = plan_study(
-        replace(asked, assignment="open", redundancy=1),
+        asked.with_changes(assignment="open", redundancy=1),
         benchmark=make_benchmark(stories=4, shots=16),
         slug="s",
     )
