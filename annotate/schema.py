@@ -17,6 +17,11 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
 
+from analysis.problems import Problems, ToldProblem, without_numbers
+
+# Bytes; a study file of a hundred questions in two languages has 60 kB.
+LONGEST = 256_000
+
 # Steps from the whole to a value: keys and indexes.
 Path = list[str | int]
 # Of whatever is not said more closely by its type.
@@ -29,6 +34,37 @@ MESSAGES = {
     "tuple_type": "write a list",
     "list_type": "write a list",
 }
+
+
+class DefinitionError(ValueError):
+    """The study file is wrong; the message names file, line and column.
+
+    `path` leads to the value, `reason` says what is right. `further` are other mistakes
+    of the same file, which the message names, too, each kind at its first places.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        place: tuple[int, int] | int | None,
+        reason: str,
+        path: Path | None = None,
+    ) -> None:
+        line, column = place if isinstance(place, tuple) else (place, None)
+        self.line = line
+        self.path = path or []
+        self.reason = reason
+        where = ".".join(str(step) for step in self.path)
+        at = ":".join(str(one) for one in (file, line, column) if one)
+        self.further: list[DefinitionError] = []
+        super().__init__(": ".join(filter(None, (at, where, reason))))
+        self.told = ToldProblem(self.args[0], without_numbers(f"{where}: {reason}"))
+
+    def __str__(self) -> str:
+        return "\n".join(Problems(one.told for one in self.each()).lines())
+
+    def each(self) -> "list[DefinitionError]":
+        return [self, *self.further]
 
 
 class Problem(NamedTuple):

@@ -28,73 +28,49 @@ def form_field(question: Question) -> str:
 
 
 class Kind(ABC):
-    """A kind of question.
+    """A kind of question."""
 
-    Attributes
-    ----------
-    name
-        As it is stored with the question and stands in study files.
-    least, most
-        How many outputs are shown at once.
-    model
-        The table of its answers.
-    table
-        The table that researchers get: ratings, choices, rankings.
-    of_shots
-        Whether it is asked of every shot by itself.
-    is_nominal
-        Whether its values have no order.
-    has_known_answers
-        Whether an answer can be known beforehand, as training and gold need it.
-    controls
-        Which slots may check annotators by it.
-    signals
-        What its answers can say of how they were given.
-    compares
-        The signal that holds an annotator against the others.
-    seconds
-        How long it takes to answer, as an assumption for planning.
-    definition
-        What a study file says of its questions.
-    columns, more_columns
-        Of its table: before and after those about the slot, from the story on.
-    fields_read
-        What `rows` needs of an answer beside value, question and slot.
-    title, phrase
-        What lists of studies call it, and the page where a study is set up.
-    heading
-        What somebody is asked to do, as the heading of the page.
-    asks
-        What a template of so many questions (`n`) asks, of one scale or of none.
-    template, script, keys_template
-        How it is asked, what answers it on the page, and by which keys.
-    options_class
-        How its options lie, as a class of the stylesheet.
-    """
-
+    # As it is stored with the question and stands in study files.
     name: ClassVar[str]
+    # What a study file says of its questions.
+    definition: ClassVar[type[QuestionDefinition]]
+    # How many outputs are shown at once.
     least: ClassVar[int] = 1
     most: ClassVar[int] = 1
+    # Where its answers are stored, and the table that researchers get.
     model: ClassVar[type[Answer]]
     table: ClassVar[str] = "ratings"
+    # Whether it is asked of every shot by itself.
     of_shots: ClassVar[bool] = False
+    # Whether its values have no order.
     is_nominal: ClassVar[bool] = False
+    # Whether an answer can be known beforehand, as training and gold need it.
     has_known_answers: ClassVar[bool] = True
+    # Which slots may check annotators by it.
     controls: ClassVar[tuple[str, ...]] = ("gold", "repeat", "twin")
+    # What its answers can say of how they were given.
     signals: ClassVar[tuple[str, ...]] = SIGNALS
+    # The signal that holds an annotator against the others.
     compares: ClassVar[str] = "agreement"
+    # How long it takes to answer, as an assumption for planning.
     seconds: ClassVar[int] = 7
-    definition: ClassVar[type[QuestionDefinition]]
+    # Of its table: before and after those about the slot, from the story on.
     columns: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
+    # What `rows` needs of an answer beside value, question and slot.
     fields_read: ClassVar[tuple[str, ...]] = ()
+    # What lists of studies call it, and the page where a study is set up.
     title: ClassVar[Promise]
     phrase: ClassVar[Promise]
+    # What somebody is asked to do, as the heading of the page.
     heading: ClassVar[Promise]
+    # What a template of so many questions (`n`) asks, of one scale or of none.
     asks: ClassVar[Promise]
+    # How it is asked, what answers it on the page, and by which keys.
     template: ClassVar[str] = "rate/_questions.html"
     script: ClassVar[str] = "question"
     keys_template: ClassVar[str]
+    # How its options lie, as a class of the stylesheet.
     options_class: ClassVar[str] = ""
 
     # Answering

@@ -72,27 +72,11 @@ Real = Annotated[float, BeforeValidator(no_truth), says("write a number")]
 class Rule:
     """What value of a signal calls for which action.
 
-    Parameters
-    ----------
-    key
-        Names the rule in its study.
-    signal
-        One of `annotate.quality_rules.signals.SIGNALS`.
-    action
-        One of `ACTIONS`.
-    above, below
-        The threshold; exactly one of the two is set.
-    at_least
-        From how many observations on the rule is looked at.
-    limit
-        Set for the signals in `LIMITED`, whose value is then the share of units that
-        lie below it: seconds, or of `shots_seen` the share of a unit's shots.
-    chance
-        The largest probability, over all looks together, of accusing an annotator who
-        is no worse than the threshold in the long run. None: the value is compared
-        with the threshold, and only `at_least` guards against accidents.
-    message
-        What the annotator is told; may be empty.
+    Either `above` or `below` is the threshold, for at least `at_least` observations. Of
+    a signal in `LIMITED` the value is the share of units below `limit`. `chance` is the
+    largest probability, over all looks together, of accusing an annotator who is no
+    worse than the threshold in the long run; without it the value is compared with the
+    threshold. The annotator is told `message`.
     """
 
     key: Key

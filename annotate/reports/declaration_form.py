@@ -24,9 +24,9 @@ from annotate.reports import study_tables
 from annotate.reports.declarations import own_composites
 from annotate.reports.name_fields import NameField
 from annotate.reports.scope_form import ScopeForm
+from annotate.schema import DefinitionError
 from annotate.studies.definition import composites_data
 from annotate.studies.study_file import write_data
-from annotate.studies.yaml_text import DefinitionError
 
 LARGEST_FILE = 50_000
 DECLARED = "declared_"

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
+from annotate.schema import DefinitionError
 from annotate.setup_form import questions
 from annotate.setup_form.fields import Card, Field, FieldGroup, Section
 from annotate.setup_form.sections import Sections
@@ -36,7 +37,6 @@ from annotate.studies.study_file import (
     write_definition,
 )
 from annotate.studies.units import PlanningError
-from annotate.studies.yaml_text import DefinitionError
 from evalcore.models import Benchmark
 
 # What is said beside the study file.
@@ -233,12 +233,12 @@ class StudyForm:
             if name.startswith("rules.") and name not in self.fields:
                 name = name.replace("rules.", "rules.own.")
             at = self._field(name)
-            if at is not None and at.kind == "code" and at.name != name:
-                text = f"{name.removeprefix(at.name + '.')}: {text}"
             if self.in_file:
                 reason = ": ".join(filter(None, (name, text)))
                 told = _("Line %(line)s: %(reason)s")
                 name, text = "file", told % {"line": error.line, "reason": reason}
+            elif at is not None and at.kind == "code" and at.name != name:
+                text = f"{name.removeprefix(at.name + '.')}: {text}"
             self.add_problem(name, text)
 
     def _definition(self) -> StudyDefinition | None:

@@ -13,10 +13,10 @@ from django.utils.datastructures import MultiValueDict
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
+from annotate.schema import DefinitionError
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Presentation
 from annotate.studies.study_file import write_data
-from annotate.studies.yaml_text import DefinitionError, Document
 
 FormValues = MultiValueDict[str, str]
 Data = dict[str, Any]
@@ -142,6 +142,8 @@ def _value(name: str, values: FormValues) -> Any:
     text = values.get(name, "").replace("\r\n", "\n").strip()
     if not (AS_YAML.fullmatch(name) and text):
         return text
+    from annotate.studies.yaml_text import Document
+
     try:
         return Document(text, name).data
     except DefinitionError as error:

@@ -53,6 +53,7 @@ def _as_composites(value: Any) -> tuple[Composite, ...]:
         return value
     is_block = isinstance(value, yaml.Node)
     block = value if is_block else yaml.compose(json.dumps(value, default=str))
+    assert isinstance(block, yaml.Node)  # JSON is never empty
     try:
         return composites_in(block, "")
     except InputError as error:

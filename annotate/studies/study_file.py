@@ -1,16 +1,18 @@
 """Study files: YAML to a definition, with the place of each mistake, and back."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from pydantic import ValidationError
 
 from annotate.kinds.registry import KINDS
+from annotate.schema import DefinitionError, problems_of
 from annotate.schema import Path as Steps
-from annotate.schema import problems_of
 from annotate.studies.definition import TEMPLATES, StudyDefinition, template_names
-from annotate.studies.yaml_text import DefinitionError, Document
+
+if TYPE_CHECKING:
+    from annotate.studies.yaml_text import Document
 
 __all__ = ["DefinitionError", "define", "load_definition", "read_definition"]
 
@@ -33,6 +35,9 @@ def load_definition(name_or_path: str | Path) -> StudyDefinition:
 
 def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
     """Read a definition from YAML text; `file` stands in messages."""
+    # Only who reads a file loads what reads YAML.
+    from annotate.studies.yaml_text import Document
+
     document = Document(text, file)
     if not isinstance(document.data, dict):
         raise document.error("a study file is a mapping of keys")
@@ -43,7 +48,7 @@ def read_definition(text: str, *, file: str, name: str) -> StudyDefinition:
 
 
 def define(
-    data: dict[Any, Any], *, name: str, document: Document | None = None
+    data: dict[Any, Any], *, name: str, document: "Document | None" = None
 ) -> StudyDefinition:
     """Return the definition that plain values describe, or say all that is wrong."""
     if "name" in data:
@@ -76,7 +81,7 @@ def _is_kind(loc: Steps) -> bool:
     return loc[0] == "questions" and loc[2] in KINDS
 
 
-def _composites(document: Document, text: str) -> Any:
+def _composites(document: "Document", text: str) -> Any:
     """Return the block of composites as nodes, from which `analysis` tells lines."""
     try:
         root = yaml.compose(text, yaml.SafeLoader)

@@ -12,44 +12,12 @@ from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from analysis.problems import Problems, ToldProblem, without_numbers
-from annotate.schema import Path
+from annotate.schema import LONGEST, DefinitionError, Path
 
-# A study file of a hundred questions in two languages has 60 kB and 4,000 values.
-LONGEST = 256_000
+# A study file of a hundred questions in two languages has 4,000.
 MOST_VALUES = 50_000
 # What YAML says of a colon inside a text.
 COLON = "mapping values are not allowed here"
-
-
-class DefinitionError(ValueError):
-    """The study file is wrong; the message names file, line and column.
-
-    `path` leads to the value, `reason` says what is right. `further` are other mistakes
-    of the same file, which the message names, too, each kind at its first places.
-    """
-
-    def __init__(
-        self,
-        file: str,
-        place: tuple[int, int] | int | None,
-        reason: str,
-        path: Path | None = None,
-    ) -> None:
-        self.line, *column = [place] if not isinstance(place, tuple) else place
-        self.path = path or []
-        self.reason = reason
-        where = ".".join(str(step) for step in self.path)
-        at = ":".join(str(one) for one in (file, self.line, *column) if one)
-        self.further: list[DefinitionError] = []
-        super().__init__(": ".join(filter(None, (at, where, reason))))
-        self.told = ToldProblem(self.args[0], without_numbers(f"{where}: {reason}"))
-
-    def __str__(self) -> str:
-        return "\n".join(Problems(one.told for one in self.each()).lines())
-
-    def each(self) -> "list[DefinitionError]":
-        return [self, *self.further]
 
 
 class WrittenInt(int):
@@ -74,7 +42,7 @@ class _Constructor(SafeConstructor):
     """Makes plain values of nodes; of a time, and of a number too long, a text."""
 
     def number(self, node: ScalarNode) -> object:
-        is_whole = node.tag.endswith(":int")
+        is_whole = str(node.tag).endswith(":int")
         make = self.construct_yaml_int if is_whole else self.construct_yaml_float
         try:
             plain = make(node)

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from django.db.models import F
 from django.utils.translation import gettext as _
@@ -81,7 +81,7 @@ class LikertKind(Kind):
     keys_template = "rate/_keys_likert.html"
     options_class = "options-scale"
     model = Rating
-    definition = LikertQuestion
+    definition: ClassVar[type[QuestionDefinition]] = LikertQuestion
     columns = ("story", "method", "dimension", "annotator", "rating")
 
     def brief(self, questions: Sequence[QuestionDefinition]) -> str:

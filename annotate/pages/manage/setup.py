@@ -30,13 +30,13 @@ from annotate.pages.manage.preview import preview_page
 from annotate.pages.requests import UserRequest
 from annotate.pages.study_views import attachment, study_page
 from annotate.presentation.same_size import outputs_of
+from annotate.schema import LONGEST, DefinitionError
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle
 from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
-from annotate.studies.yaml_text import LONGEST, DefinitionError
 
 View = Callable[..., HttpResponse]
 
