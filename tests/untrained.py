@@ -1,7 +1,5 @@
 """Templates without what teaches people first, for tests that only need a study."""
 
-from dataclasses import replace
-
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.study_file import load_definition
 
@@ -9,5 +7,4 @@ from annotate.studies.study_file import load_definition
 def untrained(name: str) -> StudyDefinition:
     """Return a template whose people begin at once, without training and examples."""
     definition = load_definition(name)
-    plain = (replace(question, degradation="") for question in definition.questions)
-    return replace(definition, questions=tuple(plain), training=None)
+    return definition.without_degradations().with_changes(training=None)

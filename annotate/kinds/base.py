@@ -2,18 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.utils.functional import Promise
 
+from annotate.kinds.question import QuestionDefinition
 from annotate.models import Answer, Question, Slot, Study
 from annotate.quality_rules.signals import SIGNALS, is_right
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Path = list[str | int]
-Scale = tuple[int, int]
 # An answer, as somebody gave it or as it is stored.
 Value = int | str
 # What was read, and what is to be written: of a file, or of a table.
@@ -23,120 +22,56 @@ Fields = dict[str, Any]
 Option = tuple[str, str, str]
 
 
-class FileReader(Protocol):
-    """What a kind needs of whoever reads a study file, to name mistakes by line."""
-
-    def one_of(self, value: Any, known: Sequence[Any], path: Path) -> Any: ...
-    def refuse(self, path: Path, message: str, instead: Any) -> Any: ...
-    def fail(self, path: Path, message: str) -> Exception: ...
-    def mapping(self, data: Any, path: Path) -> dict[Any, Any]: ...
-    def texts(self, value: Any, path: Path) -> dict[str, str]: ...
-    def scale(self, value: Any, path: Path) -> Scale | None: ...
-    def is_wrong(self, *path: str | int) -> bool: ...
-
-
 def form_field(question: Question) -> str:
     """Return the name of a question's fields, told from the form's own by its begin."""
     return f"q:{question.key}"
 
 
 class Kind(ABC):
-    """A kind of question.
+    """A kind of question."""
 
-    Attributes
-    ----------
-    name
-        As it is stored with the question and stands in study files.
-    least, most
-        How many outputs are shown at once.
-    model
-        The table of its answers.
-    table
-        The table that researchers get: ratings, choices, rankings.
-    of_shots
-        Whether it is asked of every shot by itself.
-    is_nominal
-        Whether its values have no order.
-    has_known_answers
-        Whether an answer can be known beforehand, as training and gold need it.
-    controls
-        Which slots may check annotators by it.
-    signals
-        What its answers can say of how they were given.
-    compares
-        The signal that holds an annotator against the others.
-    seconds
-        How long it takes to answer, as an assumption for planning.
-    keys
-        What its questions may have in a study file beside key, title, text, help,
-        metric and stories. `degradation` is for kinds that are worse of a worse copy.
-    form_parts
-        Which of these the set-up form has fields for: scale, tie, category.
-    columns, more_columns
-        Of its table: before and after those about the slot, from the story on.
-    fields_read
-        What `rows` needs of an answer beside value, question and slot.
-    title, phrase
-        What lists of studies call it, and the page where a study is set up.
-    heading
-        What somebody is asked to do, as the heading of the page.
-    asks
-        What a template of so many questions (`n`) asks, of one scale or of none.
-    template, script, keys_template
-        How it is asked, what answers it on the page, and by which keys.
-    options_class
-        How its options lie, as a class of the stylesheet.
-    """
-
+    # As it is stored with the question and stands in study files.
     name: ClassVar[str]
+    # What a study file says of its questions.
+    definition: ClassVar[type[QuestionDefinition]]
+    # How many outputs are shown at once.
     least: ClassVar[int] = 1
     most: ClassVar[int] = 1
+    # Where its answers are stored, and the table that researchers get.
     model: ClassVar[type[Answer]]
     table: ClassVar[str] = "ratings"
+    # Whether it is asked of every shot by itself.
     of_shots: ClassVar[bool] = False
+    # Whether its values have no order.
     is_nominal: ClassVar[bool] = False
+    # Whether an answer can be known beforehand, as training and gold need it.
     has_known_answers: ClassVar[bool] = True
+    # Which slots may check annotators by it.
     controls: ClassVar[tuple[str, ...]] = ("gold", "repeat", "twin")
+    # What its answers can say of how they were given.
     signals: ClassVar[tuple[str, ...]] = SIGNALS
+    # The signal that holds an annotator against the others.
     compares: ClassVar[str] = "agreement"
+    # How long it takes to answer, as an assumption for planning.
     seconds: ClassVar[int] = 7
-    keys: ClassVar[frozenset[str]] = frozenset()
-    form_parts: ClassVar[tuple[str, ...]] = ()
+    # Of its table: before and after those about the slot, from the story on.
     columns: ClassVar[tuple[str, ...]]
     more_columns: ClassVar[tuple[str, ...]] = ()
+    # What `rows` needs of an answer beside value, question and slot.
     fields_read: ClassVar[tuple[str, ...]] = ()
+    # What lists of studies call it, and the page where a study is set up.
     title: ClassVar[Promise]
     phrase: ClassVar[Promise]
+    # What somebody is asked to do, as the heading of the page.
     heading: ClassVar[Promise]
+    # What a template of so many questions (`n`) asks, of one scale or of none.
     asks: ClassVar[Promise]
+    # How it is asked, what answers it on the page, and by which keys.
     template: ClassVar[str] = "rate/_questions.html"
     script: ClassVar[str] = "question"
     keys_template: ClassVar[str]
+    # How its options lie, as a class of the stylesheet.
     options_class: ClassVar[str] = ""
-
-    # In a study file
-
-    @abstractmethod
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        """Return the fields of a question that only this kind has.
-
-        `usual` is the scale that questions have which name none.
-        """
-
-    @abstractmethod
-    def expected(
-        self,
-        reader: FileReader,
-        value: Any,
-        scale: Scale | None,
-        methods: Sequence[str],
-        path: Path,
-    ) -> tuple[int, int] | tuple[str, ...] | str:
-        """Return an answer that is known beforehand."""
-
-    def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
-        """Return key and scale of each question that one of a file is stored as."""
-        return {key: scale}
 
     # Answering
 
@@ -160,10 +95,9 @@ class Kind(ABC):
 
     # Showing
 
-    def brief(self, number: int, scale: Scale | None) -> str:
-        """Return what a template of so many questions asks."""
-        low, high = scale or ("", "")
-        return str(self.asks % {"n": number, "low": low, "high": high})
+    def brief(self, questions: Sequence[QuestionDefinition]) -> str:
+        """Return what a template of these questions asks."""
+        return str(self.asks % {"n": len(questions)})
 
     @abstractmethod
     def options(self, slot: Slot, question: Question) -> tuple[Option, ...]:

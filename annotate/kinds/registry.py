@@ -1,16 +1,25 @@
 """Which kinds of questions there are, and which a study has."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from annotate.kinds.base import Kind
-from annotate.kinds.checklist.kind import ChecklistKind
-from annotate.kinds.choice.kind import ChoiceKind
-from annotate.kinds.likert.kind import LikertKind
-from annotate.kinds.ranking.kind import RankingKind
+from annotate.kinds.checklist.kind import ChecklistKind, Label
+from annotate.kinds.choice.kind import ChoiceKind, ChoiceQuestion
+from annotate.kinds.likert.kind import LikertKind, LikertQuestion
+from annotate.kinds.ranking.kind import RankingKind, RankingQuestion
 from annotate.models import Answer, Question, Study
 
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (LikertKind(), ChoiceKind(), ChecklistKind(), RankingKind())
 }
+# A question of a study file; its kind says what else it may have.
+AnyQuestion = Annotated[
+    LikertQuestion | ChoiceQuestion | Label | RankingQuestion,
+    Field(discriminator="kind"),
+]
 
 
 def kind_of(question: Question) -> Kind:

@@ -17,7 +17,7 @@ from annotate.quality_rules.signals import below
 from annotate.responses import giving_back
 from annotate.responses.leasing import is_training_needed, locked_annotator
 from annotate.responses.writing import current_answers
-from annotate.studies.definition import Training
+from annotate.studies.parts import Training
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def result(annotator: Annotator, round_: int) -> TrainingResult:
         right=sum(mark.right for mark in marked),
         n=len(marked),
         possible=sum(len(_expecting(slot)) for slot in done),
-        pass_mark=annotator.study.training.get("pass_mark", Training.pass_mark),
+        pass_mark=annotator.study.training.get("pass_mark", Training().pass_mark),
         is_over=len(done) == len(slots),
     )
 
@@ -159,7 +159,7 @@ def conclude(annotator: Annotator) -> bool | None:
     found = result(person, round_)
     if not found.is_over:
         return None
-    attempts = person.study.training.get("attempts", Training.attempts)
+    attempts = person.study.training.get("attempts", Training().attempts)
     failed = not found.passed and round_ >= attempts
     person.training_attempts = round_
     if found.passed:

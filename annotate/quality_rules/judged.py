@@ -11,48 +11,26 @@ Answers = Mapping[str, int | str]
 
 @dataclass(frozen=True, slots=True)
 class JudgedUnit:
-    """One submitted slot of an annotator.
-
-    Parameters
-    ----------
-    purpose
-        One of `PURPOSES`.
-    answers
-        The answer by question: a rating, or a choice (a, b, tie, both_bad) in the
-        unit's order.
-    shots
-        How many shots were shown.
-    seconds
-        How long the slot was on the page; None where nobody measured.
-    time_problem
-        What is wrong with that time: `missing` (all that there was is taken for it),
-        `impossible`, or nothing; None where nobody was asked for it.
-    in_sight
-        For how many seconds each shot that has pictures was in sight; None where no
-        page told it.
-    a_is_left
-        Whether output a stood left; None for ratings, and for choices from elsewhere.
-    expected
-        Of a training or gold unit: the lowest and the highest right rating, or the
-        right choice, by question. The highest of a degraded twin that is shown alone
-        lies below what the annotator gave its original.
-    earlier
-        Of a repeat: the annotator's own answers to the same unit; of a twin: to the
-        original that was degraded.
-    rest
-        By question, the mean rating of the other annotators of the unit, or their
-        share of votes for a (ties count half). Leave it out where a unit comes again.
-    """
+    """One submitted slot of an annotator; None where something is not known."""
 
     purpose: str
+    # A rating, or a choice (a, b, tie, both_bad) in the unit's order, by question.
     answers: Answers
     shots: int = 1
+    # On the page.
     seconds: float | None = None
+    # `missing` (all that there was is taken for it), `impossible`, or nothing.
     time_problem: str | None = None
+    # For how many seconds each shot that has pictures was in sight.
     in_sight: Sequence[float] | None = None
     a_is_left: bool | None = None
+    # The lowest and the highest right rating, or the right choice. The highest of a
+    # degraded twin that is shown alone lies below what its original was given.
     expected: Mapping[str, Sequence[int] | str] | None = None
+    # Of a repeat: the own answers to the same unit; of a twin: to its original.
     earlier: Answers | None = None
+    # The mean rating of the others, or their share of votes for a (ties count half).
+    # Leave it out where a unit comes again.
     rest: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
@@ -62,30 +40,17 @@ class JudgedUnit:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A measured signal.
-
-    Parameters
-    ----------
-    name
-        One of `annotate.quality_rules.signals.SIGNALS`.
-    value
-        None where the signal is undefined.
-    n
-        How many observations it rests on: units, pairs of units, or slots.
-    detail
-        What else is worth knowing; the reason where the value is None.
-    observations
-        One number per observation, whose mean (of seconds: median; of sides: distance
-        of the mean from one half) is the value. Empty for a correlation.
-    of_ticks
-        Whether it was measured of the ticks of a checklist, shot by shot.
-    """
+    """A measured signal; `detail` says why where its value is None."""
 
     name: str
     value: float | None
+    # Units, pairs of units, or slots.
     n: int
     detail: str = ""
+    # Their mean (of seconds: median; of sides: distance of the mean from one half) is
+    # the value. Empty for a correlation.
     observations: tuple[float, ...] = field(default=(), repr=False)
+    # Whether it was measured of the ticks of a checklist, shot by shot.
     of_ticks: bool = False
 
 

@@ -17,14 +17,34 @@ later accuse nearly everybody; `chance` bounds the probability over all looks to
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
-from math import atanh, exp, inf, isfinite, log, sqrt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import atanh, exp, log, sqrt
 from statistics import fmean
-from typing import Any
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    model_validator,
+)
+from pydantic.dataclasses import dataclass as validated
 
 from annotate.quality_rules.judged import Signal
 from annotate.quality_rules.signals import SIGNALS
+from annotate.schema import (
+    Count,
+    Key,
+    Path,
+    Problem,
+    no_truth,
+    one_of,
+    refuse,
+    says,
+)
 
 ACTIONS = ("note", "warn", "pause", "exclude")
 # Their value is the share of units that lie below a `limit`: seconds, or a share.
@@ -38,51 +58,69 @@ STAKES = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.75, 0.9)
 MIXTURE = 4.0
 
 
-class RuleError(ValueError):
-    """A rule is wrong; `path` leads to the value, `message` says what is right."""
-
-    def __init__(self, path: list[str | int], message: str) -> None:
-        super().__init__(f"{'.'.join(str(step) for step in path)}: {message}")
-        self.path = path
-        self.message = message
+def _range(signal: str) -> tuple[float, float]:
+    """Return the lowest and highest threshold that makes sense for a signal."""
+    if signal in CORRELATIONS:
+        return -1, 1
+    return (0, 0.5) if signal == "side_bias" else (0, 1)
 
 
-@dataclass(frozen=True, slots=True)
+Real = Annotated[float, BeforeValidator(no_truth), says("write a number")]
+
+
+@validated(frozen=True, config=ConfigDict(extra="forbid", allow_inf_nan=False))
 class Rule:
     """What value of a signal calls for which action.
 
-    Parameters
-    ----------
-    key
-        Names the rule in its study.
-    signal
-        One of `annotate.quality_rules.signals.SIGNALS`.
-    action
-        One of `ACTIONS`.
-    above, below
-        The threshold; exactly one of the two is set.
-    at_least
-        From how many observations on the rule is looked at.
-    limit
-        Set for the signals in `LIMITED`, whose value is then the share of units that
-        lie below it: seconds, or of `shots_seen` the share of a unit's shots.
-    chance
-        The largest probability, over all looks together, of accusing an annotator who
-        is no worse than the threshold in the long run. None: the value is compared
-        with the threshold, and only `at_least` guards against accidents.
-    message
-        What the annotator is told; may be empty.
+    Either `above` or `below` is the threshold, for at least `at_least` observations. Of
+    a signal in `LIMITED` the value is the share of units below `limit`. `chance` is the
+    largest probability, over all looks together, of accusing an annotator who is no
+    worse than the threshold in the long run; without it the value is compared with the
+    threshold. The annotator is told `message`.
     """
 
-    key: str
-    signal: str
-    action: str
-    above: float | None = None
-    below: float | None = None
-    at_least: int = 1
-    limit: float | None = None
-    chance: float | None = None
-    message: str = ""
+    key: Key
+    signal: Annotated[str, BeforeValidator(partial(one_of, SIGNALS))]
+    action: Annotated[str, BeforeValidator(partial(one_of, ACTIONS))]
+    above: Real | None = None
+    below: Real | None = None
+    at_least: Count = 1
+    limit: Annotated[Real | None, Field(gt=0), says("write a number above 0")] = None
+    chance: Annotated[
+        Real | None, Field(gt=0, le=0.5), says("write a number above 0 up to 0.5")
+    ] = None
+    message: Annotated[str, says("write a text")] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse_unknown_keys(cls, data: Any) -> Any:
+        known = cls.__dataclass_fields__
+        expected = f"unknown key; expected {', '.join(known)}"
+        if isinstance(data, dict):
+            refuse(Problem([key], expected) for key in data if key not in known)
+        return data
+
+    @model_validator(mode="after")
+    def _suits_its_signal(self) -> Self:
+        refuse(self._problems())
+        return self
+
+    def _problems(self) -> Iterator[Problem]:
+        if (self.above is None) == (self.below is None):
+            yield Problem([], "write either above or below, with the threshold")
+        else:
+            low, high = _range(self.signal)
+            if not low <= self.threshold <= high:
+                side = "above" if self.below is None else "below"
+                yield Problem([side], f"write a number from {low:g} up to {high:g}")
+        needs_limit = self.signal in LIMITED
+        if needs_limit != (self.limit is not None):
+            unit = "in seconds" if self.signal in SPEEDS else "a share of the shots"
+            told = f"needs limit, {unit}" if needs_limit else "has no limit"
+            path: Path = [] if needs_limit else ["limit"]
+            yield Problem(path, f"{self.signal} {told}")
+        elif self.limit and self.signal not in SPEEDS and self.limit > 1:
+            yield Problem(["limit"], "write a number above 0 up to 1")
 
     @property
     def threshold(self) -> float:
@@ -243,111 +281,23 @@ def parse_rules(data: Any) -> tuple[Rule, ...]:
 
     Raises
     ------
-    RuleError
-        With the path of the wrong value below `rules`, and what was expected.
+    pydantic.ValidationError
+        With the path of each wrong value below `rules`, and what was expected.
     """
     if data is None:
         return ()
     if data == "default":
         return DEFAULT_RULES
-    if not isinstance(data, list):
-        raise RuleError([], "write default, or a list of rules")
-    rules = tuple(_rule(entry, index) for index, entry in enumerate(data))
+    if not isinstance(data, list | tuple):
+        refuse([Problem([], "write default, or a list of rules")])
+    rules = _RULES.validate_python(data)
     keys = [rule.key for rule in rules]
-    for index, key in enumerate(keys):
-        if key in keys[:index]:
-            raise RuleError([index, "key"], f"{key} is used twice")
+    refuse(
+        Problem([index, "key"], f"{key} is used twice")
+        for index, key in enumerate(keys)
+        if key in keys[:index]
+    )
     return rules
 
 
-def _rule(entry: Any, index: int) -> Rule:
-    path: list[str | int] = [index]
-    if not isinstance(entry, dict):
-        raise RuleError(path, "a rule is a mapping with key, signal and action")
-    known = [field.name for field in fields(Rule)]
-    for key in entry:
-        if key not in known:
-            raise RuleError([*path, key], f"unknown key; expected {', '.join(known)}")
-    signal = _read(entry, "signal", path, *_one_of("signal", SIGNALS))
-    if ("above" in entry) == ("below" in entry):
-        raise RuleError(path, "write either above or below, with the threshold")
-    direction = "above" if "above" in entry else "below"
-    threshold = _real(entry, direction, path, *_range(signal))
-    if (signal in LIMITED) != ("limit" in entry):
-        needed = signal in LIMITED
-        unit = "in seconds" if signal in SPEEDS else "a share of the shots"
-        raise RuleError(
-            path if needed else [*path, "limit"],
-            f"{signal} needs limit, {unit}" if needed else f"{signal} has no limit",
-        )
-    return Rule(
-        key=_read(entry, "key", path, _is_key, "key: letters, digits, _ and - only"),
-        signal=signal,
-        action=_read(entry, "action", path, *_one_of("action", ACTIONS)),
-        above=threshold if direction == "above" else None,
-        below=threshold if direction == "below" else None,
-        at_least=_read(
-            {"at_least": 1} | entry,
-            "at_least",
-            path,
-            lambda value: type(value) is int and value >= 1,
-            "a whole number of at least 1",
-        ),
-        limit=_real(entry, "limit", path, 0, inf if signal in SPEEDS else 1)
-        if "limit" in entry
-        else None,
-        chance=_real(entry, "chance", path, 0, 0.5) if "chance" in entry else None,
-        message=_read(
-            {"message": ""} | entry,
-            "message",
-            path,
-            lambda value: isinstance(value, str),
-            "a text",
-        ),
-    )
-
-
-def _range(signal: str) -> tuple[float, float]:
-    """Return the lowest and highest threshold that makes sense for a signal."""
-    if signal in CORRELATIONS:
-        return -1, 1
-    return (0, 0.5) if signal == "side_bias" else (0, 1)
-
-
-def _read(
-    entry: dict[Any, Any],
-    key: str,
-    path: list[str | int],
-    is_right: Callable[[Any], bool],
-    right: str,
-) -> Any:
-    """Return the value of a key, or say what is right."""
-    value = entry.get(key)
-    if is_right(value):
-        return value
-    raise RuleError([*path, key] if key in entry else path, f"write {right}")
-
-
-def _is_key(value: Any) -> bool:
-    return isinstance(value, str) and value.replace("_", "").replace("-", "").isalnum()
-
-
-def _one_of(key: str, values: Sequence[str]) -> tuple[Callable[[Any], bool], str]:
-    """Return how to tell what is right, and how to say it."""
-    return values.__contains__, f"{key}: one of {', '.join(values)}"
-
-
-def _real(
-    entry: dict[Any, Any], key: str, path: list[str | int], low: float, high: float
-) -> float:
-    """Return a finite number; those without a sense of 0 are above `low`."""
-    above = key in ("limit", "chance")
-
-    def is_right(value: Any) -> bool:
-        if type(value) not in (int, float) or not isfinite(value):
-            return False
-        return (low < value if above else low <= value) and bool(value <= high)
-
-    upper = "" if high == inf else f" up to {high:g}"
-    right = f"a number {'above' if above else 'from'} {low:g}{upper}"
-    return float(_read(entry, key, path, is_right, right))
+_RULES = TypeAdapter(tuple[Rule, ...])

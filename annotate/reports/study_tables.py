@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Exists, F, OuterRef, Q
 
 from annotate.history.as_of_event import Moment
-from annotate.kinds.base import Kind, Scale
+from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study
 from annotate.reports.study_scores import METRIC, scores_of, twin_scores
@@ -350,7 +350,7 @@ def _metric_names(
     return dict(zip(versions, versioned_names(rows), strict=True))
 
 
-def scales(study: Study) -> dict[str, Scale]:
+def scales(study: Study) -> dict[str, tuple[int, int]]:
     """Return the scale of each question that has one, by its key."""
     questions = study.questions.values_list("key", "scale_min", "scale_max")
     return {

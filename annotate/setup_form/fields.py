@@ -8,30 +8,18 @@ Choices = Sequence[tuple[str, str]]
 
 @dataclass
 class Field:
-    """One value of the form.
-
-    Parameters
-    ----------
-    name
-        Its path in the study file, or its own name.
-    kind
-        text, number, area, code (YAML), tick, radio, many, select.
-    values
-        What it holds; only `many` holds more than one.
-    choices
-        Value and words of each option; for text, what is suggested.
-    only
-        When it matters, as a class: planned, open.
-    language
-        Of the text that is written here.
-    """
+    """One value of the form; its name is its path in the study file, or its own."""
 
     name: str
     label: str
+    # text, number, area, code (YAML), tick, radio, many, select
     kind: str = "text"
+    # Only `many` holds more than one.
     values: Sequence[str] = ()
     help: str = ""
+    # Value and words of each option; for text, what is suggested.
     choices: Choices = ()
+    # When it matters, as a class: planned, open.
     only: str = ""
     language: str = ""
     least: int | None = None

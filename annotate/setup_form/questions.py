@@ -1,17 +1,17 @@
 """The questions of the set-up form, each a card of its own."""
 
-import re
 from collections.abc import Callable
 
 from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from annotate.setup_form.fields import Card, Field, FieldGroup
-from annotate.setup_form.sections import degradations, filled, number, texts
+from annotate.setup_form.labels import degradations, filled, named, texts
 from annotate.setup_form.values import FormValues, kind_at, questions, steps
 from evalcore.metrics import registry
 
-WHOLE = re.compile(r"-?[0-9]{1,9}")
+# Of longer scales only the ends, the middle and what has a meaning stand there.
+MOST_ANCHORS = 11
 
 
 def cards(values: FormValues) -> list[Card]:
@@ -20,29 +20,33 @@ def cards(values: FormValues) -> list[Card]:
 
 def _card(values: FormValues, index: int) -> Card:
     name = f"questions.{index}"
-    kind = kind_at(values, index)
-    key = filled(
-        values,
-        f"{name}.key",
-        _("Key"),
-        _("Names the question in tables: letters, digits, - and _."),
-    )
+    fields = kind_at(values, index).definition.model_fields
     title = _shown(values, f"{name}.title") or values.get(f"{name}.key")
-    metric = filled(
-        values,
-        f"{name}.metric",
-        _("Metric"),
-        _("The metric that is meant to measure this."),
-        choices=[(known, known) for known in registry.names()],
+    metrics = named(registry.names())
+    more = FieldGroup(
+        [
+            filled(
+                values,
+                f"{name}.key",
+                _("Key"),
+                _("Names the question in tables: letters, digits, - and _."),
+            ),
+            filled(
+                values,
+                f"{name}.metric",
+                _("Metric"),
+                _("The metric that is meant to measure this."),
+                choices=metrics,
+            ),
+            filled(
+                values,
+                f"{name}.stories",
+                _("Only for stories with these tags"),
+                _("YAML, such as: angle: [TR]"),
+            ),
+        ]
     )
-    asked = filled(
-        values,
-        f"{name}.stories",
-        _("Only for stories with these tags"),
-        _("YAML, such as: angle: [TR]"),
-    )
-    more = FieldGroup([key, metric, asked])
-    if "degradation" in kind.keys:
+    if "degradation" in fields:
         more.fields.append(_degradation(values, name))
     return Card(
         key=name.replace(".", "-"),
@@ -50,15 +54,12 @@ def _card(values: FormValues, index: int) -> Card:
         groups=[
             texts(values, f"{name}.title", _("Title")),
             texts(values, f"{name}.text", _("Sentence"), "area"),
-            *(group for part in kind.form_parts for group in PARTS[part](values, name)),
+            *(g for key in PARTS if key in fields for g in PARTS[key](values, name)),
         ],
-        more=[
-            texts(values, f"{name}.help", _("What to look at"), "area"),
-            more,
-        ],
+        more=[texts(values, f"{name}.help", _("What to look at"), "area"), more],
         index=index,
         kind=values.get(f"{name}.kind") or "",
-        has_scale="scale" in kind.form_parts,
+        has_scale="scale" in fields,
         sentence=_shown(values, f"{name}.text"),
     )
 
@@ -90,17 +91,35 @@ def _tie(values: FormValues, name: str) -> list[FieldGroup]:
 
 
 def _scale(values: FormValues, name: str) -> list[FieldGroup]:
-    """Return the ends of the scale, and what each of its values means."""
+    """Return the ends of the scale, and what its values mean."""
     low, high = f"{name}.scale.0", f"{name}.scale.1"
     ends = [
-        number(values, low, _("Lowest value"), least=-100),
-        number(values, high, _("Highest value"), least=-100),
+        filled(values, low, _("Lowest value"), kind="number", least=-100),
+        filled(values, high, _("Highest value"), kind="number", least=-100),
     ]
+    on_scale = steps([values.get(low), values.get(high)])
+    shown = [value for value in on_scale if _is_shown(value, on_scale, values, name)]
     anchors = [
-        _anchor(values, f"{name}.anchors.{value}", str(value))
-        for value in steps([_whole(values.get(low)), _whole(values.get(high))])
+        _anchor(values, f"{name}.anchors.{value}", str(value)) for value in shown
     ]
-    return [FieldGroup(ends, "scale"), *anchors]
+    groups = [FieldGroup(ends, "scale"), *anchors]
+    if len(shown) < len(on_scale):
+        label = _("Another value with a meaning")
+        another = Field(f"{name}.anchor", label, "number", least=on_scale[0])
+        groups.append(FieldGroup([another], "scale"))
+    return groups
+
+
+def _is_shown(value: int, scale: range, values: FormValues, name: str) -> bool:
+    if len(scale) <= MOST_ANCHORS:
+        return True
+    notable = (scale[0], scale[len(scale) // 2], scale[-1])
+    begin = f"{name}.anchors.{value}."
+    return (
+        value in notable
+        or values.get(f"{name}.anchor") == str(value)
+        or any(one.startswith(begin) for one in values)
+    )
 
 
 def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
@@ -111,14 +130,9 @@ def _anchor(values: FormValues, name: str, value: str) -> FieldGroup:
     return group
 
 
-def _whole(text: str | None) -> int | None:
-    stripped = (text or "").strip()
-    return int(stripped) if WHOLE.fullmatch(stripped) else None
-
-
-# The fields that only questions of some kinds have (`Kind.form_parts`).
+# Fields that only questions of some kinds have.
 PARTS: dict[str, Callable[[FormValues, str], list[FieldGroup]]] = {
     "scale": _scale,
-    "tie": _tie,
+    "allow_tie": _tie,
     "category": _category,
 }

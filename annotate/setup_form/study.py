@@ -1,7 +1,7 @@
 """The set-up form: what was entered, what is wrong with it, what study it would be.
 
-What the form says becomes a study file and is read as one, so that a study set up in
-the browser and one set up by command are the same.
+What the form says is read by the schema of study files, so that a study set up in the
+browser and one set up by command are the same.
 """
 
 import re
@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.kinds.base import Kind
+from annotate.schema import DefinitionError
 from annotate.setup_form import questions
 from annotate.setup_form.fields import Card, Field, FieldGroup, Section
 from annotate.setup_form.sections import Sections
@@ -29,10 +30,13 @@ from annotate.setup_form.values import (
 from annotate.setup_form.values import questions as question_values
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.planning import Draft, Setup, check_slug, outline, with_plan
-from annotate.studies.study_file import read_definition
-from annotate.studies.study_writing import write_data, write_definition
+from annotate.studies.study_file import (
+    define,
+    read_definition,
+    write_data,
+    write_definition,
+)
 from annotate.studies.units import PlanningError
-from annotate.studies.yaml_lines import DefinitionError
 from evalcore.models import Benchmark
 
 # What is said beside the study file.
@@ -131,12 +135,13 @@ class StudyForm:
     def as_file(self) -> "StudyForm":
         """Return the same study as one text."""
         problems: list[DefinitionError] = []
-        text = write_data(to_data(self.values, problems))
+        data = to_data(self.values, problems)
         if problems:
             self._blame(problems)
             return self
+        text = write_data(data)
         with suppress(DefinitionError):  # what is wrong is shown as it is
-            text = write_definition(read_definition(text, file="", name="study"))
+            text = write_definition(define(data, name="study"))
         values = self._beside()
         values["mode"], values["file"] = "file", text
         return self._again(values)
@@ -209,7 +214,7 @@ class StudyForm:
         """Add a problem to the field of that name, or to the form as a whole."""
         one = self._field(name)
         if one is not None:
-            one.error = text
+            one.error = one.error or text
         self.problems.append(FormProblem(one, text))
 
     def _field(self, name: str) -> Field | None:
@@ -226,22 +231,26 @@ class StudyForm:
         for error in problems:
             name, text = ".".join(map(str, error.path)), error.reason
             if name.startswith("rules.") and name not in self.fields:
-                name = "rules.own"
+                name = name.replace("rules.", "rules.own.")
+            at = self._field(name)
             if self.in_file:
                 reason = ": ".join(filter(None, (name, text)))
                 told = _("Line %(line)s: %(reason)s")
                 name, text = "file", told % {"line": error.line, "reason": reason}
+            elif at is not None and at.kind == "code" and at.name != name:
+                text = f"{name.removeprefix(at.name + '.')}: {text}"
             self.add_problem(name, text)
 
     def _definition(self) -> StudyDefinition | None:
         name = self.values.get("template") or self.values.get("slug") or "study"
         problems: list[DefinitionError] = []
-        text = self.values.get("file", "")
-        if not self.in_file:
-            text = write_data(to_data(self.values, problems))
         definition = None
         try:
-            definition = read_definition(text, file="study.yaml", name=name[:80])
+            if self.in_file:
+                text = self.values.get("file", "")
+                definition = read_definition(text, file="study.yaml", name=name[:80])
+            else:
+                definition = define(to_data(self.values, problems), name=name[:80])
         except DefinitionError as error:
             problems += error.each()
         self._blame(problems)

@@ -1,8 +1,8 @@
-"""A study file as the values of a form, and back.
+"""A study as the values of a form, and back.
 
-A value's name is its path in the file, such as `questions.0.title.en`, so that what the
-reader says of a path belongs to the field of that name. Parts that are rarely written
-by hand (training units, gold units, rules) are one field each, with YAML in it.
+A value's name is its path in the study file, such as `questions.0.title.en`, so that
+what the schema says of a path belongs to the field of that name. Parts that are rarely
+written by hand (training units, gold units, rules) are one field each, with YAML in it.
 """
 
 import re
@@ -13,59 +13,39 @@ from django.utils.datastructures import MultiValueDict
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
-from annotate.studies.definition import Presentation, StudyDefinition
-from annotate.studies.study_writing import checks_data, definition_data, write_data
-from annotate.studies.yaml_lines import DefinitionError, parse
+from annotate.schema import DefinitionError
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.parts import Presentation
+from annotate.studies.study_file import write_data
 
 FormValues = MultiValueDict[str, str]
 Data = dict[str, Any]
 
-# Everything else that a browser sends is no part of a study file.
-NAMES = re.compile(
-    r"title|kind|outputs|assignment|redundancy|rounds|session_size|cap|lease_minutes|seed"
-    r"|(languages|consent|instructions)\.[^.]+|composites"
-    r"|training\.(twins|pass_mark|attempts|units)"
-    r"|rules\.(kind|own)"
-    r"|(subset\.)?stories\.(number|by)|subset\.redundancy"
-    r"|(pairs|sets)\.(kind|chosen|number|by)"
-    r"|checks\.(sent|per_session|share|kinds|degradations|gold)"
-    r"|presentation\.(sent|same_size|must_watch|must_see|(shot_)?comments"
-    r"|shuffle_questions|skip_share)"
-    r"|adaptive\.(on|top|confidence|least|explore|question)"
-    r"|questions\.\d{1,4}\.(key|kind|metric|degradation|allow_tie|stories|(title|text|help|category)\.[^.]+"
-    r"|scale\.[01]|anchors\.-?\d+\.[^.]+)"
-)
-SEVERAL = re.compile(r"checks\.(kinds|degradations)")
+SEVERAL = ("checks.kinds", "checks.degradations")
 AS_YAML = re.compile(
     r"training\.units|composites|checks\.gold|rules\.own|questions\.\d+\.stories"
-)
-NUMBERS = re.compile(
-    r"outputs|redundancy|rounds|session_size|cap|lease_minutes|seed|languages\..*"
-    r"|(.*\.)?(number|redundancy)|checks\.(per_session|share)"
-    r"|presentation\.(must_see|skip_share)"
-    r"|training\.(twins|pass_mark|attempts)"
-    r"|adaptive\.(top|confidence|least|explore)|questions\.\d+\.scale\.[01]"
 )
 # What is asked for in every study: left empty it is a mistake, not a default.
 WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
 # What a question that is added has in common with the last one.
 COPIED = ("kind", "scale", "allow", "category")
 QUESTION = re.compile(r"questions\.(\d{1,4})\.(.+)")
+ROOTS = StudyDefinition.model_fields.keys() - {"name", "scale", "questions"}
 
 
-# From a file to a form
+# From a definition to a form
 
 
 def to_values(definition: StudyDefinition) -> FormValues:
-    data = definition_data(definition) | {
-        "checks": checks_data(definition.checks),
-        "presentation": dict(vars(definition.presentation)),
+    data = definition.model_dump() | {
+        "checks": definition.checks.model_dump(),
+        "presentation": definition.presentation.model_dump(),
     }
     values = FormValues()
     for name, found in _leaves(data, ""):
         values.setlist(name, found)
     for index, question in enumerate(definition.questions):
-        if question.allow_tie:
+        if getattr(question, "allow_tie", False):
             values[f"questions.{index}.allow_tie"] = "1"
     values["presentation.sent"] = "1"
     return values
@@ -75,27 +55,24 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     if name in ("pairs", "sets"):
         yield from ((f"{name}.{part}", one) for part, one in _sets_to_values(value))
     elif name == "rules":
-        own = value != "default"
-        yield "rules.kind", ["own" if own else "default"]
-        if own:
+        yield "rules.kind", ["default" if value == "default" else "own"]
+        if value != "default":
             yield "rules.own", [write_data(value)]
-    elif SEVERAL.fullmatch(name):
-        yield name, value
     elif AS_YAML.fullmatch(name):
         if value:
             yield name, [write_data(value)]
-    elif isinstance(value, dict | list):
+    elif name in SEVERAL:
+        yield name, list(value)
+    elif isinstance(value, dict | tuple):
         if name == "adaptive":
             yield "adaptive.on", ["1"]
         parts = value.items() if isinstance(value, dict) else enumerate(value)
         for key, part in parts:
             yield from _leaves(part, f"{name}.{key}" if name else str(key))
-    elif name.startswith("presentation.") and isinstance(value, bool):
+    elif isinstance(value, bool):
         yield from [(name, ["1"])] * value
-    elif name in ("presentation.must_see", "presentation.skip_share"):
-        yield name, [f"{value:g}"]
-    elif not isinstance(value, bool):
-        yield name, [str(value)]
+    else:
+        yield name, [str(value).removesuffix(".0")]
 
 
 def _sets_to_values(sets: Any) -> Iterator[tuple[str, list[str]]]:
@@ -103,31 +80,30 @@ def _sets_to_values(sets: Any) -> Iterator[tuple[str, list[str]]]:
         yield "kind", ["cells"]
         yield "number", [str(sets["number"])]
         yield "by", [", ".join(sets["by"])]
-    elif isinstance(sets, list):
+    elif isinstance(sets, tuple):
         yield "kind", ["chosen"]
         yield "chosen", ["\n".join(" | ".join(together) for together in sets)]
     else:
         yield "kind", [sets]
 
 
-# From a form to a file
+# From a form to a definition
 
 
 def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
-    """Return what the study file holds that says the same as the form.
+    """Return what the schema reads that says the same as the form.
 
     Fields for YAML that hold something else are left out and added to the problems.
     """
     data: Data = {}
     for name in values:
-        if not NAMES.fullmatch(name):
-            continue
         try:
-            found = _converted(name, values)
+            found = _value(name, values)
         except DefinitionError as error:
             problems.append(error)
             continue
-        if found != "" or name in WANTED:
+        is_part = QUESTION.fullmatch(name) or name.partition(".")[0] in ROOTS
+        if is_part and (found != "" or name in WANTED):
             _put(data, name.split("."), found)
     data["questions"] = [
         _question(question, kind_named(question.get("kind") or data.get("kind")))
@@ -135,67 +111,66 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
             data.get("questions", {}).items(), key=lambda item: int(item[0])
         )
     ]
-    key, given = sets_key(values), {n: data.pop(n, {}) for n in ("pairs", "sets")}
+    key, given = sets_key(values), {n: _taken(data, n) for n in ("pairs", "sets")}
     if key:
         data[key] = _sets(given[key])
-    rules = data.get("rules", {})
+    rules = _taken(data, "rules")
     data["rules"] = {"default": "default", "own": rules.get("own")}.get(
-        rules.get("kind")
+        rules.get("kind", "")
     )
-    if not data.get("adaptive", {}).pop("on", None):
-        data.pop("adaptive", None)
-    training = data.get("training", {})
-    if not (training.get("twins") or training.get("units")):
-        data.pop("training", None)
-    checks = data.get("checks", {})
-    if checks.pop("sent", None):
-        data["checks"] = {"kinds": [], "degradations": [], **checks}
-    shown = data.get("presentation", {})
+    adaptive = _taken(data, "adaptive")
+    if adaptive.pop("on", None):
+        data["adaptive"] = adaptive
+    training = _taken(data, "training")
+    if training.get("twins") or training.get("units"):
+        data["training"] = training
+    checks = _taken(data, "checks")
+    is_sent = checks.pop("sent", None)  # what is not ticked is not sent
+    data["checks"] = ({"kinds": [], "degradations": []} if is_sent else {}) | checks
+    shown = _taken(data, "presentation")
     if shown.pop("sent", None):
-        usual = vars(Presentation())
-        data["presentation"] = {
-            key: key in shown if type(value) is bool else shown.get(key, value)
-            for key, value in usual.items()
-        }
+        fields = Presentation.model_fields.items()
+        switches = {key: key in shown for key, one in fields if one.annotation is bool}
+        shown |= switches
+    data["presentation"] = shown
     return {key: value for key, value in data.items() if value not in (None, {})}
 
 
-def _converted(name: str, values: FormValues) -> Any:
-    if SEVERAL.fullmatch(name):
+def _value(name: str, values: FormValues) -> Any:
+    if name in SEVERAL:
         return values.getlist(name)
     text = values.get(name, "").replace("\r\n", "\n").strip()
-    if AS_YAML.fullmatch(name) and text:
-        return _yaml(name, text)
-    return _number(text) if NUMBERS.fullmatch(name) else text
+    if not (AS_YAML.fullmatch(name) and text):
+        return text
+    from annotate.studies.yaml_text import Document
 
-
-def _yaml(name: str, text: str) -> Any:
     try:
-        _root, value = parse(text, name)
+        return Document(text, name).data
     except DefinitionError as error:
         reason = f"line {error.line}: {error.reason}"
         raise DefinitionError(name, None, reason, [name]) from error
-    return value
-
-
-def _number(text: str) -> int | float | str:
-    """Return the number that was typed, or the text, which the reader refuses."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def _put(data: Data, path: list[str], value: Any) -> None:
-    for step in path[:-1]:
-        data = data.setdefault(step, {})
-    data[path[-1]] = value
+    """Put a value at its place, unless a browser sends two that contradict."""
+    *steps, last = path
+    part: Any = data
+    for step in steps:
+        part = part.setdefault(step, {})
+        if not isinstance(part, dict):
+            return
+    if last and not isinstance(part.get(last), dict):
+        part[last] = value
+
+
+def _taken(data: Data, key: str) -> Data:
+    """Take a part out of the data; anything else in its place is lost."""
+    part = data.pop(key, None)
+    return part if isinstance(part, dict) else {}
 
 
 def kind_named(name: str | None) -> Kind:
-    """Return a kind by its name; what no kind is named the reader refuses."""
+    """Return a kind by its name; what no kind is named the schema refuses."""
     return KINDS.get(name or "", KINDS["likert"])
 
 
@@ -211,28 +186,28 @@ def sets_key(values: FormValues) -> str:
 
 
 def _question(given: Data, kind: Kind) -> Data:
-    if "tie" in kind.form_parts:
+    """Return the part of a question that its kind has."""
+    fields = kind.definition.model_fields
+    given = {key: value for key, value in given.items() if key in fields}
+    if "allow_tie" in fields:
         given["allow_tie"] = bool(given.get("allow_tie"))
-    else:
-        given.pop("allow_tie", None)
-    if "scale" not in kind.form_parts:
+    if "scale" not in fields:
         return given
-    ends = given.get("scale", {})
+    ends = _taken(given, "scale")
     given["scale"] = [ends.get("0", ""), ends.get("1", "")]
     inside = {str(value) for value in steps(given["scale"])}
-    given["anchors"] = {
-        int(value): texts
-        for value, texts in given.get("anchors", {}).items()
-        if value in inside
-    }
+    anchors = _taken(given, "anchors").items()
+    given["anchors"] = {v: texts for v, texts in anchors if v in inside}
     return given
 
 
-def steps(ends: Iterable[Any]) -> range:
+def steps(ends: Iterable[str | None]) -> range:
     """Return the values of a scale as far as its ends make sense."""
-    low, high = ends
-    fits = type(low) is int and type(high) is int and low < high <= low + 100
-    return range(low, high + 1) if fits else range(0)
+    try:
+        low, high = (int((text or "")[:9]) for text in ends)
+    except ValueError:
+        return range(0)
+    return range(low, high + 1) if low < high <= low + 100 else range(0)
 
 
 def _sets(given: Data) -> Any:

@@ -16,7 +16,8 @@ from annotate.models import Purpose, Study, Unit
 from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
 from annotate.responses.leasing import FIRST_POSITION
-from annotate.studies.definition import KnownUnit, StudyDefinition
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.parts import KnownUnit
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
 from evalcore.twins import twin_outputs
@@ -64,7 +65,7 @@ def choose_known(
         (row.story.key, row.method.name): row
         for row in rows.select_related("story", "method")
     }
-    number = definition.outputs_at_once
+    number = definition.outputs
     known = tuple(
         KnownUnitOutputs(purpose, one, _found(purpose, one, outputs, number))
         for purpose, one in wanted
@@ -102,7 +103,7 @@ def _check_room(definition: StudyDefinition) -> None:
     training = definition.training
     attempts = training.attempts
     # A twin that is shown alone comes after its original.
-    each = 2 if definition.outputs_at_once == 1 else 1
+    each = 2 if definition.outputs == 1 else 1
     number = len(training.units) + each * training.twins
     if number * attempts >= FIRST_POSITION:
         raise PlanningError(

@@ -1,205 +1,118 @@
-"""A study as data: what it asks, of whom, and how it looks after its quality.
+"""A study as data: the one schema of study files, the set-up form and drafts.
 
-`study_file` reads one from YAML and writes one back; `annotate.studies.planning` turns
-one into a study. The papers' protocols ship as templates.
+`study_file` reads one from YAML; `annotate.studies.planning` turns one into a study.
+The papers' protocols ship as templates.
 """
 
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
+
+from pydantic import (
+    SerializerFunctionWrapHandler,
+    TypeAdapter,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from analysis.rankings.composite_weights import Composite
-from annotate.kinds.base import Kind
+from annotate.kinds.question import Scale
 from annotate.kinds.registry import KINDS
+from annotate.schema import Problem, is_empty, refuse
+from annotate.studies import suiting
+from annotate.studies.study_fields import StudyFields
 
 TEMPLATES = Path(__file__).resolve().parent / "protocols"
 
-Texts = dict[str, str]
+
+def _is_scale(value: Any) -> bool:
+    try:
+        TypeAdapter(Scale).validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
-@dataclass(frozen=True)
-class QuestionDefinition:
-    """One dimension or criterion, or one label of a checklist.
+class StudyDefinition(StudyFields):
+    """A study whose parts suit each other."""
 
-    `degradation` is the one that makes its answer worse. `stories` restricts it to
-    stories with one of the values of a tag: `{"angle": ("TR",)}`; a story without the
-    tag is asked about, too.
-    """
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_questions(cls, data: Any) -> Any:
+        """Give the study's kind and scale to questions that do not say their own."""
+        if not isinstance(data, dict):
+            return data
+        listed = data.get("questions")
+        kind, scale = data.get("kind"), data.get("scale")
+        questions = [
+            {"kind": kind} | {k: v for k, v in one.items() if v is not None}
+            if isinstance(one, dict)
+            else one
+            for one in (listed if isinstance(listed, list | tuple) else ())
+        ]
+        asked = [one for one in questions if isinstance(one, dict)]
+        is_needed = any(one["kind"] is None for one in asked)
+        if (is_needed or kind is not None) and str(kind) not in KINDS:
+            refuse([Problem(["kind"], f"write one of {', '.join(KINDS)}")])
+        for one in asked:
+            of_kind = KINDS.get(str(one["kind"]))
+            has_scale = of_kind and "scale" in of_kind.definition.model_fields
+            if has_scale and scale is not None and "scale" not in one:
+                one["scale"] = scale
+                if not _is_scale(scale):
+                    # That is told of the study, and not of each question.
+                    one |= {"scale": (0, 1), "anchors": {}}
+        return data | {"questions": questions or listed}
 
-    key: str
-    kind: str
-    titles: Texts
-    texts: Texts
-    help_texts: Texts
-    metric: str
-    stories: dict[str, tuple[str, ...]]
-    scale: tuple[int, int] | None = None
-    anchors: dict[str, Texts] = field(default_factory=dict)
-    allow_tie: bool = True
-    categories: Texts = field(default_factory=dict)
-    degradation: str = ""
+    @model_validator(mode="after")
+    def _suit_each_other(self) -> Self:
+        """Put in what the kinds of questions imply, and refuse what does not suit."""
+        kinds = self.kinds
+        self._put("title", self.title or self.name)
+        self._put("kind", kinds[0].name if len(kinds) == 1 else None)
+        if "outputs" not in self.model_fields_set:
+            self._put("outputs", max(kind.least for kind in kinds))
+        if "kinds" not in self.checks.model_fields_set:
+            controls = dict.fromkeys(c for kind in kinds for c in kind.controls)
+            self._put("checks", self.checks.with_changes(kinds=tuple(controls)))
+        if self.adaptive and not self.adaptive.question:
+            first = self.questions[0].key
+            self._put("adaptive", self.adaptive.with_changes(question=first))
+        refuse(suiting.problems(self))
+        self._put("scale", None)
+        if self.outputs > 1:
+            self._put(self.sets_key, self.together)
+        return self
 
+    def _put(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
-@dataclass(frozen=True)
-class StorySample:
-    """So many random stories, from each value of the tag `by` in proportion."""
-
-    number: int
-    by: str = ""
-
-
-@dataclass(frozen=True)
-class CellPairs:
-    """So many pairs of methods for each combination of the tags `by`."""
-
-    number: int
-    by: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Subset:
-    """Some stories whose units are judged more often than the others'."""
-
-    redundancy: int
-    stories: StorySample
-
-
-@dataclass(frozen=True)
-class KnownUnit:
-    """A unit whose right answers are known.
-
-    A range, a method's name or `tie`, or the names of methods in their order.
-    """
-
-    story: str
-    methods: tuple[str, ...]
-    expected: dict[str, tuple[int, int] | tuple[str, ...] | str]
-    feedback: Texts
-
-
-@dataclass(frozen=True)
-class Training:
-    """Units to begin with, and which share of the answers must be as expected.
-
-    When the study is planned, so many `twins` are made and shown beside their
-    originals, or after them where one output is shown at once.
-    """
-
-    units: tuple[KnownUnit, ...] = ()
-    pass_mark: float = 0.7
-    attempts: int = 2
-    twins: int = 0
+    @model_serializer(mode="wrap")
+    def _filled(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        data["composites"] = composites_data(self.composites)
+        if self.outputs == max(kind.least for kind in self.kinds):
+            del data["outputs"]
+        if self.kind:
+            for question in data["questions"]:
+                del question["kind"]
+        for key in ("consent", "checks", "presentation"):
+            if getattr(self, key) == type(getattr(self, key))():
+                del data[key]
+        return {k: value for k, value in data.items() if not is_empty(value)}
 
 
-@dataclass(frozen=True)
-class Checks:
-    """How many slots of a session check the annotator, and of which kinds."""
-
-    per_session: int = 0
-    kinds: tuple[str, ...] = ("gold", "repeat", "twin")
-    degradations: tuple[str, ...] = ()
-    share: float = 0.2
-    gold: tuple[KnownUnit, ...] = ()
-
-
-@dataclass(frozen=True)
-class Adaptive:
-    """Pairs chosen by what they tell about the ranking, until its top is separated."""
-
-    top: int = 3
-    confidence: float = 0.95
-    least: int = 30
-    explore: float = 0.2
-    question: str = ""
-
-
-@dataclass(frozen=True)
-class Presentation:
-    """How stories are shown.
-
-    `same_size`: pictures and videos of all methods have one size. `must_watch`: a video
-    is seen to its end before answers count. `must_see`: each shot's picture is in sight
-    for so many seconds before answers count, where it is not 0. `comments`: annotators
-    may write one, `shot_comments`: one on each shot. `shuffle_questions`: each is asked
-    in another order. `skip_share`: so much of a sitting may be skipped without words.
-    """
-
-    same_size: bool = True
-    must_watch: bool = True
-    must_see: float = 0.0
-    comments: bool = False
-    shot_comments: bool = False
-    shuffle_questions: bool = False
-    skip_share: float = 0.25
-
-
-@dataclass(frozen=True)
-class StudyDefinition:
-    """Everything about a study but the benchmark and its outputs."""
-
-    name: str
-    title: str
-    outputs_at_once: int
-    questions: tuple[QuestionDefinition, ...]
-    redundancy: int = 3
-    session_size: int = 7
-    rounds: int = 1
-    lease_minutes: int = 30
-    seed: int = 0
-    assignment: str = "planned"
-    cap: int | None = None
-    languages: dict[str, int] | None = None
-    sets: str | tuple[tuple[str, ...], ...] | CellPairs = "all"
-    stories: StorySample | None = None
-    subset: Subset | None = None
-    training: Training | None = None
-    checks: Checks = Checks()
-    rules: Any = ()
-    adaptive: Adaptive | None = None
-    consent: Texts | None = None
-    consent_version: str = "1"
-    instructions: Texts | None = None
-    presentation: Presentation = Presentation()
-    composites: tuple[Composite, ...] = ()
-
-    @property
-    def asked(self) -> tuple[QuestionDefinition, ...]:
-        """Return the questions as they are stored: two boxes for each label."""
-        return tuple(
-            replace(question, key=key, scale=scale)
-            for question in self.questions
-            for key, scale in KINDS[question.kind]
-            .stored_keys(question.key, question.scale)
-            .items()
-        )
-
-    @property
-    def answers(self) -> dict[str, int]:
-        """Return the answers a unit by language, "" where languages play no part."""
-        return dict(self.languages or {"": self.redundancy})
-
-    @property
-    def kinds(self) -> list[Kind]:
-        return list(dict.fromkeys(KINDS[one.kind] for one in self.questions))
-
-    @property
-    def sets_key(self) -> str:
-        """Return what a study file calls the sets of methods that are shown at once."""
-        return "pairs" if self.outputs_at_once == 2 else "sets"
-
-    @property
-    def brief(self) -> str:
-        """Return what is asked, and how often, in a few words."""
-        return self.kinds[0].brief(len(self.questions), self.questions[0].scale)
-
-    @property
-    def is_of_shots(self) -> bool:
-        return any(kind.of_shots for kind in self.kinds)
-
-    def with_changes(self, **changes: object) -> "StudyDefinition":
-        """Return the definition with the values that are not None replaced."""
-        given = {key: value for key, value in changes.items() if value is not None}
-        return replace(self, **given)  # type: ignore[arg-type]
+def composites_data(composites: Iterable[Composite]) -> dict[str, Any]:
+    """Return composites by their names, as a file has them."""
+    return {
+        one.name: {
+            "over": one.over,
+            **({} if one.kind == "mean" else {"kind": one.kind}),
+            "weights": dict(one.parts),
+        }
+        for one in composites
+    }
 
 
 def template_names() -> list[str]:

@@ -17,8 +17,7 @@ from annotate.models import Annotator, Event, Study, StudyMember, User
 from annotate.studies import lifecycle, planning
 from annotate.studies.extending import names_now, withdrawn_names
 from annotate.studies.planning import Setup
-from annotate.studies.study_file import read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import PlanningError
 from evalcore.models import most_letters
 
@@ -134,7 +133,7 @@ def as_judged(study: Study, setup: Setup) -> Setup:
     methods, stories = names_now(study)
     return dataclasses.replace(
         setup,
-        definition=dataclasses.replace(setup.definition, stories=None),
+        definition=setup.definition.with_changes(stories=None),
         methods=tuple(sorted(methods)),
         stories=tuple(sorted(stories)),
     )

@@ -7,7 +7,7 @@ docs/decisions/0003-what-was-judged-does-not-change.md): only units are added.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -19,10 +19,14 @@ from annotate.assignment.reassignment import WORKING, judged_units
 from annotate.models import Annotator, Event, Purpose, Slot, Study, Unit, User
 from annotate.people.inviting import name_people
 from annotate.presentation.same_size import outputs_of
-from annotate.studies.definition import CellPairs, StudyDefinition
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.parts import CellPairs
 from annotate.studies.planning_limits import refuse_too_much_work
-from annotate.studies.study_file import DefinitionError, read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import (
+    DefinitionError,
+    read_definition,
+    write_definition,
+)
 from annotate.studies.units import (
     PlanningError,
     Shown,
@@ -170,8 +174,8 @@ def _raised(definition: StudyDefinition, given: Numbers | None) -> StudyDefiniti
                 % {"before": before[name], "number": number}
             )
     if definition.languages:
-        return replace(definition, languages=wanted)
-    return replace(definition, redundancy=wanted[""])
+        return definition.with_changes(languages=wanted)
+    return definition.with_changes(redundancy=wanted[""])
 
 
 def withdrawn_names(study: Study) -> tuple[set[str], set[str]]:
@@ -208,7 +212,7 @@ def _shown(
     """Return what the study would show with these methods and stories, if any."""
     if not (methods or stories):
         return []
-    drawn = isinstance(definition.sets, CellPairs)
+    drawn = isinstance(definition.pairs, CellPairs)
     if drawn and methods:
         raise ExtendingError(
             _(
@@ -217,7 +221,7 @@ def _shown(
             )
         )
     here, told = names_now(study)
-    every = replace(definition, stories=None, subset=None)
+    every = definition.with_changes(stories=None, subset=None)
     try:
         outputs = choose_outputs(
             study.benchmark,
@@ -334,7 +338,7 @@ def _missing(
 def _store(study: Study, definition: StudyDefinition, *, went_on: bool) -> None:
     """Store what the study asks for now; a stop rule that was met is lifted."""
     study.redundancy = sum(definition.answers.values())
-    study.languages = definition.languages or {}
+    study.languages = definition.languages
     study.definition = write_definition(_as_it_is(study, definition))
     if went_on:
         study.adaptive.pop("stopped", None)
@@ -359,7 +363,7 @@ def _as_it_is(study: Study, definition: StudyDefinition) -> StudyDefinition:
         drawn = None
     if subset is not None and subset.redundancy <= sum(definition.answers.values()):
         subset = None
-    return replace(definition, stories=drawn, subset=subset)
+    return definition.with_changes(stories=drawn, subset=subset)
 
 
 def _refuse_too_much_work(study: Study) -> None:

@@ -15,8 +15,7 @@ from annotate.models import Study, StudyPlan, User
 from annotate.studies import drafting, planning
 from annotate.studies.lifecycle import LifecycleError
 from annotate.studies.planning import Setup
-from annotate.studies.study_file import read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import read_definition, write_definition
 from annotate.studies.units import PlanningError
 from evalcore.serving import log_context
 from evalcore.serving.heartbeats import Heartbeat

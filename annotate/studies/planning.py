@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 
 from django.core.exceptions import ValidationError
 from django.core.validators import slug_re
@@ -37,7 +37,7 @@ from annotate.studies.planning_limits import (
     MOST_WORK_AT_ONCE,
     refuse_too_much_work,
 )
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import write_definition
 from annotate.studies.units import (
     PlanningError,
     Shown,
@@ -232,7 +232,7 @@ def _people(definition: StudyDefinition, annotators: People) -> dict[str, int]:
                 field="rounds",
             )
         return {}
-    if definition.languages is not None and definition.subset is not None:
+    if definition.languages and definition.subset is not None:
         raise PlanningError(
             "Languages and a subset cannot be planned together yet.", field="subset"
         )
@@ -270,9 +270,14 @@ def plan_study(
 ) -> Study:
     """Create a draft study with questions, units, annotators and planned slots."""
     check_slug(slug)
-    definition = definition.with_changes(
-        redundancy=redundancy, session_size=session_size, seed=seed, title=title or None
-    )
+    changes = {
+        "title": title or None,
+        "redundancy": redundancy,
+        "session_size": session_size,
+        "seed": seed,
+    }
+    given = {key: value for key, value in changes.items() if value is not None}
+    definition = definition.with_changes(**given)
     chosen = tuple(methods), tuple(stories)
     setup = Setup(slug, benchmark, definition, annotators, *chosen)
     return store(with_twins(prepare(setup)), user)
@@ -349,12 +354,12 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         title=definition.title,
         benchmark=setup.benchmark,
         previous_version=previous,
-        outputs_at_once=definition.outputs_at_once,
+        outputs_at_once=definition.outputs,
         template=definition.name,
         assignment=definition.assignment,
         redundancy=sum(definition.answers.values()),
         rounds=definition.rounds,
-        languages=definition.languages or {},
+        languages=definition.languages,
         session_size=definition.session_size,
         cap=definition.cap,
         lease_minutes=definition.lease_minutes,
@@ -363,15 +368,13 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         if training
         else {},
         checks={"per_session": checks.per_session, "kinds": list(checks.kinds)},
-        rules=list(definition.rules)
-        if not isinstance(definition.rules, str)
-        else definition.rules,
-        adaptive=asdict(definition.adaptive) if definition.adaptive else {},
+        rules=definition.rules,
+        adaptive=dict(definition.adaptive) if definition.adaptive else {},
         definition=write_definition(definition),
-        consent=definition.consent or {},
-        consent_version=definition.consent_version,
-        instructions=definition.instructions or {},
-        presentation=asdict(definition.presentation),
+        consent=definition.consent.texts,
+        consent_version=definition.consent.version,
+        instructions=definition.instructions,
+        presentation=dict(definition.presentation),
     )
     _check_fields(study, "the study")
     try:
@@ -381,14 +384,8 @@ def _create_study(setup: Setup, previous: Study | None) -> Study:
         raise _taken(setup.slug) from error
     add_views(study)
     questions = [
-        Question(
-            study=study,
-            ordinal=ordinal,
-            scale_min=question.scale[0] if question.scale else None,
-            scale_max=question.scale[1] if question.scale else None,
-            **{key: part for key, part in vars(question).items() if key != "scale"},
-        )
-        for ordinal, question in enumerate(definition.asked, start=1)
+        Question(study=study, ordinal=ordinal, **row)
+        for ordinal, row in enumerate(definition.stored_questions, start=1)
     ]
     for question in questions:
         _check_fields(question, f"question {question.key}")

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -11,7 +10,8 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotate.models import Annotator, Slot
 from annotate.presentation import same_size
-from annotate.studies.definition import Checks, StudyDefinition
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.parts import Checks
 from annotate.studies.planning import Setup, plan_study
 from annotate.studies.units import Shown, choose_outputs, choose_units
 from evalcore.media import Box
@@ -92,16 +92,15 @@ def _signature(numbers: str, size: str) -> str:
 
 def _only_questions(definition: StudyDefinition) -> StudyDefinition:
     """Return the study with a single slot, of the one unit there is."""
-    return replace(
-        definition,
-        questions=tuple(replace(one, degradation="") for one in definition.questions),
+    return definition.without_degradations().with_changes(
         assignment="open",
         redundancy=1,
         rounds=1,
-        languages=None,
+        languages={},
         stories=None,
         subset=None,
-        sets="all",
+        pairs=None,
+        sets=None,
         training=None,
         checks=Checks(),
         adaptive=None,

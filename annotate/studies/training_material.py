@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from analysis.problems import InputError
+from annotate.kinds.question import DegradableQuestion
 from annotate.kinds.registry import KINDS
 from annotate.models import localised
 from annotate.presentation.examples import listed
 from annotate.studies.check_units import KnownUnitOutputs
-from annotate.studies.definition import QuestionDefinition, StudyDefinition
+from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
 from evalcore.twins import twin_outputs
@@ -49,7 +50,7 @@ class Contrast:
     """
 
     original: Output
-    questions: tuple[QuestionDefinition, ...]
+    questions: tuple[DegradableQuestion, ...]
     others: tuple[Output, ...] = ()
     twin: Output | None = None
 
@@ -175,7 +176,7 @@ def choose(
     Outputs that the study does not judge come first, and what written training or gold
     units show is left out.
     """
-    asked = [one for one in definition.questions if one.degradation]
+    asked = definition.degradable
     if not asked:
         return TrainingMaterial()
     candidates = _Candidates(definition, benchmark, shown, known)
@@ -192,13 +193,13 @@ def choose(
         wanted,
         tuple(candidates.lacking),
         rules.pass_mark
-        if rules and not rules.units and definition.outputs_at_once == 2
+        if rules and not rules.units and definition.outputs == 2
         else None,
     )
 
 
 def _training(
-    candidates: "_Candidates", asked: Sequence[QuestionDefinition], wanted: int
+    candidates: "_Candidates", asked: Sequence[DegradableQuestion], wanted: int
 ) -> list[Contrast]:
     """Return so many contrasts: a first one about each question, then further ones."""
     found: list[Contrast] = []
@@ -235,13 +236,13 @@ class _Candidates:
         random.Random(definition.seed).shuffle(self.outputs)
         self.judged = {output.pk for one in shown for output in one.outputs}
         self.judged_stories = {one.story.pk for one in shown}
-        self.others = max(0, definition.outputs_at_once - 2)
+        self.others = max(0, definition.outputs - 2)
         self.taken: Counter[object] = Counter()
         self.trained: set[int] = set()
         self.lacking: dict[str, None] = {}
 
     def training_contrast(
-        self, questions: Sequence[QuestionDefinition]
+        self, questions: Sequence[DegradableQuestion]
     ) -> Contrast | None:
         """Return a contrast whose output no other training unit is about."""
         found = self.contrast(questions, is_training=True)
@@ -251,7 +252,7 @@ class _Candidates:
         return replace(found, others=tuple(self._others_of(found.original)))
 
     def contrast(
-        self, questions: Sequence[QuestionDefinition], *, is_training: bool = False
+        self, questions: Sequence[DegradableQuestion], *, is_training: bool = False
     ) -> Contrast | None:
         """Return an output to degrade for the first of these questions.
 
@@ -277,7 +278,7 @@ class _Candidates:
         return [o for o in of_story if o != original][: self.others]
 
     def _output(
-        self, question: QuestionDefinition, *, is_training: bool
+        self, question: DegradableQuestion, *, is_training: bool
     ) -> Output | None:
         degradation = question.degradation
         suited = [o for o in self.outputs if o.story.suits(question.stories)]
@@ -305,7 +306,7 @@ class _Candidates:
         return None
 
     def _note(
-        self, question: QuestionDefinition, suited: list[Output], *, is_used: bool
+        self, question: DegradableQuestion, suited: list[Output], *, is_used: bool
     ) -> None:
         """Note why nothing was found."""
         need = NEEDS[question.degradation]
@@ -315,7 +316,7 @@ class _Candidates:
             why = _("“%(title)s” needs %(need)s")
         else:
             why = _("no output to show is about “%(title)s”")
-        told = {"title": localised(question.titles), "need": need}
+        told = {"title": localised(question.title), "need": need}
         self.lacking[why % told] = None
 
 

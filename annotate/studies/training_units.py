@@ -12,6 +12,8 @@ from django.conf import settings
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from annotate.kinds.likert.kind import LikertQuestion
+from annotate.kinds.question import QuestionDefinition
 from annotate.models import Purpose, Question, Study, Unit, localised
 from annotate.models.studies import LETTERS
 from annotate.models.units import as_fields
@@ -21,7 +23,6 @@ from annotate.presentation.examples import (
     quoted,
     what_is_wrong,
 )
-from annotate.studies.definition import QuestionDefinition
 from annotate.studies.training_material import Contrast, TrainingMaterial
 from evalcore.models import Output
 
@@ -88,7 +89,7 @@ def _twin_text() -> str:
 
 def _below_the_top(question: QuestionDefinition) -> list[int]:
     """Return what a twin may deserve, whatever is said of its original."""
-    assert question.scale is not None
+    assert isinstance(question, LikertQuestion)
     low, high = question.scale
     return [low, high - 1]
 
@@ -145,6 +146,6 @@ def _in_each_language(
         with translation.override(code):
             told[code.split("-")[0]] = text() % {
                 "wrong": what_is_wrong(twin, shots),
-                "questions": quoted([localised(q.titles) for q in contrast.questions]),
+                "questions": quoted([localised(q.title) for q in contrast.questions]),
             }
     return told

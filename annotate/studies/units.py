@@ -12,7 +12,8 @@ from annotate.assignment.designs import sampling
 from annotate.assignment.designs.planned_slots import DesignUnit
 from annotate.models import Study, Unit
 from annotate.models.units import as_fields
-from annotate.studies.definition import CellPairs, StorySample, StudyDefinition
+from annotate.studies.definition import StudyDefinition
+from annotate.studies.parts import CellPairs, StorySample
 from evalcore.models import Benchmark, Frame, Output, Story
 
 
@@ -138,7 +139,7 @@ def choose_units(definition: StudyDefinition, outputs: Sequence[Output]) -> list
         more = _sampled(definition.subset.stories, left, definition.seed + 1)
     groups = _groups(definition, kept)
     if not groups:
-        number = definition.outputs_at_once
+        number = definition.outputs
         raise PlanningError(
             f"No story has outputs of {number} methods to compare.",
             field=definition.sets_key,
@@ -167,17 +168,16 @@ def _sampled(
 def _groups(
     definition: StudyDefinition, by_story: dict[str, list[Output]]
 ) -> list[tuple[Output, ...]]:
-    if definition.outputs_at_once == 1:
+    if definition.outputs == 1:
         return [(output,) for group in by_story.values() for output in group]
     wanted: dict[str, list[tuple[str, ...]]]
-    if isinstance(definition.sets, CellPairs):
-        wanted = _pairs_of_cells(definition.sets, by_story, definition.seed)
+    together = definition.together
+    if isinstance(together, CellPairs):
+        wanted = _pairs_of_cells(together, by_story, definition.seed)
     else:
         methods = {output.method.name for g in by_story.values() for output in g}
         try:
-            sets = sampling.method_sets(
-                sorted(methods), definition.sets, definition.outputs_at_once
-            )
+            sets = sampling.method_sets(sorted(methods), together, definition.outputs)
         except ValueError as error:
             raise PlanningError(str(error), field=definition.sets_key) from error
         wanted = dict.fromkeys(by_story, sets)

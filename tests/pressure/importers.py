@@ -29,9 +29,9 @@ from analysis.reading.story_tags import read_stories
 from annotate.models import Study
 from annotate.people.invitation_list import invite_list
 from annotate.people.inviting import InvitingError
+from annotate.schema import DefinitionError
 from annotate.studies.definition import TEMPLATES
 from annotate.studies.study_file import load_definition
-from annotate.studies.yaml_lines import DefinitionError
 from evalcore.importing.stories import import_benchmark
 from evalcore.media import UnreadablePictureError, prepare_file, rendition_path
 from evalcore.models import MediaFile, Method, Output, Story

@@ -1,15 +1,30 @@
 """Labels with two boxes for every shot."""
 
-from typing import Any
+from typing import Literal
 
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import Fields, FileReader, Path, Row, Scale
+from annotate.kinds.base import Fields, Kind
 from annotate.kinds.likert.kind import LikertKind
+from annotate.kinds.question import QuestionDefinition
+from annotate.schema import Texts
 
 # What a box is about; each is a question of its own, `label|box`.
 BOXES = ("text", "video")
 TICKED = (0, 1)
+
+
+class Label(QuestionDefinition):
+    """Something that occurs in a shot, under the heading `category`."""
+
+    kind: Literal["checklist"]
+    category: Texts = {}
+
+    def rows(self) -> list[Fields]:
+        """Return the two boxes of a label."""
+        (row,) = super().rows()
+        ticked = dict(zip(("scale_min", "scale_max"), TICKED, strict=True))
+        return [row | ticked | {"key": f"{self.key}|{box}"} for box in BOXES]
 
 
 class ChecklistKind(LikertKind):
@@ -45,14 +60,5 @@ class ChecklistKind(LikertKind):
         "no_time",
         "impossible_time",
     )
-    keys = frozenset({"category"})
-    form_parts = ("category",)
-
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        """Return the category that a label belongs to."""
-        at = [*path, "category"]
-        return {"categories": reader.texts(data.get("category"), at)}
-
-    def stored_keys(self, key: str, scale: Scale | None) -> dict[str, Scale | None]:
-        """Return the two boxes of a label."""
-        return {f"{key}|{box}": TICKED for box in BOXES}
+    definition = Label
+    brief = Kind.brief

@@ -1,24 +1,18 @@
 """Which of two outputs is better, or neither."""
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
+from pydantic import Field
 
-from annotate.kinds.base import (
-    Fields,
-    FileReader,
-    Kind,
-    Option,
-    Path,
-    Row,
-    Scale,
-    Value,
-)
+from annotate.kinds.base import Fields, Kind, Option, Row, Value
 from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.question import DegradableQuestion, QuestionDefinition
 from annotate.models import Answer, Choice, Question, Slot, Study
+from annotate.schema import Switch, refusal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +35,20 @@ def side_labels() -> dict[str, str]:
     return {"left": _("Left"), "tie": _("No preference"), "right": _("Right")}
 
 
+class ChoiceQuestion(DegradableQuestion):
+    """A criterion; with `allow_tie`, no preference is an answer."""
+
+    kind: Literal["choice"]
+    allow_tie: Switch = Field(True, exclude_if=bool)
+
+    def known_answer(self, value: Any, methods: Sequence[str]) -> str:
+        """Return the better method's name, or tie."""
+        known = [*methods, "tie"]
+        if str(value) not in known:
+            raise refusal(f"write one of {', '.join(known)}")
+        return str(value)
+
+
 class ChoiceKind(Kind):
     """Left, right, or no preference where the question allows it."""
 
@@ -60,8 +68,7 @@ class ChoiceKind(Kind):
     table = "choices"
     is_nominal = True
     compares = "majority"
-    keys = frozenset({"allow_tie", "degradation"})
-    form_parts: ClassVar[tuple[str, ...]] = ("tie",)
+    definition: ClassVar[type[QuestionDefinition]] = ChoiceQuestion
     columns: ClassVar[tuple[str, ...]] = (
         "story",
         "method_a",
@@ -78,21 +85,6 @@ class ChoiceKind(Kind):
         "slot__probability",
         "slot__alternatives",
     )
-
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        given, at = data.get("allow_tie", True), [*path, "allow_tie"]
-        return {"allow_tie": reader.one_of(given, (True, False), at)}
-
-    def expected(
-        self,
-        reader: FileReader,
-        value: Any,
-        scale: Scale | None,
-        methods: Sequence[str],
-        path: Path,
-    ) -> str | tuple[str, ...]:
-        """Return the better method's name, or tie."""
-        return str(reader.one_of(value, [*map(str, methods), "tie"], path))
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Turn what was seen (left, right) into the unit's order (a, b)."""

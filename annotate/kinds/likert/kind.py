@@ -2,24 +2,18 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from django.db.models import F
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
+from pydantic import model_validator
 
-from annotate.kinds.base import (
-    Fields,
-    FileReader,
-    Kind,
-    Option,
-    Path,
-    Row,
-    Scale,
-    Value,
-)
+from annotate.kinds.base import Fields, Kind, Option, Row, Value
 from annotate.kinds.errors import BadAnswerError
+from annotate.kinds.question import DegradableQuestion, QuestionDefinition, Scale, Whole
 from annotate.models import Question, Rating, Slot, Study
+from annotate.schema import Problem, Texts, refusal, refuse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -38,6 +32,40 @@ def rating_fields(question: Question, value: Value) -> Fields:
     return {"value": number, "scale_min": low, "scale_max": high}
 
 
+class LikertQuestion(DegradableQuestion):
+    """A question with a scale, some of whose values have a meaning in words."""
+
+    kind: Literal["likert"]
+    scale: Scale
+    anchors: dict[Whole, Texts] = {}
+
+    @model_validator(mode="after")
+    def _anchors_on_the_scale(self) -> Self:
+        low, high = self.scale
+        refuse(
+            Problem(["anchors", value], "is no value of the scale")
+            for value in self.anchors
+            if not low <= value <= high
+        )
+        return self
+
+    def rows(self) -> list[Fields]:
+        (row,) = super().rows()
+        low, high = row.pop("scale")
+        return [row | {"scale_min": low, "scale_max": high}]
+
+    def known_answer(self, value: Any, methods: Sequence[str]) -> tuple[int, int]:
+        """Return the lowest and the highest right value."""
+        limits = value if isinstance(value, list | tuple) else [value, value]
+        low, high = self.scale
+        fits = len(limits) == 2 and all(
+            isinstance(v, int) and not isinstance(v, bool) for v in limits
+        )
+        if not fits or not low <= limits[0] <= limits[1] <= high:
+            raise refusal(f"write a value or a range within {low} to {high}")
+        return int(limits[0]), int(limits[1])
+
+
 class LikertKind(Kind):
     """An integer on the question's scale, each value perhaps with an anchor."""
 
@@ -53,40 +81,14 @@ class LikertKind(Kind):
     keys_template = "rate/_keys_likert.html"
     options_class = "options-scale"
     model = Rating
-    keys = frozenset({"scale", "anchors", "degradation"})
-    form_parts = ("scale",)
+    definition: ClassVar[type[QuestionDefinition]] = LikertQuestion
     columns = ("story", "method", "dimension", "annotator", "rating")
 
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        scale = reader.scale(data.get("scale"), [*path, "scale"]) or usual
-        is_wrong = reader.is_wrong("scale") or reader.is_wrong(*path, "scale")
-        if scale is None and not is_wrong:
-            told = "a Likert question needs a scale, such as [0, 4]"
-            reader.refuse([*path, "scale"] if "scale" in data else path, told, None)
-        anchors = {}
-        at = [*path, "anchors"]
-        for value, texts in reader.mapping(data.get("anchors"), at).items():
-            inside = scale and type(value) is int and scale[0] <= value <= scale[1]
-            if not inside and not is_wrong:
-                reader.refuse([*at, value], "is no value of the scale", None)
-            anchors[str(value)] = reader.texts(texts, [*at, value])
-        return {"scale": scale, "anchors": anchors}
-
-    def expected(
-        self,
-        reader: FileReader,
-        value: Any,
-        scale: Scale | None,
-        methods: Sequence[str],
-        path: Path,
-    ) -> tuple[int, int]:
-        """Return the lowest and the highest right value."""
-        limits = value if isinstance(value, list) else [value, value]
-        low, high = scale or (0, 0)
-        fits = len(limits) == 2 and all(type(v) is int for v in limits)
-        if not fits or not low <= limits[0] <= limits[1] <= high:
-            raise reader.fail(path, f"write a value or a range within {low} to {high}")
-        return limits[0], limits[1]
+    def brief(self, questions: Sequence[QuestionDefinition]) -> str:
+        first = questions[0]
+        assert isinstance(first, LikertQuestion)
+        low, high = first.scale
+        return str(self.asks % {"n": len(questions), "low": low, "high": high})
 
     def fields(self, slot: Slot, question: Question, value: Value) -> Fields:
         """Return value and scale; the value may be given in digits, as forms do."""

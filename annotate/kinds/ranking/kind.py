@@ -2,25 +2,18 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext_lazy
 
-from annotate.kinds.base import (
-    Fields,
-    FileReader,
-    Option,
-    Path,
-    Row,
-    Scale,
-    Value,
-    form_field,
-)
+from annotate.kinds.base import Fields, Option, Row, Value, form_field
 from annotate.kinds.choice.kind import ChoiceKind
 from annotate.kinds.errors import AnswerError, BadAnswerError
+from annotate.kinds.question import DegradableQuestion
 from annotate.models import Question, Ranking, Slot, Study
 from annotate.models.studies import LETTERS, PLACES
+from annotate.schema import refusal
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,6 +30,26 @@ def shown_letters(slot: Slot) -> str:
 def _rank(value: Value, place: int) -> int:
     """Return how many outputs an order puts above one of them."""
     return str(value).index(LETTERS[place])
+
+
+class RankingQuestion(DegradableQuestion):
+    """What outputs are put in order by."""
+
+    kind: Literal["ranking"]
+
+    def known_answer(self, value: Any, methods: Sequence[str]) -> tuple[str, ...]:
+        """Return methods in the order that is right; others may be between them."""
+        is_list = isinstance(value, list | tuple)
+        named = [str(name) for name in value] if is_list else []
+        if (
+            len(named) < 2
+            or len(set(named)) < len(named)
+            or not set(methods).issuperset(named)
+        ):
+            shown = ", ".join(methods[:2])
+            told = f"list methods of the unit, the better first, such as [{shown}]"
+            raise refusal(told)
+        return tuple(named)
 
 
 class RankingKind(ChoiceKind):
@@ -71,39 +84,10 @@ class RankingKind(ChoiceKind):
         "impossible_time",
     )
     seconds = 20
-    keys = frozenset({"degradation"})
-    form_parts = ()
+    definition = RankingQuestion
     columns = ("story", "method", "criterion", "annotator", "rank", "place")
     more_columns = ()
     fields_read = ("shown",)
-
-    def read(self, reader: FileReader, data: Row, path: Path, usual: Any) -> Fields:
-        """Return nothing: all is said by the outputs that are shown."""
-        return {}
-
-    def expected(
-        self,
-        reader: FileReader,
-        value: Any,
-        scale: Scale | None,
-        methods: Sequence[str],
-        path: Path,
-    ) -> tuple[str, ...]:
-        """Return methods in the order in which they must come; others may be between.
-
-        Raises what the reader raises where it is no such list.
-        """
-        named = [str(name) for name in value] if isinstance(value, list) else []
-        known = set(map(str, methods))
-        if (
-            len(named) < 2
-            or len(set(named)) < len(named)
-            or not known.issuperset(named)
-        ):
-            shown = ", ".join(map(str, methods[:2]))
-            told = f"list methods of the unit, the better first, such as [{shown}]"
-            raise reader.fail(path, told)
-        return tuple(named)
 
     def is_right(self, value: Value, expected: Sequence[int] | str) -> bool:
         """Say whether the expected outputs come in their order."""

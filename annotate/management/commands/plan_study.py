@@ -1,6 +1,6 @@
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
@@ -9,7 +9,8 @@ from annotate.access.permissions import can_use_benchmark
 from annotate.assignment.designs.balanced import ImpossibleDesignError
 from annotate.models import User
 from annotate.studies import lifecycle
-from annotate.studies.definition import StorySample, StudyDefinition, template_names
+from annotate.studies.definition import StudyDefinition, template_names
+from annotate.studies.parts import EverySet, StorySample
 from annotate.studies.planning import (
     SECONDS_PER_PICTURE,
     Draft,
@@ -19,14 +20,13 @@ from annotate.studies.planning import (
     store,
     with_twins,
 )
+from annotate.studies.study_fields import Assignment
 from annotate.studies.study_file import (
-    ASSIGNMENTS,
-    SETS,
     DefinitionError,
     load_definition,
     read_definition,
+    write_definition,
 )
-from annotate.studies.study_writing import write_definition
 from annotate.studies.units import PlanningError
 from evalcore.models import Benchmark
 
@@ -71,7 +71,7 @@ def sample(text: str) -> StorySample:
     number, _colon, tag = text.partition(":")
     if not number.isdecimal() or int(number) < 1:
         raise argparse.ArgumentTypeError(f"{text!r}: write a number, or 30:TAG")
-    return StorySample(int(number), tag)
+    return StorySample(number=int(number), by=tag)
 
 
 class Command(BaseCommand):
@@ -127,7 +127,7 @@ class Command(BaseCommand):
         group.add_argument("--session-size", type=int, help="slots in one sitting")
         group.add_argument(
             "--assignment",
-            choices=ASSIGNMENTS,
+            choices=get_args(Assignment),
             help="planned for known annotators, or open to whoever arrives",
         )
         group.add_argument("--cap", type=int, help="most slots of one annotator")
@@ -137,7 +137,7 @@ class Command(BaseCommand):
             "--pairs",
             "--sets",
             dest="sets",
-            choices=SETS,
+            choices=get_args(EverySet),
             help="which pairs or larger sets of methods",
         )
         group.add_argument(
@@ -208,7 +208,11 @@ def _definition(options: dict[str, Any]) -> StudyDefinition:
     definition = load_definition(options["template"] or options["file"])
     changes = {name: options[name] for name in CHANGES}
     changes["stories"] = changes.pop("stories_drawn")
-    changed = definition.with_changes(**changes)
+    sets = changes.pop("sets")
+    if definition.outputs > 1:
+        changes[definition.sets_key] = sets
+    given = {key: value for key, value in changes.items() if value is not None}
+    changed = definition.with_changes(**given)
     text = write_definition(changed)
     return read_definition(text, file="options", name=definition.name)
 

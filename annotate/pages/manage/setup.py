@@ -34,13 +34,13 @@ from annotate.pages.manage.benchmarks import counted_benchmarks
 from annotate.pages.manage.preview import preview_page
 from annotate.pages.study_views import UserRequest, attachment, study_page
 from annotate.presentation.same_size import outputs_of
+from annotate.schema import LONGEST, DefinitionError
 from annotate.setup_form.study import StudyForm
 from annotate.studies import drafting, lifecycle, plan_queue
 from annotate.studies.definition import StudyDefinition, template_names
 from annotate.studies.planning import SECONDS_PER_PICTURE, Setup, outline
 from annotate.studies.study_file import load_definition, read_definition
 from annotate.studies.units import PlanningError
-from annotate.studies.yaml_lines import LONGEST, DefinitionError
 from annotate.tasks import plan_studies
 
 logger = logging.getLogger(__name__)
@@ -386,5 +386,8 @@ def study_preview(request: UserRequest, study: Study) -> HttpResponse:
 
 def _titles(definition: StudyDefinition) -> list[str]:
     """Return what is asked in a few words: the questions, or the labels' categories."""
-    named = [localised(one.categories or one.titles) for one in definition.questions]
+    named = [
+        localised(getattr(one, "category", {}) or one.title)
+        for one in definition.questions
+    ]
     return list(dict.fromkeys(filter(None, named)))

@@ -11,8 +11,7 @@ from annotate.kinds.registry import KINDS
 from annotate.models import Rating
 from annotate.quality import monitoring
 from annotate.reports import study_tables
-from annotate.studies.study_file import read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import read_definition, write_definition
 from tests import answering
 from tests.factories import make_benchmark
 from tests.working import Browser, join, make_planned

@@ -23,8 +23,11 @@ from annotate.presentation import slot_view
 from annotate.quality import exclusion, monitoring
 from annotate.reports import study_tables, writing
 from annotate.responses import bulk
-from annotate.studies.study_file import DefinitionError, read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import (
+    DefinitionError,
+    read_definition,
+    write_definition,
+)
 from evalcore.models import MetricRun, MetricScore, Output
 from tests import answering
 from tests.factories import make_benchmark
@@ -79,7 +82,7 @@ def told(text: str) -> str:
 @pytest.mark.parametrize("sets", ["ring", "[[Alder, Birch, Elm]]", "all"])
 def test_a_file_survives_writing(sets):
     read = read_definition(f"{FILE}sets: {sets}\n", file="study.yaml", name="trial")
-    assert (read.outputs_at_once, read.kinds[0].name) == (3, "ranking")
+    assert (read.outputs, read.kinds[0].name) == (3, "ranking")
     again = read_definition(write_definition(read), file="again.yaml", name="trial")
     assert again == read
 
@@ -87,16 +90,19 @@ def test_a_file_survives_writing(sets):
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ("pairs: all\n", "study.yaml:7: pairs: only a study of two outputs"),
-        ("sets: none\n", "study.yaml:7: sets: write one of all, ring"),
+        ("pairs: all\n", "study.yaml:7:8: pairs: only a study of two outputs"),
+        ("sets: none\n", "study.yaml:7:7: sets: write all, ring, or a list"),
         (
             "sets: [[A, B]]\n",
-            "study.yaml:7: sets.0: write 3 methods, such as [A, B, C]",
+            "study.yaml:7:8: sets.0: write 3 methods, such as [A, B, C]",
         ),
         ("sets: [[A, B, B]]\n", "write 3 methods"),
         ("sets: {number: 2, by: [genre]}\n", "write all, ring, or a list of sets"),
-        ("scale: [0, 4]\n", "study.yaml:7: scale: a ranking has no scale"),
-        ("training: {units: []}\n", "study.yaml:7: training.units: write at least one"),
+        ("scale: [0, 4]\n", "study.yaml:7:8: scale: a ranking has no scale"),
+        (
+            "training: {units: []}\n",
+            "study.yaml:7:19: training.units: write at least one",
+        ),
         ("checks: {kinds: [gold]}\n", "write one of repeat"),
         ("adaptive: {}\nassignment: open\n", "only pairs can be chosen adaptively"),
     ],
@@ -108,7 +114,7 @@ def test_what_a_ranking_cannot_have_is_named_with_its_line(more, message):
 @pytest.mark.parametrize("number", [1, 2, 6])
 def test_three_to_five_outputs_are_ranked(number):
     text = FILE.replace("outputs: 3", f"outputs: {number}")
-    assert "study.yaml:2: outputs: write 3 to 5 for ranking" in told(text)
+    assert "study.yaml:2:10: outputs: write 3 to 5 for ranking" in told(text)
 
 
 def test_kinds_of_other_numbers_of_outputs_are_two_studies():

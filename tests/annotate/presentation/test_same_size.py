@@ -16,8 +16,8 @@ from annotate.blinding.method_differences import examine
 from annotate.models import Invitation, Study, User
 from annotate.presentation import same_size, slot_view
 from annotate.studies import drafting
-from annotate.studies.definition import Presentation
 from annotate.studies.extending import extend
+from annotate.studies.parts import Presentation
 from evalcore import media
 from evalcore.models import Benchmark, Frame, Output
 from tests.clips import stored_clip, write_clip
@@ -163,7 +163,9 @@ def test_the_preview_shows_what_annotators_will_see(client, switch):
     study = make_planned(LIKERT, benchmark=uneven(), annotators=3)
     client.force_login(User.objects.create_user("mary", is_superuser=True))
     setup = drafting.setup_of(study)
-    definition = replace(setup.definition, presentation=Presentation(same_size=switch))
+    definition = setup.definition.with_changes(
+        presentation=Presentation(same_size=switch)
+    )
     drafting.create(
         replace(setup, slug="again", definition=definition), User.objects.get()
     )

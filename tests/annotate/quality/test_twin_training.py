@@ -10,8 +10,11 @@ from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
 from annotate.pages.seat import slot as slot_page
 from annotate.quality import monitoring, training
-from annotate.studies.study_file import DefinitionError, read_definition
-from annotate.studies.study_writing import write_definition
+from annotate.studies.study_file import (
+    DefinitionError,
+    read_definition,
+    write_definition,
+)
 from evalcore.models import Frame, Output
 from tests.factories import make_benchmark
 from tests.working import Browser, always, join, make_planned, work

@@ -21,8 +21,12 @@ from annotate.studies.definition import template_names
 from annotate.studies.drafting import next_slug, setup_of
 from annotate.studies.extending import extend
 from annotate.studies.planning import PlanningError, Setup, plan_study
-from annotate.studies.study_file import load_definition, read_definition
-from annotate.studies.study_writing import write_data, write_definition
+from annotate.studies.study_file import (
+    load_definition,
+    read_definition,
+    write_data,
+    write_definition,
+)
 from annotate.studies.withdrawing import withdraw_units
 from evalcore.models import Benchmark
 from tests.factories import make_benchmark, make_study
@@ -213,7 +217,7 @@ def test_a_template_leads_to_the_form(manager, woods):
         ({"questions__0__scale__1": ["x"]}, "id_questions-0-scale-0", "lowest"),
         ({"questions__0__scale__1": ["-5"]}, "id_questions-0-scale-0", "lowest"),
         ({"training__units": ["[unclosed"]}, "id_training-units", "line 1"),
-        ({"training__units": ["3"]}, "id_training-units", "list of units"),
+        ({"training__units": ["3"]}, "id_training-units", "write a list"),
         ({"training__twins": ["x"]}, "id_training-twins", "whole number"),
         ({"training__twins": ["9999"]}, "id_training-twins", "too many"),
         (
@@ -327,7 +331,7 @@ def test_a_file_tells_all_its_mistakes_with_their_lines(manager, woods):
     assert [f"Line {n}:" in told for n in range(1, 6)] == [0, 1, 1, 0, 1]
     page = manager.post("/setup/", {"benchmark": "woods", "text": file})
     for line in (2, 3, 5):
-        assert f"Pasted text:{line}: " in page.content.decode()
+        assert f"Pasted text:{line}:" in page.content.decode()
 
 
 def test_a_file_in_other_languages_asks_for_their_people(manager, woods):
@@ -494,7 +498,7 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(
     text = post(manager, data).content.decode()
     assert 'id="seat"' in text
     assert "Preview: nothing is stored" in text
-    assert load_definition(name).questions[0].texts["en"].replace("'", "&#x27;") in text
+    assert load_definition(name).questions[0].text["en"].replace("'", "&#x27;") in text
     for method in ("Alder", "Birch", "Cedar"):
         assert method not in text.split('id="seat"')[1]
     pictures = re.findall(r'src="(/preview/[^"]+)"', text)
@@ -504,7 +508,7 @@ def test_the_preview_is_the_annotators_page_and_stores_nothing(
         assert eve().get(address).status_code == 404
         assert Client().get(address).status_code == 404
     chinese = post(manager, data | {"shown_in": "zh"}).content.decode()
-    assert load_definition(name).questions[0].texts["zh"] in chinese
+    assert load_definition(name).questions[0].text["zh"] in chinese
     answer = re.search(r'data-save-url="([^"]+)"', text)[1]
     row = {"kind": "answer", "id": "a", "question": "a", "value": "1", "key": "k"}
     sent = {"rows": [row]}
@@ -849,3 +853,16 @@ def test_the_file_of_a_changed_study_plans_it_as_it_is(manager, woods, tmp_path)
     again = Study.objects.get(slug="again")
     assert judged(again) == judged(study)
     assert again.annotators.count() == 5
+
+
+def test_long_scale_shows_some_values_and_takes_another(manager, woods):
+    ends = {"questions__0__scale__0": ["0"], "questions__0__scale__1": ["100"]}
+    sent = filled(**ends, questions__0__anchor=["30"], do=["show:0"])
+    page = post(manager, sent).content.decode()
+    shown = re.findall(r'name="questions\.0\.anchors\.(\d+)\.en"', page)
+    assert shown == ["0", "1", "2", "3", "4", "30", "50", "100"], "those with words"
+    assert 'name="questions.0.anchor"' in page
+    words = {"questions__0__anchors__30__en": ["poor"]}
+    assert post(manager, filled(**ends, **words)).status_code == 302
+    question = Study.objects.get().questions.first()
+    assert question.anchors["30"] == {"en": "poor"}

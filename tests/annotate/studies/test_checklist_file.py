@@ -6,8 +6,8 @@ from annotate.studies.study_file import (
     DefinitionError,
     load_definition,
     read_definition,
+    write_definition,
 )
-from annotate.studies.study_writing import write_definition
 
 FILE = """\
 title: Signs
@@ -36,16 +36,17 @@ def told(text: str) -> str:
 def test_it_works():
     definition = read(FILE)
     pan, people = definition.questions
-    assert (pan.key, pan.categories) == ("pan", {"en": "Camera", "zh": "镜头"})
-    assert people.categories == {}
-    assert [q.key for q in definition.asked] == [
+    assert (pan.key, pan.category) == ("pan", {"en": "Camera", "zh": "镜头"})
+    assert people.category == {}
+    stored = definition.stored_questions
+    assert [row["key"] for row in stored] == [
         "pan|text",
         "pan|video",
         "people|text",
         "people|video",
     ]
-    assert {q.scale for q in definition.asked} == {(0, 1)}
-    assert definition.asked[1].titles == pan.titles
+    assert {(row["scale_min"], row["scale_max"]) for row in stored} == {(0, 1)}
+    assert stored[1]["titles"] == pan.title
 
 
 def test_what_was_read_is_written_back():
@@ -59,8 +60,8 @@ def test_the_template_has_34_labels_in_six_categories():
     definition = load_definition("storybench-diagnostics")
     sizes: dict[str, int] = {}
     for label in definition.questions:
-        assert {"en", "zh"} <= set(label.categories), label.key
-        name = label.categories["en"]
+        assert {"en", "zh"} <= set(label.category), label.key
+        name = label.category["en"]
         sizes[name] = sizes.get(name, 0) + 1
     assert sizes == {
         "Camera movements": 7,
@@ -70,7 +71,7 @@ def test_the_template_has_34_labels_in_six_categories():
         "Foreground interactions": 4,
         "Foreground transitions": 6,
     }
-    assert len(definition.asked) == 68
+    assert len(definition.stored_questions) == 68
 
 
 @pytest.mark.parametrize(
@@ -82,7 +83,11 @@ def test_the_template_has_34_labels_in_six_categories():
         ("training: {units: []}\n", 11, "no known answers to train with"),
         ("checks: {kinds: [gold]}\n", 11, "write one of repeat"),
         ("checks:\n  degradations: [blurred]\n", 12, "a checklist has only repeat"),
-        ("checks:\n  gold: [{story: '01'}]\n", 12, "a checklist has only repeat"),
+        (
+            "checks:\n  gold: [{story: '01', method: A, expected: {pan: 1}}]\n",
+            12,
+            "a checklist has only repeat",
+        ),
         (
             "rules:\n  - {key: s, signal: side_bias, above: 0.1, action: note}\n",
             12,

@@ -15,15 +15,14 @@ def test_it_works():
 @pytest.mark.parametrize("name", template_names())
 def test_templates_speak_both_languages(name):
     definition = load_definition(name)
-    assert {"en", "zh"} <= set(definition.consent)
+    assert {"en", "zh"} <= set(definition.consent.texts)
     assert {"en", "zh"} <= set(definition.instructions)
     for question in definition.questions:
-        assert {"en", "zh"} <= set(question.titles)
-        assert {"en", "zh"} <= set(question.texts)
-        if question.scale:
+        assert {"en", "zh"} <= set(question.title)
+        assert {"en", "zh"} <= set(question.text)
+        if question.kind == "likert":
             low, high = question.scale
-            values = {str(value) for value in range(low, high + 1)}
-            assert set(question.anchors) == values
+            assert set(question.anchors) == set(range(low, high + 1))
 
 
 def test_the_papers_protocols_are_there():
@@ -78,24 +77,27 @@ def test_templates_look_after_their_quality(name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("kind: likert\nscale: [0, 4\n", r"study.yaml:3: "),
-        ("kind: stars\n", "study.yaml:1: kind: write one of likert, choice"),
+        ("kind: likert\nscale: [0, 4\n", r"study.yaml:3:1: "),
+        ("kind: stars\n", "study.yaml:1:7: kind: write one of likert, choice"),
         (
             "title: x\nkind: likert\nredundancy: 0\nscale: [0, 4]\n"
             "questions: [{key: a}]\n",
-            "study.yaml:3: redundancy: write a whole number",
+            "study.yaml:3:13: redundancy: write a whole number",
         ),
-        ("kind: likert\nquestions:\n  - key: a\n", "needs a scale"),
-        ("kind: likert\nscale: [4, 0]\nquestions: [{key: a}]\n", "yaml:2: scale"),
+        (
+            "kind: likert\nquestions:\n  - key: a\n",
+            "study.yaml:3:5: questions.0.scale: is missing",
+        ),
+        ("kind: likert\nscale: [4, 0]\nquestions: [{key: a}]\n", "yaml:2:8: scale"),
         (
             "kind: choice\nquestions:\n  - key: a\n  - key: a\n",
-            "study.yaml:4: questions.1.key: a is used twice",
+            "study.yaml:4:10: questions.1.key: a is used twice",
         ),
-        ("kind: choice\nquestoins: []\n", "study.yaml:2: questoins: unknown key"),
+        ("kind: choice\nquestoins: []\n", "study.yaml:2:12: questoins: unknown key"),
         (
             "kind: likert\nscale: [0, 2]\nquestions:\n  - key: a\n    anchors:\n"
             "      7: high\n",
-            "study.yaml:6: questions.0.anchors.7",
+            "study.yaml:6:10: questions.0.anchors.7",
         ),
         ("- 1\n", "a study file is a mapping"),
     ],

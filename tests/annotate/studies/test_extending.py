@@ -16,7 +16,7 @@ from annotate.models import Annotator, Slot, Study
 from annotate.people.inviting import invite, revoke, set_cap
 from annotate.responses import giving_back
 from annotate.studies import lifecycle
-from annotate.studies.definition import QuestionDefinition, StudyDefinition
+from annotate.studies.definition import StudyDefinition
 from annotate.studies.extending import ExtendingError, extend
 from annotate.studies.planning import plan_study
 from annotate.studies.redistributing import RedistributingError, idle, redistribute
@@ -28,25 +28,13 @@ pytestmark = pytest.mark.django_db
 
 
 def definition(kind="likert", **changes) -> StudyDefinition:
-    scale = (0, 4) if kind == "likert" else None
-    anchors = {"0": {"en": "bad"}, "4": {"en": "good"}} if scale else {}
-    question = QuestionDefinition(
-        key="quality",
-        kind=kind,
-        titles={"en": "Quality"},
-        texts={"en": "How good?"},
-        help_texts={},
-        anchors=anchors,
-        scale=scale,
-        allow_tie=True,
-        metric="",
-        stories={},
-    )
+    question = {"key": "quality", "kind": kind, "text": "How good?"}
+    if kind == "likert":
+        question |= {"scale": (0, 4), "anchors": {0: "bad", 4: "good"}}
     return StudyDefinition(
         name="small",
         title="Small",
-        outputs_at_once=1 if kind == "likert" else 2,
-        questions=(question,),
+        questions=[question],
         **{"redundancy": 2, "session_size": 3, "consent": {"en": "Agree?"}} | changes,
     )
 

@@ -1,7 +1,6 @@
 """Training and examples made of degraded twins, as a study is planned."""
 
 import re
-from dataclasses import replace
 
 import pytest
 
@@ -38,7 +37,8 @@ training: {twins: 2}
 
 
 def definition(text, **changes):
-    return replace(read_definition(text, file="s.yaml", name="s"), **changes)
+    definition = read_definition(text, file="s.yaml", name="s")
+    return definition.with_changes(**changes)
 
 
 def chosen(text, benchmark=None, **setup):
@@ -354,7 +354,7 @@ def test_every_template_of_pictures_trains(name, degradations):
         annotators=0 if asked.assignment == "open" else asked.redundancy,
     )
     units = training(study)
-    twins = units if asked.outputs_at_once == 2 else units[1::2]
+    twins = units if asked.outputs == 2 else units[1::2]
     assert len(twins) == asked.training.twins
     shown = {(unit.output_b or unit.output_a).degradation for unit in twins}
     assert shown == degradations

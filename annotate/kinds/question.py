@@ -1,0 +1,110 @@
+"""A question as a study file has it, without what only its kind has."""
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, Self, get_args
+
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+    model_validator,
+)
+
+from annotate.schema import Key, Names, Part, Text, Texts, refusal, says
+
+Degradation = Literal[
+    "", "shuffled", "foreign_shot", "repeated_shot", "blurred", "swapped_characters"
+]
+DEGRADATIONS: tuple[str, ...] = tuple(filter(None, get_args(Degradation)))
+WIDEST_SCALE = 100
+# How the fields of all kinds follow each other in a file.
+ORDER = (
+    "key",
+    "kind",
+    "category",
+    "metric",
+    "degradation",
+    "scale",
+    "title",
+    "text",
+    "help",
+    "anchors",
+    "stories",
+    "allow_tie",
+)
+# What the columns of a stored question are called that hold a text in each language.
+COLUMNS = {
+    "title": "titles",
+    "text": "texts",
+    "help": "help_texts",
+    "category": "categories",
+}
+
+
+def _whole(value: Any) -> Any:
+    if isinstance(value, bool | float):
+        raise refusal("write a whole number")
+    return value
+
+
+def _ordered(scale: tuple[int, int]) -> tuple[int, int]:
+    low, high = scale
+    if not low < high <= low + WIDEST_SCALE:
+        raise refusal("write the lowest value first")
+    return scale
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+Scale = Annotated[
+    tuple[Whole, Whole],
+    AfterValidator(_ordered),
+    says(
+        "write the lowest and the highest value, such as [0, 4], at most "
+        f"{WIDEST_SCALE} apart"
+    ),
+]
+
+
+class QuestionDefinition(Part):
+    """One dimension or criterion, or one label of a checklist.
+
+    `stories` restricts it to stories with one of the values of a tag:
+    `{"angle": ("TR",)}`; a story without the tag is asked about, too.
+    """
+
+    key: Key
+    kind: str
+    title: Texts = {}
+    text: Texts = {}
+    help: Texts = {}
+    metric: Text = ""
+    stories: dict[Text, Names] = {}
+
+    @model_validator(mode="after")
+    def _named(self) -> Self:
+        if not self.title:
+            title = {"en": self.key.replace("_", " ").capitalize()}
+            object.__setattr__(self, "title", title)
+        return self
+
+    @model_serializer(mode="wrap")
+    def _filled(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        return {key: data[key] for key in ORDER if data.get(key) not in (None, "", {})}
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return the fields of each stored question that this one becomes."""
+        return [{COLUMNS.get(name, name): value for name, value in self}]
+
+    def known_answer(
+        self, value: Any, methods: Sequence[str]
+    ) -> tuple[int, int] | tuple[str, ...] | str:
+        """Return an answer that is known beforehand, or raise what it should be."""
+        raise refusal(f"no answer to a {self.kind} is known beforehand")
+
+
+class DegradableQuestion(QuestionDefinition):
+    """A question to which a `degradation` makes the answer worse."""
+
+    degradation: Degradation = ""

@@ -1,0 +1,265 @@
+"""Building blocks of the study schema: types that say what would be right."""
+
+from collections.abc import Callable, Collection, Iterable
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    SerializerFunctionWrapHandler,
+    WrapValidator,
+    model_serializer,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError, ValidationError
+
+from analysis.problems import Problems, ToldProblem, without_numbers
+
+# Bytes; a study file of a hundred questions in two languages has 60 kB.
+LONGEST = 256_000
+
+# Steps from the whole to a value: keys and indexes.
+Path = list[str | int]
+# Of whatever is not said more closely by its type.
+MESSAGES = {
+    "missing": "is missing",
+    "model_type": "write keys with values here",
+    "model_attributes_type": "write keys with values here",
+    "dict_type": "write keys with values here",
+    "dataclass_type": "write keys with values here",
+    "tuple_type": "write a list",
+    "list_type": "write a list",
+}
+
+
+class DefinitionError(ValueError):
+    """The study file is wrong; the message names file, line and column.
+
+    `path` leads to the value, `reason` says what is right. `further` are other mistakes
+    of the same file, which the message names, too, each kind at its first places.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        place: tuple[int, int] | int | None,
+        reason: str,
+        path: Path | None = None,
+    ) -> None:
+        line, column = place if isinstance(place, tuple) else (place, None)
+        self.line = line
+        self.path = path or []
+        self.reason = reason
+        where = ".".join(str(step) for step in self.path)
+        at = ":".join(str(one) for one in (file, line, column) if one)
+        self.further: list[DefinitionError] = []
+        super().__init__(": ".join(filter(None, (at, where, reason))))
+        self.told = ToldProblem(self.args[0], without_numbers(f"{where}: {reason}"))
+
+    def __str__(self) -> str:
+        return "\n".join(Problems(one.told for one in self.each()).lines())
+
+    def each(self) -> "list[DefinitionError]":
+        return [self, *self.further]
+
+
+class Problem(NamedTuple):
+    """A wrong value, and what would be right; `line` where only its reader knows it."""
+
+    path: Path
+    text: str
+    line: int | None = None
+
+
+def refusal(text: str, line: int | None = None) -> PydanticCustomError:
+    """Return what a validator raises about its value."""
+    return PydanticCustomError("told", "{told}", {"told": text, "line": line})
+
+
+def refuse(problems: Iterable[Problem]) -> None:
+    """Raise all problems as one error, if there are any."""
+    details = [
+        InitErrorDetails(
+            type=refusal(one.text, one.line), loc=tuple(one.path), input=None
+        )
+        for one in problems
+    ]
+    if details:
+        raise ValidationError.from_exception_data("study", details)
+
+
+def problems_of(error: ValidationError) -> list[Problem]:
+    """Return the problems of an error, in plain words."""
+    found = []
+    for one in error.errors(include_url=False, include_input=False):
+        context = one.get("ctx", {})
+        path: Path = [step for step in one["loc"] if step != "[key]"]
+        if one["type"] == "union_tag_invalid":
+            path.append(context["discriminator"].strip("'"))
+        text = _text(one["type"], one["msg"], context)
+        found.append(Problem(path, text, context.get("line")))
+    return found
+
+
+def _text(kind: str, message: str, context: dict[str, Any]) -> str:
+    expected = context.get("expected_tags") or context.get("expected")
+    if expected:
+        return f"write one of {plain_list(expected)}"
+    return str(context.get("told") or MESSAGES.get(kind, message))
+
+
+def plain_list(expected: str) -> str:
+    """Return "a, b" of "'a', 'b'" and of "'a' or 'b'"."""
+    names = expected.replace(" or ", ", ").replace("'", "").split(", ")
+    return ", ".join(filter(None, names))
+
+
+def says(text: str) -> WrapValidator:
+    """Return a validator that refuses a value with these words, whatever is wrong."""
+
+    def check(value: Any, handler: Callable[[Any], Any]) -> Any:
+        try:
+            return handler(value)
+        except ValidationError as error:
+            raise refusal(text) from error
+
+    return WrapValidator(check)
+
+
+class Part(BaseModel):
+    """A part of a study; nothing that is empty is written, unless it is `whole`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    whole: ClassVar[bool] = False
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _tell_of_unknown_keys(
+        cls, data: Any, handler: ModelWrapValidatorHandler[Self]
+    ) -> Self:
+        """Take a key without a value for one that is not there, and refuse others."""
+        if not isinstance(data, dict):
+            return handler(data)
+        given = {key: value for key, value in data.items() if value is not None}
+        if cls.model_config.get("extra") == "allow":
+            return handler(given)
+        known = cls.model_fields
+        expected = ", ".join(sorted(known.keys() - {"name"}))
+        told = f"unknown key; expected {expected}"
+        problems = [Problem([key], told) for key in given if key not in known]
+        try:
+            made = handler({key: given[key] for key in given if key in known})
+        except ValidationError as error:
+            if not problems:
+                raise
+            problems += problems_of(error)
+        refuse(problems)
+        return made
+
+    @model_serializer(mode="wrap")
+    def _filled(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        data: dict[str, Any] = handler(self)
+        if self.whole:
+            return data
+        return {key: value for key, value in data.items() if not is_empty(value)}
+
+    def with_changes(self, **changes: object) -> Self:
+        """Return a copy with other values, which are not checked."""
+        return self.model_copy(update=changes)
+
+
+def one_of(known: Collection[str], value: Any) -> Any:
+    """Return a value if it is known."""
+    if value not in known:
+        raise refusal(f"write one of {', '.join(known)}")
+    return value
+
+
+def is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str | dict | list | tuple) and not value)
+
+
+def no_truth(value: Any) -> Any:
+    if isinstance(value, bool):
+        raise refusal("write a number")
+    return value
+
+
+def _no_number(value: Any) -> Any:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise refusal("write true or false")
+    return value
+
+
+def _as_text(value: Any) -> str:
+    """Accept a single value as a text, as it is written."""
+    if isinstance(value, bool):
+        raise refusal(f'write a text, such as "{str(value).lower()}" in quotes')
+    if not isinstance(value, str | int | float):
+        raise refusal("write a text")
+    return str(value)
+
+
+def _as_texts(value: Any) -> Any:
+    if isinstance(value, dict):
+        return value
+    return {} if value is None else {"en": _as_text(value)}
+
+
+def some(value: Any) -> Any:
+    """Refuse an empty list."""
+    if isinstance(value, list | tuple) and not value:
+        raise refusal("write a list with at least one entry")
+    return value
+
+
+def _as_names(value: Any) -> Any:
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _as_key(text: str) -> str:
+    if not text.replace("_", "").replace("-", "").isalnum():
+        raise refusal("write letters, digits, _ and - only")
+    return text
+
+
+Text = Annotated[
+    str, BeforeValidator(_as_text, json_schema_input_type=str | int | float)
+]
+Name = Annotated[Text, Field(min_length=1)]
+Key = Annotated[Text, AfterValidator(_as_key)]
+Names = Annotated[
+    tuple[Name, ...],
+    BeforeValidator(some),
+    BeforeValidator(_as_names, json_schema_input_type=str | list[str]),
+    says("write a name, or a list of names"),
+]
+# One text, which is English, or one for each language.
+Texts = Annotated[
+    dict[Text, Text],
+    BeforeValidator(_as_texts, json_schema_input_type=str | dict[str, str]),
+    says("write a text, or {en: ..., zh: ...}"),
+]
+Switch = Annotated[bool, BeforeValidator(_no_number), says("write true or false")]
+Number = Annotated[
+    int,
+    BeforeValidator(no_truth),
+    Field(ge=0),
+    says("write a whole number of at least 0"),
+]
+Count = Annotated[
+    int,
+    BeforeValidator(no_truth),
+    Field(ge=1),
+    says("write a whole number of at least 1"),
+]
+Share = Annotated[
+    float,
+    BeforeValidator(no_truth),
+    Field(ge=0, le=1),
+    says("write a number from 0 to 1"),
+]

@@ -1,0 +1,133 @@
+"""Read YAML that somebody wrote, and remember the line and column of each value.
+
+A text may come from anywhere: its length, its depth and what its aliases unfold to are
+limited before a value is made of it. YAML 1.2 is read: `yes`, `no`, `on` and `12:30`
+are texts.
+"""
+
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.constructor import SafeConstructor
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from annotate.schema import LONGEST, DefinitionError, Path
+
+# A study file of a hundred questions in two languages has 4,000.
+MOST_VALUES = 50_000
+# What YAML says of a colon inside a text.
+COLON = "mapping values are not allowed here"
+
+
+class WrittenInt(int):
+    """A whole number that is a text as it was written: 007."""
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+
+class WrittenFloat(float):
+    """A number that is a text as it was written: 1.50."""
+
+    written: str
+
+    def __str__(self) -> str:
+        return self.written
+
+
+class _Constructor(SafeConstructor):
+    """Makes plain values of nodes; of a time, and of a number too long, a text."""
+
+    def number(self, node: ScalarNode) -> object:
+        is_whole = str(node.tag).endswith(":int")
+        make = self.construct_yaml_int if is_whole else self.construct_yaml_float
+        try:
+            plain = make(node)
+        except ValueError:
+            return node.value
+        value = WrittenInt(plain) if is_whole else WrittenFloat(plain)
+        value.written = node.value
+        return value
+
+
+for _name in ("int", "float"):
+    _Constructor.add_constructor(f"tag:yaml.org,2002:{_name}", _Constructor.number)
+_Constructor.add_constructor(
+    "tag:yaml.org,2002:timestamp", SafeConstructor.construct_yaml_str
+)
+
+
+class Document:
+    """A YAML text: its value in `data`, and where each part of it stands."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.root: Node | None = None
+        self.data: Any = None
+        if len(text.encode("utf-8", "replace")) > LONGEST:
+            raise self.error(f"a study file has at most {LONGEST:,} bytes")
+        try:
+            self._read(text)
+        except MarkedYAMLError as error:
+            mark = error.problem_mark
+            reason = (error.problem or "no YAML").splitlines()[0]
+            if reason == COLON:
+                reason += "; put a text with a colon in quotes"
+            place = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+            raise DefinitionError(file, place, reason) from error
+        except RecursionError as error:
+            raise self.error("brackets within brackets, too deep") from error
+        except (YAMLError, ValueError, OverflowError) as error:
+            raise self.error(str(error).splitlines()[0]) from error
+
+    def _read(self, text: str) -> None:
+        reader = YAML(typ="safe", pure=True)
+        reader.Constructor = _Constructor
+        self.root = reader.compose(text)
+        if self.root is None:
+            return
+        if _size(self.root, {}, set()) > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES:,} values")
+        self.data = reader.constructor.construct_document(self.root)
+
+    def error(self, reason: str, path: Path | None = None) -> DefinitionError:
+        """Return an error that names the place of the value at `path`."""
+        return DefinitionError(self.file, self.place(path or []), reason, path)
+
+    def place(self, path: Path) -> tuple[int, int]:
+        """Return line and column of a value, or of the last step that is there."""
+        node = found = self.root
+        for step in path:
+            if isinstance(node, MappingNode):
+                found = next(
+                    (v for k, v in node.value if str(k.value) == str(step)), None
+                )
+            elif isinstance(node, SequenceNode) and isinstance(step, int):
+                found = node.value[step] if step < len(node.value) else None
+            else:
+                found = None
+            if found is None:
+                break
+            node = found
+        mark = node.start_mark if node is not None else None
+        return (mark.line + 1, mark.column + 1) if mark else (1, 1)
+
+
+def _size(node: Node, known: dict[int, int], above: set[int]) -> int:
+    """Count the values of a node, each alias as often as it stands there."""
+    if id(node) in above:
+        raise MarkedYAMLError(
+            problem="a value that contains itself", problem_mark=node.start_mark
+        )
+    if id(node) not in known:
+        parts: list[Node] = []
+        if isinstance(node, MappingNode):
+            parts = [part for pair in node.value for part in pair]
+        elif isinstance(node, SequenceNode):
+            parts = node.value
+        inside = above | {id(node)} if parts else above
+        known[id(node)] = 1 + sum(_size(part, known, inside) for part in parts)
+    return known[id(node)]
