@@ -29,9 +29,9 @@ from annotate.reports.scope_form import (
     ScopeForm,
 )
 from annotate.reports.study_analyses import FURTHER, Command, own_composites
+from annotate.schema import DefinitionError
 from annotate.studies.definition import composites_data
 from annotate.studies.study_file import write_data
-from annotate.schema import DefinitionError
 
 LARGEST_FILE = 50_000
 DECLARED = "declared_"
