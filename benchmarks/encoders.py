@@ -102,8 +102,9 @@ def aesthetic_network() -> nn.Module:
 
 def detector_network() -> nn.Module:
     stages = {"depths": [2, 2, 6, 2], "num_heads": [3, 6, 12, 24]}
-    stages["out_features"] = ["stage2", "stage3", "stage4"]
-    backbone = sized(tf.SwinConfig, window_size=7, embed_dim=96, **stages)
+    outputs = ["stage2", "stage3", "stage4"]
+    sizes = {"window_size": 7, "embed_dim": 96, "out_features": outputs}
+    backbone = sized(tf.SwinConfig, **sizes, **stages)
     config = tf.GroundingDinoConfig(
         backbone_config=backbone, text_config=tf.BertConfig()
     )

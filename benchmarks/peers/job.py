@@ -9,7 +9,8 @@ it after the server was killed. Its `Seat` does the least that the tool's own pa
 
 from dataclasses import dataclass
 
-from benchmarks.human_pace import METHODS, QUESTIONS, STORIES
+from benchmarks.human_pace import METHODS, STORIES
+from benchmarks.human_pace import QUESTIONS as QUESTIONS
 
 SHOTS, REDUNDANCY = 10, 10  # people for each output
 LOWEST, HIGHEST = 0, 4

@@ -41,7 +41,8 @@ class Seat(Browser):
 
     def answer(self, values: Sequence[int]) -> str:
         pairs = zip(job.QUESTIONS, values, strict=True)
-        answer = {"annotations": {f"{key}:{value}": str(value) for key, value in pairs}}
+        given = {f"{key}:{value}": str(value) for key, value in pairs}
+        answer: dict[str, object] = {"annotations": given}
         answer |= {"instance_id": self.item, "cleared_schemas": []}
         answer |= {"span_annotations": []}
         answer["client_timestamp"] = datetime.now(UTC).isoformat()

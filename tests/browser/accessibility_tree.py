@@ -10,7 +10,6 @@ how often Tab is pressed until the first answer and until the story can be sent.
 import argparse
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 
 from playwright.sync_api import sync_playwright
 
@@ -86,11 +85,11 @@ def plan(template: str) -> str:
     from tests.working import join
 
     definition = load_definition(template)
-    methods = ["Alder", "Birch"][: definition.outputs_at_once]
+    methods = ["Alder", "Birch"][: definition.outputs]
     shots = 4 if definition.is_of_shots else 16
     benchmark = make_benchmark(stories=4, shots=shots, methods=methods, pictures=True)
-    definition = replace(
-        definition, redundancy=3, session_size=4, rounds=1, rules=(), training=None
+    definition = definition.with_changes(
+        redundancy=3, session_size=4, rounds=1, rules=(), training=None
     )
     study = plan_study(definition, benchmark=benchmark, slug="tree", annotators=3)
     lifecycle.launch(study)
