@@ -43,7 +43,7 @@ from analysis.hypotheses import declared
 from analysis.inference.significance import EXACT_BELOW, holm
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.accuracy_differences import CHANCE
-from analysis.pairwise.degraded_twins import MISSES
+from analysis.pairwise.degraded_copies import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow

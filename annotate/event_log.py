@@ -1,7 +1,7 @@
 """Writing the study's log: what happened, who did it, to which slot, from which lease.
 
 Every change of a slot's state, annotator or ordinal is written in the same transaction,
-so that `annotate.history.as_of_event` can follow the slots from the log alone.
+so that `annotate.audit_log.as_of_event` can follow the slots from the log alone.
 """
 
 from collections.abc import Iterable, Sequence

@@ -8,6 +8,7 @@ from django.urls import URLPattern, path, re_path
 
 from annotate.models.studies import PLACES
 from annotate.pages import account
+from annotate.pages.annotator import invitation, join, media_files, saving, slot
 from annotate.pages.manage import (
     benchmarks,
     coverage_pages,
@@ -19,7 +20,6 @@ from annotate.pages.manage import (
     view_pages,
 )
 from annotate.pages.research import reports, scores
-from annotate.pages.seat import invitation, join, media_files, saving, slot
 from annotate.reports.downloads import TABLES
 from annotate.reports.forms import FORMS
 

@@ -28,7 +28,7 @@ def leave_in_the_middle(shape: tuple[int, ...], dice: random.Random) -> None:
     from django.utils import timezone
 
     from annotate.assignment import choosing
-    from annotate.history.verifying import problems
+    from annotate.audit_log.verifying import problems
     from annotate.models import Slot
     from tests import answering
     from tests.pressure.grids import add_people, make_grid

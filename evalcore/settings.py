@@ -96,8 +96,8 @@ MIDDLEWARE = [
     "axes.middleware.AxesMiddleware",
 ]
 if METRICS:  # after probes, which nobody needs to count
-    MIDDLEWARE.insert(1, "annotate.server_state.prometheus.count_middleware")
-    MIDDLEWARE.insert(0, "annotate.server_state.prometheus.scrape_middleware")
+    MIDDLEWARE.insert(1, "annotate.health.prometheus.count_middleware")
+    MIDDLEWARE.insert(0, "annotate.health.prometheus.scrape_middleware")
 
 TEMPLATES = [
     {

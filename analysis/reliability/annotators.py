@@ -12,7 +12,12 @@ from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.column_cleaning import key_texts
 from analysis.reliability.icc import LARGEST_TABLE, correlate_tables, correlate_weighted
-from analysis.reliability.like_chance import (
+from analysis.reliability.matrices import (
+    Reliability,
+    choice_reliability,
+    rating_reliability,
+)
+from analysis.reliability.random_responding import (
     ALONE,
     AnnotatorMeasure,
     Answers,
@@ -22,11 +27,6 @@ from analysis.reliability.like_chance import (
     mean_measure,
     renumbered,
     summed,
-)
-from analysis.reliability.matrices import (
-    Reliability,
-    choice_reliability,
-    rating_reliability,
 )
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence

@@ -9,7 +9,7 @@ import pandas as pd
 from analysis.options import Sampling
 from analysis.reading.column_cleaning import combined
 from analysis.reading.rankings import in_orders
-from analysis.reliability.like_chance import (
+from analysis.reliability.random_responding import (
     AnnotatorMeasure,
     Answers,
     Evidence,

@@ -15,7 +15,8 @@ from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reading.rankings import ordered_choices
 from analysis.reliability.agreement import LEAST_DRAWN
 from analysis.reliability.chance_corrected import ROUNDING, alpha
-from analysis.reliability.like_chance import (
+from analysis.reliability.matrices import Reliability
+from analysis.reliability.random_responding import (
     AnnotatorMeasure,
     Sheet,
     mean_measure,
@@ -23,7 +24,6 @@ from analysis.reliability.like_chance import (
     sheet_rows,
     summed,
 )
-from analysis.reliability.matrices import Reliability
 from analysis.results import Array, Counts, TableRow
 from analysis.sentences import sentence
 

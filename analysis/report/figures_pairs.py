@@ -7,7 +7,6 @@ import pandas as pd
 
 from analysis.reading.scores import BASELINES
 from analysis.report import metric_order
-from analysis.report.claims_pairs import ONE_ANNOTATOR
 from analysis.report.figure import (
     MOST_ROWS,
     Instead,
@@ -18,6 +17,7 @@ from analysis.report.figure import (
     grouped,
     said,
 )
+from analysis.report.findings_pairs import ONE_ANNOTATOR
 from analysis.report.language import headed, listed, say, texts
 from analysis.report.metric_order import level_texts, title_of, without_baselines
 from analysis.report.panels import dots, in_per_cent

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.reliability.like_chance import ALL_QUESTIONS
+from analysis.reliability.random_responding import ALL_QUESTIONS
 from analysis.report import panels
 from analysis.report.figure import (
     MOST_PANELS,

@@ -14,11 +14,6 @@ from typing import Any
 import pandas as pd
 
 from analysis.report import (
-    claims_metrics,
-    claims_pairs,
-    claims_people,
-    claims_planning,
-    claims_strata,
     figures_agreement,
     figures_methods,
     figures_metrics,
@@ -28,11 +23,16 @@ from analysis.report import (
     figures_planning,
     figures_tests,
     figures_wins,
+    findings_metrics,
+    findings_pairs,
+    findings_people,
+    findings_planning,
+    findings_strata,
 )
-from analysis.report.claims_methods import label_claims, preferred_claims
 from analysis.report.figure import Figure
+from analysis.report.findings_methods import label_claims, preferred_claims
+from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.report.language import counted, listed, say, texts
-from analysis.report.verdict_claims import question_claims, tie_claims
 from analysis.report.wording import ClaimText
 
 
@@ -50,9 +50,9 @@ SECTIONS = {
     "people": Section(
         "Do people agree among themselves?",
         claims=(
-            claims_people.agreement_claims,
-            claims_people.chance_claims,
-            claims_people.side_claims,
+            findings_people.agreement_claims,
+            findings_people.chance_claims,
+            findings_people.side_claims,
         ),
         figures=(
             figures_people.distribution_bars,
@@ -65,16 +65,16 @@ SECTIONS = {
     "metrics": Section(
         "How do the metrics compare?",
         claims=(
-            claims_pairs.human_pair_claims,
-            claims_pairs.calibration_claims,
-            claims_metrics.stability_claims,
-            claims_metrics.judge_claims,
-            claims_metrics.coverage_limits,
-            claims_metrics.flip_limits,
-            claims_metrics.interval_limits,
+            findings_pairs.human_pair_claims,
+            findings_pairs.calibration_claims,
+            findings_metrics.stability_claims,
+            findings_metrics.judge_claims,
+            findings_metrics.coverage_limits,
+            findings_metrics.flip_limits,
+            findings_metrics.interval_limits,
             tie_claims,
-            claims_metrics.selection_limits,
-            claims_metrics.tie_limits,
+            findings_metrics.selection_limits,
+            findings_metrics.tie_limits,
         ),
         figures=(
             figures_metrics.forests,
@@ -92,7 +92,7 @@ SECTIONS = {
     ),
     "disagreement": Section(
         "Where do metrics and people disagree?",
-        claims=(claims_pairs.disagreement_claims, claims_strata.stratum_claims),
+        claims=(findings_pairs.disagreement_claims, findings_strata.stratum_claims),
         figures=(
             figures_outputs.outputs,
             figures_outputs.scatters,
@@ -117,14 +117,14 @@ SECTIONS = {
     "planning": Section(
         "Is it enough data?",
         claims=(
-            claims_planning.few_methods,
-            claims_planning.few_stories,
-            claims_planning.few_annotators,
-            claims_planning.variance_claims,
-            claims_planning.subset_claims,
-            claims_planning.choice_claims,
-            claims_strata.needed_limits,
-            claims_planning.interval_limits,
+            findings_planning.few_methods,
+            findings_planning.few_stories,
+            findings_planning.few_annotators,
+            findings_planning.variance_claims,
+            findings_planning.subset_claims,
+            findings_planning.choice_claims,
+            findings_strata.needed_limits,
+            findings_planning.interval_limits,
         ),
         figures=(
             figures_agreement.variance_bars,
@@ -189,7 +189,7 @@ def both(tables: Mapping[str, pd.DataFrame], confidence: float) -> Said:
     return Said(
         tuple(map(tuple, _called(question_claims, known))),
         said(preferred_claims, label_claims),
-        tuple(_called(claims_metrics.twin_claims, known)),
+        tuple(_called(findings_metrics.twin_claims, known)),
         {key: said(*section.claims) for key, section in SECTIONS.items()},
     )
 

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.pairwise.degraded_twins import MISSES
-from analysis.report.claims_metrics import twins_text
+from analysis.pairwise.degraded_copies import MISSES
+from analysis.report.findings_metrics import twins_text
 from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.language import counted, say, texts
 from analysis.report.wording import ANSWERS, number, per_cent, records

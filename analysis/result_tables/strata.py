@@ -18,8 +18,8 @@ from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import parts_drawn
 from analysis.results import TableRow
 from analysis.sentences import sentence
-from analysis.strata.differences import difference_rows, score_difference_rows
-from analysis.strata.estimates import Split, score_strata_rows, splits, strata_rows
+from analysis.subgroups.differences import difference_rows, score_difference_rows
+from analysis.subgroups.estimates import Split, score_strata_rows, splits, strata_rows
 
 
 def add_strata(

@@ -18,7 +18,7 @@ from analysis.options import (
     supported_parts,
 )
 from analysis.pairwise.accuracy_differences import mcnemar_tests
-from analysis.pairwise.degraded_twins import sanity_rows
+from analysis.pairwise.degraded_copies import sanity_rows
 from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
@@ -66,7 +66,7 @@ from analysis.reliability.ranking_annotators import ranking_annotators
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import add_rating_leaderboard
-from analysis.result_tables.without_marked import add_without_marked
+from analysis.result_tables.sensitivity import add_without_marked
 from analysis.results import NAN, TableRow
 from analysis.sentences import sentence
 from analysis.verdicts import verdict_rows

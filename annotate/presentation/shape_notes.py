@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotate.models import Study
-from annotate.presentation.odd_shapes import (
+from annotate.presentation.aspect_ratios import (
     LEAST_GAIN,
     OddShape,
     Size,

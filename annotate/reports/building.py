@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from analysis.options import AlignOptions
-from annotate.history import as_of_event
-from annotate.history.as_of_event import Moment
+from annotate.audit_log import as_of_event
+from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study, User
 from annotate.reports import study_scores
 from annotate.reports.study_analyses import as_files

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from annotate import spreadsheet
-from annotate.history.as_of_event import Moment
+from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import KINDS, answer_tables
 from annotate.models import MAIN, Purpose, Study
 from annotate.presentation import shot_comments

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from analysis.options import AlignOptions, Progress
 from analysis.rankings.composite_weights import Composite
 from analysis.sentences import sentence
-from annotate.history.as_of_event import Moment
+from annotate.audit_log.as_of_event import Moment
 from annotate.models import Report, Study
 from annotate.reports import study_tables
 from annotate.studies.study_file import read_definition

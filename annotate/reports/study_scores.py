@@ -9,7 +9,7 @@ from django.db.models import Exists, Model, OuterRef, Q, QuerySet
 
 from analysis.sentences import chained, sentence
 from analysis.tables import UNVERSIONED
-from annotate.history.as_of_event import Moment
+from annotate.audit_log.as_of_event import Moment
 from annotate.models import Purpose, Slot, Study, Unit
 from evalcore.metrics import registry
 from evalcore.models import MetricAbsence, MetricRun, MetricScore, Output, TwinScore

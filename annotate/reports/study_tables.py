@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.db.models import Exists, F, OuterRef, Q
 
-from annotate.history.as_of_event import Moment
+from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS, kinds_of, tables_of
 from annotate.models import MAIN, Answer, Exclusion, Purpose, Rating, Study

@@ -16,7 +16,7 @@ from analysis.commands.arguments import join_names
 from analysis.commands.defaults import drawn, report_date
 from analysis.options import AlignOptions, Progress, silent
 from analysis.sentences import sentence
-from annotate.history.as_of_event import Moment
+from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
 from annotate.models import MAIN, Report, Slot, Study
 from annotate.reports import downloads, study_scores, study_tables

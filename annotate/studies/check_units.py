@@ -20,8 +20,8 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import KnownUnit
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.twins import twin_outputs
-from evalcore.twins.degrading import ImpossibleDegradationError
+from evalcore.perturbations import twin_outputs
+from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}
 

@@ -23,8 +23,8 @@ from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.twins import twin_outputs
-from evalcore.twins.degrading import ImpossibleDegradationError
+from evalcore.perturbations import twin_outputs
+from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 Degradation = Output.Degradation
 # Outputs that are looked at until one can be degraded.

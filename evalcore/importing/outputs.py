@@ -21,8 +21,8 @@ from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
+from evalcore.perturbations import twin_outputs
 from evalcore.scoring import score_rows
-from evalcore.twins import twin_outputs
 from evalcore.video import storing
 
 # The folder of all methods in ViStoryBench's layout.

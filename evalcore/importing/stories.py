@@ -14,8 +14,8 @@ from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.importing.benchmark_formats import read_stories
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
+from evalcore.perturbations import twin_outputs
 from evalcore.scoring import score_rows
-from evalcore.twins import twin_outputs
 
 # What files say beyond shots and characters, by format.
 Extra = dict[str, Any]

@@ -1,6 +1,6 @@
 """Which metrics there are; a module is imported when its metric is asked for.
 
-A module of `baselines` or `standins` is one metric: it has the metric's name, and names
+A module of `baselines` or `proxies` is one metric: it has the metric's name, and names
 the class as `METRIC`. Of a paper, which has modules beside its metrics, a metric is a
 line below: where its class is, with which arguments it is made, and, where paper and
 reference program differ, whose definitions there are, the default one first. A class
@@ -17,7 +17,7 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
-from evalcore.metrics import baselines, standins
+from evalcore.metrics import baselines, proxies
 from evalcore.metrics.base import Metric
 from evalcore.metrics.envision.dimensions import PARTS
 from evalcore.metrics.unobtainable import DECLARED, Unobtainable
@@ -114,7 +114,7 @@ def _declared(family: str, ending: Ending | None = None) -> dict[str, Entry]:
 BASELINES = _modules_of(baselines)
 METRICS: dict[str, Entry] = {
     **BASELINES,
-    **_modules_of(standins),
+    **_modules_of(proxies),
     "geometric_cues": Entry(lambda: _vistar("geometric_coherence").GeometricCues),
     # ViStoryBench
     **{

@@ -19,7 +19,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 from statsmodels.stats.multitest import multipletests
 
 from analysis.__main__ import main
-from analysis.report.verdict_claims import question_claims, tie_claims
+from analysis.report.findings_verdicts import question_claims, tie_claims
 
 METHODS = ("=SUM(A1)", 'Zé "Δ"', "a, b", "Ünö", "狐")
 STORIES = tuple(f"s {i}, “{c}”" for i, c in enumerate("äbçdéf"))

@@ -8,8 +8,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 from analysis.hypotheses import declared
-from analysis.report.claims_metrics import selection_limits
-from analysis.report.verdict_claims import question_claims, tie_claims
+from analysis.report.findings_metrics import selection_limits
+from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.statistics import COLUMNS
 from analysis.verdicts import verdict_rows
 

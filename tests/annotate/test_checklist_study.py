@@ -8,9 +8,9 @@ from django.core.management import call_command
 from django.urls import reverse
 from django.utils import timezone
 
+from annotate.audit_log import verifying
 from annotate.coverage import coverage_tables, snapshots
 from annotate.coverage.dashboard import dashboard
-from annotate.history import verifying
 from annotate.models import Purpose, Rating, Slot
 from annotate.presentation import checklist_sheets
 from annotate.quality import monitoring

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.assignment.choosing import Next
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.kinds import errors
 from annotate.models import Annotator, Rating, Slot, Study
 from annotate.people import inviting

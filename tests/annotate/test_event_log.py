@@ -17,8 +17,8 @@ from hypothesis.stateful import (
 )
 
 from annotate.assignment import choosing
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.kinds import errors
 from annotate.models import (
     Annotator,
@@ -30,7 +30,7 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.pages.seat.slot import get_slot
+from annotate.pages.annotator.slot import get_slot
 from annotate.people import inviting, outcomes
 from annotate.quality import exclusion
 from annotate.responses import giving_back, leasing

@@ -15,7 +15,7 @@ from rest_framework.test import APIClient
 
 from analysis.rankings.method_verdicts import TopMethods
 from annotate.assignment import adaptive, adaptive_pairs, choosing, reassignment
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Slot, Study, Unit
 from annotate.personal_data import erasing
 from annotate.quality import exclusion, monitoring

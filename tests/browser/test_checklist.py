@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from annotate.history import verifying
+from annotate.audit_log import verifying
 from annotate.models import Annotator, Invitation, Rating, Slot, Study
 from annotate.studies.planning import plan_study
 from annotate.studies.study_file import load_definition

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Fault, Invitation, Rating, Slot, StoryComment
 from tests import chromium_build
 from tests.browser.hands import MOUSE_OR_FINGER, Finger

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.history import verifying
+from annotate.audit_log import verifying
 from annotate.kinds.registry import KINDS, kind_of
 from annotate.models import CHECKS, Invitation, Purpose, Rating, Slot, Study
 from annotate.responses.writing import current_answers

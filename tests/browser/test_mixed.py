@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Invitation, Rating
 from tests.browser.hands import HANDS
 from tests.cases import slow

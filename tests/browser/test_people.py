@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import StudyMember, User
 from annotate.people import joining
 from evalcore import members

@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 from playwright.sync_api import expect
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import StudyMember, User
 from annotate.personal_data import erasing
 from tests.annotate.personal_data.people_of_studies import ADA, known_person

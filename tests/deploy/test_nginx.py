@@ -91,7 +91,7 @@ def test_nginx_reads_the_file_and_not_plumbline(site, watching, monkeypatch):
     """Without it every test here would pass as well."""
     whole = file_of(watching, "left").read_bytes()
     monkeypatch.setattr(
-        "annotate.pages.seat.media_files.send_part", lambda *_given: 1 / 0
+        "annotate.pages.annotator.media_files.send_part", lambda *_given: 1 / 0
     )
     assert site.ask(address(watching, "left")).body == whole
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db import connection
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Study
 from tests.pressure.rater import Acknowledged
 

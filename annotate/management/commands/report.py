@@ -17,8 +17,8 @@ from analysis.commands.arguments import (
 )
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
-from annotate.history import as_of_event
-from annotate.history.as_of_event import MomentError
+from annotate.audit_log import as_of_event
+from annotate.audit_log.as_of_event import MomentError
 from annotate.management.studies import WritingCommand
 from annotate.models import MAIN, Study
 from annotate.reports import study_scores

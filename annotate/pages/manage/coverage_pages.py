@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
+from annotate.audit_log.log_lines import ROUTINE, lines
 from annotate.coverage import coverage_tables
 from annotate.coverage.dashboard import dashboard, version
-from annotate.history.log_lines import ROUTINE, lines
+from annotate.health.overview import overview
 from annotate.models import Annotator, Event, Flag, Purpose, Study
 from annotate.pages.manage.people import revoke
 from annotate.pages.manage.view_pages import is_number
@@ -26,7 +27,6 @@ from annotate.pages.study_views import (
 )
 from annotate.presentation import broken_media
 from annotate.quality import follow_up, monitoring
-from annotate.server_state.overview import overview
 from annotate.spreadsheet import csv_lines
 from annotate.studies import lifecycle
 

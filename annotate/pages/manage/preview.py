@@ -19,7 +19,12 @@ from django.views.decorators.http import require_POST, require_safe
 from annotate.access.permissions import can_create, visible_outputs
 from annotate.models import Slot, Study, Unit
 from annotate.models.units import as_fields
-from annotate.pages.seat.media_files import Sends, send_character, send_frame, send_side
+from annotate.pages.annotator.media_files import (
+    Sends,
+    send_character,
+    send_frame,
+    send_side,
+)
 from annotate.presentation import checklist_sheets, shot_comments, slot_view
 from annotate.responses import writing
 from annotate.studies.planning import Setup

@@ -20,9 +20,9 @@ from annotate.access.permissions import (
     managed_studies,
     visible_studies,
 )
+from annotate.audit_log.log_lines import ROUTINE, lines
 from annotate.coverage.counts import SURPLUS, WANTED, totals
 from annotate.coverage.dashboard import standing
-from annotate.history.log_lines import ROUTINE, lines
 from annotate.kinds.registry import asks_of_shots, kind_of, tables_of
 from annotate.models import (
     CHECKS,
@@ -34,7 +34,7 @@ from annotate.models import (
     Study,
     Unit,
 )
-from annotate.pages.seat.media_files import send_picture, send_video
+from annotate.pages.annotator.media_files import send_picture, send_video
 from annotate.pages.study_views import UserRequest, render_page, study_page
 from annotate.personal_data import erasing
 from annotate.presentation import checklist_sheets, shape_notes, slot_view

@@ -27,7 +27,7 @@ from rest_framework.decorators import api_view
 from rest_framework.request import Request
 
 from annotate.access.permissions import can_manage, get_study_for
-from annotate.history import as_of_event
+from annotate.audit_log import as_of_event
 from annotate.models import MAIN, Report, Study, User
 from annotate.pages.research.scores import STOP_POLLING
 from annotate.pages.study_views import UserRequest, render_page, study_page

@@ -18,8 +18,8 @@ from evalcore.importing.commands import ImportCommand
 from evalcore.metrics.base import Scoring
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FatalError
-from evalcore.metrics.judging.asking import Refusal
-from evalcore.metrics.judging.client import missing_judge
+from evalcore.metrics.llm_judge.asking import Refusal
+from evalcore.metrics.llm_judge.client import missing_judge
 from evalcore.metrics.vistar.generation import PromptForJudge, generate
 from evalcore.metrics.vistar.questionnaire import HierarchicalQuestionnaire
 from evalcore.models import Benchmark

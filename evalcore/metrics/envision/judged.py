@@ -35,9 +35,9 @@ from evalcore.metrics.envision.dimensions import (
 )
 from evalcore.metrics.envision.reading import Trial, read_trial
 from evalcore.metrics.envision.rubric import ABOUT, NAMES, rubric
-from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 
 STEPS = 4
 TEMPERATURE = 0.3

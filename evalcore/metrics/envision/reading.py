@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 from evalcore.metrics.envision.dimensions import CODE, HIGHEST, PAPER, SUB_SCORES
 from evalcore.metrics.envision.rubric import NAMES
-from evalcore.metrics.judging.scores import Unclear, digits_after, scores_after
+from evalcore.metrics.llm_judge.scores import Unclear, digits_after, scores_after
 
 # How judges write the names, as regular expressions.
 PATTERNS: Mapping[str, str] = MappingProxyType(

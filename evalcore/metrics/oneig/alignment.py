@@ -5,9 +5,9 @@ import re
 import numpy as np
 
 from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.oneig.grids import seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import told
 from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire

@@ -17,9 +17,9 @@ from evalcore.metrics.base import (
 )
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.errors import Lacks
-from evalcore.metrics.judging.asking import Refusal, ask_judge
-from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.oneig.grids import GridSize, seen_pictures, split_profile
 from evalcore.metrics.oneig.prompt import Language, language_of, told
 from evalcore.metrics.oneig.text import Comparison, compare, plain, text_score

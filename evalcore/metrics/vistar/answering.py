@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalcore.metrics.base import Ask, Image
-from evalcore.metrics.judging.asking import Refusal, ask_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 
 Profile = Literal["vistar-single", "vistar-batched"]
 TRIALS = 3  # k of the paper

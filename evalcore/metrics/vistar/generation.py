@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalcore.metrics.base import Ask
-from evalcore.metrics.judging.asking import Refusal, ask_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.asking import Refusal, ask_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
 from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,

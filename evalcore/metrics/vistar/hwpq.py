@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.judging.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
 from evalcore.metrics.vistar.answering import WAYS, Profile
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,

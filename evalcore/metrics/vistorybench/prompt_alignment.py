@@ -34,10 +34,10 @@ from evalcore.metrics.base import (
     Value,
 )
 from evalcore.metrics.errors import Lacks
-from evalcore.metrics.judging.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.judging.client import judge_name, missing_judge
-from evalcore.metrics.judging.questions import JudgeQuestion
-from evalcore.metrics.judging.scores import Unclear, scores_after
+from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
+from evalcore.metrics.llm_judge.client import judge_name, missing_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.scores import Unclear, scores_after
 from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 

@@ -8,7 +8,7 @@ import pytest
 
 import analysis
 from analysis.options import OptionError
-from analysis.report.verdict_claims import question_claims
+from analysis.report.findings_verdicts import question_claims
 from analysis.report.verdict_grid import verdict_grids
 from tests.analysis.commands.test_alignment import study
 

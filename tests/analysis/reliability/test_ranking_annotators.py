@@ -10,7 +10,7 @@ from scipy.stats import kendalltau, norm
 
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RANKING_KEYS
-from analysis.reliability.like_chance import Answers
+from analysis.reliability.random_responding import Answers
 from analysis.reliability.ranking_annotators import RankingEvidence, ranking_annotators
 from analysis.statistics import COLUMNS
 

@@ -14,7 +14,7 @@ from django.test.utils import CaptureQueriesContext
 
 from annotate.assignment import adaptive, adaptive_pairs, choosing
 from annotate.assignment.designs.shown_sides import ShownSides
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.responses import submission
 from evalcore.models import Method

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.assignment.choosing import Next
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study, Unit
 from annotate.people import inviting, outcomes
 from annotate.quality import exclusion

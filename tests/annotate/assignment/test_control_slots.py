@@ -6,10 +6,10 @@ from collections import Counter
 import pytest
 
 from annotate.assignment import choosing, control_slots
+from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import totals
-from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot, Unit
-from annotate.pages.seat import invitation
+from annotate.pages.annotator import invitation
 from annotate.people import inviting
 from annotate.reports import study_tables
 from annotate.responses import giving_back, leasing

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from annotate.assignment import choosing
 from annotate.assignment.choosing import foreseen
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Event, Purpose, Rating, Slot
-from annotate.pages.seat.slot import remember, was_offered
+from annotate.pages.annotator.slot import remember, was_offered
 from annotate.responses import giving_back, leasing, submission
 from tests.factories import make_benchmark
 from tests.working import (

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Choice, Slot, Study
 from annotate.studies import lifecycle
 from annotate.studies.planning import plan_study

@@ -6,9 +6,9 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from annotate.assignment import choosing
+from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import leases, totals, units
 from annotate.coverage.heat_map import grid
-from annotate.history.verifying import problems
 from annotate.models import Choice, Exclusion, Rating, Slot, Unit
 from annotate.people import inviting
 from annotate.quality import exclusion

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Choice, Rating, Slot, Study
 from annotate.reports import study_tables
 from evalcore.models import Benchmark

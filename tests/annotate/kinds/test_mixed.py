@@ -4,8 +4,8 @@ import pytest
 
 import analysis
 from annotate.assignment import choosing
+from annotate.audit_log.verifying import problems
 from annotate.coverage import snapshots
-from annotate.history.verifying import problems
 from annotate.kinds.errors import AnswerError
 from annotate.kinds.registry import KINDS
 from annotate.models import Rating

@@ -5,8 +5,8 @@ from django.urls import reverse
 from django.utils import timezone, translation
 from rest_framework.test import APIClient
 
+from annotate.audit_log.verifying import problems
 from annotate.coverage import coverage_tables, snapshots
-from annotate.history.verifying import problems
 from annotate.kinds.registry import kind_of
 from annotate.models import Flag, Invitation, Purpose, Slot
 from annotate.presentation import checklist_sheets

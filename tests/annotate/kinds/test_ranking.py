@@ -13,9 +13,9 @@ from django.utils import timezone
 import analysis
 from analysis.options import AlignOptions
 from annotate.assignment import choosing, reassignment
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.coverage import counts, snapshots
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
 from annotate.kinds.errors import AnswerError, BadAnswerError
 from annotate.kinds.registry import answer_tables
 from annotate.models import Annotator, Flag, Ranking, Slot, Unit, User

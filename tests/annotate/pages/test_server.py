@@ -10,8 +10,8 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 from django.utils import timezone
 
+from annotate.health import measures
 from annotate.models import Report, User
-from annotate.server_state import measures
 from evalcore.models import Worker
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study

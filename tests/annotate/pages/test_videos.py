@@ -5,7 +5,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotate.models import Slot
-from annotate.pages.seat.media_files import send_part
+from annotate.pages.annotator.media_files import send_part
 from annotate.presentation import slot_view
 from evalcore.models import Benchmark, Method, Output, Shot, Story
 from evalcore.video import storing
@@ -146,13 +146,13 @@ def test_only_the_headers_are_asked_for(rf, slot):
 
 
 def test_large_files_are_read_as_they_are_sent(client, slot, monkeypatch):
-    monkeypatch.setattr("annotate.pages.seat.media_files.BLOCK", 100)
+    monkeypatch.setattr("annotate.pages.annotator.media_files.BLOCK", 100)
     response = client.get(address(slot, "left"), headers={"Range": "bytes=50-349"})
     assert [len(block) for block in response] == [100, 100, 100]
 
 
 def test_a_long_part_ends_early_and_says_so(client, slot, monkeypatch):
-    monkeypatch.setattr("annotate.pages.seat.media_files.LARGEST_PART", 1000)
+    monkeypatch.setattr("annotate.pages.annotator.media_files.LARGEST_PART", 1000)
     whole = rendition(slot, "left").read_bytes()
     got, start = b"", 0
     while start < len(whole):

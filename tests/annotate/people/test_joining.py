@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Invitation, JoinLink, Rating, Slot
 from annotate.people import inviting, joining
 from annotate.people.invitation_list import invite_list

@@ -4,8 +4,8 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Event, Exclusion, Study
 from annotate.people import inviting
 from annotate.personal_data import erasing

@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.imported_judgements.importing import import_ratings
 from annotate.models import Annotator, Event, Exclusion, Invitation, Slot
 from annotate.people import joining

@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.access import rate_limits
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Event, Study
 from annotate.personal_data import erasing
 from annotate.studies import lifecycle

@@ -13,7 +13,7 @@ from PIL import Image
 from annotate.blinding.blinding_check import BlindingCheck
 from annotate.blinding.findings import LookedAt
 from annotate.blinding.seat_crawl import Seat, visit_pages
-from annotate.pages.seat import media_files
+from annotate.pages.annotator import media_files
 from annotate.presentation.examples import (
     ExampleShot,
     changed_shots,
@@ -21,7 +21,7 @@ from annotate.presentation.examples import (
     what_is_wrong,
 )
 from evalcore.models import Output
-from evalcore.twins.twin_outputs import make_twin
+from evalcore.perturbations.twin_outputs import make_twin
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned

@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotate.assignment import choosing
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import ShotComment, Slot
 from annotate.presentation import shot_comments

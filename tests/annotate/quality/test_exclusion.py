@@ -2,7 +2,7 @@
 
 import pytest
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import AnalysisView, Annotator, Event, Exclusion, Slot, Study
 from annotate.people import inviting
 from annotate.quality import exclusion

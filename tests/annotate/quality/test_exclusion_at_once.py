@@ -7,8 +7,8 @@ from time import sleep
 import pytest
 from django.db import connection, transaction
 
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Exclusion, Slot, Study
 from annotate.quality import exclusion
 from evalcore.database import postgresql

@@ -9,7 +9,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from annotate.assignment import choosing, control_slots
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Flag, Rating, Slot
 from annotate.quality import follow_up, monitoring
 from annotate.quality_rules.judged import JudgedUnit

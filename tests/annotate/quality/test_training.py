@@ -5,8 +5,8 @@ import re
 import pytest
 
 from annotate.assignment import choosing, control_slots
+from annotate.audit_log.verifying import problems
 from annotate.coverage.counts import totals
-from annotate.history.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
 from annotate.people import inviting
 from annotate.quality import training

@@ -6,9 +6,9 @@ import pytest
 from django.urls import reverse
 from django.utils import translation
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Purpose, Slot
-from annotate.pages.seat import slot as slot_page
+from annotate.pages.annotator import slot as slot_page
 from annotate.quality import monitoring, training
 from annotate.studies.study_file import (
     DefinitionError,

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from analysis.options import AlignOptions
-from annotate.history import as_of_event
+from annotate.audit_log import as_of_event
 from annotate.reports.writing import write_study_report
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.models import MetricRun, MetricScore

@@ -4,7 +4,7 @@ import pytest
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from annotate.history import as_of_event
+from annotate.audit_log import as_of_event
 from annotate.models import Purpose, Slot, Unit
 from annotate.reports import study_tables
 from evalcore.models import Frame, Output

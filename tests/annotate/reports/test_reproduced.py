@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from analysis.tables import restored
 from annotate.assignment import choosing
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Choice, Event, Rating, Report
 from annotate.quality import exclusion
 from annotate.reports import building, downloads, study_tables

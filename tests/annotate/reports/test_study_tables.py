@@ -275,7 +275,7 @@ def test_ratings_of_a_checklist_name_their_shot():
     other = make_study(slug="other", benchmark=study.benchmark)
     assert "shot" not in study_tables.header(other, "ratings")
     # A change in one shot leaves the others as they were, then and now.
-    from annotate.history import as_of_event
+    from annotate.audit_log import as_of_event
 
     then = as_of_event.now(study)
     slot = study.slots.filter(annotator__name="A01").order_by("-position").first()

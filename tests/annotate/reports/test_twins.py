@@ -9,8 +9,8 @@ from django.utils import timezone
 from annotate.models import Report
 from annotate.reports import building
 from evalcore.models import Frame, MetricRun, MetricScore, Output, Shot, TwinScore
+from evalcore.perturbations import twin_outputs
 from evalcore.scoring import metric_runs
-from evalcore.twins import twin_outputs
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything, rob
 

@@ -3,8 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from annotate.history import as_of_event
-from annotate.history.verifying import problems
+from annotate.audit_log import as_of_event
+from annotate.audit_log.verifying import problems
 from annotate.models import AnalysisView, Event
 from annotate.quality import exclusion
 from annotate.responses import analysis_views

@@ -6,7 +6,7 @@ import re
 import pytest
 from django.urls import reverse
 
-from annotate.history import verifying
+from annotate.audit_log import verifying
 from annotate.kinds import errors
 from annotate.models import Annotator, Invitation, Rating, Slot
 from annotate.presentation import checklist_sheets

@@ -5,10 +5,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.kinds import errors
 from annotate.models import Annotator, Rating, Slot, Unit
-from annotate.pages.seat.slot import get_slot
+from annotate.pages.annotator.slot import get_slot
 from annotate.people import inviting
 from annotate.quality import exclusion
 from annotate.responses import giving_back, leasing, submission

@@ -6,8 +6,8 @@ import pytest
 from django.urls import reverse
 
 from annotate.assignment import choosing
+from annotate.audit_log.verifying import problems
 from annotate.coverage.coverage_tables import TABLES
-from annotate.history.verifying import problems
 from annotate.kinds.errors import BadAnswerError
 from annotate.models import Slot, StoryComment, Study
 from annotate.people import inviting

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from rest_framework.test import APIClient
 
 from annotate.assignment import choosing
+from annotate.audit_log import verifying
 from annotate.coverage.slot_counts import tallies
-from annotate.history import verifying
 from annotate.models import Annotator, Event, Flag, Invitation, Slot
 from annotate.reports.downloads import write_export
 from annotate.reports.study_tables import answer_rows

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotate.assignment import choosing
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.kinds import errors
 from annotate.models import Annotator, Choice, Rating, Slot, Study
 from annotate.people import inviting, outcomes

@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils.http import urlencode
 
-from annotate.history.verifying import problems as broken_promises
+from annotate.audit_log.verifying import problems as broken_promises
 from annotate.models import Annotator, Event, Slot, Study, StudyMember, User
 from annotate.people import inviting
 from annotate.setup_form.study import StudyForm

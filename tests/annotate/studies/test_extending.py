@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from annotate.assignment import choosing
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study
 from annotate.people.inviting import invite, revoke, set_cap
 from annotate.responses import giving_back

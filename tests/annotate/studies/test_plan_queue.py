@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotate import tasks
 from annotate.assignment.designs import balanced
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Slot, Study, StudyPlan, User
 from annotate.studies import plan_queue, planning
 from annotate.studies.extending import ExtendingError, extend

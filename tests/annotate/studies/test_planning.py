@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotate.assignment import choosing
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Annotator, Slot, Study, Unit, User
 from annotate.people import inviting
 from annotate.responses import leasing

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Purpose
 from annotate.quality.training import result
 from annotate.studies.planning import PlanningError, Setup, plan_study, prepare

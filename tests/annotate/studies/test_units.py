@@ -9,7 +9,7 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.models import RestrictedError
 
-from annotate.history.verifying import problems
+from annotate.audit_log.verifying import problems
 from annotate.models import Purpose, Study, User
 from annotate.presentation.slot_view import shown_questions
 from annotate.studies import drafting
@@ -18,7 +18,7 @@ from annotate.studies.planning import PlanningError, Setup, prepare
 from annotate.studies.study_file import read_definition
 from evalcore import media
 from evalcore.models import Frame, Output
-from evalcore.twins import twin_outputs
+from evalcore.perturbations import twin_outputs
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
 

@@ -9,7 +9,7 @@ from django.core.management.base import CommandError
 from evalcore.exporting.questionnaires import FILE
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, MetricRun, Story
-from tests.evalcore.metrics.judging.serving import answers, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, serving
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db

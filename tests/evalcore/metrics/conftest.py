@@ -1,6 +1,6 @@
 import pytest
 
-from tests.evalcore.metrics.judging.serving import serving
+from tests.evalcore.metrics.llm_judge.serving import serving
 
 
 @pytest.fixture

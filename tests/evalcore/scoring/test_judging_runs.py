@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from evalcore.metrics import registry
 from evalcore.metrics.errors import FatalError
-from evalcore.metrics.judging.costs import BudgetExceededError
-from evalcore.metrics.judging.settings import read_settings
+from evalcore.metrics.llm_judge.costs import BudgetExceededError
+from evalcore.metrics.llm_judge.settings import read_settings
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -22,7 +22,7 @@ from evalcore.models import (
 )
 from evalcore.scoring import judge_budget, metric_runs
 from evalcore.scoring.judge_budget import Account
-from tests.evalcore.metrics.judging.serving import answers, fails, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, fails, serving
 from tests.factories import METHODS, make_benchmark
 
 pytestmark = pytest.mark.django_db

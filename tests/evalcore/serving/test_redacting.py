@@ -290,7 +290,7 @@ def test_what_a_browser_keeps_of_links_becomes_marks():
     "text",
     [
         'File "templates/rate/slot.html", line 3',
-        "annotate/pages/seat/invitation.py",
+        "annotate/pages/annotator/invitation.py",
         "GET /rate/ HTTP/1.1",
         "CSRF token missing.",
         "AuthenticationMiddleware",
@@ -423,7 +423,9 @@ def test_the_message_to_the_administrators_has_no_secrets(settings, monkeypatch)
 
     study = make_study(consented=True)
     token = study.annotators.first().invitation.token
-    monkeypatch.setattr("annotate.pages.seat.invitation.choosing.next_slot", broken)
+    monkeypatch.setattr(
+        "annotate.pages.annotator.invitation.choosing.next_slot", broken
+    )
     client = Client(raise_request_exception=False)
     study.annotators.update(instructed_at="2026-01-01T00:00Z")
     assert client.get(reverse("rate-entry", args=[token])).status_code == 500

@@ -11,9 +11,9 @@ from evalcore.metrics.envision.judged import EnvisionScore
 from evalcore.metrics.envision.reading import read_trial
 from evalcore.metrics.envision.rubric import NAMES, rubric
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
 TEXTS = [
     {"prompt": f"A candle, part {step}.", "explanation": f"It has burnt {step} hours."}

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at, serving
 
 QUESTIONS = json.dumps({"1": "A fox?", "2": "A red fox?", "3": "A barn?"})
 DEPENDENCIES = json.dumps({"1": [0], "2": [1], "3": [0]})

@@ -7,10 +7,10 @@ from evalcore.metrics import registry
 from evalcore.metrics.base import Image, Run, Source
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.grids import cells, seen_pictures
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
 RED, GREEN, BLUE, BLACK = (90, 0, 0), (0, 90, 0), (0, 0, 90), (0, 0, 0)
 

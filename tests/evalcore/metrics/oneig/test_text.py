@@ -10,7 +10,7 @@ from PIL import ImageDraw, ImageFont
 from evalcore.metrics.base import Run
 from evalcore.metrics.encoders.ocr import ocr
 from evalcore.metrics.errors import FeatureError
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.rendering import OneigText
 from evalcore.metrics.oneig.text import (
     Comparison,
@@ -19,7 +19,7 @@ from evalcore.metrics.oneig.text import (
     text_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, judge_at
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
 
 @pytest.mark.parametrize(

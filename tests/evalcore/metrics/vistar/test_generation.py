@@ -5,8 +5,8 @@ import pytest
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.judging.asking import Refusal
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.asking import Refusal
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistar.generation import (
     PromptForJudge,
     generate,
@@ -14,7 +14,7 @@ from evalcore.metrics.vistar.generation import (
     parse_reply,
 )
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
-from tests.evalcore.metrics.judging.serving import answers, judge_at, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at, serving
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR
 
 LEVELS = {"levels": FOUR["levels"]}

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalcore.metrics.errors import FatalError
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistar.answering import Vote, parse_boolean, parse_lines
 from evalcore.metrics.vistar.hwpq import Hwpq, hwpq
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import answers, fails, judge_at
+from tests.evalcore.metrics.llm_judge.serving import answers, fails, judge_at
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
 from tests.evalcore.metrics.vistar.test_questionnaire import questionnaire as of
 

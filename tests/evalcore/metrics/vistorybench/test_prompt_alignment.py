@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image as Pillow
 
-from evalcore.metrics.judging.client import asking
+from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.vistorybench import character_matching, rubrics
 from evalcore.metrics.vistorybench.prompt_alignment import (
     CODE,
@@ -19,7 +19,7 @@ from evalcore.metrics.vistorybench.prompt_alignment import (
     parse_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.judging.serving import (
+from tests.evalcore.metrics.llm_judge.serving import (
     answers,
     fails,
     judge_at,

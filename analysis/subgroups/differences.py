@@ -1,0 +1,270 @@
+"""Do strata differ? Every statistic of one stratum less that of another."""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import numpy as np
+import pandas as pd
+
+from analysis.correlations.levels import level_values, method_means
+from analysis.inference.resampling import DECIMALS, Draws, stream
+from analysis.inference.scaling import divided
+from analysis.inference.significance import holm
+from analysis.options import AlignOptions
+from analysis.pairwise.accuracy import ppa_by_story_weights
+from analysis.questions import QuestionData
+from analysis.rankings.pair_votes import pair_votes, rates_by_story_weights
+from analysis.reading.cells import CellGrid, rated_grid
+from analysis.reading.scores import ScoreTable
+from analysis.reliability.agreement import STATISTICS, agreement
+from analysis.results import NAN, Array, TableRow
+from analysis.sentences import chained, sentence
+from analysis.subgroups.estimates import (
+    Split,
+    StatisticKey,
+    in_own_units,
+    scores_as_answers,
+)
+from analysis.subgroups.shuffles import ShuffledTest, Values, shuffled_test
+
+# What VISTAR compares: how much of its score a method loses from core to hard.
+CORE, HARD = "core", "hard"
+# No two shares or coefficients are further apart.
+FARTHEST = {"win_rate": 1.0, "ppa_strict": 1.0, "ppa_half": 1.0, "mean": np.inf}
+FARTHEST_COEFFICIENTS = 2.0
+
+
+@dataclass(frozen=True)
+class StratumMeasure:
+    """Numbers that follow from how often each story counts."""
+
+    places: tuple[StatisticKey, ...]
+    stories: tuple[str, ...]
+    values: Values
+    units: Mapping[str, float] = field(default_factory=dict)
+
+
+def difference_rows(
+    data: QuestionData, split: Split, *, options: AlignOptions
+) -> list[TableRow]:
+    r"""Compare strata: every statistic of one less that of another.
+
+    The p-value is that of a studentised permutation test (`shuffles.shuffled_test`):
+    which of the stories belong to which of the two strata is shuffled, with
+    :math:`p = (c + 1)/(k + 1)`. The interval holds what that test does not reject; that
+    of a drop is Fieller's. p is adjusted within tag, statistic and level (Holm). Two
+    strata are compared with each other, each of several with all others.
+
+    Source: VISTAR, table 3: drop = (core - hard) / core.
+    """
+    return _compared_by(measures(data, options), data.name, split, options)
+
+
+def score_difference_rows(
+    table: ScoreTable, split: Split, *, options: AlignOptions
+) -> list[TableRow]:
+    """Compare the mean scores of every method and metric between strata."""
+    found = [
+        _means_measure("", metric, *in_own_units(cells))
+        for metric, cells in scores_as_answers(table)
+    ]
+    return _compared_by(found, "", split, options)
+
+
+def _compared_by(
+    found: list[StratumMeasure], question: str, split: Split, options: AlignOptions
+) -> list[TableRow]:
+    rows: list[TableRow] = []
+    for a, inside, b, outside in split.comparisons():
+        for measure in found:
+            strata = (a, inside), (b, outside)
+            rows += _compared(question, split.tag, measure, *strata, options)
+    return _adjusted(rows)
+
+
+def measures(data: QuestionData, options: AlignOptions) -> list[StratumMeasure]:
+    """Return what of a question can be compared between strata."""
+    found = [_agreement_measure(data)]
+    if data.by_annotator is not None:
+        found.append(_means_measure(data.name, "", data.by_annotator))
+    if data.pairs.source == "choices":
+        votes, _ = pair_votes(data.answers)
+        places = tuple(StatisticKey("win_rate", method=name) for name in votes.methods)
+        stories = tuple(sorted(data.answers["story"].unique()))
+        rates = partial(rates_by_story_weights, votes)
+        found.append(StratumMeasure(places, stories, rates))
+    if data.grid is not None and data.grid.metrics and data.grid.cells.any():
+        found += [
+            _level_measure(data.grid, level, options.coefficients)
+            for level in options.levels
+        ]
+    if data.pairs.metrics:
+        places = tuple(
+            StatisticKey(name, metric=metric)
+            for name in ("ppa_strict", "ppa_half")
+            for metric in data.pairs.metrics
+        )
+        shares = partial(ppa_by_story_weights, data.pairs)
+        found.append(StratumMeasure(places, data.pairs.stories, shares))
+    return found
+
+
+def _agreement_measure(data: QuestionData) -> StratumMeasure:
+    answers = data.reliability
+    stories = tuple(sorted(data.answers["story"].unique()))
+    codes = answers.clusters["stories"][:, 0]
+    whole = agreement(
+        answers,
+        data.statistics,
+        parts=(),
+        resamples=0,
+        confidence=0.95,
+        seed=0,
+        question=data.name,
+    )
+    # What all stories together do not define, no stratum does.
+    names = [row.statistic for row in whole if np.isfinite(row.estimate.value)]
+
+    def values(w: Array) -> Array:
+        found = [STATISTICS[name](answers, w[:, codes]) for name in names]
+        return np.stack(found, 1) if found else np.empty((len(w), 0))
+
+    return StratumMeasure(tuple(map(StatisticKey, names)), stories, values)
+
+
+def _means_measure(
+    question: str,
+    metric: str,
+    by_annotator: pd.DataFrame,
+    units: Mapping[str, float] | None = None,
+) -> StratumMeasure:
+    grid = rated_grid(question, by_annotator, judge=metric)
+
+    def values(w: Array) -> Array:
+        human, _, present = method_means(grid, _story_draws(grid, w))
+        return np.where(present > 0, human, np.nan)
+
+    places = tuple(StatisticKey("mean", metric, method) for method in grid.methods)
+    return StratumMeasure(places, grid.stories, values, units or {})
+
+
+def _story_draws(grid: CellGrid, w: Array) -> Draws:
+    return Draws(w.astype(int), np.ones((len(w), len(grid.methods)), int))
+
+
+def _level_measure(
+    grid: CellGrid, level: str, coefficients: Sequence[str]
+) -> StratumMeasure:
+    places = tuple(
+        StatisticKey(name, metric=metric, level=level)
+        for name in coefficients
+        for metric in grid.metrics
+    )
+
+    def values(w: Array) -> Array:
+        found = level_values(grid, level, _story_draws(grid, w), coefficients)
+        return np.concatenate([found[name].T for name in coefficients], axis=1)
+
+    return StratumMeasure(places, grid.stories, values)
+
+
+def _compared(
+    question: str,
+    tag: str,
+    measure: StratumMeasure,
+    first: tuple[str, frozenset[str]],
+    second: tuple[str, frozenset[str]],
+    options: AlignOptions,
+) -> Iterator[TableRow]:
+    (a, inside), (b, outside) = first, second
+    groups = (
+        np.array([story in inside for story in measure.stories], bool),
+        np.array([story in outside for story in measure.stories], bool),
+    )
+    if not (groups[0].any() and groups[1].any()):
+        return
+    rng = stream(options.seed, "shuffled strata", question, tag, a, b)
+    test = shuffled_test(
+        measure.values, groups, options.resamples, options.confidence, rng
+    )
+    about = {
+        "question": question,
+        "n": int(groups[0].sum() + groups[1].sum()),
+        "tag": tag,
+        "stratum_a": a,
+        "stratum_b": b,
+    }
+    for i, place in enumerate(measure.places):
+        kinds = [(place.statistic, *_difference(test, i, place, measure.units))]
+        if place.statistic == "mean" and (a, b) == (CORE, HARD):
+            kinds.append(("drop_percent", *_drop(test, i)))
+        for statistic, value, low, high, why in kinds:
+            known = math.isfinite(value)
+            yield {
+                **about,
+                "metric": place.metric,
+                "value": value,
+                "low": low,
+                "high": high,
+                "reason": why if known else _why_undefined((a, b), test.values[:, i]),
+                "method": place.method,
+                "statistic": statistic,
+                "level": place.level,
+                "p_value": float(test.p_values[i]) if known else NAN,
+                "drawn": "stories" if math.isfinite(low) else "",
+            }
+
+
+def _difference(
+    test: ShuffledTest, place: int, key: StatisticKey, units: Mapping[str, float]
+) -> tuple[float, float, float, str]:
+    """Return a difference, its interval, and why it has none."""
+    unit = units.get(key.method, 1.0) if key.statistic == "mean" else 1.0
+    value, margin = np.subtract(*test.values[:, place]), test.margins()[place]
+    if not math.isfinite(value) or not math.isfinite(margin):
+        return unit * float(value), NAN, NAN, test.why_no_interval(place)
+    farthest = FARTHEST.get(key.statistic, FARTHEST_COEFFICIENTS)
+    low, high = np.clip(
+        np.round([value - margin, value + margin], DECIMALS), -farthest, farthest
+    )
+    return unit * float(value), unit * float(low), unit * float(high), ""
+
+
+def _drop(test: ShuffledTest, place: int) -> tuple[float, float, float, str]:
+    """Return how many per cent of the first mean a method loses, as `_difference`."""
+    core, hard = test.values[:, place]
+    value = float(divided(100 * (core - hard), core))
+    low, high = (100 * (1 - ratio) for ratio in reversed(test.ratio(place)))
+    if math.isfinite(value) and math.isfinite(low):
+        return value, round(low, DECIMALS), round(high, DECIMALS), ""
+    far = sentence("no interval: the mean of the first stratum is not told from 0")
+    return value, NAN, NAN, test.why_no_interval(place) or far
+
+
+def _why_undefined(strata: tuple[str, str], values: Array) -> str:
+    unknown = [
+        name
+        for name, value in zip(strata, values, strict=True)
+        if not np.isfinite(value)
+    ]
+    if not unknown:
+        return sentence("the mean of the first stratum is not above 0")
+    return sentence(
+        "undefined in {names}", names=chained("{first} and in {second}", unknown)
+    )
+
+
+def _adjusted(rows: list[TableRow]) -> list[TableRow]:
+    """Adjust p-values within tag, statistic and level; a drop is a mean once more."""
+    families: dict[tuple[object, ...], list[TableRow]] = {}
+    for row in rows:
+        families.setdefault((row["tag"], row["statistic"], row["level"]), []).append(
+            row
+        )
+    for family in families.values():
+        adjusted = holm(np.array([row["p_value"] for row in family], float))
+        for row, p_value in zip(family, adjusted, strict=True):
+            row["p_adjusted"] = float(p_value)
+    return rows

@@ -1,0 +1,334 @@
+"""The annotator at work on one slot: the page, answers, submitting, skipping."""
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from django.conf import settings
+from django.core.signing import BadSignature, Signer
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotate.assignment import choosing
+from annotate.kinds import errors
+from annotate.kinds.errors import NotYetError
+from annotate.kinds.registry import asks_of_shots, kind_of
+from annotate.models import Annotator, Purpose, Skip, Slot, Study, localised
+from annotate.pages.annotator.invitation import (
+    after_slot,
+    annotator_page,
+    for_annotator,
+    for_trainee,
+    go_on_at_once,
+    to_next,
+)
+from annotate.pages.annotator.session_progress import progress, totals_of
+from annotate.pages.study_views import SeatRequest
+from annotate.people import outcomes
+from annotate.presentation import checklist_sheets, shot_comments, slot_view
+from annotate.quality import follow_up, training
+from annotate.responses import (
+    checklists,
+    giving_back,
+    leasing,
+    submission,
+    timing,
+    writing,
+)
+from annotate.responses.leasing import lacking
+from annotate.responses.submission import Closing
+from annotate.responses.writing import AnswerRow, CommentRow, Row
+from evalcore.database.prepared import Prepared
+
+COOKIE = "offered"
+# The pages that a browser keeps, and those that it was named before.
+MOST_CODES = 40
+
+
+def remember(
+    request: SeatRequest,
+    response: HttpResponse,
+    annotator: Annotator,
+    codes: Sequence[str],
+) -> HttpResponse:
+    """Let the browser remember the codes of slots that it is named now."""
+    before = [code for code in _offered(request, annotator) if code not in codes]
+    response.set_cookie(
+        COOKIE,
+        _signer(annotator).sign(".".join([*before, *codes][-MOST_CODES:])),
+        path=reverse("rate-entry", args=[request.token]),
+        httponly=True,
+        secure=settings.SESSION_COOKIE_SECURE,
+        samesite="Lax",
+    )
+    return response
+
+
+def was_offered(request: HttpRequest, annotator: Annotator, code: str) -> bool:
+    """Say whether this annotator's browser was named a slot."""
+    return code in _offered(request, annotator)
+
+
+def _offered(request: HttpRequest, annotator: Annotator) -> list[str]:
+    try:
+        signed = _signer(annotator).unsign(request.COOKIES.get(COOKIE, ""))
+    except BadSignature:
+        return []
+    return signed.split(".")
+
+
+def _signer(annotator: Annotator) -> Signer:
+    return Signer(salt=f"offered {annotator.pk}")
+
+
+LONGEST_REASON = Skip._meta.get_field("comment").max_length
+
+
+@never_cache
+@require_safe
+@for_annotator
+def slot(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show one version of a story, or several, with the questions."""
+    ahead = request.GET.get("ahead", "")
+    if ahead.isdecimal():
+        row = look_at(request, annotator, code)
+        return _slot_page(request, annotator, row, ahead=int(ahead))
+    return _slot_page(request, annotator, get_slot(annotator, code))
+
+
+@never_cache
+@require_POST
+@for_annotator
+def submit(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Store what the form holds, close the slot, and go on."""
+    row = get_slot(annotator, code, late=True)
+    rows, closing = _rows(request, row), Closing(_seconds(request))
+    go_on = partial(go_on_at_once, request, annotator)
+    try:
+        received = follow_up.submit(annotator, row.code, rows, closing, go_on=go_on)
+    except errors.NotNowError as error:
+        return _slot_page(request, annotator, row, error=str(error), status=422)
+    if received is None:
+        raise missing(annotator)
+    if not received.submitted:
+        problems = [*received.refused.values(), received.problem]
+        said = " ".join(dict.fromkeys(str(one) for one in problems if one))
+        return _slot_page(request, annotator, row, error=said, status=422)
+    return HttpResponseRedirect(after_slot(request, annotator, received))
+
+
+@never_cache
+@require_POST
+@for_annotator
+def heartbeat(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Let the lease run on while the page is open and somebody is there."""
+    renewed = leasing.heartbeat(get_slot(annotator, code), annotator)
+    return HttpResponse(status=204 if renewed else 409)
+
+
+@never_cache
+@require_POST
+@for_annotator
+def skip(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Leave a story to somebody else, with a reason."""
+    row = get_slot(annotator, code)
+    reason = request.POST.get("reason", "")
+    comment = request.POST.get("comment", "").strip()[:LONGEST_REASON]
+    error = ""
+    if reason not in Skip.Reason.values:
+        error = _("Please say why you skip this story.")
+    elif row.purpose == Purpose.TRAINING:
+        error = _("The stories of the training round cannot be skipped.")
+    if not error:
+        try:
+            follow_up.skip(
+                slot=row, annotator=annotator, reason=reason, comment=comment
+            )
+        except errors.BadAnswerError as refused:
+            error = str(refused)
+        except errors.SlotTakenError:
+            error = _("This answer is closed and cannot be changed.")
+    if error:
+        skipping = {"reason": reason, "comment": comment}
+        return _slot_page(
+            request, annotator, row, error=error, status=422, skipping=skipping
+        )
+    return HttpResponseRedirect(to_next(request, annotator))
+
+
+@never_cache
+@require_safe
+@for_trainee
+def feedback(request: SeatRequest, annotator: Annotator, code: str) -> HttpResponse:
+    """Show what would have been right, after a story of the training round."""
+    row = get_slot(annotator, code)
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        raise Http404
+    return annotator_page(
+        request,
+        annotator,
+        "rate/feedback.html",
+        slot=row,
+        progress=progress(annotator, row),
+        result=training.result(annotator, row.round),
+        worth=outcomes.worth(annotator),
+        **_feedback(row),
+    )
+
+
+def _feedback(row: Slot) -> dict[str, Any]:
+    """Return what is told of a training story once it is submitted."""
+    if row.purpose != Purpose.TRAINING or row.state != Slot.State.SUBMITTED:
+        return {"marks": [], "not_marked": [], "told": ""}
+    return {
+        "marks": training.marks(row),
+        "not_marked": training.not_marked(row),
+        "told": _told(row),
+    }
+
+
+def _told(row: Slot) -> str:
+    told, worse = localised(row.unit.feedback), _worse(row)
+    return _("%(worse)s %(told)s") % {"worse": worse, "told": told} if worse else told
+
+
+def _worse(row: Slot) -> str:
+    """Say which of the versions was made worse, as the annotator saw them."""
+    place = training.worse_place(row)
+    if place is None:
+        return ""
+    if len(row.unit.outputs) > 2:
+        return _("Version %(n)s was made worse on purpose.") % {"n": place + 1}
+    if place == 0:
+        return _("The left one was made worse on purpose.")
+    return _("The right one was made worse on purpose.")
+
+
+def _rows(request: SeatRequest, row: Slot) -> list[Row]:
+    """Return what a form without a script holds of a slot."""
+    posted = request.POST
+    rows: list[Row] = [
+        AnswerRow(question=question.key, value=value)
+        for question in row.questions
+        if (value := kind_of(question).posted(question, posted))
+    ]
+    if asks_of_shots(row.study):
+        rows += checklists.form_rows(row, posted)
+    if row.study.presentation.get("comments") and "comment" in posted:
+        rows.append(CommentRow(text=posted["comment"]))
+    return rows + shot_comments.form_rows(posted)
+
+
+def _seconds(request: SeatRequest) -> float | None:
+    """Return the time on the page that the browser measured, if it did."""
+    try:
+        return float(request.POST.get("seconds", ""))
+    except ValueError:
+        return None
+
+
+def get_slot(
+    annotator: Annotator,
+    code: str,
+    *,
+    late: bool = False,
+    proof: str = "",
+    related: Sequence[str] = submission.SHOWN,
+) -> Slot:
+    """Return the annotator's slot of that code; anybody else's does not exist."""
+    row = _own(annotator, code, related)
+    row = row or submission.regain(annotator, code, late=late, proof=proof)
+    return _admitted(annotator, row)
+
+
+def look_at(request: HttpRequest, annotator: Annotator, code: str) -> Slot:
+    """Return a slot to be shown: one's own, or a free one that was named beforehand."""
+    row = _own(annotator, code)
+    if row is None and was_offered(request, annotator, code):
+        row = choosing.free_slot(annotator, code, submission.SHOWN)
+        row = row or _own(annotator, code)
+    return _admitted(annotator, row)
+
+
+def _admitted(annotator: Annotator, row: Slot | None) -> Slot:
+    """Return what was found, unless something else comes before it."""
+    if row is None:
+        raise missing(annotator)
+    if first := lacking(annotator, row.purpose):
+        raise NotYetError(first)
+    return row
+
+
+def missing(annotator: Annotator) -> Exception:
+    """Return why there is no such slot: something comes before it, or there is none."""
+    first = lacking(annotator)
+    return NotYetError(first) if first else Http404()
+
+
+def _own(
+    annotator: Annotator, code: str, related: Sequence[str] = submission.SHOWN
+) -> Slot | None:
+    row = _slot_of_code(tuple(related)).first(code=code)
+    if row is None or row.annotator_id != annotator.pk or row.state in leasing.CLOSED:
+        return None
+    return row
+
+
+@lru_cache
+def _slot_of_code(related: tuple[str, ...]) -> Prepared[Slot]:
+    """Return the query of a slot, whosever it is."""
+    slots = Slot.objects.select_related(*related) if related else Slot.objects.all()
+    return Prepared(lambda code: slots.filter(code=code), code=str)
+
+
+def _slot_page(
+    request: SeatRequest,
+    annotator: Annotator,
+    row: Slot,
+    *,
+    error: str = "",
+    status: int = 200,
+    ahead: int = 0,
+    skipping: dict[str, str] | None = None,
+) -> HttpResponse:
+    row.study = annotator.study
+    totals = totals_of(annotator)
+    shown = progress(annotator, row, ahead, totals)
+    can_skip = row.state != Slot.State.SUBMITTED and row.purpose != Purpose.TRAINING
+    return annotator_page(
+        request,
+        annotator,
+        "rate/slot.html",
+        status=status,
+        slot=row,
+        **slot_view.for_viewer(row),
+        **slot_view.for_player(row),
+        skip_reasons=Skip.Reason.choices,
+        can_skip=can_skip,
+        skipping=skipping or {},
+        words_needed=can_skip
+        and giving_back.needs_words(row, annotator, totals.skipped),
+        questions=slot_view.shown_questions(row),
+        proof="" if row.started_at else submission.offer(annotator, row.code),
+        progress=shown,
+        locked=_is_locked(annotator, row),
+        rest=not ahead and timing.has_worked_since(annotator, totals.first),
+        previous=shown["before"],
+        error=error,
+        **checklist_sheets.on_page(row),
+        **writing.on_page(row),
+        **shot_comments.on_page(row),
+        **_feedback(row),
+    )
+
+
+def _is_locked(annotator: Annotator, row: Slot) -> bool:
+    """Say whether the answers of a submitted slot stay as they are."""
+    return row.state == Slot.State.SUBMITTED and (
+        row.purpose == Purpose.TRAINING
+        or row.study.state != Study.State.OPEN
+        or row.session != leasing.session_at_hand(annotator)
+    )

@@ -1,0 +1,205 @@
+"""Asking a judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
+
+Hosted judges, vLLM and Ollama speak it. Which one is asked, how fast and for how much
+money is set in the environment; see `evalcore.metrics.llm_judge.settings`. Who keeps
+account of the money between runs chooses the judge::
+
+    settings = read_settings()
+    meter = CostMeter(settings, spent=spent_so_far, on_spending=note_it)
+    with asking(Judge(settings, meter)):
+        for outcome in engine.run(jobs): ...
+
+Answers are features: the store remembers them by the content of the question, so a run
+that stopped goes on without asking anything twice. Nothing that was answered is lost
+when the budget is spent, or when the server refuses the key, in the midst of a batch:
+what was answered is returned, the others are marked `NotAskedError`, which `ask_judge`
+raises as what it is, and a batch in which nothing was answered raises at once.
+"""
+
+import os
+from collections.abc import Generator, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+from threading import Lock
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evalcore.metrics.base import Feature
+from evalcore.metrics.errors import FatalError, FeatureError, Lack, Lacks
+from evalcore.metrics.llm_judge.attempts import Attempts, JudgeError, RefusedError
+from evalcore.metrics.llm_judge.costs import CostMeter
+from evalcore.metrics.llm_judge.payloads import PACKING, Payload, payload
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.settings import (
+    JudgeSettings,
+    JudgeSettingsError,
+    read_settings,
+)
+from evalcore.metrics.llm_judge.waiting import Clock
+from evalcore.metrics.weights import lacking
+
+if TYPE_CHECKING:
+    from evalcore.metrics.llm_judge.sending import Sender
+
+# Batches are larger than what is asked at once, so that few wait for the slowest.
+ROUNDS_A_BATCH = 4
+UNNAMED = "judge"
+
+
+class NotAskedError(FeatureError):
+    """A question was not asked, for `fatal` had happened before."""
+
+    def __init__(self, fatal: FatalError) -> None:
+        super().__init__(f"not asked: {fatal}")
+        self.fatal = fatal
+
+
+class Judge:
+    """A judge as an encoder: from questions to answers, each a text.
+
+    `settings`: which judge, and its bounds. `meter`: counts the money; by default a new
+    one for the budget of the settings.
+    """
+
+    def __init__(
+        self,
+        settings: JudgeSettings,
+        meter: CostMeter | None = None,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self.settings = settings
+        self.meter = meter or CostMeter(settings)
+        self._clock = clock or Clock()
+        self._attempts = Attempts(settings, self.meter, self._clock)
+        self._has_answered = False
+
+    @property
+    def id(self) -> str:
+        return f"judge {self.settings.name} at {self.settings.place}; {PACKING}"
+
+    @property
+    def batch(self) -> int:
+        return ROUNDS_A_BATCH * self.settings.concurrency
+
+    def prepare(self, item: JudgeQuestion) -> Payload:
+        """Decode the question's pictures and pack it; called in several threads."""
+        return payload(item, self.settings.name)
+
+    def encode(self, prepared: Sequence[Payload]) -> list[Feature | FeatureError]:
+        replies = dict(self.stream(prepared))
+        return [replies[place] for place in range(len(prepared))]
+
+    def stream(
+        self, prepared: Sequence[Payload]
+    ) -> Generator[tuple[int, Feature | FeatureError]]:
+        """Give each answer as it comes, with its place; otherwise as `encode`.
+
+        Who stops early waits for the questions that are under way.
+        """
+        from evalcore.metrics.llm_judge.sending import Sender
+
+        halt, answered = _Halt(), False
+        refused: RefusedError | None = None
+        costs = [self.meter.cost(one.tokens_in, one.tokens_out) for one in prepared]
+        try:
+            with (
+                self.meter.setting_aside(costs),
+                Sender(self.settings, self._clock) as sender,
+                ThreadPoolExecutor(self.settings.concurrency) as pool,
+            ):
+                tasks = {
+                    pool.submit(self._ask, sender, one, halt): place
+                    for place, one in enumerate(prepared)
+                }
+                try:
+                    for task in as_completed(tasks):
+                        reply = task.result()
+                        answered |= not isinstance(reply, FeatureError)
+                        if isinstance(reply, RefusedError):
+                            refused = reply
+                        yield tasks[task], reply
+                        self.meter.report()
+                except BaseException:
+                    halt.at(JudgeError(f"{self._attempts.who}: interrupted"))
+                    raise
+        finally:
+            self.meter.report()
+        self._has_answered |= answered
+        if halt.why and not answered:
+            raise halt.why
+        if refused and not self._has_answered:
+            # Not the question's fault, or no question will fare better for now.
+            raise JudgeError(f"{refused}, and has answered none so far")
+
+    def _ask(
+        self, sender: "Sender", question: Payload, halt: "_Halt"
+    ) -> Feature | FeatureError:
+        """Ask one question; what is fatal stops those that have not begun."""
+        if halt.why:
+            return NotAskedError(halt.why)
+        try:
+            return np.array(self._attempts.ask(sender, question))
+        except FeatureError as error:
+            return error
+        except FatalError as error:
+            return NotAskedError(halt.at(error))
+
+
+class _Halt:
+    """Why no more questions of a batch are asked; the first reason stays."""
+
+    def __init__(self) -> None:
+        self.why: FatalError | None = None
+        self._lock = Lock()
+
+    def at(self, why: FatalError) -> FatalError:
+        """Stop; return the reason."""
+        with self._lock:
+            self.why = self.why or why
+            return self.why
+
+
+_chosen: ContextVar[Judge | None] = ContextVar("chosen judge", default=None)
+
+
+@contextmanager
+def asking(judge: Judge) -> Iterator[Judge]:
+    """Let this judge be asked inside, with its meter, in the present thread."""
+    token = _chosen.set(judge)
+    try:
+        yield judge
+    finally:
+        _chosen.reset(token)
+
+
+def the_judge() -> Judge:
+    """Return the judge that `asking` chose, or the one that the environment names."""
+    return _chosen.get() or _judge(read_settings())
+
+
+@lru_cache(maxsize=8)
+def _judge(settings: JudgeSettings) -> Judge:
+    """Return one judge for equal settings, so that it keeps counting the money."""
+    return Judge(settings)
+
+
+def judge_name() -> str:
+    """Return what the judge is called, as the backend of a metric."""
+    chosen = _chosen.get()
+    if chosen is not None:
+        return chosen.settings.name
+    return os.environ.get("JUDGE_NAME", "").strip() or UNNAMED
+
+
+def missing_judge() -> Lacks:
+    """Return what is to be set before a judge can be asked."""
+    if _chosen.get() is None:
+        try:
+            read_settings()
+        except JudgeSettingsError as error:
+            return Lacks([Lack("a judge", str(error))])
+    return lacking(("httpx2",))

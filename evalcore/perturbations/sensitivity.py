@@ -1,0 +1,138 @@
+"""Whether metrics see what people would: originals held against their degraded twins.
+
+A metric that is meant to measure consistency should score a story with a shot of
+another story below the story itself. It costs no annotator to find out.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evalcore.metrics.base import Metric, Value
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.models import Benchmark, TwinScore
+from evalcore.perturbations.twin_outputs import current_twins
+from evalcore.scoring import judged_outputs
+from evalcore.scoring.chunks import feature_store
+
+
+@dataclass(frozen=True)
+class Sensitivity:
+    """How one metric told originals from one kind of twins.
+
+    `better`, `alike` and `worse` count the pairs in which the original scored better
+    than its twin, the same, or worse, by the metric's own direction; pairs in which one
+    has no value are `undefined`. Means are over the pairs that have both.
+    """
+
+    metric: str
+    degradation: str
+    better: int
+    alike: int
+    worse: int
+    undefined: int
+    mean_original: float
+    mean_twin: float
+
+    @property
+    def share(self) -> float:
+        """Return the share of defined pairs in which the original scored better."""
+        defined = self.better + self.alike + self.worse
+        return self.better / defined if defined else math.nan
+
+
+def sensitivities(
+    benchmark: Benchmark, metrics: Mapping[str, Metric]
+) -> tuple[list[Sensitivity], dict[str, str], list[TwinScore]]:
+    """Score originals and their twins."""
+    twins = current_twins(benchmark)
+    originals = list(
+        judged_outputs.outputs(benchmark).filter(
+            pk__in=[twin.twin_of_id for twin in twins]
+        )
+    )
+    looked_at = judged_outputs.renderings([*originals, *twins])
+    jobs = (
+        MetricJob((key, name), metric.score(rendering))
+        for key, rendering in looked_at.items()
+        for name, metric in metrics.items()
+    )
+    values: dict[tuple[int, str], float | None] = {}
+    failed = {}
+    for outcome in Engine(feature_store()).run(jobs):
+        key, name = outcome.key
+        if outcome.error is not None:
+            rendering = looked_at[key]
+            failed[f"{rendering.method} / {rendering.story}: {name}"] = str(
+                outcome.error
+            )
+        values[key, name] = _mean(outcome.values)
+    pairs = defaultdict(list)
+    for twin in twins:
+        assert twin.twin_of_id is not None
+        pairs[twin.degradation].append((twin.twin_of_id, twin.pk))
+    rows = [
+        _compared(name, metric, degradation, pairs[degradation], values)
+        for name, metric in metrics.items()
+        for degradation in sorted(pairs)
+    ]
+    scores = [
+        TwinScore(
+            twin=twin,
+            metric=metric.info.name,
+            metric_version=metric.info.full_version,
+            backend=metric.info.backend,
+            value=twin_score,
+            original=original,
+        )
+        for twin in twins
+        for name, metric in metrics.items()
+        if (twin_score := values.get((twin.pk, name))) is not None
+        and (original := values.get((twin.twin_of_id or 0, name))) is not None
+    ]
+    return rows, failed, scores
+
+
+def store(scores: Sequence[TwinScore]) -> None:
+    """Store scores of twins; what is there stays."""
+    TwinScore.objects.bulk_create(scores, ignore_conflicts=True, batch_size=500)
+
+
+def _mean(values: Iterable[Value]) -> float | None:
+    found = [value.value for value in values if value.value is not None]
+    return sum(found) / len(found) if found else None
+
+
+def _compared(
+    name: str,
+    metric: Metric,
+    degradation: str,
+    pairs: Sequence[tuple[int, int]],
+    values: Mapping[tuple[int, str], float | None],
+) -> Sensitivity:
+    sign = 1 if metric.info.higher_is_better else -1
+    both = [
+        (original, twin)
+        for a, b in pairs
+        if (original := values.get((a, name))) is not None
+        and (twin := values.get((b, name))) is not None
+    ]
+    # Float noise is no difference; scores may be small throughout.
+    largest = max((max(abs(o), abs(t)) for o, t in both), default=0.0)
+    noise = 1e-12 * min(1.0, largest)
+    gaps = [
+        0.0 if math.isclose(o, t, rel_tol=1e-9, abs_tol=noise) else sign * (o - t)
+        for o, t in both
+    ]
+    n = len(both) or math.nan
+    return Sensitivity(
+        name,
+        degradation,
+        better=sum(gap > 0 for gap in gaps),
+        alike=sum(gap == 0 for gap in gaps),
+        worse=sum(gap < 0 for gap in gaps),
+        undefined=len(pairs) - len(both),
+        mean_original=sum(o for o, _t in both) / n,
+        mean_twin=sum(t for _o, t in both) / n,
+    )

@@ -1,0 +1,284 @@
+"""Strata: the same numbers as from the stratum's stories alone, and differences."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis.commands.alignment import align
+from analysis.notes import Notes
+from analysis.options import AlignOptions, OptionError
+from analysis.questions import kept_scores, rated_questions
+from analysis.reading.column_cleaning import kept_rows
+from analysis.reading.kept_answers import RATING_KEYS
+from analysis.report.sections import all_figures
+from analysis.subgroups.estimates import OTHERS, splits
+from tests.cases import slow
+
+OPTIONS = AlignOptions(resamples=0)
+
+
+def study(n_stories=12, n_methods=4, seed=0, flip=()):
+    """Ratings by three people and two metrics; `flip`: stories where one is wrong."""
+    rng = np.random.default_rng(seed)
+    rows, scores = [], []
+    for s in range(n_stories):
+        story = f"s{s:02}"
+        for m in range(n_methods):
+            method = f"m{m}"
+            quality = m + rng.normal()
+            for name in "xyz":
+                value = float(np.clip(round(quality + rng.normal()), 0, 4))
+                rows.append((story, method, "look", name, value))
+            good = -quality if story in flip else quality
+            scores.append((story, method, "good", good + 0.3 * rng.normal()))
+            scores.append((story, method, "noise", rng.normal()))
+    ratings = pd.DataFrame(
+        rows, columns=["story", "method", "dimension", "annotator", "rating"]
+    )
+    return ratings, pd.DataFrame(
+        scores, columns=["story", "method", "metric", "score"]
+    ).assign(higher_is_better=True)
+
+
+def halves(n_stories=12, name="set", values=("core", "hard")):
+    stories = [f"s{s:02}" for s in range(n_stories)]
+    tags = [values[i % len(values)] for i in range(n_stories)]
+    return pd.DataFrame({"story": stories, name: tags})
+
+
+def strata(options=OPTIONS, tags=None, flip=(), seed=0):
+    ratings, scores = study(flip=flip, seed=seed)
+    tags = halves() if tags is None else tags
+    return align(
+        ratings=ratings, choices=None, scores=scores, options=options, tags=tags
+    )
+
+
+@cache
+def plain():
+    """Tables of two like strata, which nobody changes."""
+    return strata().tables
+
+
+def test_it_works():
+    tables = plain()
+    rows = tables["strata"]
+    assert set(rows["stratum"]) == {"core", "hard"}
+    assert {"mean", "alpha_ordinal", "kendall", "ppa_half"} <= set(rows["statistic"])
+    assert set(tables["strata_differences"]["stratum_b"]) == {"hard"}
+
+
+@pytest.mark.parametrize("stratum", ["core", *slow("hard")])
+def test_a_stratum_is_what_its_stories_alone_give(stratum):
+    ratings, scores = study()
+    tags = halves()
+    own = set(tags.loc[tags["set"] == stratum, "story"])
+    alone = align(
+        ratings=ratings[ratings["story"].isin(own)],
+        choices=None,
+        scores=scores[scores["story"].isin(own)],
+        options=OPTIONS,
+    ).tables
+    rows = plain()["strata"]
+    rows = rows[(rows["stratum"] == stratum) & (rows["question"] == "look")]
+    for expected in alone["correlations"].itertuples():
+        here = rows[
+            (rows["statistic"] == expected.coefficient)
+            & (rows["level"] == expected.level)
+            & (rows["metric"] == expected.metric)
+        ]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+        assert here["n"].tolist() == [expected.n]
+    for expected in alone["method_means"].itertuples():
+        here = rows[(rows["statistic"] == "mean") & (rows["method"] == expected.method)]
+        assert here["value"].tolist() == pytest.approx([expected.mean])
+    for expected in alone["agreement"].itertuples():
+        here = rows[rows["statistic"] == expected.statistic]
+        assert here["value"].tolist() == pytest.approx([expected.value], nan_ok=True)
+    accuracies = alone["pairwise_accuracy"].set_index("metric")
+    here = rows[(rows["statistic"] == "ppa_half") & (rows["metric"] == "good")]
+    assert here["value"].tolist() == pytest.approx([accuracies.loc["good", "ppa_half"]])
+
+
+def test_a_difference_is_the_one_less_the_other():
+    tables = strata(AlignOptions(resamples=50)).tables
+    rows = tables["strata"].set_index(
+        ["stratum", "question", "metric", "method", "statistic", "level"]
+    )["value"]
+    for row in tables["strata_differences"].itertuples():
+        if row.statistic == "drop_percent":
+            continue
+        place = (row.question, row.metric, row.method, row.statistic, row.level)
+        expected = rows[("core", *place)] - rows[("hard", *place)]
+        assert row.value == pytest.approx(expected, nan_ok=True)
+        if np.isfinite(row.low):
+            assert row.low <= row.high
+
+
+def test_a_metric_that_fails_in_one_stratum_is_found():
+    tags = halves()
+    hard = set(tags.loc[tags["set"] == "hard", "story"])
+    rows = strata(AlignOptions(resamples=300), flip=hard).tables["strata_differences"]
+    rows = rows[(rows["statistic"] == "kendall") & (rows["level"] == "story")]
+    rows = rows.set_index("metric")
+    assert rows.loc["good", "value"] > 1
+    assert rows.loc["good", "low"] > 0
+    assert rows.loc["good", "p_adjusted"] < 0.05
+    assert rows.loc["noise", "p_value"] > 0.05
+
+
+def question(seed=0, **study_options):
+    """One rated question beside its scores."""
+    ratings, scores = study(seed=seed, **study_options)
+    table = kept_scores(scores, ())
+    rows = kept_rows(ratings, RATING_KEYS)
+    return next(rated_questions(rows, table, OPTIONS, Notes()))
+
+
+def test_drop_is_vistars():
+    # VISTAR, table 3, SD 3.5: core 88.0, hard 82.3, a drop of 6.5 per cent.
+    ratings = pd.DataFrame(
+        [
+            (story, method, "score", "mean", value)
+            for story, value in (("c1", 87.0), ("c2", 89.0), ("h1", 82.3))
+            for method in ("SD 3.5", "other")
+        ],
+        columns=["story", "method", "dimension", "annotator", "rating"],
+    )
+    scores = ratings.rename(columns={"dimension": "metric", "rating": "score"})
+    tags = pd.DataFrame({"story": ["c1", "c2", "h1"], "set": ["core", "core", "hard"]})
+    found = align(
+        ratings=ratings,
+        choices=None,
+        scores=scores.drop(columns="annotator"),
+        options=OPTIONS,
+        tags=tags,
+    ).tables["strata_differences"]
+    drop = found[(found["statistic"] == "drop_percent") & (found["method"] == "SD 3.5")]
+    assert set(drop["question"]) == {"score", ""}  # of people, and of the metric
+    assert [round(value, 1) for value in drop["value"]] == [6.5, 6.5]
+
+
+def test_several_strata_are_each_compared_with_all_others():
+    rows = strata(tags=halves(values=("ink", "oil", "clay"))).tables
+    found = rows["strata_differences"]
+    assert set(zip(found["stratum_a"], found["stratum_b"], strict=True)) == {
+        ("ink", OTHERS),
+        ("oil", OTHERS),
+        ("clay", OTHERS),
+    }
+
+
+def test_tags_that_make_no_strata_are_named():
+    stories = [f"s{i:02}" for i in range(20)]
+    tags = pd.DataFrame({"story": stories, "one": "x", "each": stories, "none": ""})
+    found, notes = splits(tags, stories)
+    assert found == []
+    assert [note.split(",")[0] for note in notes] == [
+        "not split by one",
+        "not split by each",
+        "not split by none",
+    ]
+    assert "20 values among 20 stories" in notes[1]
+
+
+def test_a_stratum_without_scores_is_undefined_with_a_reason():
+    ratings, scores = study()
+    tags = halves()
+    core = tags.loc[tags["set"] == "core", "story"]
+    found = align(
+        ratings=ratings,
+        choices=None,
+        scores=scores[scores["story"].isin(core)],
+        options=replace(OPTIONS, resamples=9),
+        tags=tags,
+    ).tables["strata"]
+    hard = found[(found["stratum"] == "hard") & found["statistic"].eq("kendall")]
+    assert len(hard) == 6
+    assert hard["value"].isna().all()
+    assert set(hard["reason"]) == {"no output has a rating and a score of every metric"}
+
+
+def test_split_by_chooses_tags_and_refuses_unknown_ones():
+    tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
+    rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
+    assert set(rows["strata"]["tag"]) == {"genre"}
+    with pytest.raises(OptionError, match="--split-by: 'style': expected set, genre"):
+        strata(AlignOptions(resamples=0, split_by=("style",)), tags=tags)
+
+
+def test_choices_are_split_too():
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"s{s:02}", "m0", "m1", "which", name, "ab"[int(rng.random() < 0.3)])
+        for s in range(12)
+        for name in "xyz"
+    ]
+    choices = pd.DataFrame(
+        rows,
+        columns=["story", "method_a", "method_b", "criterion", "annotator", "choice"],
+    )
+    _, scores = study(n_methods=2)
+    found = align(
+        ratings=None, choices=choices, scores=scores, options=OPTIONS, tags=halves()
+    ).tables
+    statistics = set(found["strata"]["statistic"])
+    assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
+    assert "kendall" not in statistics
+
+
+def test_scores_are_split_by_the_stories_of_all_questions():
+    ratings, scores = study()
+    few = ratings[ratings["story"] < "s04"].assign(dimension="first")
+    rows = align(
+        ratings=pd.concat([few, ratings]),
+        choices=None,
+        scores=scores,
+        options=OPTIONS,
+        tags=halves(),
+    ).tables["strata"]
+    assert set(rows.loc[rows["question"] == "", "n"]) == {6}
+
+
+def chosen(n_stories=12, seed=0):
+    """Answers side by side; in every second story the third method is the best."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for s in range(n_stories):
+        strength = dict(zip("abc", (1, 0, 2 if s % 2 else -1), strict=True))
+        for one, two in (("a", "b"), ("a", "c"), ("b", "c")):
+            for who in "xyz":
+                gap = strength[one] - strength[two] + rng.logistic() / 2
+                choice = "tie" if abs(gap) < 0.3 else "a" if gap > 0 else "b"
+                rows.append((f"s{s:02}", one, two, "look", who, choice))
+    names = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def test_win_rates_of_a_stratum_are_those_of_its_stories_and_differ():
+    choices, tags = chosen(40), halves(40)
+    found = align(choices=choices, tags=tags, options=AlignOptions(resamples=200))
+    rows = found.tables["strata"]
+    rows = rows[rows["statistic"] == "win_rate"].set_index(["stratum", "method"])
+    for name, own in tags.groupby("set"):
+        here = choices[choices["story"].isin(own["story"])]
+        alone = align(choices=here, options=AlignOptions()).tables["method_win_rates"]
+        for row in alone.to_dict("records"):
+            mine = rows.loc[name, row["method"]]
+            assert (mine["value"], mine["low"], mine["high"]) == pytest.approx(
+                (row["rate"], row["low"], row["high"])
+            )
+            assert mine["n"] == row["n_votes"]
+    table = found.tables["strata_differences"]
+    table = table[table["statistic"] == "win_rate"].set_index("method")
+    for method, row in table.iterrows():
+        apart = rows.loc["core", method]["value"] - rows.loc["hard", method]["value"]
+        assert row["value"] == pytest.approx(apart)
+    assert table.loc["c", "value"] < -0.5
+    assert table.loc["c", "p_adjusted"] < 0.05
+    assert table.loc["c", "high"] < 0
+    figure = {one.key: one for one in all_figures(found.tables, found.cells)}
+    assert "strata-win-rate" in figure

@@ -1,0 +1,184 @@
+"""The judge's money, and the judge within the engine; against a real server."""
+
+import threading
+from decimal import Decimal
+
+import pytest
+
+from evalcore.metrics.base import Ask
+from evalcore.metrics.engine import Engine, MetricJob
+from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.llm_judge.client import Judge, NotAskedError
+from evalcore.metrics.llm_judge.costs import BudgetExceededError
+from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from tests.evalcore.metrics.llm_judge.serving import (
+    answers,
+    ask,
+    fails,
+    half_a_reply,
+    hangs_up,
+    judge_at,
+    raw,
+)
+from tests.evalcore.metrics.llm_judge.test_costs import metered
+
+# The money ----------------------------------------------------------------------------
+
+
+def test_what_the_reply_says_is_billed(server):
+    usage = {"prompt_tokens": 1000, "completion_tokens": 50}
+    server.then = answers("yes", usage=usage)
+    seen: list[Decimal] = []
+    meter = metered(1, price_in=2, price_out=8, on_spending=seen.append)
+    ask(judge_at(server, meter=meter), "a", "b")
+    # 1000 x 2 / 1e6 + 50 x 8 / 1e6 = 0.0024 for each
+    assert meter.spent == sum(seen) == Decimal("0.0048")
+    assert meter.requests == 2
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        None,
+        {"prompt_tokens": "7", "completion_tokens": -1},
+        {"prompt_tokens": True, "completion_tokens": 1.5},
+    ],
+)
+def test_without_usage_the_most_is_billed(server, usage):
+    server.then = answers("yes", usage=usage)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1)
+    question = JudgeQuestion(("?",), max_tokens=100)
+    packed = judge.prepare(question)
+    ask(judge, question)
+    assert judge.meter.spent == Decimal(packed.tokens_in + 100) / 1_000_000
+
+
+def test_what_may_have_been_billed_is_counted(server):
+    """A broken reply, or none: the judge may have worked all the same."""
+    for misbehaviour in (hangs_up, half_a_reply, raw(b"nonsense")):
+        server.script = [misbehaviour]
+        judge = judge_at(server, budget=1, price_in=1, price_out=1)
+        before = len(server.asked)
+        ask(judge, "?")
+        assert judge.meter.requests == len(server.asked) - before
+
+
+@pytest.mark.parametrize("status", [504, 524])
+def test_a_gateway_that_gave_up_waiting_may_bill(server, status):
+    server.then = fails(status)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1)
+    ask(judge, "?")
+    assert judge.meter.requests == len(server.asked) > 1
+
+
+def test_who_stops_early_loses_no_money_from_the_account(server):
+    reported: list[Decimal] = []
+    meter = metered(price_in=1, on_spending=reported.append)
+    server.then = answers("yes", usage={"prompt_tokens": 10, "completion_tokens": 0})
+    judge = judge_at(server, meter=meter, concurrency=2)
+    coming = judge.stream([judge.prepare(JudgeQuestion((str(i),))) for i in range(20)])
+    next(coming)
+    coming.close()
+    assert 1 <= len(server.asked) < 20
+    assert sum(reported) == meter.spent == Decimal(len(server.asked)) / 100_000
+
+
+def test_what_was_answered_before_an_interruption_is_remembered(server, tmp_path):
+    heard = []
+
+    def stop():
+        heard.append(1)
+        if len(heard) == 5:
+            raise KeyboardInterrupt
+
+    judge = judge_at(server, concurrency=2)
+    jobs = [MetricJob(0, metric(judge, [str(i) for i in range(8)]))]
+    with pytest.raises(KeyboardInterrupt):
+        list(Engine(FeatureStore(tmp_path), on_batch=stop).run(jobs))
+    engine = Engine(FeatureStore(tmp_path))
+    list(engine.run([MetricJob(0, metric(judge, [str(i) for i in range(8)]))]))
+    assert engine.counts.encoded[judge.id] == 3
+
+
+def worst(judge: Judge, question: str) -> Decimal:
+    packed = judge.prepare(JudgeQuestion((question,)))
+    return judge.meter.cost(packed.tokens_in, packed.tokens_out)
+
+
+@pytest.mark.parametrize("concurrency", [1, 8])
+def test_the_budget_stops_before_it_is_exceeded(server, concurrency):
+    probe = worst(judge_at(server, price_out=10), "1")
+    budget = probe * 5 + probe / 2
+    judge = judge_at(server, price_out=10, budget=budget, concurrency=concurrency)
+    replies = ask(judge, *"123456789")  # each is billed at its worst case
+    answered = [one for one in replies if one == "Score: 3"]
+    refused = [one for one in replies if isinstance(one, NotAskedError)]
+    assert (len(answered), len(refused), len(server.asked)) == (5, 4, 5)
+    assert judge.meter.spent == probe * 5 <= budget
+    assert isinstance(refused[0].fatal, BudgetExceededError)
+    with pytest.raises(BudgetExceededError, match="for 5 requests"):
+        ask(judge, "1")
+    assert len(server.asked) == 5
+
+
+def test_the_budget_is_used_up_though_worst_cases_do_not_fit_together(server):
+    """Eight at once reserve far more than they cost; they wait for one another."""
+    server.then = answers("yes", usage={"prompt_tokens": 0, "completion_tokens": 1})
+    probe = worst(judge_at(server, price_out=10), "1")
+    judge = judge_at(server, price_out=10, budget=probe * 2, concurrency=8)
+    assert ask(judge, *map(str, range(16))) == ["yes"] * 16
+
+
+def test_a_reply_dearer_than_possible_ends_it(server):
+    usage = {"prompt_tokens": 10**9, "completion_tokens": 10**9}
+    server.then = answers("yes", usage=usage)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1, concurrency=1)
+    first, second = ask(judge, "a", "b")
+    assert first == "yes"
+    assert isinstance(second, NotAskedError)
+    assert len(server.asked) == 1
+
+
+def test_what_was_spent_before_counts(server):
+    meter = metered(5, price_in=1, spent=Decimal(5))
+    with pytest.raises(BudgetExceededError, match=r"\$5\.0000 were spent"):
+        ask(judge_at(server, meter=meter), "?")
+    assert server.asked == []
+
+
+# Through the engine -------------------------------------------------------------------
+
+
+def metric(judge, texts):
+    """Ask so many questions one after the other, as a metric would."""
+    got = yield Ask(judge, [JudgeQuestion((text,)) for text in texts], tolerant=True)
+    return got
+
+
+def test_n_questions_cost_n_requests_and_a_rerun_none(server, tmp_path):
+    judge = judge_at(server)
+    texts = [str(i) for i in range(20)]
+    for _ in range(2):
+        jobs = [MetricJob(i, metric(judge, texts)) for i in range(3)]
+        outcomes = list(Engine(FeatureStore(tmp_path)).run(jobs))
+        assert all(
+            [str(one) for one in outcome.values] == ["Score: 3"] * 20
+            for outcome in outcomes
+        )
+        assert len(server.asked) == 20
+
+
+def test_threads_share_judge_and_meter(server):
+    server.then = answers("yes", usage={"prompt_tokens": 10, "completion_tokens": 0})
+    judge = judge_at(server, budget=1, price_in=1)
+    seen: list[list] = []
+    threads = [
+        threading.Thread(target=lambda i=i: seen.append(ask(judge, *f"{i}{i}{i}")))
+        for i in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert seen == [["yes"] * 3] * 4
+    assert judge.meter.spent == Decimal(120) / 1_000_000

@@ -1,0 +1,163 @@
+"""Finding scores in what judges write."""
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalcore.metrics.llm_judge.scores import Unclear, digits_after, scores_after
+
+
+def scores(text: str, label: str = "score", highest: int = 4) -> list:
+    return scores_after(label, text, highest)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Score: 3",
+        "score:3",
+        "SCORE : 3.",
+        "Analysis: a fox.\nScore: 3",
+        "**Score:** 3",
+        "**Score**: 3",
+        "**Score: 3**",
+        "Score: **3**",
+        "__Score:__ `3`",
+        "### Score: 3",
+        "- Score: 3",
+        "Score: [3]",
+        "Score: (3)",
+        "Score: <3>",
+        "Score = 3",
+        "Score：3",
+        "Score (0-4): 3",
+        "Score (out of 4): 3",
+        "Score (shot 5): 3",
+        "Score: 3 (out of 4)",
+        "Score: 3 [/4]",
+        "**Score** (from 0 to 4): 3",
+        "Score: 3/4",
+        "Score: 3 / 4.",
+        "Score: 3 out of 4",
+        "Score: 3 of 4 points",
+        "Score: 3 points",
+        "Score: 3, since the sky is grey",
+        "Score: 3 because the sky is grey",
+        "Score: 3 (strong)",
+        "Score: 3 - strong match",
+        "Score: 3 – strong",
+        "Final Score: 3",
+        "Scene score: 3",
+        '{"analysis": "a fox", "score": 3}',
+        "{'score': '3'}",
+        "| Score | 3 |",
+        "Score:\n3",
+        "Score:\n\n**3/4**",
+        "Score: 3\nScene 2: 4",
+        "Score: ３",
+        "Score：３／４",
+    ],
+)
+def test_decorated_scores_are_found(text):
+    assert scores(text) == [3.0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "The picture shows a fox.",
+        "I would give it a 3.",
+        "Score: three",
+        "Score: n/a",
+        "Score: NaN",
+        "Score: Infinity",
+        '{"score": NaN}',
+        '{"score": null}',
+        "Score 3",
+        "Underscore: 3",
+        "Scores vary: 3",
+        "Score:\n1. The scene is right.",
+        "Score: out of 4 I give 3",
+        "Score: - 3",
+    ],
+)
+def test_what_is_no_score_is_not_found(text):
+    assert scores(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Score: 7/10", "7 is out of 10, not of 4"),
+        ("Score: 3/5", "3 is out of 5, not of 4"),
+        ("Score: 3 / 5.", "3 is out of 5, not of 4"),
+        ("Score: 3 out of 5", "3 is out of 5, not of 4"),
+        ("Score: 3 (out of 5)", "3 is out of 5, not of 4"),
+        ("Score: 4 [/5]", "4 is out of 5, not of 4"),
+        ("Score (1-10): 8", "8 is out of 10, not of 4"),
+        ("Score (from 0 to 5): 3", "3 is out of 5, not of 4"),
+        ("Score (max 100): 3", "3 is out of 100, not of 4"),
+        ("Score: 2-3", "2-3 is a range"),
+        ("Score: 2 to 3", "2 to 3 is a range"),
+        ("Score: 2 or 3", "2 or 3 is a range"),
+        ("Score: 2 – 3", "2 – 3 is a range"),
+        ("Score: [0-4]", "0-4] is a range"),
+        ("Score: 75%", "75% is no score"),
+        ("Score: 2 foxes appear", "2 foxes appear is no score"),
+        ("Score: 3rd", "3rd is no score"),
+        ("Score: " + 9 * "9", "999999999 is no score"),
+    ],
+)
+def test_what_could_be_meant_otherwise_is_refused(text, reason):
+    assert scores(text) == [Unclear(reason)]
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("Score: 3", [3]),
+        ("Score 3", [3]),
+        ("**Score (0-5):** 3/5", [3]),
+        ("Score: 4.5, or score: 2-3", [4, 2]),
+        ("Score: 10", [1]),
+        ("Score:\n\n4", [4]),
+        ("Score: ３", [3]),
+        ("Score: -1", []),
+        ("Score (0-5): good", []),
+        ("Score: NaN", []),
+        ("Underscore: 3", []),
+    ],
+)
+def test_first_digits(text, digits):
+    assert digits_after("score", text) == digits
+
+
+@given(st.text("Score: 0123456789/*-_.()[]\n|", max_size=60))
+def test_nothing_that_a_judge_may_write_breaks_it(text):
+    for found in scores(text):
+        assert isinstance(found, float | Unclear)
+
+
+@pytest.mark.parametrize(
+    ("begin", "repeated"),
+    [
+        ("", "score ("),
+        ("score:", "*"),
+        ("", "score: 1"),
+        ("score", "*"),
+        ("score:", " "),
+    ],
+)
+def test_a_reply_eight_times_as_long_takes_no_64_times_as_long(begin, repeated):
+    def spent(times):
+        """Time of the processor: others may be at work on the machine."""
+        text, began = begin + repeated * times, time.process_time()
+        scores(text)
+        digits_after("score", text)
+        return time.process_time() - began
+
+    short, long = (min(spent(n) for _ in range(5)) for n in (3_000, 24_000))
+    assert long < 24 * short + 0.005

@@ -1,0 +1,140 @@
+"""Reading the judge's settings from the environment."""
+
+from decimal import Decimal
+
+import pytest
+
+from evalcore.metrics.llm_judge.client import (
+    asking,
+    judge_name,
+    missing_judge,
+    the_judge,
+)
+from evalcore.metrics.llm_judge.settings import JudgeSettingsError, read_settings
+from tests.evalcore.metrics.llm_judge.serving import KEY, judge_at, serving
+
+LOCAL = {"JUDGE_BASE_URL": "http://localhost:11434/v1", "JUDGE_NAME": "qwen2.5vl:7b"}
+HOSTED = {
+    "JUDGE_BASE_URL": "https://judge.example/v1",
+    "JUDGE_NAME": "gpt-4.1",
+    "JUDGE_API_KEY": KEY,
+    "JUDGE_PRICE_IN": "2",
+    "JUDGE_PRICE_OUT": "8",
+    "JUDGE_BUDGET": "5",
+}
+
+
+@pytest.fixture(autouse=True)
+def no_judge(monkeypatch):
+    for name in (*HOSTED, "JUDGE_TIMEOUT", "JUDGE_CONCURRENCY"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_local_judge_needs_no_key_no_price_and_no_budget():
+    settings = read_settings(LOCAL)
+    assert settings.url == "http://localhost:11434/v1/chat/completions"
+    assert (settings.key, settings.budget, settings.price_in) == ("", None, 0)
+    assert (settings.timeout, settings.concurrency) == (120.0, 8)
+    assert settings.requests_per_minute is None
+    assert settings.is_local
+
+
+def test_all_settings_are_read():
+    more = {
+        "JUDGE_REQUESTS_PER_MINUTE": "90",
+        "JUDGE_TIMEOUT": " 2.5 ",
+        "JUDGE_CONCURRENCY": "3",
+    }
+    settings = read_settings({**HOSTED, **more})
+    assert (settings.name, settings.key, settings.budget) == ("gpt-4.1", KEY, 5)
+    assert (settings.price_in, settings.price_out) == (Decimal(2), Decimal(8))
+    assert settings.requests_per_minute == 90
+    assert (settings.timeout, settings.concurrency) == (2.5, 3)
+    assert not settings.is_local
+
+
+@pytest.mark.parametrize(
+    ("written", "base_url"),
+    [
+        ("http://localhost:11434", "http://localhost:11434/v1"),
+        ("http://localhost:11434/", "http://localhost:11434/v1"),
+        ("https://a.example/api/v3/", "https://a.example/api/v3"),
+        ("https://a.example/v1/chat/completions", "https://a.example/v1"),
+        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
+    ],
+)
+def test_addresses_are_taken_as_people_write_them(written, base_url):
+    assert read_settings({**LOCAL, "JUDGE_BASE_URL": written}).base_url == base_url
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("JUDGE_BASE_URL", "localhost:11434", "no address"),
+        ("JUDGE_BASE_URL", "ftp://a.example/v1", "no address"),
+        ("JUDGE_BASE_URL", "https:///v1", "no address"),
+        ("JUDGE_BASE_URL", "https://a.example:port/v1", "no address"),
+        ("JUDGE_BASE_URL", "https://a b.example/v1", "no address"),
+        ("JUDGE_BASE_URL", "https://me:pass@a.example/v1", "JUDGE_API_KEY"),
+        ("JUDGE_BASE_URL", f"https://me:{KEY}@a.example/v1", "no address"),
+        ("JUDGE_BASE_URL", f"https://a.example/v1?key={KEY}", "JUDGE_API_KEY"),
+        ("JUDGE_BASE_URL", f"ftp://me:{KEY}@a.example/v1", "no address"),
+        ("JUDGE_BASE_URL", f"ftp://a.example/v1?key={KEY}", "no address"),
+        ("JUDGE_API_KEY", f"{KEY}\nX: 1", "JUDGE_API_KEY"),
+        ("JUDGE_API_KEY", f"{KEY}é", "JUDGE_API_KEY"),
+        ("JUDGE_BUDGET", "five", "JUDGE_BUDGET='five'"),
+        ("JUDGE_BUDGET", "-1", "from 0"),
+        ("JUDGE_BUDGET", "NaN", "from 0"),
+        ("JUDGE_BUDGET", "inf", "from 0"),
+        ("JUDGE_PRICE_IN", "$2", "JUDGE_PRICE_IN"),
+        ("JUDGE_PRICE_OUT", "2,5", "JUDGE_PRICE_OUT"),
+        ("JUDGE_PRICE_IN", "1e99999", "to 1000000"),
+        ("JUDGE_REQUESTS_PER_MINUTE", "0", "from 0.1"),
+        ("JUDGE_TIMEOUT", "0", "from 0.1 to 3600"),
+        ("JUDGE_TIMEOUT", "1e20", "from 0.1 to 3600"),
+        ("JUDGE_CONCURRENCY", "0", "1 to 256"),
+        ("JUDGE_CONCURRENCY", "257", "1 to 256"),
+        ("JUDGE_CONCURRENCY", "2.5", "1 to 256"),
+    ],
+)
+def test_a_bad_value_is_one_sentence_without_the_key(name, value, words):
+    with pytest.raises(JudgeSettingsError, match=words.replace("$", r"\$")) as caught:
+        read_settings({**HOSTED, name: value})
+    assert KEY not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_price_demands_a_budget():
+    dear = {k: v for k, v in HOSTED.items() if k != "JUDGE_BUDGET"}
+    with pytest.raises(JudgeSettingsError, match="set JUDGE_BUDGET"):
+        read_settings(dear)
+    assert read_settings({**dear, "JUDGE_BUDGET": "0"}).budget == 0
+
+
+@pytest.mark.parametrize(("written", "total"), [("", 5), ("0", 0), ("12.5", 12.5)])
+def test_all_runs_may_spend_what_one_may_unless_something_else_is_said(written, total):
+    settings = read_settings({**HOSTED, "JUDGE_BUDGET_TOTAL": written})
+    assert settings.budget_total == total
+
+
+def test_one_judge_counts_the_money_of_the_environment(monkeypatch):
+    for name, value in HOSTED.items():
+        monkeypatch.setenv(name, value)
+    judge = the_judge()
+    assert the_judge() is judge
+    assert judge.meter.settings.budget == 5
+    monkeypatch.setenv("JUDGE_BUDGET", "7")
+    assert the_judge().meter.settings.budget == 7
+    monkeypatch.delenv("JUDGE_BUDGET")
+    with pytest.raises(JudgeSettingsError, match="JUDGE_BUDGET"):
+        the_judge()
+
+
+def test_a_chosen_judge_takes_the_place_of_the_environment():
+    with serving() as server:
+        judge = judge_at(server, name="heron")
+        with asking(judge):
+            assert the_judge() is judge
+            assert judge_name() == "heron"
+            assert missing_judge() == ()
+    assert "JUDGE_BASE_URL" in str(missing_judge())

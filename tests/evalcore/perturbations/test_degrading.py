@@ -1,0 +1,154 @@
+"""Degraded renderings: always different, and always in the way that was asked for."""
+
+from itertools import combinations, pairwise
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageStat
+
+from evalcore.perturbations import degrading
+from evalcore.perturbations.degrading import ImpossibleDegradationError
+
+seeds = st.integers(0, 10**6)
+counts = st.integers(3, 24)
+
+
+def story(count, first=1):
+    """Different pictures of shots that are not numbered from 1."""
+    return {number: f"picture {number}" for number in range(first, first + count)}
+
+
+# Some pictures alike, as weak methods draw them.
+renderings = st.lists(st.sampled_from("ABCDE"), min_size=1, max_size=12).map(
+    lambda pictures: dict(enumerate(pictures, start=2))
+)
+stages = st.lists(st.frozensets(st.sampled_from(["fox", "hare", "owl"])), min_size=12)
+
+
+@given(counts, seeds)
+def test_shuffling_leaves_no_pair_together_and_few_pictures_in_place(count, seed):
+    before = story(count, first=5)
+    after = degrading.shuffled(before, seed)
+    assert list(after) == list(before)
+    assert sorted(after.values()) == sorted(before.values())
+    order = list(after.values())
+    assert not set(pairwise(order)) & set(pairwise(before.values()))
+    in_place = sum(after[number] == before[number] for number in before)
+    assert in_place == (count == 3)
+    place = {picture: i for i, picture in enumerate(order)}
+    turned = [place[a] > place[b] for a, b in combinations(before.values(), 2)]
+    assert 2 * sum(turned) >= len(turned)
+
+
+@given(renderings, seeds)
+def test_shuffling_equal_pictures_changes_what_is_seen_or_says_why_not(before, seed):
+    if len(set(before.values())) < 3:
+        with pytest.raises(ImpossibleDegradationError, match="different pictures"):
+            degrading.shuffled(before, seed)
+        return
+    after = degrading.shuffled(before, seed)
+    assert sorted(after.values()) == sorted(before.values())
+    assert after != before
+
+
+@given(renderings, st.sets(st.sampled_from("CDEFGH")), seeds)
+def test_foreign_pictures_stand_in_a_third_of_the_shots(before, foreign, seed):
+    strangers = foreign - set(before.values())
+    if not strangers:
+        with pytest.raises(ImpossibleDegradationError, match="another story"):
+            degrading.foreign_shot(before, foreign, seed)
+        return
+    after = degrading.foreign_shot(before, sorted(foreign), seed)
+    changed = [number for number in before if after[number] != before[number]]
+    assert list(after) == list(before)
+    assert {after[number] for number in changed} <= strangers
+    assert len(changed) == min(len(strangers), max(1, round(len(before) / 3)))
+
+
+@given(renderings, seeds)
+def test_a_repeated_shot_stands_in_half_of_the_shots(before, seed):
+    if len(set(before.values())) < 2:
+        with pytest.raises(ImpossibleDegradationError, match="different pictures"):
+            degrading.repeated_shot(before, seed)
+        return
+    after = degrading.repeated_shot(before, seed)
+    changed = [number for number in before if after[number] != before[number]]
+    assert list(after) == list(before)
+    assert len({after[number] for number in changed}) == 1
+    assert after[changed[0]] in before.values()
+    others = sum(picture != after[changed[0]] for picture in before.values())
+    assert len(changed) == min(others, len(before) // 2)
+
+
+@given(renderings, stages, seeds)
+def test_swapped_pictures_show_other_characters_than_the_script(before, stages, seed):
+    on_stage = dict(zip(before, stages, strict=False))
+    possible = any(
+        on_stage[a] != on_stage[b] and before[a] != before[b]
+        for a, b in combinations(before, 2)
+    )
+    if not possible:
+        with pytest.raises(ImpossibleDegradationError, match="characters on stage"):
+            degrading.swapped_characters(before, on_stage, seed)
+        return
+    after = degrading.swapped_characters(before, on_stage, seed)
+    assert list(after) == list(before)
+    assert sorted(after.values()) == sorted(before.values())
+    assert after != before
+
+
+@given(counts, stages, seeds)
+def test_every_exchange_is_between_two_shots_and_contradicts_both(count, stages, seed):
+    before = story(min(count, 12))
+    on_stage = dict(zip(before, stages, strict=False))
+    assume(len(set(on_stage.values())) > 1)
+    after = degrading.swapped_characters(before, on_stage, seed)
+    drawn_for = {picture: number for number, picture in before.items()}
+    for number, picture in after.items():
+        source = drawn_for[picture]
+        assert drawn_for[after[source]] == number
+        assert source == number or on_stage[source] != on_stage[number]
+
+
+def test_the_pairs_that_differ_most_are_exchanged():
+    fox, hare = frozenset({"fox"}), frozenset({"hare"})
+    on_stage = {1: fox, 2: hare, 3: fox | hare}
+    for seed in range(10):
+        after = degrading.swapped_characters(story(3), on_stage, seed)
+        assert after == {1: "picture 2", 2: "picture 1", 3: "picture 3"}
+
+
+def every_degradation(seed):
+    before = story(8)
+    on_stage = {n: frozenset({"fox"} if n % 3 else {"hare"}) for n in before}
+    return (
+        degrading.shuffled(before, seed),
+        degrading.foreign_shot(before, ["x", "y", "z"], seed),
+        degrading.repeated_shot(before, seed),
+        degrading.swapped_characters(before, on_stage, seed),
+    )
+
+
+def test_the_seed_decides():
+    assert every_degradation("7 shuffled") == every_degradation("7 shuffled")
+    for same_kind in zip(*map(every_degradation, range(20)), strict=True):
+        assert len({tuple(after.values()) for after in same_kind}) > 5
+
+
+def stripes(size):
+    """Lines at the scale of the features of a face in a picture of that size."""
+    picture = Image.new("RGB", size, "white")
+    step = max(2, min(size) // 48)
+    for x in range(0, size[0], 2 * step):
+        ImageDraw.Draw(picture).rectangle((x, 0, x + step - 1, size[1]), "navy")
+    return picture
+
+
+@pytest.mark.parametrize("size", [(96, 64), (512, 512), (640, 1600)])
+def test_blurring_takes_the_same_share_of_the_detail_at_every_size(size):
+    before = stripes(size)
+    after = degrading.blurred(before)
+    assert (after.size, after.mode) == (before.size, before.mode)
+    contrast = [ImageStat.Stat(p.convert("L")).stddev[0] for p in (before, after)]
+    assert contrast[1] < contrast[0] / 3
