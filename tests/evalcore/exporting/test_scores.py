@@ -101,6 +101,12 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
+def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
+    write_run(tmp_path / "in", shots=(0, 1, 2))
+    load(tmp_path / "in")
+    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
+
+
 def test_an_odd_folder_comes_back(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
@@ -132,6 +138,20 @@ def test_an_odd_folder_comes_back(tmp_path, benchmark):
         file.write("".join(json.dumps(line) + "\n" for line in lines))
     load(tmp_path / "in")
     assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
+
+
+def test_what_was_exported_and_imported_is_exported_alike(tmp_path, benchmark):
+    write_run(tmp_path / "in", "UNO", "base", "ch")
+    load(tmp_path / "in")
+    computed(benchmark)
+    first = save(tmp_path / "first")
+    make_benchmark(slug="twin", pictures=False, methods=["UNO"])
+    # One of the two runs at a time: both are of one method here.
+    for stamp in (STAMP, "20260304_050607"):
+        load(first, benchmark="twin", timestamp=stamp)
+    second = save(tmp_path / "second", benchmark="twin")
+    assert files(second) == files(first)
+    assert len(files(first)) > 20
 
 
 def test_what_was_computed_comes_back_as_it_was(tmp_path, benchmark):

@@ -6,6 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from evalcore.formats.envision.score_names import SINGLE, pass_rate
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, Story
 from tests.evalcore.formats.test_envision import sequence
@@ -323,3 +324,12 @@ def test_what_cannot_be_written_is_named(tmp_path, benchmark):
     )
     assert "story biology_0001: expected a story imported from envision" in text
     assert not (tmp_path / "Flux").exists()
+
+
+def test_pass_rates_count_nine_not_ten():
+    """The programs store dynamics twice, and would say 1/10 and 5/10 here."""
+    said = dict(zip(SINGLE, (3, 3, 3, 0, 0, 0, 2, 4, 2), strict=True))
+    doubled = {**said, "dynamics_and_interactivity": 4, "overall_score": 5}
+    for scores in (said, doubled):
+        assert pass_rate(scores, 4) == 0.11
+        assert pass_rate(scores, 3) == 0.44

@@ -204,3 +204,12 @@ def test_links_beside_the_list_are_refused(tmp_path, name):
     link.symlink_to(target)
     (problem,) = complaints(path)
     assert problem == f"{link}: expected a file of its own, not a link"
+
+
+def test_a_linked_folder_beside_the_list_is_named_once(tmp_path):
+    path = write(tmp_path)
+    for name in ("anime.json", "human.json"):
+        beside(tmp_path / "elsewhere", name, {"000": QUESTIONS})
+    (tmp_path / "Q_D").symlink_to(tmp_path / "elsewhere")
+    (problem,) = complaints(path)
+    assert problem == f"{tmp_path / 'Q_D'}: expected a file of its own, not a link"

@@ -323,6 +323,15 @@ def test_every_problem_of_every_file_is_listed(tmp_path, benchmark):
     assert len(complaints(tmp_path)) == 6
 
 
+@pytest.mark.parametrize("name", ["csd/story_results.json", "aesthetic/items.jsonl"])
+def test_links_are_not_followed(tmp_path, benchmark, name):
+    path = write_run(tmp_path / "in") / "metrics" / name
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    (problem,) = complaints(tmp_path / "in")
+    assert problem == f"{path}: expected a file of its own, not a link"
+
+
 def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark, capsys):
     folder = write_run(tmp_path)
     load(tmp_path)

@@ -220,6 +220,14 @@ def test_a_changed_data_set_is_another_benchmark(tmp_path, changes, what):
     assert "another benchmark" in str(caught.value.problems[0])
 
 
+def test_another_reference_picture_is_another_benchmark(tmp_path):
+    folder = write(tmp_path)
+    import_benchmark(tmp_path, slug="v")
+    (folder / "image/Mira/01.png").write_bytes(picture_bytes("new"))
+    with pytest.raises(InputError, match="reference picture 2 of character Mira"):
+        import_benchmark(tmp_path, slug="v")
+
+
 def test_a_shot_that_nobody_rendered_is_missing_and_scored_as_such(tmp_path):
     write(tmp_path)
     benchmark = make_benchmark(slug="v", stories=1, shots=1, methods=["UNO"])

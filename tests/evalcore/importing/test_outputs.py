@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
+from PIL import Image
 
 from analysis.problems import InputError
 from evalcore import media
@@ -17,10 +18,12 @@ from evalcore.models import (
     Benchmark,
     Frame,
     Method,
+    MetricScore,
     Output,
     Shot,
     Story,
 )
+from evalcore.scoring import metric_runs
 from fixtures import dataset
 from tests.factories import picture_bytes
 
@@ -101,6 +104,20 @@ def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
     assert not Frame.objects.filter(media=None).exists()
 
 
+def test_a_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
+    import_outputs(tmp_path, benchmark=benchmark)
+
+    def shares():
+        metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
+        return list(MetricScore.objects.values_list("value", flat=True))
+
+    assert shares() == [pytest.approx(2 / 3)]
+    draw(tmp_path / "UNO/01", ("shot_02.png",))
+    import_outputs(tmp_path, benchmark=benchmark)
+    assert shares() == [1.0]
+
+
 def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_02.png"))
     import_outputs(tmp_path, benchmark=benchmark)
@@ -113,6 +130,17 @@ def test_another_picture_of_a_stored_shot_is_refused(tmp_path, benchmark):
     assert str(problem).startswith(f"{path}: ")
     assert "another rendering is another method" in str(problem)
     assert list(Frame.objects.values_list("pk", "media")) == before
+
+
+def test_the_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmark):
+    draw(tmp_path / "UNO/01", ("shot_01.png",))
+    import_outputs(tmp_path, benchmark=benchmark)
+    path = tmp_path / "UNO/01/shot_01.png"
+    with Image.open(path) as picture:
+        picture.save(tmp_path / "UNO/01/shot_01.bmp")
+    path.unlink()
+    summary = import_outputs(tmp_path, benchmark=benchmark)
+    assert summary.line().startswith("Nothing new")
 
 
 def test_the_newest_timestamp_wins(tmp_path, benchmark):
@@ -153,6 +181,23 @@ def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
     assert "UNO/O1: O1: expected a story of the benchmark" in text
     assert not Output.objects.exists()
     assert not Method.objects.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.shared
+def test_nine_real_stories(shared, capsys):
+    call_command(
+        "import_outputs",
+        shared / "data/real_stories/outputs",
+        benchmark="real",
+        create_stories=True,
+    )
+    assert (
+        "9 stories by 1 method (story-adapter), 114 pictures, 0 missing"
+        in capsys.readouterr().out
+    )
+    assert Frame.objects.count() == 114
+    assert set(Output.objects.values_list("index_shift", flat=True)) == {1}
 
 
 @pytest.mark.slow
@@ -370,6 +415,17 @@ def test_an_unreadable_picture_is_refused_or_left_out(
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
+def test_an_unreadable_first_or_last_shot_is_missing_all_the_same(tmp_path):
+    row = Benchmark.objects.create(slug="own", title="own")
+    draw(tmp_path / "UNO/fox", ZERO)
+    for name in (ZERO[0], ZERO[-1]):
+        (tmp_path / "UNO/fox" / name).write_bytes(EMPTY)
+    summary = import_outputs(
+        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
+    )
+    assert summary.missing == ["UNO: story fox: shot 1", "UNO: story fox: shot 3"]
+
+
 def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ONE)
     path = tmp_path / "UNO/01/shot_02.png"
@@ -378,6 +434,19 @@ def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
     import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
     path.write_bytes(whole)
     assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
+    assert not Frame.objects.filter(media=None).exists()
+
+
+def test_a_stored_picture_stays_where_its_file_was_spoilt(tmp_path, benchmark, capsys):
+    draw(tmp_path / "UNO/01", ONE)
+    import_outputs(tmp_path, benchmark=benchmark)
+    (tmp_path / "UNO/01/shot_02.png").write_bytes(EMPTY)
+    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
+    shown = capsys.readouterr()
+    assert "missing" not in shown.err
+    assert "0 missing shots" in shown.out
+    assert "their shots or videos are missing" not in shown.out
+    assert "Left out 1 unreadable file; what is stored stays:" in shown.out
     assert not Frame.objects.filter(media=None).exists()
 
 
@@ -518,3 +587,15 @@ def test_method_that_loses_all_its_files_fails_the_import(
     assert reason in line
     assert (refused.value.returncode, end) == (2, "Nothing was written.")
     assert not Method.objects.exists()
+
+
+def test_method_of_unreadable_files_fails_even_where_such_are_left_out(
+    tmp_path, benchmark
+):
+    draw(tmp_path / "UNO/01", ONE)
+    draw(tmp_path / "Flux/01", ONE)
+    for name in ONE:
+        (tmp_path / "Flux/01" / name).write_bytes(EMPTY)
+    with pytest.raises(InputError, match="at least one output of method Flux"):
+        import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
+    assert not Output.objects.exists()

@@ -35,6 +35,12 @@ def test_what_is_put_is_got(tmp_path_factory, feature):
     np.testing.assert_array_equal(got["key"], feature)
 
 
+def test_encoders_have_nothing_in_common(store):
+    store.put_many("one", {"key": np.array([1.0])})
+    assert store.get_many("two", ["key"]) == {}
+    assert store.get_many("one", ["Key"]) == {}
+
+
 @pytest.mark.parametrize("kept", [0, 1, 5, 12])
 def test_a_file_cut_short_is_not_there(store, kept):
     store.put_many("one", {"key": np.arange(4.0)})

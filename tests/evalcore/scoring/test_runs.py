@@ -228,6 +228,21 @@ class TestStopping:
         again = metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
         assert (again.state, again.total, again.done) == ("done", 4, 4)
 
+    def test_nobody_takes_what_was_stopped_before_it_began(self):
+        run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
+        assert metric_runs.stop(MetricRun.objects.all()) == 1
+        metric_runs.plan(run)
+        assert not metric_runs.work()
+        run.refresh_from_db()
+        assert (run.state, run.chunks.count()) == ("stopped", 0)
+        assert metric_runs.waiting_runs() == []
+
+    def test_a_run_that_has_ended_is_left_as_it_is(self):
+        benchmark = make_benchmark()
+        metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
+        assert metric_runs.stop(benchmark.metric_runs.all()) == 0
+        assert benchmark.metric_runs.get().state == "done"
+
     def test_by_command(self, capsys):
         benchmark = make_benchmark()
         metric_runs.plan(metric_runs.queue_run(benchmark, ["shots_present"]))

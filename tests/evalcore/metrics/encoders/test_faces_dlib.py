@@ -91,6 +91,11 @@ def test_the_engine_asks_from_several_threads(encoder, tmp_path):
     assert np.array_equal(alone, encoder.encode(chips))
 
 
+def test_its_name_has_the_hashes_of_both_files(encoder):
+    assert "shape_predictor_5_face_landmarks.dat c4b1e980" in encoder.id
+    assert "dlib_face_recognition_resnet_model_v1.dat 55533b28" in encoder.id
+
+
 def test_a_file_that_is_none_of_dlibs_is_refused(monkeypatch, tmp_path):
     (tmp_path / "points.dat").write_bytes(b"no predictor")
     broken = in_folder(monkeypatch, tmp_path, "points.dat")

@@ -12,6 +12,7 @@ from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import image_of, noise
 from tests.evalcore.metrics.encoders.face_files import (
     empty_outputs,
@@ -239,6 +240,14 @@ def test_all_three_say_that_scrfd_finds_the_face(afresh, monkeypatch):
     for one in ids:
         assert "best face of SCRFD at 640 above 0.45/0.35/0.25/0.15" in one
         assert "scrfd_10g_bnkps.onnx " in one
+
+
+def test_other_files_than_the_published_ones_are_refused(afresh):
+    path = afresh / "antelopev2" / "scrfd_10g_bnkps.onnx"
+    path.parent.mkdir()
+    path.write_bytes(b"something else")
+    with pytest.raises(WeightsError, match="not with 5838f7fe as published"):
+        faces.arcface_encoder().prepare(DARK)
 
 
 def test_what_is_lacking_is_named_once(afresh):

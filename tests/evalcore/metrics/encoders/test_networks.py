@@ -77,6 +77,16 @@ class TestClip:
         np.testing.assert_array_equal(long, longer)
         assert not np.allclose(long, empty)
 
+    def test_other_weights_are_another_encoder(self, weights):
+        tiny.save_clip(weights)
+        first = clip_image_encoder(tiny.CLIP).id
+        assert "fp32" in first
+        path = weights / "tiny-clip" / published.CLIP_FILE
+        state = load_file(path)
+        state["logit_scale"] += 1
+        save_file(state, path)
+        assert clip_image_encoder(tiny.CLIP).id != first
+
 
 class TestStrictLoading:
     def path(self, weights):
@@ -176,6 +186,13 @@ class TestCsd:
         rename_in_pickle(path, "numpy._core", numpy_s)
         (own,) = encoded(csd_encoder("centercrop", tiny.CLIP), TALL)
         assert np.linalg.norm(own) == pytest.approx(1, abs=1e-6)
+
+    def test_squashing_and_cropping_differ(self, weights):
+        tiny.save_csd(weights)
+        squash = csd_encoder("squash", tiny.CLIP)
+        crop = csd_encoder("centercrop", tiny.CLIP)
+        assert squash.id != crop.id
+        assert not np.allclose(encoded(squash, TALL)[0], encoded(crop, TALL)[0])
 
 
 class TestAesthetic:

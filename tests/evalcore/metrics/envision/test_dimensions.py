@@ -36,6 +36,11 @@ def test_all_thirteen_follow_from_nine():
     assert got["overall"] == pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2)
 
 
+def test_none_of_the_nine_may_be_missing():
+    with pytest.raises(KeyError, match="authenticity"):
+        all_scores(dict.fromkeys(SUB_SCORES[:-1], 3))
+
+
 @given(nine, st.sampled_from([PAPER, CODE]))
 def test_scores_stay_on_the_scale(sub_scores, profile):
     got = all_scores(sub_scores, profile)

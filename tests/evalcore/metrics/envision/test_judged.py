@@ -205,6 +205,10 @@ class TestAsking:
         value = judged(server, EnvisionScore("consistency"), sequence(), tmp_path)
         assert value.value is None
 
+    def test_the_usual_number_of_trials_makes_no_other_profile(self):
+        usual = registry.load("envision_overall@envision-paper-k5").info
+        assert usual.full_version == "1 envision-paper"
+
     @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
     def test_other_numbers_of_trials_are_refused(self, ending):
         with pytest.raises(registry.UnknownMetricError, match="envision-paper-k3"):

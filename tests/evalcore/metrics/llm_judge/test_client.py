@@ -63,6 +63,11 @@ def test_a_question_is_one_request_with_the_key(server):
     }
 
 
+def test_without_a_key_none_is_sent(server):
+    ask(judge_at(server, key=""), "?")
+    assert "Authorization" not in server.asked[0].headers
+
+
 def test_answers_keep_the_order_of_the_questions(server):
     server.by_question = lambda asked: slow(
         0.05 if asked.text == "0" else 0, answers(f"to {asked.text}")
@@ -336,6 +341,12 @@ def test_a_redirect_is_not_followed_with_the_key(server):
 def test_the_key_is_taken_out_of_what_the_server_says(server, echo):
     server.then = echo
     assert "[key]" in refusal(judge_at(server))
+
+
+@pytest.mark.parametrize("key", ["1", "e", "none", "token"])
+def test_a_word_instead_of_a_key_is_no_secret(server, key):
+    server.then = answers("None of the 1 token is here.")
+    assert ask(judge_at(server, key=key), "?") == ["None of the 1 token is here."]
 
 
 def test_the_key_is_neither_logged_nor_shown(server, caplog):

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from evalcore.metrics.llm_judge.costs import (
     BudgetExceededError,
     CostMeter,
+    picture_tokens,
+    text_tokens,
 )
 from evalcore.metrics.llm_judge.settings import JudgeSettings
 
@@ -142,6 +144,13 @@ def test_what_could_not_be_noted_is_reported_again():
     assert seen == [0, Decimal("0.75")]
 
 
+def test_what_was_spent_before_is_not_reported_again():
+    seen: list[Decimal] = []
+    meter = dear("9", spent=Decimal(3), on_spending=seen.append)
+    meter.report()
+    assert seen == []
+
+
 @given(st.lists(st.tuples(st.integers(0, 400), st.integers(0, 400)), max_size=40))
 def test_no_order_of_costs_below_the_reserved_exceeds_the_budget(costs):
     """Law: if nothing costs more than was reserved, spent <= budget throughout."""
@@ -175,3 +184,9 @@ def test_many_threads_do_not_exceed_the_budget():
     # 33 x 0.0003 = 0.0099; a 34th would make 0.0102.
     assert len(asked) == meter.requests == 33
     assert meter.spent == Decimal("0.0099")
+
+
+def test_bounds_of_tokens():
+    assert text_tokens("狐") == 3  # a token is a byte at least
+    assert picture_tokens(512, 512) == 2833 + 5667
+    assert picture_tokens(1024, 513) == 2833 + 4 * 5667

@@ -8,6 +8,7 @@ import pytest
 from evalcore.metrics.base import Ask
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
+from evalcore.metrics.llm_judge.attempts import JudgeError
 from evalcore.metrics.llm_judge.client import Judge, NotAskedError
 from evalcore.metrics.llm_judge.costs import BudgetExceededError
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
@@ -61,6 +62,16 @@ def test_what_may_have_been_billed_is_counted(server):
         before = len(server.asked)
         ask(judge, "?")
         assert judge.meter.requests == len(server.asked) - before
+
+
+def test_a_refused_request_costs_nothing(server):
+    server.then = fails(400)
+    judge = judge_at(server, budget=1, price_in=1, price_out=1)
+    with pytest.raises(JudgeError):
+        ask(judge, "?")
+    server.then = fails(500)
+    ask(judge, "?")
+    assert (judge.meter.spent, judge.meter.requests) == (0, 0)
 
 
 @pytest.mark.parametrize("status", [504, 524])
@@ -166,6 +177,13 @@ def test_n_questions_cost_n_requests_and_a_rerun_none(server, tmp_path):
             for outcome in outcomes
         )
         assert len(server.asked) == 20
+
+
+def test_another_judge_is_asked_anew(server, tmp_path):
+    for name in ("owl", "heron"):
+        judge = judge_at(server, name=name)
+        list(Engine(FeatureStore(tmp_path)).run([MetricJob(0, metric(judge, ["a"]))]))
+    assert [asked.body["model"] for asked in server.asked] == ["owl", "heron"]
 
 
 def test_threads_share_judge_and_meter(server):

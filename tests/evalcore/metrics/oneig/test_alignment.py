@@ -83,6 +83,13 @@ def test_a_picture_without_a_usable_answer_is_left_out(server, tmp_path):
     assert "Yes or No, not 'It depends.'" in told
 
 
+def test_without_usable_answers_there_is_no_score(server, tmp_path):
+    server.then = answers("It depends.")
+    value = aligned(server, tmp_path, [noise(1)])
+    assert value.value is None
+    assert value.reason == "no picture got a usable answer to all questions"
+
+
 @pytest.mark.parametrize(
     ("pictures", "oneig"),
     [([noise(1)], {}), ([noise(1)], {"questions": ""}), ([None], ONEIG), ([], ONEIG)],

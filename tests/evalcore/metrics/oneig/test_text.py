@@ -38,6 +38,19 @@ def test_punctuation_goes(text, wanted):
     assert plain(text) == wanted
 
 
+def test_the_score_by_hand():
+    # ED = (0 + 12) / 2 = 6, CR = 1/2, WAC = (2 + 1) / (2 + 4) = 1/2:
+    # 1 - 6 * 1/2 * 1/2 / 100.
+    scored = text_score([Comparison(0, 2, 2), Comparison(12, 1, 4)], "en")
+    assert scored.edit_distance == 6
+    assert scored.completion_rate == 0.5
+    assert scored.word_accuracy == 0.5
+    assert scored.score == pytest.approx(1 - 1.5 / 100)
+    # In Chinese each edit weighs twice as much.
+    scored = text_score([Comparison(0, 2, 2), Comparison(12, 1, 4)], "zh")
+    assert scored.score == pytest.approx(1 - 1.5 / 50)
+
+
 @given(
     st.lists(
         st.builds(

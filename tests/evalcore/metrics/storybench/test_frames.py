@@ -12,7 +12,7 @@ from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
 from evalcore.metrics.storybench.distances import FrechetDistance
 from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.sim import SimilarityOfImages
+from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
 from evalcore.metrics.storybench.subjects import clip_of_frames, left_out, paired
 from evalcore.metrics.storybench.vtm import VideoTextMatching
 from evalcore.metrics.weights import VARIABLE
@@ -96,6 +96,14 @@ def test_fid_takes_every_frame_of_every_shot(tmp_path):
     metric = seeing_colours(FrechetDistance("inception"))
     (value,) = score(metric, Run("Alder", outputs, truths), tmp_path)
     assert (value.trace["outputs"], value.trace["truths"]) == (3, 4)
+
+
+def test_sim_formula_by_hand():
+    outputs = np.array([[1.0, 0.0], [2.0, 2.0], [1.0, 0.0]], np.float32)
+    truths = np.array([[5.0, 0.0], [0.0, 3.0], [-2.0, 0.0]], np.float32)
+    # Cosines 1, root(1/2) and -1.
+    wanted = 100 * np.sqrt(0.5) / 3
+    assert similarity_of_images(outputs, truths) == pytest.approx(wanted)
 
 
 # SIM ---------------------------------------------------------------------------------

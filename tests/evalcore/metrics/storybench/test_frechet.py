@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.linalg import LinAlgWarning, sqrtm
 
+from evalcore.metrics.storybench import frechet
 from evalcore.metrics.storybench.frechet import (
     distance_value,
     frechet_distance,
@@ -31,6 +32,17 @@ def by_singular_values(a, b):
     apart = a.mean(0) - b.mean(0)
     roots = np.linalg.svd(x @ y.T, compute_uv=False).sum()
     return apart @ apart + (x**2).sum() + (y**2).sum() - 2 * roots
+
+
+@pytest.mark.parametrize("block", [1, 3, 4096])
+def test_moments_are_those_of_a_sample(monkeypatch, block):
+    monkeypatch.setattr(frechet, "BLOCK", block)
+    features = sample(0, 7, 4).astype(np.float32)
+    mean, covariance = moments(features)
+    assert mean == pytest.approx(features.mean(axis=0), rel=1e-6)
+    # Divided by n - 1.
+    assert covariance == pytest.approx(np.cov(features.astype(float), rowvar=False))
+    assert covariance.dtype == np.float64
 
 
 @given(st.integers(0, 1000), st.integers(2, 12), st.integers(2, 12), st.integers(1, 6))

@@ -157,6 +157,13 @@ class TestSingly:
         assert value.value == pytest.approx(0.2)
         assert value.trace["pairs"][1]["score"] is None
 
+    def test_no_value_where_nobody_answers(self, server, tmp_path):
+        server.then = answers("It depends.")
+        (value,) = score(Hwpq(), story(), tmp_path)
+        assert value.value is None
+        assert value.reason == "no pair of questions has two answers"
+        assert value.trace["pairs"][0]["positive"][0][0] is None
+
     def test_a_judge_that_cannot_be_asked_ends_the_run(self, server, tmp_path):
         server.then = fails(401)
         with pytest.raises(FatalError):
