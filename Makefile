@@ -19,6 +19,8 @@ REPORT := analysis/report/templates
 unexport PYTHONDONTWRITEBYTECODE
 PYTEST := $(BIN)/python -m pytest
 SPREAD := -n auto --dist worksteal
+# A browser waits for its server, so that two processors carry three.
+SPREAD_OF_BROWSERS := -n 3 --dist worksteal
 ON_POSTGRESQL := $(BIN)/python -m tests.with_postgres $(PYTEST) $(SPREAD)
 # Whose tests ask a database; metrics do not, and their networks take long to import.
 STORED := tests/annotate tests/evalcore --ignore=tests/evalcore/metrics
@@ -77,13 +79,13 @@ ifdef ARGS
 	$(PYTEST) $(ARGS)
 else
 	$(PYTEST) $(SPREAD) -m "not browser and not slow"
-	$(PYTEST) $(SPREAD) -m "browser and not slow" $(BROWSER)
+	$(PYTEST) $(SPREAD_OF_BROWSERS) -m "browser and not slow" $(BROWSER)
 	$(ON_POSTGRESQL) -m "postgresql and not slow" $$(grep -rl --include='test_*.py' mark.postgresql tests)
 endif
 
 test-all: $(FULL) $(MO) ## run every test, on both databases, before a release
 	$(PYTEST) $(SPREAD) --hypothesis-profile=thorough -m "not browser"
-	$(PYTEST) $(SPREAD) -m browser $(BROWSER)
+	$(PYTEST) $(SPREAD_OF_BROWSERS) -m browser $(BROWSER)
 	$(ON_POSTGRESQL) -m "not browser" $(STORED)
 
 lint: rules types ## formatting, rules, dead code, import directions, types, missing migrations

@@ -370,12 +370,14 @@ def _rows(
     world: World, address: Address, visitors: dict[str, Visitor]
 ) -> list[dict[str, str]]:
     """Return who may do what there: a row a method that the address takes."""
-    rows = []
+    study, rows = world.study(address), []
+    links = {visitor.link(study) for visitor in visitors.values()}
+    known = {link: world.words(address, link) for link in links}
     for method in ("GET", "POST"):
         words = {}
         for title, visitor in visitors.items():
-            known = world.words(address, visitor.link(world.study(address)))
-            url = address.url(known) + NAMED.get(address.name, "")
+            url = address.url(known[visitor.link(study)])
+            url += NAMED.get(address.name, "")
             words[title] = ask(visitor.client, method, url)
         if OPENS in words.values():
             shown = re.sub(r"<\w+:", "<", simplify_regex(address.route))

@@ -157,6 +157,7 @@ def follow_links(looker, addresses: list[str]) -> None:
             addresses += links(looker.page)
 
 
+@pytest.mark.slow
 @pytest.mark.page_errors(f"404 .*{NOWHERE}")
 def test_every_page_in_both_languages_and_themes(page, live_server, monkeypatch):
     monkeypatch.setattr(demo, "LANGUAGES", ())  # published numbers have no page

@@ -97,6 +97,7 @@ def test_every_session_after_the_first_has_its_repeat(woods, assignment):
     assert problems(study) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("assignment", ["planned", "open"])
 def test_places_are_drawn_alike_and_never_the_first(woods, assignment):
     text = LIKERT + GOLD + f"assignment: {assignment}\n"

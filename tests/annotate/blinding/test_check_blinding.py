@@ -124,6 +124,7 @@ def test_behind_nginx_the_files_themselves_are_looked_at(study, settings):
     only(check(study), "Birch: picture (display) are 48 x 32 pixels", "96 x 64")
 
 
+@pytest.mark.slow
 def test_training_gold_repeats_and_twins_pass():
     benchmark = uneven(stories=4, shots=2)
     made = make_planned(
@@ -409,6 +410,7 @@ def test_an_address_that_two_assignments_share(study, plant):
     )
 
 
+@pytest.mark.slow
 def test_a_twin_that_an_address_tells(plant):
     text = LIKERT + CHECKED.replace("[blurred, shuffled]", "[blurred]")
     benchmark = uneven(stories=4, shots=2)

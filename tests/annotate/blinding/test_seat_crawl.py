@@ -41,6 +41,7 @@ def test_a_slot_is_looked_at_answered_and_submitted(text):
     assert [m.objects.count() for m in (Annotator, Invitation, Slot, Event)] == before
 
 
+@pytest.mark.slow
 def test_whoever_submits_a_check_of_an_open_study_goes_on():
     benchmark, stories = make_benchmark(stories=5), ["01", "02", "03"]
     text = LIKERT + CHECKED + "assignment: open"

@@ -127,6 +127,7 @@ def test_a_report_whose_files_are_gone_is_not_found(study):
     assert page(rob(study), study, report.pk, report.pk).status_code == 404
 
 
+@pytest.mark.slow
 def test_what_a_study_declares_is_part_of_what_was_read(answered):
     """Two reports that differ in the declared metric alone are not called the same."""
     study = answered

@@ -48,6 +48,7 @@ def page_of(report):
     return (building.folder(report) / "report.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_a_report_names_the_metrics_that_are_being_computed(study):
     """Rows of them were there, and the report said nothing."""
     run = half_done(study, "shots_present", "sharpness", "colourfulness")

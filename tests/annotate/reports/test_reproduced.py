@@ -331,6 +331,7 @@ def study_with_view():
     return study
 
 
+@pytest.mark.slow
 def test_a_report_from_before_there_were_views_is_built_as_of_now(study_with_view):
     study = study_with_view
     metric_runs.run(metric_runs.queue_run(study.benchmark, ["sharpness"]).pk)

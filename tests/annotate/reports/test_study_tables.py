@@ -110,6 +110,7 @@ def test_versions_of_a_metric_stay_apart():
     assert list(frame.groupby("metric_version")["score"].max()) == [0.1, 1.0]
 
 
+@pytest.mark.slow
 def test_versions_in_one_file_give_the_same_tables_from_database_and_file(tmp_path):
     """Version 2 covers one story only."""
     study = make_study(benchmark=make_benchmark(stories=3))

@@ -60,6 +60,7 @@ def sanity(report):
     return {(r["metric"], r["twin"]): (r["n_missed"], r["n"]) for r in rows}
 
 
+@pytest.mark.slow
 def test_scored_twins_are_in_the_report_and_warned_of(study):
     before = built(study)
     assert sanity(before) == {}

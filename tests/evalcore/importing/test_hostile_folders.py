@@ -118,6 +118,7 @@ def test_a_workbook_that_is_broken_within_is_named(tmp_path):
     assert not Story.objects.exists()
 
 
+@pytest.mark.slow
 def test_a_workbook_that_unfolds_is_refused_before_it_does(tmp_path):
     """Attack: a small file that fills the memory."""
     IMPORTERS["benchmark of ViStoryBench"].write(tmp_path)

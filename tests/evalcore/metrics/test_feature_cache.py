@@ -63,6 +63,7 @@ def _write(folder, value):
         store.put_many("one", {"key": np.full(5000, value)})
 
 
+@pytest.mark.slow
 def test_several_processes_may_write_the_same(store):
     """A reader sees one process's feature or the other's, never a mixture."""
     writers = [

@@ -104,6 +104,7 @@ def test_a_file_that_is_none_of_dlibs_is_refused(monkeypatch, tmp_path):
         encoder.prepare(FACE)
 
 
+@pytest.mark.slow
 @pytest.mark.shared
 def test_faces_of_a_real_story_are_nearer_than_those_of_others(encoder, shared):
     root = shared / "data/real_stories/outputs/story-adapter/base/en/20241011_000000"

@@ -200,6 +200,7 @@ def sign(text, size=(640, 200)):
     return np.asarray(picture)
 
 
+@pytest.mark.slow
 def test_rapidocr_reads(tmp_path):
     metric = OneigText("output", "rapidocr")
     assert not metric.missing()
