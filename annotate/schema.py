@@ -33,7 +33,10 @@ MESSAGES = {
     "dataclass_type": "write keys with values here",
     "tuple_type": "write a list",
     "list_type": "write a list",
+    "string_type": "write a text",
 }
+# What a count, and any other whole number, in the database holds.
+MOST, LARGEST = 2**31 - 1, 2**63 - 1
 
 
 class DefinitionError(ValueError):
@@ -248,13 +251,13 @@ Switch = Annotated[bool, BeforeValidator(_no_number), says("write true or false"
 Number = Annotated[
     int,
     BeforeValidator(no_truth),
-    Field(ge=0),
+    Field(ge=0, le=LARGEST),
     says("write a whole number of at least 0"),
 ]
 Count = Annotated[
     int,
     BeforeValidator(no_truth),
-    Field(ge=1),
+    Field(ge=1, le=MOST),
     says("write a whole number of at least 1"),
 ]
 Share = Annotated[

@@ -13,7 +13,7 @@ from django.utils.datastructures import MultiValueDict
 
 from annotate.kinds.base import Kind
 from annotate.kinds.registry import KINDS
-from annotate.schema import DefinitionError
+from annotate.schema import LONGEST, DefinitionError
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import Presentation
 from annotate.studies.study_file import write_data
@@ -30,6 +30,8 @@ WANTED = ("redundancy", "rounds", "session_size", "lease_minutes", "seed")
 # What a question that is added has in common with the last one.
 COPIED = ("kind", "scale", "allow", "category")
 QUESTION = re.compile(r"questions\.(\d{1,4})\.(.+)")
+# No value lies deeper; a browser may send any name.
+PATH = re.compile(r"[^.]+(\.[^.]+){0,5}")
 ROOTS = StudyDefinition.model_fields.keys() - {"name", "scale", "questions"}
 
 
@@ -72,7 +74,8 @@ def _leaves(value: Any, name: str) -> Iterator[tuple[str, list[str]]]:
     elif isinstance(value, bool):
         yield from [(name, ["1"])] * value
     else:
-        yield name, [str(value).removesuffix(".0")]
+        # A number is written as short as somebody would; a text as it is.
+        yield name, [str(value).removesuffix(".0" if type(value) is float else "")]
 
 
 def _sets_to_values(sets: Any) -> Iterator[tuple[str, list[str]]]:
@@ -96,7 +99,14 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     Fields for YAML that hold something else are left out and added to the problems.
     """
     data: Data = {}
-    for name in values:
+    yaml_fields = [name for name in values if AS_YAML.fullmatch(name)]
+    if sum(len(values.get(name, "")) for name in yaml_fields) > LONGEST:
+        reason = f"at most {LONGEST:,} characters in all fields for YAML together"
+        problems.append(DefinitionError(yaml_fields[0], None, reason, yaml_fields[:1]))
+        values = values.copy()
+        for name in yaml_fields:
+            values.pop(name)
+    for name in filter(PATH.fullmatch, list(values)):
         try:
             found = _value(name, values)
         except DefinitionError as error:
@@ -116,7 +126,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
         data[key] = _sets(given[key])
     rules = _taken(data, "rules")
     data["rules"] = {"default": "default", "own": rules.get("own")}.get(
-        rules.get("kind", "")
+        _text(rules, "kind")
     )
     adaptive = _taken(data, "adaptive")
     if adaptive.pop("on", None):
@@ -169,9 +179,15 @@ def _taken(data: Data, key: str) -> Data:
     return part if isinstance(part, dict) else {}
 
 
-def kind_named(name: str | None) -> Kind:
+def _text(part: Data, key: str, default: str = "") -> str:
+    """Return a value that is a text; a browser may have sent parts of it."""
+    value = part.get(key, default)
+    return value if isinstance(value, str) else default
+
+
+def kind_named(name: object) -> Kind:
     """Return a kind by its name; what no kind is named the schema refuses."""
-    return KINDS.get(name or "", KINDS["likert"])
+    return KINDS.get(name if isinstance(name, str) else "", KINDS["likert"])
 
 
 def kind_at(values: FormValues, index: int = 0) -> Kind:
@@ -194,7 +210,7 @@ def _question(given: Data, kind: Kind) -> Data:
     if "scale" not in fields:
         return given
     ends = _taken(given, "scale")
-    given["scale"] = [ends.get("0", ""), ends.get("1", "")]
+    given["scale"] = [_text(ends, "0"), _text(ends, "1")]
     inside = {str(value) for value in steps(given["scale"])}
     anchors = _taken(given, "anchors").items()
     given["anchors"] = {v: texts for v, texts in anchors if v in inside}
@@ -211,12 +227,12 @@ def steps(ends: Iterable[str | None]) -> range:
 
 
 def _sets(given: Data) -> Any:
-    kind = given.get("kind", "all")
+    kind = _text(given, "kind", "all")
     if kind == "cells":
-        by = [part.strip() for part in given.get("by", "").split(",")]
-        return {"number": given.get("number", ""), "by": list(filter(None, by))}
+        by = [part.strip() for part in _text(given, "by").split(",")]
+        return {"number": _text(given, "number"), "by": list(filter(None, by))}
     if kind == "chosen":
-        lines = given.get("chosen", "").splitlines()
+        lines = _text(given, "chosen").splitlines()
         return [[name.strip() for name in line.split("|")] for line in lines if line]
     return kind
 

@@ -20,7 +20,17 @@ from annotate.kinds.base import Kind
 from annotate.kinds.question import DegradableQuestion, Scale
 from annotate.kinds.registry import KINDS, AnyQuestion
 from annotate.quality_rules.rules import Rule, parse_rules
-from annotate.schema import Count, Number, Part, Problem, Text, Texts, refuse, some
+from annotate.schema import (
+    Count,
+    Number,
+    Part,
+    Problem,
+    Text,
+    Texts,
+    refusal,
+    refuse,
+    some,
+)
 from annotate.schema import Path as Steps
 from annotate.studies.parts import (
     Adaptive,
@@ -52,7 +62,10 @@ def _as_composites(value: Any) -> tuple[Composite, ...]:
     if isinstance(value, tuple):
         return value
     is_block = isinstance(value, yaml.Node)
-    block = value if is_block else yaml.compose(json.dumps(value, default=str))
+    try:
+        block = value if is_block else yaml.compose(json.dumps(value, default=str))
+    except TypeError as error:  # of keys that are lists or mappings
+        raise refusal("write texts as keys") from error
     assert isinstance(block, yaml.Node)  # JSON is never empty
     try:
         return composites_in(block, "")

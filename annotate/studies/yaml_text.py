@@ -8,6 +8,7 @@ are texts.
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import Composer
 from ruamel.yaml.constructor import SafeConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -60,6 +61,18 @@ _Constructor.add_constructor(
 )
 
 
+class _Composer(Composer):
+    """Gives up a text of too many values before it has read them all."""
+
+    n_nodes = 0
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        self.n_nodes += 1
+        if self.n_nodes > MOST_VALUES:
+            raise ValueError(f"more than {MOST_VALUES:,} values")
+        return super().compose_node(parent, index)
+
+
 class Document:
     """A YAML text: its value in `data`, and where each part of it stands."""
 
@@ -82,9 +95,13 @@ class Document:
             raise self.error("brackets within brackets, too deep") from error
         except (YAMLError, ValueError, OverflowError) as error:
             raise self.error(str(error).splitlines()[0]) from error
+        except (AttributeError, KeyError, TypeError) as error:
+            # A tag, such as !!bool, of a value that is nothing of the kind.
+            raise self.error("a value does not fit the tag before it") from error
 
     def _read(self, text: str) -> None:
         reader = YAML(typ="safe", pure=True)
+        reader.Composer = _Composer
         reader.Constructor = _Constructor
         self.root = reader.compose(text)
         if self.root is None:

@@ -119,7 +119,19 @@ def problems(response) -> list[str]:
 # The form says what the file says
 
 
-@pytest.mark.parametrize("text", [FULL_PAIRS, FULL_LIKERT, *template_names()])
+# Versions and texts that end as a number does, which the form leaves as they are.
+POINTS_AT_THE_END = """
+title: Pilot v2.0
+kind: choice
+consent: {version: "1.0", text: We use tool 3.0}
+instructions: Compare with version 1.0
+questions: [{key: a, title: Is it as good as 1.0}]
+"""
+
+
+@pytest.mark.parametrize(
+    "text", [FULL_PAIRS, FULL_LIKERT, POINTS_AT_THE_END, *template_names()]
+)
 def test_a_definition_survives_the_form(text):
     definition = (
         load_definition(text)
@@ -470,12 +482,25 @@ def test_odd_values_are_no_server_error(manager, woods):
         "questions.0.title",
         "questions.99999999999999999999.key",
         "questions.0.scale.0",
+        "questions.0.scale.0.x",
+        "questions.0.kind.x",
+        "kind.x",
+        "rules.kind.x",
+        "pairs.kind.x",
+        "title" + ".a" * 400,
     )
     for i, name in enumerate(names):
         for j, value in enumerate(("", "x", "0", "9" * 5000)):
             action = actions[(i + j) % 3]
             sent = begun | {"do": [action], "slug": [f"odd-{action}"], name: [value]}
             assert post(manager, sent).status_code in (200, 302, 422)
+
+
+def test_fields_for_yaml_are_limited_together(manager, woods):
+    rows = "[" + "a," * 50_000 + "]"
+    long = {f"questions.{n}.stories": [rows] for n in range(4)}
+    (told,) = problems(post(manager, filled() | long | {"do": ["check"]}))[:1]
+    assert "at most 256,000 characters in all fields for YAML together" in told
 
 
 def test_a_question_of_an_endless_number_is_passed_over(manager, woods):

@@ -1,7 +1,19 @@
-"""The JSON Schema of the documentation; run this module to write it anew."""
+"""The JSON Schema of the documentation.
+
+    python -m tests.annotate.studies.test_schema
+
+writes it anew.
+"""
 
 import json
+import os
 from pathlib import Path
+
+import django
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "evalcore.settings")
+    django.setup()
 
 from annotate.studies.definition import StudyDefinition
 

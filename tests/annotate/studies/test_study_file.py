@@ -228,6 +228,11 @@ MERGED = "a: &a {k: v}\n" + "".join(
     [
         (BOMB, "more than 50,000 values"),
         (MERGED, "more than 50,000 values"),
+        ("a: [" + "x," * 60_000 + "]", "more than 50,000 values"),
+        ("a: !!bool x", "does not fit the tag"),
+        ("composites: {? [a] : 2}\nkind: choice\nquestions: [{key: a}]", "composites"),
+        ("<<: {composites: {? [a] : 2}}\nkind: choice\nquestions: [{key: a}]", "keys"),
+        ("kind: choice\ncap: 99999999999\nquestions: [{key: a}]", "cap: write a whole"),
         ("a: &a [*a]", "contains itself"),
         ("[" * 100_000, "too deep"),
         ("x" * (LONGEST + 1), "at most 256,000 bytes"),
