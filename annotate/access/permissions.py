@@ -1,4 +1,8 @@
-"""Who may see what, and accounts with a public password."""
+"""Rules of access: every page and API call looks its objects up through them.
+
+An object that a user may not see looks like one that does not exist. Accounts with the
+demo's public password are here as well, since they may log in to the demo alone.
+"""
 
 from typing import Any, TypeVar
 

@@ -1,4 +1,10 @@
-"""Limits on wrong passwords, tokens and links."""
+"""Limits on wrong passwords, tokens and links.
+
+Passwords are counted by account and address together, so that a person who guesses
+locks out nobody else. Wider limits, of an account and of an address, stop guesses from
+many addresses or at many accounts; an address from which the account was used before is
+free of them. A link or token that is right always works: whole labs share one address.
+"""
 
 from copy import copy
 from datetime import datetime, timedelta

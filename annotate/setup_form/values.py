@@ -102,7 +102,7 @@ def to_data(values: FormValues, problems: list[DefinitionError]) -> Data:
     yaml_fields = [name for name in values if AS_YAML.fullmatch(name)]
     if sum(len(values.get(name, "")) for name in yaml_fields) > LONGEST:
         reason = f"at most {LONGEST:,} characters in all fields for YAML together"
-        problems.append(DefinitionError(yaml_fields[0], None, reason, yaml_fields[:1]))
+        problems.append(DefinitionError(yaml_fields[0], None, reason, [yaml_fields[0]]))
         values = values.copy()
         for name in yaml_fields:
             values.pop(name)

@@ -6,7 +6,6 @@ from datetime import timedelta
 from functools import partial
 
 from django.db import transaction
-from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -23,7 +22,6 @@ from evalcore.serving.heartbeats import Heartbeat
 logger = logging.getLogger(__name__)
 
 State, Action = StudyPlan.State, StudyPlan.Action
-UNFINISHED = (State.QUEUED, State.RUNNING)
 # A plan without a sign for this long has lost its worker.
 SILENT = timedelta(seconds=90)
 # So long a finished plan is kept for whoever looks.
@@ -65,12 +63,12 @@ def ask(
         },
     }
     own = StudyPlan.objects.filter(created_by=user)
-    unfinished = own.filter(state__in=UNFINISHED)
+    unfinished = own.filter(state__in=StudyPlan.UNFINISHED)
     same = unfinished.filter(**wanted).first()
     if same is not None:
         return same
     if action == Action.CHECK:
-        cancel_all(unfinished.filter(action=Action.CHECK))
+        StudyPlan.cancel_all(unfinished.filter(action=Action.CHECK))
     elif unfinished.exclude(action=Action.CHECK).exists():
         raise PlanningError(
             _(
@@ -80,16 +78,6 @@ def ask(
             field="annotators",
         )
     return StudyPlan.objects.create(created_by=user, **wanted)
-
-
-def cancel_all(plans: QuerySet[StudyPlan]) -> int:
-    """Cancel those of the plans that are not finished; return how many.
-
-    A worker that makes one stops at its next step.
-    """
-    return plans.filter(state__in=UNFINISHED).update(
-        state=State.CANCELLED, finished_at=timezone.now()
-    )
 
 
 def waiting_plans() -> list[int]:

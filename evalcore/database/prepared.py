@@ -2,7 +2,7 @@
 
 Django builds the SQL of a query anew whenever it is asked, which takes several times as
 long as the database needs to answer; built once, three times as many people can rate
-(`benchmarks/throughput.py`). What an annotator's every click asks is built here:
+(`benchmarks/human_pace.py --pause 0`). What every click asks is built here:
 
     OWN = Prepared(lambda person: Slot.objects.filter(annotator=person), person=int)
     OWN.rows(person=annotator.pk)

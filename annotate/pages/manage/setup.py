@@ -83,7 +83,7 @@ def plan_page(request: UserRequest, pk: int) -> HttpResponse:
 def plan_cancel(request: UserRequest, pk: int) -> HttpResponse:
     """Cancel a plan that is not finished."""
     plan = _own_plan(request, pk)
-    plan_queue.cancel_all(StudyPlan.objects.filter(pk=plan.pk))
+    StudyPlan.cancel_all(StudyPlan.objects.filter(pk=plan.pk))
     if not request.htmx:
         return redirect("plan", plan.pk)
     plan.refresh_from_db()
@@ -94,7 +94,7 @@ def shown(plan: StudyPlan) -> dict[str, object]:
     """Return what the part of a page about a plan needs."""
     return {
         "plan": plan,
-        "plan_waits": plan.state in plan_queue.UNFINISHED,
+        "plan_waits": plan.state in StudyPlan.UNFINISHED,
         "balance": plan.balance,
     }
 

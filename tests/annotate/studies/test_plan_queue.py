@@ -187,7 +187,7 @@ def test_worker_stops_a_cancelled_plan_at_its_next_step(woods, monkeypatch):
     def sign(plan_id, **also):
         steps.append(also["step"])
         if len(steps) == 2:
-            assert plan_queue.cancel_all(StudyPlan.objects.all()) == 1
+            assert StudyPlan.cancel_all(StudyPlan.objects.all()) == 1
         return original(plan_id, **also)
 
     original = plan_queue._sign
@@ -210,7 +210,7 @@ def test_plan_tells_what_became_of_its_study_when_it_is_cancelled_late(
 
     def cancel(*given):
         made = original(*given)
-        assert plan_queue.cancel_all(StudyPlan.objects.all()) == 1
+        assert StudyPlan.cancel_all(StudyPlan.objects.all()) == 1
         return made
 
     name = "with_twins" if moment == "before it is stored" else "store"
