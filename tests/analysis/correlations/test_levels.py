@@ -252,3 +252,17 @@ def test_a_constant_metric_is_undefined_with_a_reason(level, reason):
         assert np.isnan(estimate.value)
         assert np.isnan(estimate.p_value)
         assert estimate.reason == reason
+
+
+@pytest.mark.parametrize("n_cells", [1, 2])
+def test_two_outputs_of_equal_scores_are_not_too_few(n_cells):
+    grid = small()
+    cells = np.zeros_like(grid.cells)
+    cells[0, :n_cells] = True
+    flat = {"scores": np.full_like(grid.scores, 0.1), "cells": cells}
+    found = estimates(type(grid)(**{**vars(grid), **flat}), "pooled", resamples=0)
+    reasons = {
+        1: "fewer than two outputs",
+        2: "the metric's scores are all the same",
+    }
+    assert {one.reason for one in found.values()} == {reasons[n_cells]}
