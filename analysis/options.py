@@ -66,7 +66,7 @@ class AlignOptions:
     components
         Metrics whose weights are fitted to people's preferences; none named: all.
     top
-        Whether so many of the best methods are told apart from all others; 0: not
+        Whether so many of the best methods differ from all others; 0: not
         asked.
     top_confidence
         How sure that has to be; 0: as `confidence`.

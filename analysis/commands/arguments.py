@@ -123,7 +123,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "confidence": {"help": "of intervals; default 0.95", "type": share},
     "seed": {"help": "of every random step; default 0", "type": count},
     "top": {
-        "help": "also tell whether the best K methods are told apart from all others",
+        "help": "also report whether the best K methods differ from all others",
         "type": count,
         "metavar": "K",
     },

@@ -199,7 +199,7 @@ def _metrics(tables: Mapping[str, pd.DataFrame | None]) -> set[str]:
     return set() if scores is None else {str(one) for one in scores["metric"].unique()}
 
 
-# What stands beside answers and scores -----------------------------------------------
+# Tags, hypotheses and composites -----------------------------------------------------
 
 
 def names(given: Sequence[str] | str) -> tuple[str, ...]:

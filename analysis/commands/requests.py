@@ -30,7 +30,7 @@ NO_DATE = "unknown date"
 
 @dataclass
 class Request:
-    """What one command is asked.
+    """The tables and options of one command.
 
     Attributes
     ----------
@@ -47,7 +47,7 @@ class Request:
     wide
         How wide tables are read.
     warn
-        Is told what somebody should see at once.
+        Called with each remark that should be shown at once.
     remarks
         On the tables that were read.
     """

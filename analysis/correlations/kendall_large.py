@@ -1,4 +1,4 @@
-"""What sums over weighted pairs of points and their ranks consist of."""
+"""Sums over weighted pairs of points, and over their ranks."""
 
 import itertools
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ class Ties:
 
 @dataclass(frozen=True)
 class RankSums:
-    """What Kendall's and Spearman's coefficients are made of: sums (1 + K, 6, G, B).
+    """Sums behind Kendall's and Spearman's coefficients, (1 + K, 6, G, B).
 
     People come first. Of each: C - D, the products of ranks, and the sums of `Ties`.
     """

@@ -59,7 +59,7 @@ def coefficients_by_draw(
 
 @dataclass(frozen=True)
 class CoefficientVariances:
-    """What variances of metrics' coefficients, and of their differences, rest on."""
+    """Inputs of the variances of metrics' coefficients and their differences."""
 
     left_out: Array
     by_story: Array | None
@@ -146,7 +146,7 @@ def story_draws(cells: Mask, rng: np.random.Generator) -> tuple[Draws, Draws]:
 
 @dataclass(frozen=True)
 class Spread:
-    """What intervals and tests of the coefficients of one level rest on."""
+    """Inputs of the intervals and tests of the coefficients of one level."""
 
     parts: tuple[str, ...]
     variances: Mapping[str, CoefficientVariances]

@@ -1,4 +1,4 @@
-"""What is correlated: people's means of cells by resample, and means of methods."""
+"""Values to correlate: people's cell means by resample, and method means."""
 
 from collections.abc import Sequence
 from dataclasses import replace

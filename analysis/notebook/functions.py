@@ -113,7 +113,7 @@ def align(
         ``kendall``, ``spearman``, ``pearson``, ``kendall_c``; tags that split; metrics
         that are weighted.
     top, top_confidence : int, float
-        Whether so many of the best methods are told apart from all others, and how
+        Whether so many of the best methods differ from all others, and how
         sure that has to be (as `confidence`).
     demanded : float
         Pairwise accuracy that metrics are held against (VISTAR's is .75; 0 for none).

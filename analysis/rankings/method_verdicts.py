@@ -1,4 +1,4 @@
-"""Whether the best few methods are told apart from all others."""
+"""Whether the best few methods differ from all others."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
