@@ -23,7 +23,7 @@ from analysis.result_tables.contract import Analysis
 
 
 def answered(request: Request, progress: Progress = silent) -> Analysis:
-    """Return every table of a result; `progress` is called with each step of `align`."""
+    """Return every table of a result, and call `progress` with each step."""
     if request.command == "align":
         return _align(request, progress)
     return COMMANDS[request.command](request)
