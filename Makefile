@@ -44,9 +44,9 @@ $(WEB): $(BIN)/python requirements-web.txt
 	$(PIP) -r requirements-web.txt
 	@touch "$@"
 
-$(FULL): $(WEB) requirements.txt requirements-standins.txt
+$(FULL): $(WEB) requirements.txt requirements-proxies.txt
 	$(PIP) -r requirements.txt
-	$(PIP) --no-deps -r requirements-standins.txt
+	$(PIP) --no-deps -r requirements-proxies.txt
 	@touch "$@"
 
 $(MO): $(PO) $(WEB)

@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-LISTS = ("requirements-web.txt", "requirements.txt", "requirements-standins.txt")
+LISTS = ("requirements-web.txt", "requirements.txt", "requirements-proxies.txt")
 PRODUCT = ("analysis", "annotate", "evalcore", "fixtures", "manage.py")
 OURS = {"analysis", "annotate", "benchmarks", "evalcore", "fixtures", "tests"}
 

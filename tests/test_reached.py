@@ -62,7 +62,7 @@ def test_everything_is_reached_by_nothing_and_by_what_all_rests_on(paths):
 
 
 def test_the_closest_tests_come_first():
-    metric = "evalcore/metrics/baselines/sharpness.py"
+    metric = "evalcore/metrics/baselines.py"
     found = reached.reached([metric, "pyproject.toml"])
     assert found[0].startswith("tests/evalcore/metrics/")
     assert found.index("analysis") > found.index("tests/evalcore/scoring/test_runs.py")

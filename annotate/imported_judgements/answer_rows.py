@@ -13,7 +13,7 @@ from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.responses.timing import LONGEST_SECONDS
 from evalcore.importing.names import Names, Spellings, doubled
-from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.importing.scores import table_rows
 from evalcore.models import most_letters
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from analysis.problems import Problem, Problems
 from annotate.kinds.checklist.kind import BOXES, TICKED
 from evalcore.importing.names import Names
-from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.models import Shot
 
 MOST_SHOTS = 9999

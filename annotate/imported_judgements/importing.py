@@ -38,7 +38,7 @@ from annotate.models.units import as_fields
 from annotate.responses.analysis_views import add_views
 from annotate.responses.bulk import SlotAnswers, store_judgements
 from evalcore.importing.names import Names
-from evalcore.importing.score_changes import LINE, ScoreRow
+from evalcore.importing.score_writing import LINE, ScoreRow
 from evalcore.models import Benchmark, Output
 
 if TYPE_CHECKING:

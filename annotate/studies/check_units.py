@@ -20,7 +20,7 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import KnownUnit
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}

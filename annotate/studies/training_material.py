@@ -23,7 +23,7 @@ from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 Degradation = Output.Degradation

@@ -2,27 +2,16 @@
 
 Known layouts, below the outputs' root (`[x]` may be missing):
 
-    <method>/<mode>/<lang>/<timestamp>/<story>/[shots/]shot_01.png
+    <method>/<mode>/<lang>/<timestamp>/[shots/]<story>/[shots/]shot_01.png
     <method>/<lang>/<mode>/<timestamp>/<story>/[shots/]shot_01.png
-    <method>/<mode>/<lang>/<timestamp>/shots/<story>/shot_01.png
-    <method>/<dataset>_<lang>/<story>/<timestamp>/shot_01.png
-    <method>/<dataset>_<lang>/<story>/[<timestamp>/]image_outputs/shot_01.png
+    <method>/<dataset>_<lang>/<story>/[<timestamp>/][image_outputs/]shot_01.png
     <method>/<story>/shot_01.png
+    <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4 or <story>.mp4
+    <method>/[<domain>/]index_0001/[index_0001_]step_1.png or index_0001_step_1.png
 
-In place of a story's pictures there may be one video, in the story's folder or named
-like the story:
-
-    <method>/[<mode>/<lang>/<timestamp>/]<story>/video.mp4
-    <method>/[<mode>/<lang>/<timestamp>/]<story>.mp4
-
-Envision's sequences are numbered in each domain (see `sequences`):
-
-    <method>/[<domain>/]index_0001/[index_0001_]step_1.png
-    <method>/[<domain>/]index_0001_step_1.png
-
-Instead of one pattern a layout, each folder name between method and file is
-recognised for what it is: language, timestamp, folder of shots, or story. What is left
-over is the mode.
+Instead of one pattern a layout, each folder name between method and file is recognised
+for what it is: language, timestamp, folder of shots, or story; what is left over is the
+mode.
 """
 
 import os
@@ -33,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.tables import control_character, is_text
-from evalcore.formats.envision import sequences
+from evalcore.formats.envision import stories as sequences
 from evalcore.formats.json_files import refuse
 
 # What names itself a picture or a video is opened, and taken or refused by its content.

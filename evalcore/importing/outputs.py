@@ -21,7 +21,7 @@ from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from evalcore.scoring import score_rows
 from evalcore.video import storing
 

@@ -4,11 +4,12 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
+from analysis.problems import Problem
 from evalcore.database.postgresql import analyze
 from evalcore.importing.names import Names
-from evalcore.importing.score_changes import LINE, RUN, Changes, ScoreRow, key_of
 from evalcore.models import (
     Benchmark,
     MetricAbsence,
@@ -18,6 +19,140 @@ from evalcore.models import (
     Shot,
     most_letters,
 )
+
+# Keys of a row that no column of a file can have: its line, the file that problems
+# name, and the file or folder whose run it belongs to.
+LINE, FILE, RUN = "\0line", "\0file", "\0run"
+
+# metric, version, backend, method, story, shot
+ScoreKey = tuple[str, str, str, str, str, str]
+# One row of the table, and where it stands in the file. A row without a score has a
+# reason; a row may have details.
+ScoreRow = dict[str, Any]
+
+
+def key_of(row: ScoreRow) -> ScoreKey:
+    return (
+        row["metric"],
+        row["metric_version"],
+        row.get("backend", ""),
+        row["method"],
+        row["story"],
+        "" if row["shot"] is None else str(row["shot"]),
+    )
+
+
+class StoredScores:
+    """What the database has of a benchmark: values, absences, directions.
+
+    Of a study that scores are posted to, `scores` are its own, and `below` those of
+    the benchmark, which it reads where it has none: they and the absences stay as they
+    are.
+    """
+
+    def __init__(
+        self, benchmark: Benchmark, *, details: bool, posted_to: str = ""
+    ) -> None:
+        def found_in(rows: QuerySet[Any], *left: str) -> dict[ScoreKey, Any]:
+            rows = rows.filter(benchmark__slug=benchmark.slug)
+            rows = rows.select_related("method", "story", "shot")
+            return {
+                (
+                    row.metric,
+                    row.metric_version,
+                    row.backend,
+                    row.method.name,
+                    row.story.key if row.story else "",
+                    str(row.shot.number) if row.shot else "",
+                ): row
+                for row in rows.defer(*left, "story__extra", "shot__text")
+            }
+
+        left = () if details else ("details",)
+        own = MetricScore.everything.filter(posted_to=posted_to)
+        self.scores = found_in(own, *left)
+        self.below = found_in(MetricScore.objects.all(), *left) if posted_to else {}
+        self.absences = {} if posted_to else found_in(MetricAbsence.objects.all())
+        # What the study says of a metric goes before what the benchmark says.
+        self.directions = {
+            key[:3]: row.higher_is_better
+            for rows in (self.below, self.scores)
+            for key, row in rows.items()
+        }
+
+
+class Changes:
+    """What an import would change."""
+
+    def __init__(self) -> None:
+        self.fresh: list[ScoreRow] = []
+        self.above: list[
+            ScoreRow
+        ] = []  # a study's own, where the benchmark has another
+        self.absent: list[ScoreRow] = []
+        self.changed: list[tuple[MetricScore, ScoreRow]] = []
+        self.gone: list[MetricScore | MetricAbsence] = []
+
+    def __bool__(self) -> bool:
+        return bool(self.fresh or self.above or self.absent or self.changed)
+
+    @property
+    def replaced(self) -> int:
+        """Return how many stored values are replaced, by others or by none."""
+        gone = sum(isinstance(row, MetricScore) for row in self.gone)
+        return len(self.changed) + len(self.above) + gone
+
+    def note(self, row: ScoreRow, stored: StoredScores) -> Problem | None:
+        """Note what a row changes, and return what speaks against it."""
+        key = key_of(row)
+        old, absence = stored.scores.get(key), stored.absences.get(key)
+        below = stored.below.get(key) if old is None else None
+        known = stored.directions.get(key[:3], row["higher"])
+        turned = row["score"] is not None and known != row["higher"]
+        if row["score"] is None:
+            if old is not None:
+                self.gone.append(old)
+            if old is not None or absence is None:
+                self.absent.append(row)
+        elif below is not None:
+            if _is_other(below, row) or turned:
+                self.above.append(row)
+        elif old is None:
+            self.fresh.append(row)
+            if absence is not None:
+                self.gone.append(absence)
+        elif _is_other(old, row) or turned:
+            self.changed.append((old, row))
+        before = old or below
+        is_other = before is not None and _is_other(before, row)
+        return _differs(before, row) if turned or is_other else None
+
+
+def _is_other(old: MetricScore, row: ScoreRow) -> bool:
+    return old.value != row["score"] or other_details(old, row)
+
+
+def other_details(old: MetricScore, row: ScoreRow) -> bool:
+    return "details" in row and old.details != row["details"]
+
+
+def _differs(old: MetricScore | None, row: ScoreRow) -> Problem:
+    where = row[FILE], row[LINE]
+    if old is not None and old.value != row["score"]:
+        expected = f"the stored value {old.value!r} (--replace overwrites it)"
+        found = repr(row["score"]) if row["score"] is not None else row["reason"]
+        return Problem(where[0], expected, where[1], "score", found)
+    if old is not None and other_details(old, row):
+        expected = "the stored details (option replace overwrites them)"
+        named = f"{row['metric']} of {row['method']} / {row['story']}"
+        return Problem(where[0], expected, where[1], "details", named)
+    value, stored = ("true", "false") if row["higher"] else ("false", "true")
+    expected = f"{stored} as stored before (--replace overwrites it)"
+    return Problem(where[0], expected, where[1], "higher_is_better", value)
+
+
+# Store imported scores ----------------------------------------------------------------
+
 
 MOST_LETTERS = most_letters(MetricRun, "file_name")
 

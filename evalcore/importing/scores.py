@@ -9,9 +9,9 @@ from django.db import transaction
 
 from analysis.problems import InputError, Problem, Problems
 from analysis.reading.metric_names import UNTOLD, higher_by_name, known_name
-from evalcore.formats.foreign_scores import ForeignScores
+from evalcore.formats.story_scripts import ForeignScores
 from evalcore.importing.names import Names
-from evalcore.importing.score_changes import (
+from evalcore.importing.score_writing import (
     FILE,
     LINE,
     RUN,
@@ -19,8 +19,9 @@ from evalcore.importing.score_changes import (
     ScoreRow,
     StoredScores,
     key_of,
+    turn_others,
+    write,
 )
-from evalcore.importing.score_writing import turn_others, write
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricScore, Output, Shot, most_letters
 

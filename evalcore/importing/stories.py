@@ -11,10 +11,10 @@ from tqdm import tqdm
 from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
-from evalcore.importing.benchmark_formats import read_stories
+from evalcore.importing.formats import read_stories
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from evalcore.scoring import score_rows
 
 # What files say beyond shots and characters, by format.

@@ -1,16 +1,9 @@
 """What a metric is told, what it asks for, what it declares, and what it returns.
 
-A metric is a pure formula on arrays and a thin class. The class reads a `Rendering`,
-asks encoders for features of pictures, clips or texts by yielding an `Ask`, is sent
-them in the order it asked for, and returns `Value`s::
-
-    def score(self, rendering: Rendering) -> Scoring:
-        vectors = yield Ask(self.encoder, rendering.images)
-        return [Value(self_consistency(np.stack(vectors)))]
-
+A metric is a pure formula on arrays and a thin class, whose `score` yields an `Ask` for
+features of pictures, clips or texts, is sent them in that order, and returns `Value`s.
 It never calls an encoder itself: `evalcore.metrics.engine` runs many outputs at once,
-puts what they ask for into batches, looks each item up by its content first, and so
-has each picture pass each encoder once, however many metrics want it.
+so that each picture passes each encoder once, however many metrics want it.
 """
 
 import hashlib
@@ -45,43 +38,23 @@ WORDINGS = ("static", "caption", "prompt", "plot", "setting")
 
 @dataclass(frozen=True)
 class Source:
-    """A stored picture or video, decoded only where its features are not known yet.
+    """A stored picture or video, decoded only where its features are not known yet."""
 
-    Parameters
-    ----------
-    key
-        Names its content: the hash of the file, and how a video is sampled.
-    pictures
-        Decodes: one picture, or the sampled frames of a video in order.
-    size
-        Width and height of its pictures, where they are known without decoding.
-    """
-
-    key: str
+    key: str  # names its content: the hash of the file, and how a video is sampled
+    # Decodes: one picture, or the sampled frames of a video in order.
     pictures: Callable[[], Iterator[Picture]] = field(compare=False, repr=False)
+    # Width and height, where they are known without decoding.
     size: tuple[int, int] | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Image:
-    """One picture of a source, or a part of it.
-
-    Parameters
-    ----------
-    source
-        Where it comes from.
-    index
-        Which of the source's pictures.
-    box
-        The part of it, in whole pixels; all of it where None.
-    mirrored
-        Whether left and right are exchanged (after cutting).
-    """
+    """One picture of a source, or a part of it."""
 
     source: Source
-    index: int = 0
-    box: Box | None = None
-    mirrored: bool = False
+    index: int = 0  # which of the source's pictures
+    box: Box | None = None  # the part of it, in whole pixels; all of it where None
+    mirrored: bool = False  # whether left and right are exchanged (after cutting)
 
     @cached_property
     def key(self) -> str:
@@ -155,49 +128,28 @@ class Item(Protocol):
     @property
     def key(self) -> str:
         """Name its content; equal keys have equal features."""
-        ...
 
 
 @dataclass(frozen=True)
 class RenderedCharacter:
-    """A recurring figure of a story.
+    """A recurring figure of a story."""
 
-    Parameters
-    ----------
-    key
-        Its name in the benchmark.
-    kind
-        `realistic_human`, `unrealistic_human`, `non_human`, or empty.
-    references
-        Its reference pictures, in order.
-    """
-
-    key: str
-    kind: str = ""
+    key: str  # its name in the benchmark
+    kind: str = ""  # `realistic_human`, `unrealistic_human`, `non_human`, or empty
     references: tuple[Image, ...] = ()
 
 
 @dataclass(frozen=True)
 class RenderedShot:
-    """One step of a story as a method rendered it.
+    """One step of a story as a method rendered it."""
 
-    Parameters
-    ----------
-    number
-        From 1.
-    frames
-        What was rendered: one picture, the frames of its part of a video, or nothing.
-    text
-        What was to be rendered, by field: setting, plot, static, camera, caption,
-        prompt, explanation.
-    characters
-        Keys of the characters that were to appear.
-    """
-
-    number: int
+    number: int  # from 1
+    # One picture, the frames of its part of a video, or nothing.
     frames: tuple[Image, ...] = ()
+    # What was to be rendered, by field: setting, plot, static, camera, caption, prompt,
+    # explanation.
     text: Mapping[str, str] = field(default_factory=dict)
-    characters: tuple[str, ...] = ()
+    characters: tuple[str, ...] = ()  # keys of those that were to appear
 
     @property
     def image(self) -> Image | None:
@@ -206,38 +158,21 @@ class RenderedShot:
 
     @property
     def wording(self) -> str:
-        """Return the text that says what it shows; empty if none does.
-
-        >>> RenderedShot(1, text={"plot": "A fox walks.", "camera": "close-up"}).wording
-        'A fox walks.'
-        """
+        """Return the text that says what it shows; empty if none does."""
         return next((self.text[one] for one in WORDINGS if self.text.get(one)), "")
 
 
 @dataclass(frozen=True)
 class Rendering:
-    """One method's output for one story, with what the story asked for.
-
-    Parameters
-    ----------
-    story, method
-        Their keys in the three tables.
-    shots
-        All shots of the story in order, those without a picture too.
-    characters
-        All characters of the story, by key; those that never appear too.
-    is_video
-        Whether the frames are those of a video.
-    extra
-        What the benchmark's file says of the story beyond that: a questionnaire, a
-        category, a true answer.
-    """
+    """One method's output for one story, with what the story asked for."""
 
     story: str
     method: str
-    shots: tuple[RenderedShot, ...]
+    shots: tuple[RenderedShot, ...]  # those without a picture too
+    # All characters of the story, by key; those that never appear too.
     characters: Mapping[str, RenderedCharacter] = field(default_factory=dict)
     is_video: bool = False
+    # What the benchmark's file says beyond that: a questionnaire, a category.
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -290,12 +225,10 @@ class Encoder(Protocol):
     @property
     def id(self) -> str:
         """Name what decides the feature."""
-        ...
 
     @property
     def batch(self) -> int:
         """Return how many items go together at most."""
-        ...
 
     def prepare(self, item: Any) -> Any:
         """Turn a decoded item into the encoder's input; called in several threads.
@@ -303,11 +236,9 @@ class Encoder(Protocol):
         The item is what `Image.cut` or `Clip.cut` returns, or the item itself if it
         has no source.
         """
-        ...
 
     def encode(self, prepared: Sequence[Any]) -> Sequence[Feature | FeatureError]:
         """Return a feature for each prepared item, or why there is none."""
-        ...
 
 
 @runtime_checkable
@@ -318,7 +249,6 @@ class Streaming(Encoder, Protocol):
         self, prepared: Sequence[Any]
     ) -> Generator[tuple[int, Feature | FeatureError]]:
         """Give places and features as they come; otherwise as `encode`."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -357,52 +287,25 @@ Scoring = Generator[Ask, list[Any], list[Value]]
 
 @dataclass(frozen=True)
 class MetricInfo:
-    """What a metric is, for people and for the database.
-
-    Parameters
-    ----------
-    name
-        Its name in tables.
-    title
-        Its name for readers.
-    family
-        The paper it belongs to, or `baseline` or `stand-in`.
-    scores
-        What a value belongs to: a shot, an output, an output held against the true one
-        (pair), all outputs of a method (run).
-    source
-        Paper and section, or where a baseline comes from.
-    measures
-        One sentence on what it measures, and what it cannot see.
-    higher_is_better
-        Direction.
-    low, high
-        Range of values; None where there is no bound.
-    version
-        Changes whenever values would change.
-    backend
-        What computes it.
-    profile
-        Whose definition it follows where paper and reference program differ.
-    queue
-        Which workers compute it; with a judge, one at a time spends a run's budget.
-    needs_truth
-        Whether outputs are held against the true ones; of pairs they always are.
-    """
+    """What a metric is, for people and for the database."""
 
     name: str
-    title: str
-    family: Family
+    title: str  # its name for readers
+    family: Family  # the paper it belongs to, or `baseline` or `stand-in`
+    # What a value belongs to: a shot, an output, an output held against the true one
+    # (pair), all outputs of a method (run).
     scores: Level
-    source: str
-    measures: str
+    source: str  # paper and section, or where a baseline comes from
+    measures: str  # one sentence on what it measures, and what it cannot see
     higher_is_better: bool = True
-    low: float | None = 0
+    low: float | None = 0  # None where there is no bound
     high: float | None = 1
-    version: str = "1"
-    backend: str = "numpy"
-    profile: str = ""
+    version: str = "1"  # changes whenever values would change
+    backend: str = "numpy"  # what computes it
+    profile: str = ""  # whose definition it follows where paper and program differ
+    # Which workers compute it; with a judge, one at a time spends a run's budget.
     queue: Queue = "cpu"
+    # Whether outputs are held against the true ones; of pairs they always are.
     needs_truth: bool = False
 
     @property
@@ -422,12 +325,9 @@ class Metric(Protocol):
     @property
     def info(self) -> MetricInfo:
         """Return what it declares."""
-        ...
 
     def missing(self) -> Lacks:
         """Return what is lacking to compute it, and how to get it; empty if ready."""
-        ...
 
     def score(self, subject: Any) -> Scoring:
         """Score a Rendering (levels shot and output), a Pair or a Run."""
-        ...

@@ -1,14 +1,8 @@
-"""Decoding and preparing in threads, ahead of the encoders and in bounded memory.
+"""Decode and prepare in threads, ahead of the encoders and in bounded memory.
 
-A load is one picture or video and all that is wanted of it. A frame of a video is
-prepared for every encoder that wants it as soon as it is decoded, and is let go; only
-items that need several frames, clips, keep theirs until the last one is there. What is
-put down and not yet taken stays below a bound, and a thread that waits for room holds
-one input more, so that a long video takes no more memory than a short one. A clip is
-one input, whatever its length: of clips there may be as many as threads.
-
-Inputs come in the order of the loads, however fast the threads are: the same pictures
-make the same batches, and the same numbers to the last bit.
+A load is one picture or video and all that is wanted of it. A frame is prepared as soon
+as it is decoded, and let go; only clips keep theirs until the last one is there. Inputs
+come in the order of the loads: the same pictures make the same batches and numbers.
 """
 
 import sys

@@ -1,19 +1,10 @@
-"""Running many metrics of many outputs at once, in large batches.
+"""Run many metrics of many outputs at once, in large batches.
 
-Metrics are generators that ask for features (`evalcore.metrics.base`). The engine keeps
-a window of them going, and in each round
-
-1. collects what all of them ask for, each item once;
-2. takes what is remembered from the feature store;
-3. decodes each remaining picture or video once, in threads, prepares it for every
-   encoder that wants it (`evalcore.metrics.decoding`), and encodes as soon as a batch
-   is full, while the threads decode on;
-4. remembers the new features, and sends every metric what it asked for as soon as all
-   of it is known.
-
-An item without a feature is the misfortune of those who asked for it: they are thrown
-the reason, the others go on. The next run tries again; within one all who ask for the
-item hear the same of it.
+Metrics are generators that ask for features. In each round the engine collects what a
+window of them asks for, each item once; takes what the store remembers; has the rest
+decoded once, in threads, and encoded as soon as a batch is full; and answers each
+metric as soon as all it asked for is known. An item without a feature fails those who
+asked for it; the next run tries again.
 """
 
 import os

@@ -24,24 +24,16 @@ ROUNDED_BY = 0.001
 def film(path: Path, key: str, *, seconds: float, rate: float = RATE) -> Source:
     """Return the frames of a stored video, sampled; nothing is decoded yet.
 
-    `path`: the file: a video of a kind that `evalcore.video.decoding` accepts. `key`:
-    names its content: the hash of the file. `seconds`: how long it is to be seen; with
-    the rate it decides the number of frames, so that shots can be told apart before
-    anything is decoded. Result: `frame_count(seconds, rate)` pictures. Frame i is what
-    is on screen at i / rate seconds, upright and with square pixels; where the file is
-    shorter than `seconds`, the last one stays. Reading it raises UnreadableVideoError,
-    or OSError; both say which file.
+    `key`: the hash of the file. Frame i is what is on screen at i / rate seconds,
+    upright and with square pixels; where the file is shorter than `seconds`, the last
+    one stays. Reading it raises UnreadableVideoError, or OSError; both say which file.
     """
     count = frame_count(seconds, rate)
     return Source(f"{key}@{rate:g}fps", partial(_sampled, path, count, rate))
 
 
 def frame_count(seconds: float, rate: float = RATE) -> int:
-    """Return how many frames a video of that length has at that rate, at least one.
-
-    >>> frame_count(2.0), frame_count(2.01)
-    (16, 17)
-    """
+    """Return how many frames a video of that length has at that rate, at least one."""
     for value, what in ((seconds, "length in seconds"), (rate, "rate")):
         if not (math.isfinite(value) and value > 0):
             raise ValueError(f"a positive {what}, not {value}")
@@ -100,20 +92,12 @@ def segments(
 ) -> tuple[range, ...]:
     """Return which frames of a sampled video belong to which shot.
 
-    `times`: when each shot starts and ends, in seconds. If any is unknown, all shots
-    share what follows the given part evenly, as where videos are shown with captions.
-    `frames`: how many frames the video has, sampled at `rate`. `given`: how many
-    seconds at its start were given to the method (conditioning). They belong to no shot
-    and are judged by no metric. Result: one range a shot, from round(rate * start) up
-    to but without round(rate * end), without the given part and what lies behind the
-    end of the video. A shot that has no frame left has an empty range. Frames between
-    and behind shots belong to none.
+    From round(rate * start) up to but without round(rate * end), without what was
+    `given` at its start (in seconds) and what lies behind its end; a range may be
+    empty. If any time is unknown, all shots share what follows the given part evenly.
 
-    Source: Bugliarello et al. (2023), StoryBench, section 3.4: metrics disregard the
-    conditioning part. The rounding is that of its program for making tasks.
-
-    >>> segments([(0.5, 1.25), (1.25, 2.0)], 16, given=0.5)
-    (range(4, 10), range(10, 16))
+    Source: Bugliarello et al. (2023), StoryBench, section 3.4; rounding as in its
+    program.
     """
     first = min(round(given * rate), frames)
     shots = []

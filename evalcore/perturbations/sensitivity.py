@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from evalcore.metrics.base import Metric, Value
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.models import Benchmark, TwinScore
-from evalcore.perturbations.twin_outputs import current_twins
+from evalcore.perturbations.degraded_copies import current_twins
 from evalcore.scoring import judged_outputs
 from evalcore.scoring.chunks import feature_store
 

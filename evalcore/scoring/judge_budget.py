@@ -18,9 +18,11 @@ from django.utils import timezone
 from evalcore.database.postgresql import one_at_a_time
 from evalcore.metrics.errors import FatalError
 from evalcore.metrics.llm_judge.client import Judge, asking
-from evalcore.metrics.llm_judge.costs import TO_GO_ON, BudgetExceededError, CostMeter
 from evalcore.metrics.llm_judge.settings import (
+    TO_GO_ON,
     ZERO,
+    BudgetExceededError,
+    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,

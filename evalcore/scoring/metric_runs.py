@@ -244,13 +244,11 @@ def work(
     progress: ChunkProgress | None = None,
     only_ready: bool = False,
 ) -> bool:
-    """Take chunks and compute them until none is free, or the time is over.
+    """Take chunks and compute them until none is free; return whether some are left.
 
-    `queues`: whose chunks are taken. `run_id`: of which run; None: of any. `seconds`:
-    after how long no further output is begun; None: never. `progress`: is told how many
-    pieces of the run are done, and of how many. `only_ready`: whether chunks are left
-    to others whose metrics lack something on this machine. Result: whether chunks are
-    left.
+    After `seconds` no further output is begun. `progress` is told how many pieces of
+    the run are done, and of how many. `only_ready`: whether chunks are left to others
+    whose metrics lack something here.
     """
     finish_what_has_ended()
     end = None if seconds is None else time.monotonic() + seconds

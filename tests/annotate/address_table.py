@@ -54,7 +54,7 @@ from annotate.studies import drafting
 from annotate.studies.planning import Setup
 from annotate.studies.study_file import load_definition
 from evalcore.models import BenchmarkMember
-from evalcore.perturbations.twin_outputs import make_twin
+from evalcore.perturbations.degraded_copies import make_twin
 from evalcore.scoring import metric_runs
 from evalcore.serving.health import PROBES
 from tests.annotate.pages.test_videos import video_benchmark

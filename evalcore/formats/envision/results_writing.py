@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalcore.formats.envision.score_names import (
+from evalcore.formats.envision.results import (
     DERIVED,
     DOUBLED,
     FORM,
@@ -25,9 +25,8 @@ from evalcore.formats.envision.score_names import (
     pass_rate,
 )
 from evalcore.formats.json_files import as_found, number_of
-from evalcore.formats.originals import ordered
-from evalcore.formats.written_files import Files, as_lines
-from evalcore.metrics.envision.dimensions import WEIGHTS
+from evalcore.formats.written_files import Files, as_lines, ordered
+from evalcore.metrics.envision import WEIGHTS
 
 SHOWN = 5  # sequences at either end of the ranking
 NAMED = ("index", "category", "process_type")

@@ -9,7 +9,6 @@ from typing import Any
 from analysis.problems import InputError, Problem
 from analysis.reading.metric_names import higher_by_name
 from evalcore.formats.folder_layouts import MOST_SHOTS
-from evalcore.formats.foreign_scores import ForeignScores, FoundScore
 from evalcore.formats.json_files import (
     NO_LINK,
     NOT_A_NUMBER,
@@ -18,6 +17,7 @@ from evalcore.formats.json_files import (
     read_json_lines,
     storable,
 )
+from evalcore.formats.story_scripts import ForeignScores, FoundScore
 from evalcore.formats.vistorybench.layout import (
     COMPLETE,
     FORM,

@@ -12,8 +12,8 @@ from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand
 from evalcore.metrics import registry
 from evalcore.models import Output, TwinScore
+from evalcore.perturbations.degraded_copies import current_twins
 from evalcore.perturbations.sensitivity import Sensitivity, sensitivities, store
-from evalcore.perturbations.twin_outputs import current_twins
 from evalcore.scoring.judge_budget import asking_for_command
 
 

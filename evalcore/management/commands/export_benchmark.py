@@ -2,7 +2,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from evalcore.exporting.benchmark import FORMATS, export_benchmark
+from evalcore.exporting import BENCHMARK_FORMATS, export_benchmark
 from evalcore.importing.commands import ImportCommand
 
 
@@ -18,7 +18,7 @@ class Command(ImportCommand):
         parser.add_argument(
             "--format",
             default="",
-            choices=sorted(FORMATS),
+            choices=sorted(BENCHMARK_FORMATS),
             help="default: the format in which the stories came",
         )
         parser.add_argument(

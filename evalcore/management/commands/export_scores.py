@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.commands.arguments import split_names
-from evalcore.exporting.scores import FORMATS, ScoreSelection, export_scores
+from evalcore.exporting import SCORE_FORMATS, ScoreSelection, export_scores
 from evalcore.importing.commands import ImportCommand
 
 
@@ -26,7 +26,10 @@ class Command(ImportCommand):
         parser.add_argument("benchmark", help="its short name here")
         parser.add_argument("folder", type=Path, help="where the files are written")
         parser.add_argument(
-            "--format", required=True, choices=sorted(FORMATS), help="whose programs"
+            "--format",
+            required=True,
+            choices=sorted(SCORE_FORMATS),
+            help="whose programs",
         )
         parser.add_argument("--methods", default="", help='"A,B": only of these')
         parser.add_argument("--metrics", default="", help='"cids_self": only these')

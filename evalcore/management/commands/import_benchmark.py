@@ -1,8 +1,8 @@
 import argparse
 from pathlib import Path
 
-from evalcore.importing.benchmark_formats import FORMATS
 from evalcore.importing.commands import ImportCommand, short_name
+from evalcore.importing.formats import FORMATS
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark
 

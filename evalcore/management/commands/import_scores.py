@@ -5,11 +5,11 @@ from typing import Any
 from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand, short_name
-from evalcore.importing.score_formats import (
-    FORMATS,
+from evalcore.importing.formats import (
+    SCORE_FORMATS,
     TABLE,
     GivenByUser,
-    guess,
+    guess_scores,
     read_found,
 )
 from evalcore.importing.scores import ScoreImport, import_found, import_scores
@@ -33,7 +33,7 @@ class Command(ImportCommand):
         add("path", type=Path, help="file, or folder of results")
         add("--benchmark", required=True, type=short_name, help="its short name here")
         how = "default: told by the name and the first line"
-        add("--format", default="", choices=list(FORMATS), help=how)
+        add("--format", default="", choices=list(SCORE_FORMATS), help=how)
         add("--wide", action="store_true", help="one column a metric")
         for column in ("method", "story"):
             what = "its name in a wide table"
@@ -71,7 +71,7 @@ class Command(ImportCommand):
         self.check_owner(owner)
         target = self.benchmark(options["benchmark"], create=create)
         is_new = target.pk is None
-        form = options["format"] or guess(path)
+        form = options["format"] or guess_scores(path)
         alien = OF_OTHERS if form == TABLE else OF_TABLES
         _refuse_options(form, {name: options[name] for name in alien})
         if form == TABLE:
@@ -145,7 +145,9 @@ class Command(ImportCommand):
 
 def _refuse_options(form: str, given: dict[str, object]) -> None:
     problems = [
-        Problem(f"--{name.replace('_', '-')}", f"no such option for {FORMATS[form]}")
+        Problem(
+            f"--{name.replace('_', '-')}", f"no such option for {SCORE_FORMATS[form]}"
+        )
         for name, value in given.items()
         if value
     ]

@@ -8,7 +8,7 @@ from analysis.commands.arguments import split_names
 from analysis.problems import InputError, Problem
 from evalcore.importing.commands import ImportCommand
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations.twin_outputs import Degradation, make_twins
+from evalcore.perturbations.degraded_copies import Degradation, make_twins
 
 
 class Command(ImportCommand):

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 
 from analysis.commands.arguments import split_names
 from analysis.printing import counted
-from evalcore.exporting.questionnaires import (
+from evalcore.exporting import (
     FILE,
     prompts_without,
     questionnaire_file,
@@ -18,10 +18,12 @@ from evalcore.importing.commands import ImportCommand
 from evalcore.metrics.base import Scoring
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FatalError
-from evalcore.metrics.llm_judge.asking import Refusal
-from evalcore.metrics.llm_judge.client import missing_judge
-from evalcore.metrics.vistar.generation import PromptForJudge, generate
-from evalcore.metrics.vistar.questionnaire import HierarchicalQuestionnaire
+from evalcore.metrics.llm_judge.client import Refusal, missing_judge
+from evalcore.metrics.vistar.questionnaire import (
+    HierarchicalQuestionnaire,
+    PromptForJudge,
+    generate,
+)
 from evalcore.models import Benchmark
 from evalcore.scoring.chunks import feature_store
 from evalcore.scoring.judge_budget import asking_for_command

@@ -1,33 +1,133 @@
-"""Who a figure in a picture is, by its face.
+"""Who a figure in a picture is, by its face, aligned to where a network expects it.
 
-Each encoder here takes a picture of a figure, finds the best face in it, aligns it, and
-returns 1 x n numbers of length 1, or 0 x n where it sees no face: no face is no error.
-
-ViStoryBench compares realistic humans by three networks. Its program finds the face for
-ArcFace by SCRFD, and for AdaFace and FaceNet by RetinaFace (facexlib; faces that score
-at least 0.97). **Here all three are given the face that SCRFD finds**, one detector in
-place of two: AdaFace and FaceNet therefore see fainter faces too, five points that
-differ a little, and where there are several faces perhaps another one. How the face is
-then placed follows the program, save that the turn is found by least squares, where
-facexlib takes the least median of squares.
-
-This module imports no network library until an encoder is made, so that a metric can
-ask what is lacking: `missing(ARCFACE, ADAFACE, FACENET)`.
+Each encoder returns 1 x n numbers of length 1 for the best face, or 0 x n where it sees
+none. ViStoryBench's program finds the face for ArcFace by SCRFD, and for AdaFace and
+FaceNet by RetinaFace; **here all three are given SCRFD's face**, placed as in the
+program, save that the turn is found by least squares. No network library is imported
+until an encoder is made.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from PIL import Image
 
 from evalcore.metrics.base import Encoder, Feature, Floats, Picture
-from evalcore.metrics.encoders.face_alignment import ARCFACE as ARCFACE_TEMPLATE
-from evalcore.metrics.encoders.face_alignment import FFHQ, Template, aligned
 from evalcore.metrics.errors import FeatureError, Lacks
 from evalcore.metrics.weights import AnyWeights, PackagedWeights, Weights, lacking
+
+
+@dataclass(frozen=True)
+class Template:
+    """Where the five points of an aligned face lie."""
+
+    name: str  # names it in an encoder's id
+    # x and y of the eyes, the nose and the corners of the mouth, in pixels.
+    points: tuple[tuple[float, float], ...]
+    side: int  # width and height of the aligned picture
+    # Colour (RGB) of what lies outside the original picture.
+    border: tuple[int, int, int] = (0, 0, 0)
+
+    def resized(self, side: int) -> "Template":
+        """Return it for an aligned picture of another size."""
+        factor = side / self.side
+        points = tuple((x * factor, y * factor) for x, y in self.points)
+        return replace(self, points=points, side=side)
+
+
+# Where ArcFace and AdaFace were trained to find a face.
+ARCFACE_TEMPLATE = Template(
+    "ArcFace template",
+    (
+        (38.2946, 51.6963),
+        (73.5318, 51.5014),
+        (56.0252, 71.7366),
+        (41.5493, 92.3655),
+        (70.7299, 92.2041),
+    ),
+    side=112,
+)
+# Where facexlib's FaceRestoreHelper puts a face: smaller, with more around it.
+FFHQ = Template(
+    "FFHQ template",
+    (
+        (192.98138, 239.94708),
+        (318.90277, 240.1936),
+        (256.63416, 314.01935),
+        (201.26117, 371.41043),
+        (313.08905, 371.15118),
+    ),
+    side=512,
+    border=(132, 133, 135),
+)
+
+
+def similarity(source: Floats, target: Floats) -> Floats:
+    """Return the turn, scale and shift (2 x 3) that brings points nearest to others.
+
+    `source`, `target`: n x 2, at least two points. With points as centred complex
+    numbers s and t, the least squares solution of a s = t is a = sum(conj(s) t) /
+    sum(abs(s)^2).
+
+    Source: Umeyama (1991), Least-squares estimation of transformation parameters
+    between two point patterns, equations 40 to 42.
+    """
+    first, second = source @ (1, 1j), target @ (1, 1j)
+    centred = first - first.mean()
+    spread = np.sum(np.abs(centred) ** 2)
+    if not spread > 0:
+        raise ValueError("the points of a face coincide: there is nothing to align")
+    turn = np.sum(centred.conj() * (second - second.mean())) / spread
+    if not abs(turn) > np.finfo(np.float32).eps:
+        raise ValueError(f"no turn brings the points {source.tolist()} to the template")
+    shift = second.mean() - turn * first.mean()
+    return np.array(
+        [[turn.real, -turn.imag, shift.real], [turn.imag, turn.real, shift.imag]]
+    )
+
+
+def aligned(picture: Picture, points: Floats, template: Template) -> Picture:
+    """Return the face (RGB), brought to the template by linear interpolation.
+
+    `points`: 5 x 2, where (0, 0) is the middle of the first pixel. As in the reference
+    programs a face is not smoothed before it is made smaller.
+    """
+    matrix = similarity(np.asarray(points, np.float64), np.array(template.points))
+    inverse = np.linalg.inv(matrix[:, :2])
+    # Pillow counts from the corner of the first pixel.
+    start = 0.5 - inverse @ (matrix[:, 2] + 0.5)
+    return _sampled(
+        picture,
+        (template.side, template.side),
+        (*inverse[0], start[0], *inverse[1], start[1]),
+        template.border,
+    )
+
+
+def stretched(picture: Picture, width: int, height: int) -> Picture:
+    """Return the picture in another size, interpolated linearly and not smoothed."""
+    high, wide = picture.shape[:2]
+    return _sampled(picture, (width, height), (wide / width, 0, 0, 0, high / height, 0))
+
+
+def _sampled(
+    picture: Picture,
+    size: tuple[int, int],
+    matrix: tuple[float, ...],
+    border: tuple[int, int, int] = (0, 0, 0),
+) -> Picture:
+    """Return the picture seen through an affine map from output to input."""
+    image = Image.fromarray(np.ascontiguousarray(picture))
+    how = Image.Transform.AFFINE, [float(x) for x in matrix], Image.Resampling.BILINEAR
+    return np.asarray(image.transform(size, *how, fillcolor=border))
+
+
+# Who a figure in a picture is, by its face --------------------------------------------
+
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
 SIDE, FACENET_SIDE = 112, 160
@@ -169,7 +269,7 @@ class FaceEncoder:
 @cache
 def scrfd() -> Finder:
     """Return what finds faces for all three networks."""
-    from evalcore.metrics.encoders.scrfd import Scrfd
+    from evalcore.metrics.encoders.antelope import Scrfd
 
     return Scrfd(SCRFD_WEIGHTS)
 
@@ -177,7 +277,7 @@ def scrfd() -> Finder:
 @cache
 def arcface_encoder() -> FaceEncoder:
     """Return ArcFace: SCRFD, ArcFace's template in 112 x 112, `glintr100`."""
-    from evalcore.metrics.encoders.arcface import ArcFace
+    from evalcore.metrics.encoders.antelope import ArcFace
 
     return FaceEncoder(ArcFace(ARCFACE_WEIGHTS), scrfd(), ARCFACE_TEMPLATE)
 
@@ -191,7 +291,7 @@ def adaface_encoder(profile: str = CODE) -> FaceEncoder:
     `vsb-paper`: on ArcFace's template, as AdaFace's authors do. The paper is silent on
     it.
     """
-    from evalcore.metrics.encoders.adaface import adaface
+    from evalcore.metrics.encoders.face_networks import adaface
 
     return FaceEncoder(adaface(ADAFACE_WEIGHTS), scrfd(), _template(profile))
 
@@ -204,7 +304,7 @@ def facenet_encoder(profile: str = CODE) -> FaceEncoder:
     from 0 to 1. `vsb-paper`: RGB from -1 to 1 in 160 x 160, which the network was
     trained with, on ArcFace's template. The paper is silent on it.
     """
-    from evalcore.metrics.encoders.facenet import facenet
+    from evalcore.metrics.encoders.face_networks import facenet
 
     as_trained = profile != CODE
     template = _template(profile)

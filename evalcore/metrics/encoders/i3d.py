@@ -75,9 +75,6 @@ def choice(count: int) -> npt.NDArray[np.int_]:
     evenly spread. Each frame of a video with fewer than 9 is taken several times first.
 
     Source: StoryBench's program, metrics/fvd_i3d.
-
-    >>> choice(4)
-    array([0, 0, 0, 1, 1, 2, 2, 3, 3])
     """
     frames = np.repeat(np.arange(count), -(-STEP // count) if count < STEP else 1)
     length = len(frames)

@@ -1,10 +1,8 @@
-"""Running a network: on which device, how exactly, how much at once; loading strictly.
+"""Run a network: on which device, how exactly, how much at once; load it strictly.
 
-`EVALCORE_DEVICE` names the device (default: the first GPU, or else the processor), and
-`EVALCORE_PRECISION` the numbers: `fp32` (the default everywhere, without TF32, as the
-reference programs calculate) or `bf16` (automatic mixed precision: faster on a GPU). A
-network whose values rounding would change too much is exact: it calculates in fp32
-whatever is asked for.
+`EVALCORE_DEVICE` names the device, `EVALCORE_PRECISION` the numbers: `fp32` (the
+default, without TF32) or `bf16`. A network that rounding would change too much is
+always fp32.
 """
 
 import os
@@ -199,13 +197,9 @@ def _others(keys: Iterable[str], beginnings: Sequence[str]) -> list[str]:
 class Network:
     """A network that turns stacked inputs into features, in batches that fit.
 
-    When the device runs out of memory the batch is halved, for good, and the work goes
-    on.
-
-    `make`: builds and loads the network; called once, when first needed. `batch`: how
-    many inputs go together at most; by default what suits the device. `forward`: what
-    to do with a batch on the device; by default call the network. `exact`: whether it
-    calculates in fp32 even where mixed precision is asked for.
+    Out of memory, it halves the batch for good and goes on. `make` builds and loads it
+    when first needed, `forward` says what to do with a batch (by default call the
+    network); an `exact` one calculates in fp32 always.
     """
 
     def __init__(

@@ -49,9 +49,6 @@ def place(width: int, height: int) -> tuple[int, int, int, int]:
     """Return left, top, width, height of a picture in the middle of the frame.
 
     `width`, `height`: of the picture; its aspect is kept.
-
-    >>> place(100, 400)
-    (64, 0, 64, 256)
     """
     scale = min(WIDTH / width, HEIGHT / height)
     inner = max(1, round(width * scale)), max(1, round(height * scale))
@@ -63,9 +60,6 @@ def unframed(joints: Feature, size: tuple[int, int]) -> Floats:
 
     `joints`: joints x 3: x and y as shares of the frame, and a score. `size`: width and
     height of the picture.
-
-    >>> unframed(np.array([[0.5, 0.5, 0.9]]), (100, 400))
-    array([[ 50. , 200. ,   0.9]])
     """
     left, top, width, height = place(*size)
     found = np.array(joints, dtype=np.float64)

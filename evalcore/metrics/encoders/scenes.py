@@ -1,7 +1,8 @@
-"""How far away things are, and which things there are: DPT and RF-DETR.
+"""Scenes and people: depth, objects, joints and expressions.
 
-VISTAR takes depth from `dpt-hybrid-midas`, as here, and objects from YOLOv8, which is
-under the AGPL; RF-DETR Seg, trained on COCO's categories too, stands in for it.
+They are DPT's, RF-DETR's, ViTPose's and a ViT's. VISTAR takes objects from YOLOv8,
+which is under the AGPL, postures from MediaPipe, whose newest release has no network,
+and expressions from DeepFace; these stand in.
 """
 
 from collections.abc import Sequence
@@ -11,9 +12,14 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import DPTForDepthEstimation, RfDetrForInstanceSegmentation
+from transformers import (
+    DPTForDepthEstimation,
+    RfDetrForInstanceSegmentation,
+    ViTForImageClassification,
+    VitPoseForPoseEstimation,
+)
 
-from evalcore.metrics.base import Feature
+from evalcore.metrics.base import Feature, Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     HALF,
@@ -21,10 +27,19 @@ from evalcore.metrics.encoders.preprocessing import (
     normalised,
     resized,
 )
-from evalcore.metrics.encoders.published import DEPTH, OBJECTS
+from evalcore.metrics.encoders.published import DEPTH, EXPRESSION, OBJECTS, POSE
 from evalcore.metrics.encoders.runtime import Network, NetworkEncoder, load_pretrained
-from evalcore.metrics.encoders.scene_features import SIDE, Instance, packed
+from evalcore.metrics.encoders.scene_features import (
+    EXPRESSIONS,
+    HEIGHT,
+    SIDE,
+    WIDTH,
+    Instance,
+    packed,
+    place,
+)
 from evalcore.metrics.errors import FeatureError
+from evalcore.metrics.weights import WeightsError
 
 DEPTH_SIDE = 384
 # The first fusion has nothing before it to add, so it was published without this part.
@@ -141,3 +156,73 @@ def _kept(rows: Feature) -> list[Instance]:
 def objects() -> ObjectEncoder:
     """Return the encoder of objects."""
     return ObjectEncoder()
+
+
+# People -------------------------------------------------------------------------------
+
+
+FACE_SIDE = 224
+
+
+def framed(picture: Picture) -> Picture:
+    """Return a person's picture in the pose network's frame, black around it."""
+    left, top, width, height = place(picture.shape[1], picture.shape[0])
+    frame = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
+    small = resized(picture, (width, height), BILINEAR)
+    frame[top : top + height, left : left + width] = small
+    return frame
+
+
+@cache
+def pose() -> NetworkEncoder:
+    """Return an encoder of cut-out people into joints, 17 x 3 in COCO's order.
+
+    x and y are shares of the frame (`scene_features.unframed` leads back to pixels),
+    and a score of about 0 to 1: the middle of the highest cell of a heat map of 48 x
+    64.
+    """
+    return NetworkEncoder(
+        "ViTPose joints, framed, maximum",
+        POSE,
+        Network(
+            lambda: load_pretrained(VitPoseForPoseEstimation, POSE.need()),
+            forward=_joints,
+        ),
+        framed,
+    )
+
+
+def _joints(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    maps = network(normalised(batch, IMAGENET)).heatmaps.float()
+    height, width = maps.shape[-2:]
+    scores, places = maps.flatten(2).max(dim=-1)
+    x, y = places % width, places // width
+    return torch.stack([(x + 0.5) / width, (y + 0.5) / height, scores], dim=-1)
+
+
+@cache
+def expression() -> NetworkEncoder:
+    """Return an encoder of cut-out faces into probabilities of `EXPRESSIONS`."""
+    return NetworkEncoder(
+        "ViT expression, squashed, softmax",
+        EXPRESSION,
+        Network(_load_expression, forward=_probabilities),
+        partial(resized, size=(FACE_SIDE, FACE_SIDE), how=BILINEAR),
+    )
+
+
+def _load_expression() -> nn.Module:
+    folder = EXPRESSION.need()
+    network = load_pretrained(ViTForImageClassification, folder)
+    names = getattr(network, "config").id2label  # noqa: B009 - a Module has no config
+    found = tuple(str(names[index]).lower() for index in sorted(names))
+    if found != EXPRESSIONS:
+        raise WeightsError(
+            f"{folder} tells {', '.join(found)} apart, not {', '.join(EXPRESSIONS)}"
+        )
+    return network
+
+
+def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    logits: torch.Tensor = network(normalised(batch, HALF)).logits
+    return logits.float().softmax(dim=-1)

@@ -1,13 +1,25 @@
-"""What a subject looks like: cut out by SAM, described by DINOv2."""
+"""Where words find something (Grounding DINO), and how it looks (SAM, DINOv2).
 
+ViStoryBench looks for characters so (prompt "character.", threshold 0.25, no
+suppression of overlaps). The port in transformers gives slightly other scores near the
+threshold.
+"""
+
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
-from transformers import Dinov2Model, SamModel
+from transformers import (
+    AutoTokenizer,
+    Dinov2Model,
+    GroundingDinoForObjectDetection,
+    SamModel,
+)
 
 from evalcore.metrics.base import Feature, Picture
 from evalcore.metrics.encoders.preprocessing import (
@@ -15,12 +27,112 @@ from evalcore.metrics.encoders.preprocessing import (
     IMAGENET,
     normalised,
     resized,
+    short_side,
 )
-from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT
+from evalcore.metrics.encoders.published import APPEARANCE, CUT_OUT, DETECTOR
 from evalcore.metrics.encoders.runtime import Network, device, load_pretrained
 from evalcore.metrics.encoders.scene_features import ShareOfBox
 from evalcore.metrics.errors import FeatureError
-from evalcore.metrics.weights import fingerprint
+from evalcore.metrics.weights import WeightsError, fingerprint
+
+SHORT, LONG = 800, 1333
+THRESHOLD = 0.25
+DETECTOR_BATCH = 8
+
+
+class Detector:
+    """An encoder of pictures into boxes x 5, the best first, overlapping ones too.
+
+    Centre x and y, width, height (shares of the picture) and score, in fp32. `prompt`:
+    what to look for; lower case, one phrase, ended by a full stop.
+    """
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt.lower().strip().rstrip(".") + "."
+        self.network = Network(
+            load_detector, batch=DETECTOR_BATCH, forward=self._forward, exact=True
+        )
+
+    @cached_property
+    def id(self) -> str:
+        return (
+            f"Grounding DINO {self.prompt!r} above {THRESHOLD}; "
+            f"{fingerprint(DETECTOR)}; {self.network.precision}"
+        )
+
+    @property
+    def batch(self) -> int:
+        return self.network.batch
+
+    def prepare(self, item: Picture) -> Picture:
+        """Bring the shorter side to 800, the longer one to at most 1333."""
+        return short_side(item, SHORT, BILINEAR, LONG)
+
+    def encode(self, prepared: Sequence[Picture]) -> list[Feature | FeatureError]:
+        """Return the boxes; pictures of one shape go together."""
+        by_shape: dict[tuple[int, ...], list[int]] = defaultdict(list)
+        for index, picture in enumerate(prepared):
+            by_shape[picture.shape].append(index)
+        found: dict[int, Feature | FeatureError] = {}
+        for indices in by_shape.values():
+            outputs = self.network([prepared[i] for i in indices])
+            found.update(zip(indices, map(_kept, outputs), strict=True))
+        return [found[index] for index in range(len(prepared))]
+
+    @cached_property
+    def _tokens(self) -> dict[str, torch.Tensor]:
+        return dict(load_tokeniser()([self.prompt], return_tensors="pt"))
+
+    def _forward(self, network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        tokens = {
+            name: values.expand(len(batch), -1).to(batch.device)
+            for name, values in self._tokens.items()
+        }
+        outputs = network(pixel_values=normalised(batch, IMAGENET), **tokens)
+        scores = outputs.logits.float().sigmoid().amax(dim=-1, keepdim=True)
+        return torch.cat([outputs.pred_boxes.float(), scores], dim=-1)
+
+
+def _kept(boxes: Feature | FeatureError) -> Feature | FeatureError:
+    """Return the boxes above the threshold, the best first."""
+    if isinstance(boxes, FeatureError):
+        return boxes
+    kept = boxes[boxes[:, 4] > THRESHOLD]
+    return kept[np.argsort(-kept[:, 4], kind="stable")]
+
+
+@cache
+def detector(prompt: str) -> Detector:
+    """Return the detector of what the prompt describes."""
+    return Detector(prompt)
+
+
+@cache
+def load_detector() -> nn.Module:
+    """Return the network with its weights."""
+    return load_pretrained(GroundingDinoForObjectDetection, DETECTOR.need())
+
+
+@cache
+def load_tokeniser() -> Any:
+    """Return what cuts the prompt into the words of the network."""
+    folder = DETECTOR.need()
+    try:
+        tokeniser = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except (OSError, ValueError) as error:
+        raise WeightsError(f"{folder} has no tokeniser ({error})") from error
+    network: Any = load_detector()
+    known, wanted = len(tokeniser), network.config.text_config.vocab_size
+    if known != wanted:
+        raise WeightsError(
+            f"{folder}: its tokeniser knows {known} words, its network {wanted}; it "
+            f"needs tokenizer.json or vocab.txt as published: {DETECTOR.lack}"
+        )
+    return tokeniser
+
+
+# What a subject looks like ------------------------------------------------------------
+
 
 SIDE = 1024  # SAM's; the picture lies in its upper left corner
 VIEW = 224  # DINOv2's

@@ -1,44 +1,49 @@
-"""Asking a judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
+"""Ask a judge over HTTP: any server with OpenAI's `/v1/chat/completions`.
 
-Hosted judges, vLLM and Ollama speak it. Which one is asked, how fast and for how much
-money is set in the environment; see `evalcore.metrics.llm_judge.settings`. Who keeps
-account of the money between runs chooses the judge::
-
-    settings = read_settings()
-    meter = CostMeter(settings, spent=spent_so_far, on_spending=note_it)
-    with asking(Judge(settings, meter)):
-        for outcome in engine.run(jobs): ...
-
-Answers are features: the store remembers them by the content of the question, so a run
-that stopped goes on without asking anything twice. Nothing that was answered is lost
-when the budget is spent, or when the server refuses the key, in the midst of a batch:
-what was answered is returned, the others are marked `NotAskedError`, which `ask_judge`
-raises as what it is, and a batch in which nothing was answered raises at once.
+Who keeps account of the money chooses the judge: `with asking(Judge(settings, meter))`.
+Answers are features, remembered by the content of the question. When a budget is spent
+or a key refused in the midst of a batch, what was answered is returned, the others are
+marked `NotAskedError`; a batch in which nothing was answered raises at once.
 """
 
 import os
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 import numpy as np
 
-from evalcore.metrics.base import Feature
+from evalcore.metrics.base import Ask, Feature
 from evalcore.metrics.errors import FatalError, FeatureError, Lack, Lacks
-from evalcore.metrics.llm_judge.attempts import Attempts, JudgeError, RefusedError
-from evalcore.metrics.llm_judge.costs import CostMeter
-from evalcore.metrics.llm_judge.payloads import PACKING, Payload, payload
-from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.attempts import (
+    Attempts,
+    Clock,
+    JudgeError,
+    NoAnswerError,
+    RefusedError,
+)
+from evalcore.metrics.llm_judge.questions import (
+    PACKING,
+    JudgeQuestion,
+    Payload,
+    payload,
+)
+from evalcore.metrics.llm_judge.replies import (
+    UnusableReplyError,
+    excerpt,
+    without_thoughts,
+)
 from evalcore.metrics.llm_judge.settings import (
+    CostMeter,
     JudgeSettings,
     JudgeSettingsError,
     read_settings,
 )
-from evalcore.metrics.llm_judge.waiting import Clock
 from evalcore.metrics.weights import lacking
 
 if TYPE_CHECKING:
@@ -108,7 +113,7 @@ class Judge:
         try:
             with (
                 self.meter.setting_aside(costs),
-                Sender(self.settings, self._clock) as sender,
+                Sender(self.settings, self._clock.now) as sender,
                 ThreadPoolExecutor(self.settings.concurrency) as pool,
             ):
                 tasks = {
@@ -203,3 +208,109 @@ def missing_judge() -> Lacks:
         except JudgeSettingsError as error:
             return Lacks([Lack("a judge", str(error))])
     return lacking(("httpx2",))
+
+
+# Asking a judge from within a metric, again if its answer cannot be used --------------
+
+
+T = TypeVar("T")
+HOTTEST = 2.0  # as far as the interface goes
+WARMER = 0.1
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """No usable answer; `reasons` are those of each attempt."""
+
+    reasons: tuple[str, ...]
+
+    def __str__(self) -> str:
+        if len(self.reasons) == 1:
+            return f"the judge gave no usable answer: {self.reasons[0]}"
+        return (
+            f"the judge gave no usable answer in {len(self.reasons)} attempts; "
+            f"the last: {self.reasons[-1]}"
+        )
+
+
+@dataclass(frozen=True)
+class JudgeAnswer(Generic[T]):
+    """A usable answer."""
+
+    value: T  # what it was parsed to
+    text: str  # the reply as given
+    attempt: int  # on which attempt it came, from 1
+
+
+@dataclass
+class _Open(Generic[T]):
+    question: JudgeQuestion
+    place: int
+    reasons: list[str]
+
+
+def ask_judge(
+    questions: Sequence[JudgeQuestion],
+    parse: Callable[[str], T],
+    *,
+    attempts: int = 3,
+    unanswered: Literal["fail", "refuse"] = "fail",
+) -> Generator[Ask, list[Any], list[JudgeAnswer[T] | Refusal]]:
+    """Ask questions at once, and those again whose answer cannot be parsed.
+
+    Used inside `score`: `answers = yield from ask_judge(questions, parse)`. `parse`
+    returns a value or raises ValueError with the reason; it is not given what the judge
+    thought aloud. Each of the `attempts` is warmer by `WARMER`: at one temperature the
+    same answer would be remembered. `unanswered`: whether a judge that does not reply
+    fails the metric, to be asked again by another run, or refuses.
+    """
+    if attempts < 1:
+        raise ValueError(f"attempts={attempts}: expected 1 or more")
+    outcomes: dict[int, JudgeAnswer[T] | Refusal] = {}
+    waiting = [_Open[T](question, i, []) for i, question in enumerate(questions)]
+    for attempt in range(1, attempts + 1):
+        if not waiting:
+            break
+        asked = [one.question for one in waiting]
+        replies = yield Ask(the_judge(), asked, tolerant=True)
+        again = []
+        for one, reply in zip(waiting, replies, strict=True):
+            if isinstance(reply, NoAnswerError) and unanswered == "fail":
+                raise reply
+            outcome = _outcome(one, reply, parse, attempt)
+            if outcome is not None:
+                outcomes[one.place] = outcome
+            elif (warmed := _warmed(one.question)) == one.question:
+                outcomes[one.place] = Refusal(tuple(one.reasons))
+            else:
+                again.append(replace(one, question=warmed))
+        waiting = again
+    for one in waiting:
+        outcomes[one.place] = Refusal(tuple(one.reasons))
+    return [outcomes[i] for i in range(len(questions))]
+
+
+def _outcome(
+    one: _Open[T], reply: Any, parse: Callable[[str], T], attempt: int
+) -> JudgeAnswer[T] | Refusal | None:
+    """Return what came of an attempt; None if it may be made again."""
+    if isinstance(reply, NotAskedError):
+        raise reply.fatal
+    if isinstance(reply, FeatureError):
+        one.reasons.append(str(reply))
+        if isinstance(reply, UnusableReplyError):
+            return None
+        return Refusal(tuple(one.reasons))
+    text = str(reply)
+    said = without_thoughts(text)
+    try:
+        return JudgeAnswer(parse(said), text, attempt)
+    except ValueError as error:
+        one.reasons.append(f"{error}: {excerpt(said)}")
+        return None
+
+
+def _warmed(question: JudgeQuestion) -> JudgeQuestion:
+    """Return the question at a higher temperature, as far as that goes."""
+    temperature = min(HOTTEST, round(question.temperature + WARMER, 6))
+    return replace(question, temperature=temperature)

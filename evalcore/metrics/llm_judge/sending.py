@@ -1,13 +1,13 @@
 """One request to a judge's server, with bounds on its time and on the reply's size."""
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 
 import httpx2
 
 from evalcore.metrics.llm_judge.settings import JudgeSettings
-from evalcore.metrics.llm_judge.waiting import Clock
 
 LONGEST_CONNECT = 15.0
 MOST_BYTES = 1 << 20
@@ -48,9 +48,9 @@ class Sender:
     `settings`: which server, and how long it may take.
     """
 
-    def __init__(self, settings: JudgeSettings, clock: Clock) -> None:
+    def __init__(self, settings: JudgeSettings, now: Callable[[], float]) -> None:
         self._settings = settings
-        self._clock = clock
+        self._now = now
         headers = {"Content-Type": "application/json"}
         if settings.key:
             headers["Authorization"] = f"Bearer {settings.key}"
@@ -102,7 +102,7 @@ class Sender:
             if len(data) > MOST_BYTES:
                 reason = f"its reply is longer than {MOST_BYTES} bytes"
                 raise NoResponseError(reason, sent=True)
-            if self._clock.now() > deadline:
+            if self._now() > deadline:
                 raise NoResponseError("its reply came too slowly", sent=True)
         return bytes(data)
 

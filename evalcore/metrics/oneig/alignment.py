@@ -1,27 +1,128 @@
 """Alignment: whether a picture shows what its prompt asks for, question by question."""
 
+import json
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from typing import Any
 
 import numpy as np
 
 from evalcore.metrics.base import Image, MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion
-from evalcore.metrics.oneig.grids import seen_pictures, split_profile
-from evalcore.metrics.oneig.prompt import told
-from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.llm_judge.client import (
+    JudgeAnswer,
+    Refusal,
+    ask_judge,
+    judge_name,
+    missing_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.oneig.prompt import seen_pictures, split_profile, told
+
+NONE = 0  # stands for no other question
+
+
+@dataclass(frozen=True)
+class DependentQuestionnaire:
+    """Questions by number, and the numbers of those that each one presupposes."""
+
+    questions: Mapping[int, str]
+    parents: Mapping[int, tuple[int, ...]]
+
+
+def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
+    """Read and check the questions of a prompt.
+
+    `questions`: question by number: an object, or JSON of one. `dependencies`: lists of
+    numbers by number, in the same form; 0 stands for none. A question that does not
+    occur presupposes none.
+    """
+    asked = dict(_numbered(questions, "questions"))
+    if not asked:
+        raise ValueError("questions: at least one")
+    for number, question in asked.items():
+        if not isinstance(question, str) or not question.strip():
+            raise ValueError(f"question {number} is a text, not {question!r}")
+    parents: dict[int, tuple[int, ...]] = dict.fromkeys(asked, ())
+    for number, presupposed in _numbered(dependencies, "dependencies"):
+        if number not in asked:
+            raise ValueError(f"dependencies: there is no question {number}")
+        parents[number] = _parents(number, presupposed, asked)
+    _refuse_circles(parents)
+    return DependentQuestionnaire(asked, parents)
+
+
+def alignment(
+    answers: Mapping[int, bool], parents: Mapping[int, tuple[int, ...]]
+) -> float:
+    """Return the share of questions that count as answered yes.
+
+    A question counts 0 if any that it presupposes directly was answered no; whether its
+    parent counts does not matter.
+
+    Source: OneIG-Bench's program, scripts/alignment; Cho et al. (2024), Davidsonian
+    scene graph, section 3.
+    """
+    counted = [
+        yes and all(answers[parent] for parent in parents.get(number, ()))
+        for number, yes in answers.items()
+    ]
+    return sum(counted) / len(counted)
+
+
+def _numbered(value: Any, what: str) -> Iterator[tuple[int, Any]]:
+    """Yield the entries of an object, or of JSON of one, with keys as numbers."""
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except json.JSONDecodeError as error:
+            raise ValueError(f"{what}: an object as JSON ({error})") from error
+    if not isinstance(value, Mapping):
+        raise ValueError(f"{what}: an object by number, not {type(value).__name__}")
+    for key, entry in value.items():
+        if not str(key).isdecimal() or int(key) == NONE:
+            raise ValueError(f"{what}: numbers from 1, not {key!r}")
+        yield int(key), entry
+
+
+def _parents(
+    number: int, presupposed: Any, asked: Mapping[int, str]
+) -> tuple[int, ...]:
+    if not isinstance(presupposed, list) or any(
+        type(p) is not int for p in presupposed
+    ):
+        raise ValueError(
+            f"dependencies: question {number} has a list of numbers, not "
+            f"{presupposed!r}"
+        )
+    parents = tuple(parent for parent in presupposed if parent != NONE)
+    unknown = [str(parent) for parent in parents if parent not in asked]
+    if unknown:
+        raise ValueError(
+            f"dependencies: question {number} presupposes {', '.join(unknown)}, which "
+            "does not exist"
+        )
+    return parents
+
+
+def _refuse_circles(parents: Mapping[int, tuple[int, ...]]) -> None:
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        named = " -> ".join(map(str, reversed(error.args[1])))
+        raise ValueError(f"questions presuppose each other: {named}") from error
+
+
+# Alignment ----------------------------------------------------------------------------
+
 
 ANSWER = re.compile(r"\W*(?:(yes|是|有)|(no|not|否|不|没))(?![a-z])", re.IGNORECASE)
-REQUEST = "Answer with one word, Yes or No, and nothing else."
 
 
 def read_answer(reply: str) -> bool:
-    """Return whether a judge's reply says yes; its first word decides.
-
-    >>> read_answer("**Yes**"), read_answer("No, there is none."), read_answer("不是")
-    (True, False, False)
-    """
+    """Return whether a judge's reply says yes; its first word decides."""
     found = ANSWER.match(reply)
     if found is None:
         raise ValueError(f"Yes or No, not {reply.strip()[:40]!r}")
@@ -43,20 +144,7 @@ class Alignment:
 
     @property
     def info(self) -> MetricInfo:
-        return MetricInfo(
-            name="oneig_alignment",
-            title="OneIG alignment",
-            family="OneIG",
-            scores="output",
-            source="OneIG-Bench, section on alignment, and its program",
-            measures=(
-                "Which share of the questions about a prompt is answered yes. It sees "
-                "only what was asked about, and no better than the judge."
-            ),
-            backend=judge_name(),
-            queue="judge",
-            profile=self.profile,
-        )
+        return declared("oneig_alignment", self.profile, backend=judge_name())
 
     missing = staticmethod(missing_judge)
 
@@ -99,4 +187,6 @@ def _told(answer: JudgeAnswer[bool] | Refusal) -> bool | str:
 
 
 def _question(image: Image, question: str) -> JudgeQuestion:
-    return JudgeQuestion((image, f"{question.strip()}\n{REQUEST}"), size=None)
+    return JudgeQuestion(
+        (image, f"{question.strip()}\n{prompts('oneig')['yes_or_no']}"), size=None
+    )

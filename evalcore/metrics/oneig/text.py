@@ -7,11 +7,42 @@ OneIG-Bench's program, scripts/text.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Literal
 
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Image,
+    MetricInfo,
+    Rendering,
+    Run,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
+from evalcore.metrics.errors import Lacks
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.oneig.prompt import HAN, Language
+from evalcore.metrics.llm_judge.client import (
+    Refusal,
+    ask_judge,
+    judge_name,
+    missing_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.oneig.prompt import (
+    HAN,
+    GridSize,
+    Language,
+    language_of,
+    seen_pictures,
+    split_profile,
+    told,
+)
+from evalcore.metrics.weights import lacking
 
 # Up to how many characters an edit distance lowers the score.
 MOST: dict[Language, int] = {"en": 100, "zh": 50}
@@ -41,14 +72,8 @@ class TextScore:
 def plain(text: str) -> str:
     """Return a text without punctuation and signs; case is kept.
 
-    White space becomes one space, or nothing in a text with Chinese characters.
-
-    The reference program keeps only Chinese characters, ASCII letters and digits and
-    French accents, and so cannot read other scripts; letters of all scripts are kept
-    here.
-
-    >>> plain("Caffè,  “to go”!"), plain("营业 时间：9")
-    ('Caffè to go', '营业时间9')
+    White space becomes one space, or nothing in Chinese. Letters of all scripts are
+    kept, where the program knows Chinese, ASCII and French accents alone.
     """
     kept = "".join(
         sign for sign in text if sign.isspace() or unicodedata.category(sign)[0] in KEPT
@@ -61,9 +86,6 @@ def compare(read: str, wanted: str) -> Comparison:
 
     `wanted`: with at least one letter or digit. If it has Chinese characters, its
     characters count as words.
-
-    >>> compare("Open late", "Open: all day, all night")
-    Comparison(distance=15, matched=1, words=5)
     """
     found, goal = plain(read), plain(wanted)
     if not goal:
@@ -75,18 +97,12 @@ def compare(read: str, wanted: str) -> Comparison:
 
 
 def text_score(comparisons: Sequence[Comparison], language: Language) -> TextScore:
-    """Return OneIG's score of rendered texts.
+    """Return OneIG's score of rendered texts, at least one, pooled over all words.
 
-    `comparisons`: at least one: of one picture, of those of a prompt, or of all of a
-    method. `language`: decides how many edits count: 100 for English, 50 for Chinese.
-    Result: 1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX. It is pooled: words count equally
-    whatever text they stand in, and the score of several prompts is not the mean of
-    their scores.
+    1 - min(MAX, ED) (1 - CR) (1 - WAC) / MAX, with MAX 100 edits in English, 50 in
+    Chinese.
 
     Source: OneIG-Bench, section on text rendering, and its program, scripts/text.
-
-    >>> text_score([compare("Open late", "Open all day")], "en").score
-    0.96
     """
     if not comparisons:
         raise ValueError("at least one text")
@@ -97,3 +113,145 @@ def text_score(comparisons: Sequence[Comparison], language: Language) -> TextSco
     accuracy = sum(one.matched for one in comparisons) / words
     lost = min(most, distance) * (1 - complete) * (1 - accuracy) / most
     return TextScore(1 - lost, distance, complete, accuracy)
+
+
+# Text rendering -----------------------------------------------------------------------
+
+
+JUDGE = "oneig-judge"
+# What was read from pictures, or why nothing usable came.
+ReadText = str | Refusal
+Reading = Generator[Ask, list[Any], list[ReadText]]
+WantedText = tuple[Image, str]
+
+EMPTY = "NONE"
+
+
+class TextReader:
+    """Reads the text of pictures, as a profile says.
+
+    `profile`: `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR
+    reads, which needs nothing that is not installed; it knows no handwriting and few
+    ornaments. Behind either, the grid that files have, as `-grid-2x2`; see `grids`.
+    """
+
+    def __init__(self, profile: str) -> None:
+        self.profile = profile
+        who, self.grid = split_profile(profile)
+        self.is_judge = who == JUDGE
+
+    @property
+    def name(self) -> str:
+        return judge_name() if self.is_judge else "RapidOCR"
+
+    def missing(self) -> Lacks:
+        if self.is_judge:
+            return missing_judge()
+        return lacking(OCR_PACKAGES, OCR)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        from evalcore.metrics.encoders.ocr import ocr
+
+        return ocr()
+
+    def read(self, images: Sequence[Image]) -> Reading:
+        if not self.is_judge:
+            lines = yield Ask(self.encoder, images)
+            return [" ".join(found.tolist()) for found in lines]
+        questions = [
+            JudgeQuestion((image, prompts("oneig")["text"]), size=None)
+            for image in images
+        ]
+        replies = yield from ask_judge(questions, read_reply)
+        return [r if isinstance(r, Refusal) else r.value for r in replies]
+
+
+def read_reply(reply: str) -> str:
+    """Return what a judge read: nothing where it says that there is nothing.
+
+    >>> read_reply(" Open late"), read_reply("NONE.")
+    ('Open late', '')
+    """
+    text = reply.strip()
+    return "" if plain(text) == EMPTY else text
+
+
+class OneigText:
+    """OneIG's text score of an output, or of a method: edits, texts and words pooled.
+
+    Parameters
+    ----------
+    level
+        What has a value: an output, or all outputs of a method (``run``).
+    profile
+        Who reads the pictures.
+    """
+
+    def __init__(self, level: Literal["output", "run"], profile: str) -> None:
+        self.level = level
+        self.reader = TextReader(profile)
+
+    @property
+    def info(self) -> MetricInfo:
+        return declared(
+            "oneig_text_pooled" if self.level == "run" else "oneig_text",
+            self.reader.profile,
+            backend=self.reader.name,
+            queue="judge" if self.reader.is_judge else "cpu",
+        )
+
+    def missing(self) -> Lacks:
+        return self.reader.missing()
+
+    def score(self, subject: Rendering | Run) -> Scoring:
+        """Return one value over all pictures; undefined without a text.
+
+        So is that of a method whose prompts are in two languages.
+        """
+        outputs = subject.outputs if isinstance(subject, Run) else (subject,)
+        wanted: list[WantedText] = []
+        languages: set[Language] = set()
+        for output in outputs:
+            pictures, language = yield from _wanted(output, self.reader.grid)
+            wanted += pictures
+            languages |= {language} if pictures else set()
+        if len(languages) > 1:
+            reason = "English and Chinese prompts count edits differently"
+            return [Value(None, reason=reason)]
+        if not languages:
+            reason = "no prompt with a picture asks for a text"
+            if isinstance(subject, Rendering):
+                reason = "the prompt asks for no text, or no shot has a picture"
+            return [Value(None, reason=reason)]
+        read = yield from self.reader.read([image for image, _text in wanted])
+        return [_value(wanted, read, languages.pop())]
+
+
+def _wanted(
+    rendering: Rendering, grid: GridSize | None
+) -> Generator[Ask, list[Any], tuple[list[WantedText], Language]]:
+    """Return the pictures of an output, each with the text it should contain."""
+    prompt = told(rendering)
+    text = str(prompt.get("text") or "")
+    images = (yield from seen_pictures(rendering, grid)) if plain(text) else {}
+    return [(image, text) for image in images.values()], language_of(prompt, text)
+
+
+def _value(
+    wanted: Sequence[WantedText], read: Sequence[ReadText], language: Language
+) -> Value:
+    comparisons: list[Comparison] = [
+        compare(found, text)
+        for (_image, text), found in zip(wanted, read, strict=True)
+        if not isinstance(found, Refusal)
+    ]
+    refused = [str(found) for found in read if isinstance(found, Refusal)]
+    if not comparisons:
+        reason = f"no picture was read: {refused[-1]}"
+        return Value(None, reason=reason, trace={"refused": refused})
+    scored = asdict(text_score(comparisons, language))
+    trace = {**scored, "pictures": len(comparisons)}
+    return Value(
+        scored["score"], trace=trace | ({"refused": refused} if refused else {})
+    )

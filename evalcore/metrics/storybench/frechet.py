@@ -5,13 +5,30 @@ the two distributions.
 """
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import cast
 
 import numpy as np
 from scipy.linalg import LinAlgWarning, sqrtm
 
-from evalcore.metrics.base import Feature, Floats, Value
+from evalcore.metrics.base import (
+    Ask,
+    Feature,
+    Floats,
+    Item,
+    Rendering,
+    Run,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.storybench.features import (
+    Features,
+    Profile,
+    SeenByNetwork,
+    clip_of,
+    left_out,
+    paired,
+)
 
 RIDGE = 1e-6
 IMAGINARY = 1e-3
@@ -25,10 +42,6 @@ def moments(features: Feature) -> tuple[Floats, Floats]:
     `features`: items x dimensions, at least two items. Result: mean, covariance:
     dimensions, and dimensions x dimensions, divided by the number of items less one; in
     64 bits.
-
-    >>> mean, covariance = moments(np.array([[0.0, 1.0], [2.0, 5.0]]))
-    >>> mean, covariance.tolist()
-    (array([1., 3.]), [[2.0, 4.0], [4.0, 8.0]])
     """
     count, dimensions = features.shape
     if count < FEWEST:
@@ -47,22 +60,12 @@ def frechet_distance(
 ) -> float:
     """Return the (squared) Frechet distance between two normal distributions.
 
-    Result: 0 for equal distributions; no upper bound. What rounding brings below 0 is
-    0.
-
     d = |mean_a - mean_b|^2 + Tr(A + B - 2 (A B)^(1/2)). Only where the root is not
-    finite, 1e-6 is added to both diagonals and it is taken again; the traces of A and B
-    stay as they are. A root with imaginary parts up to 1e-3 on its diagonal counts as
-    real.
+    finite, 1e-6 is added to both diagonals and it is taken again. Imaginary parts up to
+    1e-3 on the root's diagonal count as none.
 
     Source: Heusel et al. (2017), GANs trained by a two time-scale update rule, eq. 6;
     StoryBench, section 3.4, and its program, metrics/utils.
-
-    Two distributions with deviations 1 and 3, and means 2 apart: 2^2 + (3 - 1)^2.
-
-    >>> one, nine = np.array([[1.0]]), np.array([[9.0]])
-    >>> frechet_distance(np.array([0.0]), one, np.array([2.0]), nine)
-    8.0
     """
     root = _root(covariance_a @ covariance_b)
     if not np.isfinite(root).all():
@@ -97,13 +100,9 @@ def distance_value(
 ) -> Value:
     """Return the distance between the features of outputs and of true outputs.
 
-    `outputs`, `truths`: features of one length; the numbers of items need not be equal.
-    `what`: what the items are, in the plural, for the reason. `left_out`: stories whose
-    items are not among them, for the trace. Result: undefined, with a reason, where
-    either side has fewer than two items. The trace says how many items and dimensions
-    there were, which stories were left out, and whether a covariance is rank deficient:
-    with no more items than dimensions the distance comes out too large, and distances
-    of different numbers of items cannot be compared.
+    Undefined where either side has fewer than two items. The trace says whether a
+    covariance is rank deficient: with no more items than dimensions the distance comes
+    out too large, and distances of different numbers of items cannot be compared.
     """
     for items, whose in ((outputs, "the method's outputs"), (truths, "the true ones")):
         if len(items) < FEWEST:
@@ -119,3 +118,53 @@ def distance_value(
         "left_out": list(left_out),
     }
     return Value(distance, trace=trace)
+
+
+# FID and FVD --------------------------------------------------------------------------
+
+
+# What a distance is called.
+NAMES: Mapping[Features, str] = {"inception": "fid", "clip": "fid_clip", "i3d": "fvd"}
+
+
+class FrechetDistance(SeenByNetwork):
+    """Frechet distance between the frames or videos of a method and the true ones.
+
+    Parameters
+    ----------
+    features
+        Whose features: of frames `inception` (FID) or `clip`; of videos `i3d` (FVD).
+    profile
+        Which CLIP: that of StoryBench's program or the one of its paper.
+    """
+
+    def __init__(
+        self, features: Features, profile: Profile = "storybench-code"
+    ) -> None:
+        super().__init__(features, profile)
+        self.what = "videos" if features == "i3d" else "frames"
+        self.info = self.declared(NAMES[features])
+
+    def score(self, run: Run) -> Scoring:
+        """Return one value; undefined without true outputs of the same stories.
+
+        Of videos, outputs told in pictures are left out: they have no motion. Its trace
+        names all stories that are left out, also those for want of frames on both
+        sides.
+        """
+        pairs = paired(run)
+        if self.what == "videos":
+            pairs = [p for p in pairs if p.output.is_video and p.truth.is_video]
+        if not pairs:
+            what = "output" if self.what == "frames" else "video"
+            reason = f"no {what} has a true one of the same story"
+            return [Value(None, reason=reason)]
+        outputs = [item for pair in pairs for item in self._items(pair.output)]
+        truths = [item for pair in pairs for item in self._items(pair.truth)]
+        features = yield Ask(self.encoder, [*outputs, *truths])
+        count = len(outputs)
+        sides = features[:count], features[count:]
+        return [distance_value(*sides, self.what, left_out(run, pairs))]
+
+    def _items(self, rendering: Rendering) -> Sequence[Item]:
+        return rendering.frames if self.what == "frames" else [clip_of(rendering)]

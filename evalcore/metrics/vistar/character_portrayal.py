@@ -13,18 +13,93 @@ from evalcore.metrics.base import (
     Ask,
     Box,
     Encoder,
+    Floats,
     Image,
-    MetricInfo,
     RenderedShot,
     Rendering,
     Scoring,
     Value,
 )
+from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import EXPRESSION, OBJECTS, POSE, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import EXPRESSIONS, unframed, unpacked
-from evalcore.metrics.vistar.posture import POSTURES, face_box, posture
-from evalcore.metrics.vistar.story_request import parameter
+from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import needing
+
+POSTURES = ("standing", "sitting", "lying")
+VISIBLE = 0.3  # score of a joint that is used
+LEANING = 60.0  # degrees off the vertical from which a trunk lies
+SEATED = 0.5  # knees less far below the hips than this share of the trunk: sitting
+# COCO's keypoints.
+NOSE, EYES, EARS = 0, (1, 2), (3, 4)
+SHOULDERS, HIPS, KNEES = (5, 6), (11, 12), (13, 14)
+# Side of the square around a face, in distances between the ears, or else the eyes.
+BY_EARS, BY_EYES = 1.6, 3.2
+
+
+def posture(joints: Floats) -> str:
+    """Return whether a person is standing, sitting or lying; empty if unseen.
+
+    `joints`: 17 x 3: x, y (downwards), score, as COCO orders them. Lying: the trunk
+    leans more than 60 degrees off the vertical; sitting: the knees' middle is less than
+    half a trunk's length below that of the hips. A joint is seen from a score of 0.3
+    on.
+
+    Source: VISTAR, section 3.3.4, which asks for rules; these and their constants are
+    ours.
+    """
+    shoulders, hips, knees = (_middle(joints, of) for of in (SHOULDERS, HIPS, KNEES))
+    if shoulders is None or hips is None:
+        return ""
+    trunk = hips - shoulders
+    length = float(np.hypot(*trunk))
+    if length == 0:
+        return ""
+    if np.degrees(np.arctan2(abs(trunk[0]), abs(trunk[1]))) > LEANING:
+        return "lying"
+    if knees is None:
+        return ""
+    return "standing" if knees[1] - hips[1] >= SEATED * length else "sitting"
+
+
+def face_box(joints: Floats, size: tuple[int, int]) -> Box | None:
+    """Return the square around a person's face, cut off at the picture's edges.
+
+    `size`: width and height of the picture. Result: left, top, right, bottom: around
+    the middle of the visible nose, eyes and ears, 1.6 distances between the ears wide,
+    or 3.2 between the eyes where an ear is hidden. None where the nose or an eye is:
+    then no face is to be seen.
+    """
+    eyes = _distance(joints, EYES)
+    if eyes is None or joints[NOSE, 2] < VISIBLE:
+        return None
+    ears = _distance(joints, EARS)
+    side = BY_EYES * eyes if ears is None else BY_EARS * ears
+    head = joints[[NOSE, *EYES, *EARS]]
+    middle = head[head[:, 2] >= VISIBLE, :2].mean(axis=0)
+    corners = np.concatenate([middle - side / 2, middle + side / 2])
+    left, top, right, bottom = np.clip(corners.round(), 0, [*size, *size]).astype(int)
+    if right <= left or bottom <= top:
+        return None
+    return int(left), int(top), int(right), int(bottom)
+
+
+def _middle(joints: Floats, of: tuple[int, ...]) -> Floats | None:
+    chosen = joints[list(of)]
+    visible = chosen[chosen[:, 2] >= VISIBLE]
+    return visible[:, :2].mean(axis=0) if len(visible) else None
+
+
+def _distance(joints: Floats, of: tuple[int, int]) -> float | None:
+    """Return how far apart two joints are; None if one is not visible."""
+    a, b = joints[list(of)]
+    if min(a[2], b[2]) < VISIBLE:
+        return None
+    return float(np.hypot(*(a - b)[:2]))
+
+
+# CPA ----------------------------------------------------------------------------------
+
 
 PERSON = 1  # COCO's number
 WIDER = 1.25  # a person's box for the pose network, as it was trained
@@ -53,9 +128,6 @@ def label_match(found: Sequence[str], wanted: Sequence[str]) -> float:
 
     Source: VISTAR, section 3.3.4: match scores averaged over the annotations; who
     matches whom is ours.
-
-    >>> label_match(["sitting", "standing"], ["sitting", "sitting"])
-    0.5
     """
     if not wanted:
         raise ValueError("no label is wanted")
@@ -67,14 +139,9 @@ def character_portrayal(
 ) -> float:
     """Return the weighted sum of the matches of count, posture and expression.
 
-    `parts`: matches from 0 to 1 by name; at least one. What the prompt says nothing of
-    is left out, and the others share its weight in proportion (ours). `weights`: by
-    name, at least 0; a third each by default.
+    Parts that the prompt says nothing of share their weight among the others (ours).
 
     Source: VISTAR, section 3.3.4, CPA-Score.
-
-    >>> character_portrayal({"count": 1.0, "posture": 0.5})
-    0.75
     """
     total = sum(weights[name] for name in parts)
     if not total:
@@ -140,27 +207,11 @@ class CharacterPortrayal:
     has no posture, one whose face is turned away no expression.
     """
 
-    info = MetricInfo(
-        name="character_portrayal",
-        title="Character portrayal accuracy (CPA)",
-        family="VISTAR",
-        scores="shot",
-        source="VISTAR, section 3.3.4",
-        measures=(
-            "Whether number, postures and facial expressions of the people are the "
-            "wanted ones. Drawn people and animals are often not seen as people."
-        ),
-        backend=(
-            "RF-DETR Seg (for YOLOv8), ViTPose (for MediaPipe), ViT expressions "
-            "(for DeepFace)"
-        ),
-        queue="gpu",
-    )
+    info = declared("character_portrayal")
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder, Encoder]:
-        from evalcore.metrics.encoders.people import expression, pose
-        from evalcore.metrics.encoders.scenes import objects
+        from evalcore.metrics.encoders.scenes import expression, objects, pose
 
         return objects(), pose(), expression()
 

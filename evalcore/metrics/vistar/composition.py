@@ -13,12 +13,12 @@ from evalcore.metrics.base import (
     Encoder,
     Floats,
     Image,
-    MetricInfo,
     Rendering,
     Scoring,
     Text,
     Value,
 )
+from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import (
     APPEARANCE,
     CLIP_PACKAGES,
@@ -29,7 +29,7 @@ from evalcore.metrics.encoders.published import (
 )
 from evalcore.metrics.encoders.scene_features import Boxed
 from evalcore.metrics.errors import FeatureError, Lacks
-from evalcore.metrics.vistar.story_request import parameter
+from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import lacking
 
 # What is looked for where the prompt names no subject: the word with which ViStoryBench
@@ -38,17 +38,12 @@ SUBJECT = "character"
 
 
 def coverage(similarity: Floats) -> float:
-    """Return how well the panels show what the sub-prompts say.
+    """Return the mean over sub-prompts of the best panel's cosine, as it is.
 
-    `similarity`: panels x sub-prompts: cosines of CLIP's features; at least 1 x 1.
-    Result: the mean over sub-prompts of the best panel's cosine, as it is: about 0.2 to
-    0.35 for CLIP, and not stretched to 0 to 1, since the paper does not say how. Panels
-    may be more or fewer than sub-prompts; one panel may serve several.
+    `similarity`: panels x sub-prompts, of CLIP's features, at least 1 x 1: about 0.2 to
+    0.35; the paper does not say how it would be stretched.
 
     Source: VISTAR, section 3.3.3, CSE-Cov.
-
-    >>> coverage(np.array([[0.5, 0.25], [0.25, 0.25]]))
-    0.375
     """
     if similarity.size == 0:
         raise ValueError("coverage needs at least one panel and one sub-prompt")
@@ -62,9 +57,6 @@ def consistency(vectors: Sequence[Floats]) -> float:
     Result: the mean cosine of all pairs.
 
     Source: VISTAR, section 3.3.3, CSE-Con.
-
-    >>> consistency([np.array([1.0, 0]), np.array([2.0, 0]), np.array([0, 1.0])])
-    0.3333333333333333
     """
     if len(vectors) < 2:
         raise ValueError("consistency needs the subject in at least two panels")
@@ -73,16 +65,9 @@ def consistency(vectors: Sequence[Floats]) -> float:
 
 
 def composition(covered: float, consistent: float) -> float:
-    """Return the geometric mean of coverage and consistency.
-
-    `covered`, `consistent`: mean cosines, at most 1. A negative one counts as 0 (ours):
-    the score then comes to 0 continuously, and two negative ones do not make a good
-    score.
+    """Return the geometric mean of both; a negative one counts 0 (ours).
 
     Source: VISTAR, section 3.3.3, CSE-Score.
-
-    >>> composition(0.25, 1.0), composition(-0.1, 0.9)
-    (0.5, 0.0)
     """
     return sqrt(max(covered, 0.0) * max(consistent, 0.0))
 
@@ -101,19 +86,7 @@ class Composition:
         Which CLIP compares pictures and texts.
     """
 
-    info = MetricInfo(
-        name="composition",
-        title="Compositional scene evaluation (CSE)",
-        family="VISTAR",
-        scores="output",
-        source="VISTAR, section 3.3.3",
-        measures=(
-            "Whether every shot's text is met by a picture, and whether the subject "
-            "looks alike in all. CLIP's raw cosines keep it below about 0.6."
-        ),
-        backend="CLIP ViT-L/14, Grounding DINO tiny, SAM base, DINOv2 base",
-        queue="gpu",
-    )
+    info = declared("composition")
 
     def __init__(self, clip: str = LARGE) -> None:
         self.clip = clip
@@ -169,7 +142,7 @@ def _seen(
     subject: str, images: Sequence[Image], subjects: Encoder
 ) -> Generator[Ask, list[Any], list[Floats]]:
     """Return how the subject looks, in each picture where it is found."""
-    from evalcore.metrics.encoders.detector import detector
+    from evalcore.metrics.encoders.subjects import detector
 
     found = yield Ask(detector(subject), images)
     boxed = [

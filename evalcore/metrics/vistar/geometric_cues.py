@@ -1,21 +1,29 @@
-"""Five cues of flawed geometry, each a score from 0 (flawed) to 1.
+"""Five cues of flawed geometry, each from 0 (flawed) to 1, and the worst of them.
 
-The paper names the cues and says that each is normalised to 0 to 1, not how. All
-definitions and constants here are ours.
-
-References
-----------
-VISTAR, section 3.3.6.
+The paper (VISTAR, section 3.3.6) names the cues, not how they are normalised: all
+definitions and constants here are ours. The sixth cue, PaDiM, is left out.
 """
 
 import math
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 from scipy import ndimage
 
-from evalcore.metrics.base import Floats
-from evalcore.metrics.pixels import LUMA, laplacian
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Feature,
+    Floats,
+    Rendering,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.encoders.published import DEPTH, TRANSFORMERS
+from evalcore.metrics.formulas import LUMA, PixelFormula, laplacian
+from evalcore.metrics.weights import needing
 
 TILE = 16  # pixels: surfaces are compared within squares of that side
 CURVED = 0.05  # mean |Laplacian| at which the score has fallen to 1 / e
@@ -41,10 +49,6 @@ def normals_score(depth: Floats) -> float:
     `depth`: square, from 0 to 1; the range of depth is taken to equal the picture's
     width. Result: the mean length of the mean normal of all 16 x 16 tiles (a rest at
     the edges is left out): 1 for planes, about 0 where normals point anywhere.
-
-    >>> slope = np.tile(np.linspace(0, 1, 64), (64, 1))
-    >>> round(normals_score(slope), 6)
-    1.0
     """
     side = depth.shape[0]
     down, right = np.gradient(depth * side)
@@ -60,9 +64,6 @@ def curvature_score(depth: Floats) -> float:
     """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05).
 
     `depth`: from 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
-
-    >>> curvature_score(np.tile(np.arange(8.0), (8, 1)))
-    1.0
     """
     return math.exp(-float(np.abs(laplacian(depth)).mean()) / CURVED)
 
@@ -73,9 +74,6 @@ def highlight_score(rgb: Floats) -> float:
     `rgb`: height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9
     on) and pale (saturation up to 0.2). Result: area of the highlights over their area
     after closing gaps of up to 4 pixels; 1 without highlights.
-
-    >>> highlight_score(np.full((8, 8, 3), 255.0))
-    1.0
     """
     most, least = rgb.max(axis=-1), rgb.min(axis=-1)
     saturation = (most - least) / np.maximum(most, 1)
@@ -94,9 +92,6 @@ def contour_score(rgb: Floats) -> float:
 
     `rgb`: height x width x 3, from 0 to 255. Result: share of Canny's edge pixels
     (thresholds 100 and 200) in connected pieces of at least 16; 1 without edges.
-
-    >>> contour_score(np.full((32, 32, 3), 90.0))
-    1.0
     """
     import cv2
 
@@ -107,17 +102,13 @@ def contour_score(rgb: Floats) -> float:
 
 
 def texture_score(rgb: Floats) -> float:
-    """Return the share of uniform local binary patterns.
+    """Return the share of uniform local binary patterns: about 0.9 for photographs.
 
-    `rgb`: height x width x 3, from 0 to 255. Result: share of inner pixels whose eight
-    neighbours, in a circle, change between darker and not darker than it at most twice:
-    about 0.9 for photographs, about 0.5 for noise.
+    A pattern is uniform if the eight neighbours of a pixel, in a circle, change between
+    darker and not darker than it at most twice.
 
     Source: Ojala, Pietikainen and Maenpaa (2002), Multiresolution gray-scale and
     rotation invariant texture classification with local binary patterns.
-
-    >>> texture_score(np.full((8, 8, 3), 90.0))
-    1.0
     """
     grey = np.round(rgb @ LUMA)
     height, width = grey.shape
@@ -130,3 +121,56 @@ def texture_score(rgb: Floats) -> float:
     )
     changes = (signs != np.roll(signs, 1, axis=0)).sum(axis=0)
     return float((changes <= 2).mean())
+
+
+# GC without its sixth cue -------------------------------------------------------------
+
+
+PIXEL_CUES = ("highlight", "contour", "texture")
+
+
+def _pixel_cues(rgb: Floats) -> Floats:
+    return np.array([highlight_score(rgb), contour_score(rgb), texture_score(rgb)])
+
+
+PIXELS = PixelFormula("VISTAR pixel cues 1: highlight, contour, texture", _pixel_cues)
+
+
+class GeometricCues:
+    """The worst of five cues of each shot: GC without PaDiM, under its own name."""
+
+    info = declared("geometric_cues")
+
+    @cached_property
+    def depth(self) -> Encoder:
+        from evalcore.metrics.encoders.scenes import depth
+
+        return depth()
+
+    missing = needing((*TRANSFORMERS, "cv2"), (DEPTH,))
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot that is there; undefined for a flat depth map."""
+        maps = yield Ask(self.depth, rendering.images)
+        cues = yield Ask(PIXELS, rendering.images)
+        return [
+            self.value(shot.number, depth, pixels)
+            for shot, depth, pixels in zip(rendering.rendered, maps, cues, strict=True)
+        ]
+
+    def value(self, shot: int, depth: Feature, pixels: Feature) -> Value:
+        try:
+            scores = five_cues(depth, pixels)
+        except ValueError as error:
+            return Value(None, shot, str(error))
+        return Value(min(scores.values()), shot, trace=scores)
+
+
+def five_cues(depth: Floats, pixels: Floats) -> dict[str, float]:
+    """Return all cues but PaDiM by name."""
+    scaled = scaled_depth(depth)
+    return {
+        "normals": normals_score(scaled),
+        "curvature": curvature_score(scaled),
+        **dict(zip(PIXEL_CUES, map(float, pixels), strict=True)),
+    }

@@ -1,30 +1,162 @@
 """HWPQ: what share of a prompt's weighted pairs of questions a picture meets."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import re
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
-from evalcore.metrics.base import MetricInfo, Rendering, Scoring, Value
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.vistar.answering import WAYS, Profile
+from evalcore.metrics.base import Ask, Image, MetricInfo, Rendering, Scoring, Value
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.llm_judge.client import (
+    Refusal,
+    ask_judge,
+    judge_name,
+    missing_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.vistar.prompt_language import vistar_of
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,
     QuestionnaireError,
     read_questionnaire,
 )
-from evalcore.metrics.vistar.story_request import vistar_of
+
+Profile = Literal["vistar-single", "vistar-batched"]
+TRIALS = 3  # k of the paper
+TEMPERATURE = 0.3  # ours; the paper only says that answers are noisy
+WORDS = {"true": True, "false": False}
+ORNAMENT = " \t\r\n\"'`*."
+LINE = re.compile(r"[\s*_`\u2022-]*(\d+)[*_`]*\s*[.:)]\s*(.*)")
+MAX_TOKENS = 512
+MAX_TOKENS_A_QUESTION = 12
+
+
+@dataclass(frozen=True)
+class Vote:
+    """One answer to one question: None abstains, `text` says why or what was said."""
+
+    value: bool | None
+    text: str
+
+
+def parse_boolean(text: str) -> bool:
+    """Return the truth value that a reply consists of.
+
+    Case, white space, quotes, asterisks and a full stop around it do not matter.
+    """
+    word = text.strip(ORNAMENT).casefold()
+    if word not in WORDS:
+        raise ValueError("expected the one word True or False")
+    return WORDS[word]
+
+
+def parse_lines(text: str, count: int) -> list[Vote]:
+    """Return the answers to questions that were asked together, by their numbers.
+
+    `text`: the reply: lines such as "3: False", perhaps in bold; others are passed
+    over. `count`: how many questions there were, from 1. Result: a question abstains
+    whose line is missing, says neither True nor False, or occurs twice with different
+    answers.
+    """
+    votes = [Vote(None, "no line with this number")] * count
+    contradicted = set()
+    for found in filter(None, map(LINE.fullmatch, text.splitlines())):
+        index = int(found[1]) - 1
+        if not 0 <= index < count or index in contradicted:
+            continue
+        vote, before = _vote(found[2]), votes[index]
+        if before.value is not None and before.value != vote.value:
+            vote = Vote(None, f"answered twice: {before.text!r}, {vote.text!r}")
+            contradicted.add(index)
+        votes[index] = vote
+    if all(vote.value is None for vote in votes):
+        raise ValueError(
+            f'expected {count} lines such as "1: True", found none with an answer'
+        )
+    return votes
+
+
+def _vote(text: str) -> Vote:
+    try:
+        return Vote(parse_boolean(text), text)
+    except ValueError as error:
+        return Vote(None, f"{error}: {text}")
+
+
+JudgeVotes = Generator[Ask, list[Any], list[list[Vote]]]
+
+
+def ask_singly(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
+    """Ask one question a request; return the votes of all trials by question."""
+    questions = [
+        _question(
+            images, prompts("vistar")["one"].format(question=text), trial, MAX_TOKENS
+        )
+        for text in texts
+        for trial in range(TRIALS)
+    ]
+    answers = yield from ask_judge(questions, parse_boolean, attempts=1)
+    votes = [
+        Vote(None, "; ".join(answer.reasons))
+        if isinstance(answer, Refusal)
+        else Vote(answer.value, answer.text)
+        for answer in answers
+    ]
+    return [votes[i : i + TRIALS] for i in range(0, len(votes), TRIALS)]
+
+
+def ask_together(images: Sequence[Image], texts: Sequence[str]) -> JudgeVotes:
+    """Ask all questions in one request a trial; return the votes by question."""
+    count = len(texts)
+    limit = MAX_TOKENS + MAX_TOKENS_A_QUESTION * count
+    numbered = "\n".join(f"{i}. {text}" for i, text in enumerate(texts, start=1))
+    questions = [
+        _question(
+            images, prompts("vistar")["all"].format(questions=numbered), trial, limit
+        )
+        for trial in range(TRIALS)
+    ]
+
+    def parse(text: str) -> list[Vote]:
+        return parse_lines(text, count)
+
+    answers = yield from ask_judge(questions, parse, attempts=1)
+    trials = [
+        [Vote(None, "; ".join(answer.reasons))] * count
+        if isinstance(answer, Refusal)
+        else answer.value
+        for answer in answers
+    ]
+    return [list(votes) for votes in zip(*trials, strict=True)]
+
+
+def _question(
+    images: Sequence[Image], text: str, trial: int, max_tokens: int
+) -> JudgeQuestion:
+    return JudgeQuestion(
+        parts=(*images, text),
+        system=prompts("vistar")["system"],
+        temperature=TEMPERATURE,
+        max_tokens=max_tokens,
+        trial=trial,
+        size=None,
+    )
+
+
+WAYS: dict[Profile, Callable[[Sequence[Image], Sequence[str]], JudgeVotes]] = {
+    "vistar-single": ask_singly,
+    "vistar-batched": ask_together,
+}
+
+
+# HWPQ ---------------------------------------------------------------------------------
 
 
 def majority(votes: Sequence[bool | None]) -> bool | None:
-    """Return what most of the votes say.
-
-    Result: None where there is no majority: everybody abstained, or as many said yes as
-    no (with three trials: one of each and an abstention).
+    """Return what most of the votes say; None where there is no majority.
 
     Source: VISTAR, section 3.4.2: three independent queries, majority voting.
     Abstentions are ours.
-
-    >>> majority([True, None, None]), majority([True, False, None])
-    (True, None)
     """
     yes, no = votes.count(True), votes.count(False)
     return None if yes == no else yes > no
@@ -37,9 +169,6 @@ def pair_score(positive: bool | None, negative: bool | None) -> int | None:
     make the pair 0: otherwise unanswered pairs could lose but never win.
 
     Source: VISTAR, section 3.4.2, the first equation.
-
-    >>> pair_score(True, False), pair_score(True, True), pair_score(None, True)
-    (1, 0, None)
     """
     if positive is None or negative is None:
         return None
@@ -49,24 +178,12 @@ def pair_score(positive: bool | None, negative: bool | None) -> int | None:
 def hwpq(
     questionnaire: HierarchicalQuestionnaire, pairs: Mapping[str, int | None]
 ) -> float | None:
-    """Return the doubly weighted sum of the pairs that a picture meets.
+    """Return the doubly weighted sum of the pairs that a picture meets, from 0 to 1.
 
-    `questionnaire`: with weights that sum to 1. `pairs`: 0, 1 or None by the id of each
-    pair. Result: from 0 to 1. Pairs without an answer are left out, and the others of
-    their level share their weight in proportion; a level of which no pair with any
-    weight is left gives its weight to the other levels in the same way (ours). None
-    where nothing is left.
+    Pairs without an answer (None) give their weight to the others of their level, a
+    level without any to the other levels (ours); None where nothing is left.
 
     Source: VISTAR, section 3.4.2: Score = sum_l w_l sum_i w_li S_li.
-
-    >>> from evalcore.metrics.vistar.questionnaire import QuestionLevel, QuestionPair
-    >>> level = QuestionLevel("L1", 1.0, (
-    ...     QuestionPair("cat", "A cat?", "A dog?", 0.75),
-    ...     QuestionPair("hat", "A hat?", "A cap?", 0.25),
-    ... ))
-    >>> asked = HierarchicalQuestionnaire("1", "a cat in a hat", (level,))
-    >>> hwpq(asked, {"cat": 1, "hat": 0})
-    0.75
     """
     met = weighed = 0.0
     for level in questionnaire.levels:
@@ -84,23 +201,12 @@ def hwpq(
 
 
 class Hwpq:
-    """HWPQ of an output, by the questionnaire of its prompt.
+    """HWPQ of an output: all its pictures go into each question about its prompt.
 
-    A story with several shots has one questionnaire: all its pictures go into each
-    question in order, and the value is of the whole output. Shots without a picture are
-    not shown.
-
-    An unusable reply abstains and is not asked for again; three trials are there for
-    that.
-
-    Costs. With n pairs, `vistar-single` makes 6n requests (two questions, three trials)
-    and sends the picture each time; `vistar-batched` makes 3, with all 2n questions in
-    each. With 20 pairs and a picture of 800 tokens (proportions kept, 1024 pixels on
-    the longer side) that is about 100,000 tokens a prompt against 6,000. The paper's
-    bound is 5 dollars for 1,000 prompts, half a cent each: singly it holds below 5
-    cents a million tokens, together below 80. The paper leaves open which way it asks.
-    Asked together, a judge sees both questions of a pair at once and may answer for
-    consistency; the two profiles are not to be mixed.
+    An unusable reply abstains; three trials are there for that. With n pairs,
+    `vistar-single` makes 6n requests with the pictures, `vistar-batched` 3, with all 2n
+    questions in each: a judge sees both questions of a pair at once there, so that the
+    two are not to be mixed. The paper leaves open which way it asks.
 
     Parameters
     ----------
@@ -113,7 +219,7 @@ class Hwpq:
 
     @property
     def info(self) -> MetricInfo:
-        return replace(INFO, backend=judge_name(), profile=self.profile)
+        return declared("hwpq", self.profile, backend=judge_name())
 
     missing = staticmethod(missing_judge)
 
@@ -161,18 +267,3 @@ class Hwpq:
         }
         reason = "" if value is not None else "no pair of questions has two answers"
         return [Value(value, reason=reason, trace=trace)]
-
-
-INFO = MetricInfo(
-    queue="judge",
-    name="hwpq",
-    title="HWPQ",
-    family="VISTAR",
-    scores="output",
-    source="VISTAR, section 3.4",
-    measures=(
-        "The weighted share of pairs of opposed yes-no questions about the prompt that "
-        "a judge answers as the prompt demands. It sees what the questionnaire asks."
-    ),
-    backend="judge",
-)

@@ -13,11 +13,11 @@ from evalcore.metrics.base import (
     Ask,
     Encoder,
     Floats,
-    MetricInfo,
     Rendering,
     Scoring,
     Value,
 )
+from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import DEPTH, OBJECTS, TRANSFORMERS
 from evalcore.metrics.encoders.scene_features import Instance, unpacked
 from evalcore.metrics.vistar.geometric_cues import scaled_depth
@@ -33,15 +33,10 @@ RELAXED = 0.5  # what a conflict counts if the smaller thing is attached; ours
 def chaos(contact: tuple[float, float], rest: tuple[float, float]) -> float:
     """Return how far apart two things are where they meet, against elsewhere.
 
-    `contact`, `rest`: mean depth of the one and of the other thing, where they meet and
-    elsewhere. Result: at least 0. About 0: apart elsewhere, but at one depth where they
-    meet, as if one went through the other. About 1: one stands before the other
-    everywhere.
+    Their mean depths in contact and elsewhere. About 0: as if one went through the
+    other; about 1: one stands before the other everywhere.
 
     Source: VISTAR, section 3.3.5, the equation of C.
-
-    >>> round(chaos((0.5, 0.5), (0.2, 0.8)), 3), round(chaos((0.8, 0.2), (0.8, 0.2)), 3)
-    (0.0, 1.0)
     """
     return abs(contact[0] - contact[1]) / (abs(rest[0] - rest[1]) + EPSILON)
 
@@ -51,14 +46,10 @@ def contact_depths(
 ) -> tuple[tuple[float, float], tuple[float, float]] | None:
     """Return the mean depths of two things where they meet, and elsewhere.
 
-    `a`, `b`: masks of the same shape, with at least one pixel in common. Result: the
-    contact zone is the overlap and 6 pixels around it; there each thing has the pixels
-    that are its own alone. None where one has none in the zone or none outside: then
-    the pair cannot be judged, and counts as if it did not overlap.
-
-    The paper takes the means "inside and outside the overlap". Of one depth map the two
-    means inside are those of the same pixels, and C would be 0 for every pair; hence
-    the zone, and in it each thing's own pixels (ours).
+    The contact zone is the overlap and 6 pixels around it; there each thing has the
+    pixels that are its own alone (ours: "inside the overlap" both means would be of the
+    same pixels, and C always 0). None where one has none in the zone or outside: the
+    pair cannot be judged.
     """
     zone = ndimage.binary_dilation(a & b, iterations=ZONE)
     parts = (a & ~b & zone, b & ~a & zone, a & ~zone, b & ~zone)
@@ -76,9 +67,6 @@ def is_attached(
     `a`, `b`: left, top, right, bottom.
 
     Source: VISTAR, section 3.3.5; "largely" is 0.8 of its area (ours).
-
-    >>> is_attached((0, 0, 1, 1), (0.4, 0.2, 0.6, 0.4))
-    True
     """
     width = min(a[2], b[2]) - max(a[0], b[0])
     height = min(a[3], b[3]) - max(a[1], b[1])
@@ -91,19 +79,13 @@ def _area(box: tuple[float, float, float, float]) -> float:
 
 
 def plausibility(value: float, confidence: float, attached: bool) -> float:
-    """Return how possible a pair of things is.
+    """Return how possible a pair of things is: 1 - confidence (1 - min(C, 1)).
 
-    `value`: C of the pair. `confidence`: product of the two things' confidences.
-    `attached`: whether the smaller one is attached to the larger one. Result: 1 -
-    confidence (1 - min(C, 1)), from 0 to 1; half the conflict if attached.
+    Half the conflict if the smaller thing is attached to the larger one (ours, as that
+    C ends at 1). The conflict is weighted with both confidences, not C: under a minimum
+    an unsure pair would always be the worst.
 
-    Source: VISTAR, section 3.3.5: the score is weighted with both confidences "reducing
-    false positives from low-quality masks". A product confidence x C would do the
-    opposite under a minimum, an unsure pair always being the worst; so the conflict 1 -
-    C is weighted. That C ends at 1, and the relaxed function, are ours.
-
-    >>> plausibility(0.0, 0.75, False), plausibility(0.0, 0.75, True)
-    (0.25, 0.625)
+    Source: VISTAR, section 3.3.5.
     """
     conflict = confidence * (1 - min(value, 1.0))
     return 1 - conflict * (RELAXED if attached else 1)
@@ -151,9 +133,6 @@ def physical_consistency(pairs: Sequence[Meeting]) -> float:
     do can be judged (ours); see `contact_depths`.
 
     Source: VISTAR, section 3.3.5, PSC-Score.
-
-    >>> physical_consistency([])
-    1.0
     """
     return min((pair.score for pair in pairs), default=1.0)
 
@@ -161,19 +140,7 @@ def physical_consistency(pairs: Sequence[Meeting]) -> float:
 class PhysicalConsistency:
     """Physical and spatial consistency of each shot."""
 
-    info = MetricInfo(
-        name="physical_consistency",
-        title="Physical-spatial consistency (PSC)",
-        family="VISTAR",
-        scores="shot",
-        source="VISTAR, section 3.3.5",
-        measures=(
-            "Whether things that overlap keep apart in depth. It knows COCO's 80 kinds "
-            "of things; a picture with none of them, or no overlap, scores 1."
-        ),
-        backend="RF-DETR Seg medium (for YOLOv8l-seg), DPT hybrid MiDaS",
-        queue="gpu",
-    )
+    info = declared("physical_consistency")
 
     @cached_property
     def encoders(self) -> tuple[Encoder, Encoder]:

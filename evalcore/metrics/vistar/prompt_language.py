@@ -4,36 +4,32 @@ r"""VISTAR's prompt language: a tag, a text, and parameters.
 
     [GD—TR] A poster that says "SALE" {text="SALE", font="Futura"}
 
-The tag tells which role asks and under which angle the picture is judged; the method
-that draws sees only the text. The paper mentions a specification in EBNF but does not
-print it; this one is ours (ISO 14977, "ws" is white space or nothing)::
+The paper (VISTAR, section 3.2) mentions a specification in EBNF but does not print it;
+this one is ours (ISO 14977, "ws" is white space or nothing)::
 
-    prompt     = ws, tag, ws, text, ws, { parameters, ws } ;
-    tag        = "[", ws, role, ws, dash, ws, angle, ws, "]" ;
-    role       = "GD" | "SA" | "MS" | "CA" | "PD" | "AV" | "CE" ;
-    angle      = "TR" | "LI" | "CSE" | "CPA" | "PSC" | "GC" | "SF" | "CUL" | "MA" ;
+    prompt     = ws, "[", ws, role, ws, dash, ws, angle, ws, "]", ws, text, ws,
+                 { parameters, ws } ;
     dash       = "—" | "–" | "-" ;
     text       = piece, { piece } ;      (* more than white space *)
     piece      = "\", ( "\" | "{" | "}" ) | character - ( "\" | "{" | "}" ) ;
     parameters = "{", ws, pair, { ws, [ "," ], ws, pair }, ws, "}" ;
     pair       = key, ws, "=", ws, '"', { unit }, '"' ;
-    key        = letter, { letter | digit | "_" | "-" } ;    (* ASCII *)
+    key        = letter, { letter | digit | "_" | "-" } ;    (* ASCII, each once *)
     unit       = "\", ( "\" | '"' | "n" | "r" | "t" )
                | character - ( "\" | '"' | line end ) ;
 
-A key occurs once. White space around the text is no part of it.
-
-References
-----------
-VISTAR, section 3.2. It names three of its seven roles (GD, SA, MS) and one code (GD);
-the other four roles and all other role codes are ours. The angles and their codes are
-those of its tables 2 and 3.
+The paper names three of its seven roles and one code (GD); the others are ours. The
+keys of parameters that metrics read are ours, too: `text` (TR), `subject` (CSE),
+`count`, `posture` and `expression` (CPA; a word a person, separated by commas).
 """
 
 import difflib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+from evalcore.metrics.base import Rendering
 
 ROLES = {
     "GD": "Graphic Designer",
@@ -90,11 +86,7 @@ class ParseError(ValueError):
 
 @dataclass(frozen=True)
 class Prompt:
-    r"""A prompt of the language; `str` writes it back.
-
-    >>> str(Prompt("GD", "TR", "A poster", {"text": 'Say "hi"'}))
-    '[GD—TR] A poster {text="Say \\"hi\\""}'
-    """
+    r"""A prompt of the language; `str` writes it back."""
 
     role: str  # codes of who asks and what is judged; see `ROLES` and `ANGLES`
     angle: str
@@ -142,10 +134,6 @@ def parse(source: str) -> Prompt:
     """Return the prompt that a text of the language stands for.
 
     `source`: one prompt; it may run over several lines.
-
-    >>> prompt = parse('[GD-TR] A poster {font="Futura"}')
-    >>> prompt.role, prompt.angle, prompt.text, dict(prompt.parameters)
-    ('GD', 'TR', 'A poster', {'font': 'Futura'})
     """
     return _Parser(source).prompt()
 
@@ -284,3 +272,20 @@ def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
 def _closest(word: str, codes: Mapping[str, str]) -> str:
     near: Iterable[str] = difflib.get_close_matches(word, codes, 1, CLOSE_ENOUGH)
     return next((codes[one] for one in near), "")
+
+
+# What a story of VISTAR asks for, as its metrics read it from a rendering -------------
+
+
+def vistar_of(rendering: Rendering) -> Mapping[str, Any]:
+    """Return what the importer took from the structured prompt; empty if nothing."""
+    found = rendering.extra.get("vistar")
+    return found if isinstance(found, Mapping) else {}
+
+
+def parameter(rendering: Rendering, key: str) -> str:
+    """Return a parameter of the prompt, without white space around it; or ''."""
+    parameters = vistar_of(rendering).get("parameters")
+    if not isinstance(parameters, Mapping):
+        return ""
+    return str(parameters.get(key, "")).strip()

@@ -1,4 +1,4 @@
-"""Questionnaires of hierarchical weighted P/N questioning: their form, and checking it.
+"""Questionnaires of hierarchical weighted P/N questioning: read and generated.
 
 ::
 
@@ -7,19 +7,21 @@
         {"id": "girl", "positive": "Is there a girl?",
          "negative": "Is the street empty of people?", "weight": 1.0}]}, ...]}
 
-The paper says that a questionnaire is a JSON object with four levels, pairs of
-questions and two vectors of weights, but prints none: names and shape are ours.
-
-References
-----------
-VISTAR, sections 3.4.1 and 3.4.2.
+VISTAR (sections 3.4.1 and 3.4.2) says what they hold, but prints none: names and shape
+are ours, as is the instruction of `manage.py write_questionnaires` (appendix E is
+missing).
 """
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from evalcore.metrics.base import Ask
+from evalcore.metrics.llm_judge.client import Refusal, ask_judge
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.vistar.prompt_language import ANGLES, ROLES
 
 LEVELS = {
     "L1": "core bearers",
@@ -120,19 +122,9 @@ def _without_repeats(items: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 def read_questionnaire(data: object) -> HierarchicalQuestionnaire:
     """Return a questionnaire from decoded JSON, with weights that sum to 1.
 
-    `data`: as above. Weights are at least 0; those of the levels, and those of the
-    pairs of each level, sum to 1 within 0.001, and are then divided by their sum. A
-    level without questions, whatever its weight, is left out after its weight was
-    counted and the others share it in proportion; levels may be absent, and are put
-    into order.
-
-    >>> pair = {"id": "a", "positive": "A cat?", "negative": "A dog?", "weight": 1}
-    >>> level = {"level": "L1", "weight": 1, "questions": [pair]}
-    >>> questionnaire = read_questionnaire(
-    ...     {"prompt_id": "1", "prompt": "a cat", "levels": [level]}
-    ... )
-    >>> [pair.id for pair in questionnaire.pairs]
-    ['a']
+    Weights of the levels, and of the pairs of each, sum to 1 within 0.001 and are
+    divided by their sum. A level without questions is left out, the others share its
+    weight.
     """
     check = _Check()
     fields = check.fields(data, "$", ("prompt_id", "prompt", "levels"))
@@ -278,3 +270,67 @@ class _Check:
             f"{path}: the weights sum to {total:.6g}, not to 1 (within {TOLERANCE})"
         )
         return False
+
+
+# Having a judge write the questionnaires of prompts, once for each prompt -------------
+
+
+MAX_TOKENS = 4096
+
+Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Refusal]]
+
+
+@dataclass(frozen=True)
+class PromptForJudge:
+    """What a judge is told of a prompt."""
+
+    text: str  # what the method is told
+    # Who asks and what is judged: codes of the prompt language, other words, or empty.
+    role: str = ""
+    angle: str = ""
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+
+def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
+    """Return what a judge is asked so that it writes a prompt's questionnaire."""
+    said = {
+        "Angle": ANGLES.get(prompt.angle, prompt.angle),
+        "Asked for by": ROLES.get(prompt.role, prompt.role),
+        "Prompt": prompt.text,
+        **{f"Parameter {key}": value for key, value in prompt.parameters.items()},
+    }
+    lines = [f"{what}: {value}" for what, value in said.items() if value]
+    return JudgeQuestion(
+        parts=("\n".join(lines),),
+        system=prompts("vistar")["questionnaire"],
+        max_tokens=MAX_TOKENS,
+    )
+
+
+def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
+    """Return the levels of a questionnaire from a judge's reply.
+
+    `text`: a JSON object with `levels`; words and fences around it are passed over. Its
+    `prompt_id` and `prompt`, if any, are passed over too: we know them better.
+    """
+    start, end = text.find("{"), text.rfind("}")
+    if start < 0 or end < start:
+        raise ValueError("expected a JSON object with levels, found none")
+    # Between braces there is an object, or no JSON.
+    known = {**decode(text[start : end + 1]), "prompt_id": "-", "prompt": "-"}
+    return read_questionnaire(known).levels
+
+
+def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
+    """Have the questionnaires of prompts written; to be run by the engine.
+
+    Result: by id the questionnaire, or why none of the judge's attempts was of use.
+    """
+    questions = [generation_question(prompt) for prompt in prompts.values()]
+    answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
+    return {
+        key: answer
+        if isinstance(answer, Refusal)
+        else HierarchicalQuestionnaire(key, prompt.text, answer.value)
+        for (key, prompt), answer in zip(prompts.items(), answers, strict=True)
+    }

@@ -7,15 +7,15 @@ from functools import cached_property
 from evalcore.metrics.base import (
     Ask,
     Encoder,
-    MetricInfo,
     RenderedShot,
     Rendering,
     Scoring,
     Value,
 )
+from evalcore.metrics.declarations import declared
 from evalcore.metrics.encoders.published import OCR, OCR_PACKAGES
 from evalcore.metrics.formulas import edit_distance
-from evalcore.metrics.vistar.story_request import parameter
+from evalcore.metrics.vistar.prompt_language import parameter
 from evalcore.metrics.weights import needing
 
 CHARACTERS, TOKENS = 0.5, 0.5  # the paper's weights are unpublished; these are ours
@@ -30,9 +30,6 @@ def normalised_text(text: str) -> str:
 
     In Unicode's form NFKC, without case, each run of white space (line breaks too) as
     one space, none around the text and none between two ideographs or kana.
-
-    >>> normalised_text("  Grand\n OPENING ")
-    'grand opening'
     """
     text = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return BETWEEN_IDEOGRAPHS.sub("", text)
@@ -42,28 +39,19 @@ def tokens(text: str) -> set[str]:
     """Return the words of a normalised text, and its other signs each by itself.
 
     An ideograph is a token by itself, having no spaces around it.
-
-    >>> sorted(tokens("5% off, today"))
-    ['%', ',', '5', 'off', 'today']
     """
     return set(TOKEN.findall(text))
 
 
 def text_rendering(read: str, wanted: str) -> float:
-    """Return how well a text that was read is the one that was wanted.
+    """Return how well a text that was read is the one that was wanted, from 0 to 1.
 
-    `read`, `wanted`: both are normalised first; see `normalised_text`. Result: from 0
-    to 1: the mean of 1 - L / longer length and J, with the Levenshtein distance L and
-    the Jaccard index J of the sets of tokens. 1 where both are empty: nothing was
-    wanted, and nothing was written; 0 where one is.
+    The mean of 1 - L / longer length and J, with the Levenshtein distance L and the
+    Jaccard index J of the sets of tokens, of normalised texts. 1 where both are empty,
+    0 where one is.
 
     Source: VISTAR, section 3.3.1. Weights, normalisation and tokens are unpublished;
-    all are ours.
-
-    >>> text_rendering("GRAND  opening", "Grand Opening")
-    1.0
-    >>> text_rendering("SALT", "SALE")  # one of four characters; no token shared
-    0.375
+    all ours.
     """
     read, wanted = normalised_text(read), normalised_text(wanted)
     if not read or not wanted:
@@ -75,11 +63,7 @@ def text_rendering(read: str, wanted: str) -> float:
 
 
 def quoted(text: str) -> list[str]:
-    """Return what stands in double quotation marks of any kind, in order.
-
-    >>> quoted('A sign "OPEN" over a door, with “Mia’s” below')
-    ['OPEN', 'Mia’s']
-    """
+    """Return what stands in double quotation marks of any kind, in order."""
     return ["".join(groups).strip() for groups in QUOTED.findall(text)]
 
 
@@ -92,18 +76,7 @@ class TextRendering:
     spaces: writing that nobody asked for lowers the value.
     """
 
-    info = MetricInfo(
-        name="text_rendering",
-        title="Text rendering (TR)",
-        family="VISTAR",
-        scores="shot",
-        source="VISTAR, section 3.3.1",
-        measures=(
-            "Whether the text that was asked for can be read in the picture. It is not "
-            "about lettering or layout, and no better than the OCR that reads it."
-        ),
-        backend="RapidOCR (PP-OCRv6 small) for PaddleOCR",
-    )
+    info = declared("text_rendering")
 
     @cached_property
     def reader(self) -> Encoder:

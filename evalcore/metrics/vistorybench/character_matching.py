@@ -1,14 +1,25 @@
-"""Who appears in which shot: figures found, recognised, and matched with characters."""
+"""Who appears in which shot: figures found, recognised, and matched with characters.
+
+Which of the figures found in a picture is which character: identities and matches.
+
+ViStoryBench, section 3.3 and appendix I, and its program at 514cc31.
+"""
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
+import numpy.typing as npt
+from scipy.optimize import linear_sum_assignment
+
 from evalcore.metrics.base import (
     Ask,
+    Box,
     Encoder,
     Feature,
+    Floats,
     Image,
     RenderedCharacter,
     RenderedShot,
@@ -17,13 +28,79 @@ from evalcore.metrics.base import (
 from evalcore.metrics.encoders import faces
 from evalcore.metrics.encoders.published import DETECTOR, clip_weights
 from evalcore.metrics.errors import FeatureError, Lacks
-from evalcore.metrics.vistorybench.identity_matching import (
-    Identity,
-    match,
-    pixel_box,
-    similarity,
-)
 from evalcore.metrics.weights import lacking
+
+# What is known of who a figure is: a vector of length 1 from each encoder that saw it.
+Identity = Mapping[str, npt.NDArray[np.float32]]
+IMPOSSIBLE = -1e6
+
+
+def similarity(a: Identity, b: Identity) -> float:
+    """Return how alike two figures are.
+
+    `a`, `b`: vectors of length 1 by encoder. Result: the mean of the cosines over the
+    encoders that saw both; 0 if none did.
+
+    Source: ViStoryBench's program, `ensemble_method=average`.
+    """
+    cosines = [float(a[name] @ b[name]) for name in a if name in b]
+    return sum(cosines) / len(cosines) if cosines else 0.0
+
+
+def similarities(rows: Sequence[Identity], columns: Sequence[Identity]) -> Floats:
+    """Return the similarity of each of the rows with each of the columns."""
+    matrix = [[similarity(a, b) for b in columns] for a in rows]
+    return np.array(matrix, dtype=float).reshape(len(rows), len(columns))
+
+
+def match(
+    characters: Sequence[Sequence[Identity]],
+    candidates: Sequence[Sequence[Identity]],
+) -> dict[int, int]:
+    """Return which candidate each expected character is, by index.
+
+    The sum over all matches of the best similarity with any of the character's
+    references is the largest possible, without a threshold. `candidates`: for each
+    character, each figure as the encoders of its own kind see it: one that none of them
+    saw is never that character; one seen by no encoder that saw a reference has
+    similarity 0 and may be.
+
+    Source: ViStoryBench, appendix I.1, stage 3; Hungarian algorithm.
+    """
+    count = len(candidates[0]) if candidates else 0
+    best = np.full((len(characters), count), IMPOSSIBLE)
+    for row, (references, own) in enumerate(zip(characters, candidates, strict=True)):
+        for column, candidate in enumerate(own):
+            if references and candidate:
+                best[row, column] = max(similarity(r, candidate) for r in references)
+    rows, columns = linear_sum_assignment(-best)
+    return {
+        int(row): int(column)
+        for row, column in zip(rows, columns, strict=True)
+        if best[row, column] > IMPOSSIBLE
+    }
+
+
+def pixel_box(shares: Sequence[float], size: tuple[int, int]) -> Box | None:
+    """Return a box in whole pixels; None if nothing of it lies in the picture.
+
+    `shares`: centre x and y, width and height. As in the program, all four are cut to
+    whole pixels first, then turned into corners, and those clamped. Where a side is
+    odd, half a pixel is cut off here; the program has Pillow round to the even pixel.
+    """
+    if not np.isfinite(shares[:4]).all():
+        return None
+    width, height = size
+    x, y = int(shares[0] * width), int(shares[1] * height)
+    w, h = int(shares[2] * width), int(shares[3] * height)
+    left, right = (min(max(side, 0), width) for side in (x - w / 2, x + w / 2))
+    top, bottom = (min(max(side, 0), height) for side in (y - h / 2, y + h / 2))
+    box = int(left), int(top), int(right), int(bottom)
+    return box if box[0] < box[2] and box[1] < box[3] else None
+
+
+# Who appears in which shot ------------------------------------------------------------
+
 
 # ViStoryBench looks for every character with this one word, whatever its kind.
 PROMPT = "character"
@@ -42,7 +119,7 @@ FigureCrop = tuple[tuple[float, ...], Image]
 class Eyes:
     """What figures are found and recognised with."""
 
-    detector: Encoder  # finds figures; see `evalcore.metrics.encoders.detector`
+    detector: Encoder  # finds figures; see `evalcore.metrics.encoders.subjects`
     # Encoders by name for realistic humans and for all others. A face encoder returns 1
     # x n, or 0 x n where it sees no face; the others return n numbers.
     faces: Mapping[str, Encoder]
@@ -123,7 +200,7 @@ def missing_detector() -> Lacks:
 
 def the_detector() -> Encoder:
     """Return what ViStoryBench finds figures with."""
-    from evalcore.metrics.encoders.detector import detector
+    from evalcore.metrics.encoders.subjects import detector
 
     return detector(PROMPT)
 
@@ -180,9 +257,9 @@ def find_figures(
 def find_cast(rendering: Rendering, eyes: Eyes) -> Casting:
     """Find out who appears in each shot, of those that `expecting` returns.
 
-    Where one encoder fails on a figure, those that do not are kept, as in the program.
-    One that fails on every figure it was to see would silently leave another ensemble
-    behind: then nothing is returned. `Cast.errors` tells of the others.
+    Where one encoder fails on a figure, the others are kept, as in the program; one
+    that fails on every figure would silently leave another ensemble: then nothing is
+    returned.
 
     Source: ViStoryBench, appendix I.1, stages 1 to 3, and its program at 514cc31.
     """

@@ -1,22 +1,15 @@
 """Whether a shot shows what its script says, in the eyes of a judge.
 
-ViStoryBench, section 3.3 and appendix H. Two profiles differ in how the judge is asked
-and how its scores are put together:
+ViStoryBench, section 3.3 and appendix H. The rubrics are worded by this project after
+the program's, in both profiles:
 
-- `vsb-code-2026.02`: pictures squashed to 512 x 512 and sent as JPEG of quality 75,
-  Pillow's default; seed 123, temperature 0 and up to ten attempts, each a tenth warmer;
-  a score with a fraction loses it; individual action is rounded to a whole number for
-  each shot and again for the story.
-- `vsb-paper`: mostly this project's choice. The paper says what is judged, on a scale
-  from 0 to 4, and that seed 42 was set for its local judge; it does not say how
-  pictures are sent, how often a judge is asked, or how scores are averaged. Here
-  pictures keep their proportions (at most 1024 pixels, JPEG of quality 90), there are
-  three attempts, scores may have fractions, and means are plain. Characters are
-  recognised as in this profile of CIDS.
+- `vsb-code-2026.02`: pictures squashed to 512 x 512, JPEG of quality 75; seed 123,
+  temperature 0 and up to ten attempts, each a tenth warmer; fractions are dropped, and
+  individual action is rounded for each shot and again for the story.
+- `vsb-paper`: mostly this project's choice: pictures keep their proportions (at most
+  1024 pixels, JPEG of quality 90), seed 42, three attempts, fractions, plain means.
 
-The rubrics are worded by this project after the program's, in both profiles.
-Where the reference program counts an unreadable answer as 0, this has no value and a
-reason, in both profiles.
+Where the program counts an unreadable answer as 0, this has no value and a reason.
 """
 
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -33,12 +26,18 @@ from evalcore.metrics.base import (
     Scoring,
     Value,
 )
+from evalcore.metrics.declarations import declared
 from evalcore.metrics.errors import Lacks
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
-from evalcore.metrics.llm_judge.client import judge_name, missing_judge
-from evalcore.metrics.llm_judge.questions import JudgeQuestion
-from evalcore.metrics.llm_judge.scores import Unclear, scores_after
-from evalcore.metrics.vistorybench import character_matching, rubrics
+from evalcore.metrics.llm_judge.client import (
+    JudgeAnswer,
+    Refusal,
+    ask_judge,
+    judge_name,
+    missing_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.replies import Unclear, scores_after
+from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Cast, Profile
 
 Aspect = Literal["scene", "camera", "interaction"]
@@ -65,50 +64,13 @@ MANNERS: Mapping[str, Manner] = {
 }
 
 
-@dataclass(frozen=True)
-class Criterion:
-    """What is judged: the metric's name, the field of the script, the rubric."""
-
-    name: str
-    title: str
-    field: str
-    rubric: str
-    measures: str
-
-
-JUDGEMENTS: Mapping[Aspect, Criterion] = {
-    "scene": Criterion(
-        "pa_scene",
-        "Prompt alignment: scene",
-        "setting",
-        rubrics.SCENE,
-        "Whether the place is the one in the script. It does not look at the "
-        "characters.",
-    ),
-    "camera": Criterion(
-        "pa_camera",
-        "Prompt alignment: shot",
-        "camera",
-        rubrics.CAMERA,
-        "Whether distance and angle of the camera are those in the script.",
-    ),
-    "interaction": Criterion(
-        "pa_interaction",
-        "Prompt alignment: character interaction",
-        "static",
-        rubrics.INTERACTION,
-        "Whether the characters do with one another what the script says. It does not "
-        "ask whether they are the right ones.",
-    ),
+# The field of the script that each judgement is about.
+FIELDS = {
+    "scene": "setting",
+    "camera": "camera",
+    "interaction": "static",
+    "action": "static",
 }
-ACTION = Criterion(
-    "pa_action",
-    "Prompt alignment: individual action",
-    "static",
-    rubrics.ACTION,
-    "Whether each character does what the script says of it. A character that is not "
-    "found costs nothing.",
-)
 
 
 def parse_score(text: str, *, whole: bool) -> float:
@@ -117,9 +79,6 @@ def parse_score(text: str, *, whole: bool) -> float:
     `text`: what the judge wrote; the first number that stands after `Score:` counts.
     `whole`: whether a fraction is dropped, as the reference program does. Result: from
     0 to 4; what lies outside is moved to the nearer end.
-
-    >>> parse_score("Analysis: a wood at night. **Score:** 3/4", whole=True)
-    3.0
     """
     found = scores_after("score", text, HIGHEST)
     numbers = [number for number in found if not isinstance(number, Unclear)]
@@ -135,21 +94,11 @@ def individual_action(
 ) -> float | None:
     """Return how well the characters of a story do what is told of each.
 
-    `shots`: for each shot the scores of the characters found in it, from 0 to 4.
-    `rounded`: whether the mean of a shot, and that of the story, become whole numbers.
-    Result: the mean over shots of the mean over characters. Shots without a score do
-    not count; None if no shot has one.
-
-    Python's rounding is meant, as in the reference program: halves go to the even
-    number, so 2.5 becomes 2 and 3.5 becomes 4.
+    The mean over shots of the mean over characters; None if no shot has a score.
+    `rounded`: whether both means become whole numbers, halves going to the even one.
 
     Source: ViStoryBench, section 3.3 (plain means), and its program at 514cc31
     (rounded).
-
-    >>> individual_action([[3, 2], [], [4]], rounded=False)
-    3.25
-    >>> individual_action([[3, 2], [], [4]], rounded=True)
-    3.0
     """
     means = [float(np.mean(scores)) for scores in shots if len(scores)]
     if not means:
@@ -163,28 +112,15 @@ def individual_action(
 class _GradedByJudge:
     """What both metrics share: how the judge is asked, and what they declare."""
 
-    level: Literal["shot", "output"]
-
-    def __init__(self, judgement: Criterion, profile: Profile) -> None:
-        self.judgement = judgement
+    def __init__(self, aspect: str, profile: Profile) -> None:
+        self.name, self.field = f"pa_{aspect}", FIELDS[aspect]
+        self.rubric = prompts("vistorybench")[aspect]
         self.profile = profile
         self.manner = MANNERS[profile]
 
     @property
     def info(self) -> MetricInfo:
-        return MetricInfo(
-            name=self.judgement.name,
-            title=self.judgement.title,
-            family="ViStoryBench",
-            scores=self.level,
-            high=HIGHEST,
-            version="2",
-            source="ViStoryBench, section 3.3 and appendix H",
-            measures=self.judgement.measures,
-            backend=judge_name(),
-            profile=self.profile,
-            queue="judge",
-        )
+        return declared(self.name, self.profile, backend=judge_name())
 
     def _asked(self, questions: Iterable[JudgeQuestion]) -> Judging:
         """Ask in the manner of the profile."""
@@ -205,16 +141,14 @@ class PromptAlignment(_GradedByJudge):
     `profile`: whose definition it follows.
     """
 
-    level = "shot"
     missing = staticmethod(missing_judge)
 
     def __init__(self, aspect: Aspect, profile: Profile = CODE) -> None:
-        super().__init__(JUDGEMENTS[aspect], profile)
+        super().__init__(aspect, profile)
 
     def score(self, rendering: Rendering) -> Scoring:
         """Return one value a shot that has a picture."""
-        field = self.judgement.field
-        shots = [s for s in rendering.rendered if s.text.get(field, "").strip()]
+        shots = [s for s in rendering.rendered if s.text.get(self.field, "").strip()]
         answers = yield from self._asked(self._question(shot) for shot in shots)
         judged = {
             shot.number: _value(shot.number, answer)
@@ -222,15 +156,15 @@ class PromptAlignment(_GradedByJudge):
         }
         if not rendering.rendered:
             return [Value(None, reason="no shot has a picture")]
-        untold = f"the script has no {field} for this shot"
+        untold = f"the script has no {self.field} for this shot"
         return [
             judged.get(shot.number) or Value(None, shot.number, untold)
             for shot in rendering.rendered
         ]
 
     def _question(self, shot: RenderedShot) -> JudgeQuestion:
-        script = f"The script says:\n{shot.text[self.judgement.field].strip()}"
-        return JudgeQuestion((f"{self.judgement.rubric}\n\n{script}", shot.frames[0]))
+        script = f"The script says:\n{shot.text[self.field].strip()}"
+        return JudgeQuestion((f"{self.rubric}\n\n{script}", shot.frames[0]))
 
 
 class IndividualAction(_GradedByJudge):
@@ -243,10 +177,8 @@ class IndividualAction(_GradedByJudge):
     `profile`: whose definition it follows.
     """
 
-    level = "output"
-
     def __init__(self, profile: Profile = CODE) -> None:
-        super().__init__(ACTION, profile)
+        super().__init__("action", profile)
 
     def missing(self) -> Lacks:
         """Return what is lacking of judge, detector and identity encoders."""
@@ -272,8 +204,9 @@ class IndividualAction(_GradedByJudge):
         self, rendering: Rendering, cast: Cast
     ) -> dict[tuple[int, str], JudgeQuestion]:
         """Return what is asked, by shot and character."""
-        field = self.judgement.field
-        scripts = {s.number: s.text.get(field, "").strip() for s in rendering.shots}
+        scripts = {
+            s.number: s.text.get(self.field, "").strip() for s in rendering.shots
+        }
         return {
             (number, key): JudgeQuestion(
                 (
@@ -281,7 +214,7 @@ class IndividualAction(_GradedByJudge):
                     f"Character: {key}",
                     one.image,
                 ),
-                system=self.judgement.rubric,
+                system=self.rubric,
                 detail="low" if self.profile == CODE else "auto",
             )
             for number, matches in cast.matches.items()

@@ -21,7 +21,7 @@ from annotate.presentation.examples import (
     what_is_wrong,
 )
 from evalcore.models import Output
-from evalcore.perturbations.twin_outputs import make_twin
+from evalcore.perturbations.degraded_copies import make_twin
 from tests.browser.reels import make_drawn_reels
 from tests.factories import make_benchmark
 from tests.working import Browser, make_planned

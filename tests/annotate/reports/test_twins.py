@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotate.models import Report
 from annotate.reports import building
 from evalcore.models import Frame, MetricRun, MetricScore, Output, Shot, TwinScore
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study
 from tests.people import answer_everything, rob

@@ -17,7 +17,7 @@ from annotate.studies import drafting, planning, study_file
 from annotate.studies.definition import template_names
 from annotate.studies.study_file import load_definition
 from evalcore.metrics import registry
-from evalcore.metrics.envision.dimensions import SUB_SCORES
+from evalcore.metrics.envision import SUB_SCORES
 from evalcore.metrics.vistar.prompt_language import ANGLES
 from tests.factories import make_benchmark
 from tests.people import alice

@@ -18,7 +18,7 @@ from annotate.studies.planning import PlanningError, Setup, prepare
 from annotate.studies.study_file import read_definition
 from evalcore import media
 from evalcore.models import Frame, Output
-from evalcore.perturbations import twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
 

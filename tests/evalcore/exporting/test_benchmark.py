@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
-from evalcore.exporting.benchmark import export_benchmark
-from evalcore.formats.storybench.stories import read_tasks, task_files
+from evalcore.exporting import export_benchmark
+from evalcore.formats.storybench import read_tasks, task_files
 from evalcore.formats.written_files import write_files
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Story

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.exporting.questionnaires import FILE
+from evalcore.exporting import FILE
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, MetricRun, Story
 from tests.evalcore.metrics.llm_judge.serving import answers, serving

@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.formats.envision.score_names import SINGLE, pass_rate
+from evalcore.formats.envision.results import SINGLE, pass_rate
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, Story
 from tests.evalcore.formats.test_envision import sequence

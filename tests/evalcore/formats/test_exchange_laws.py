@@ -5,8 +5,8 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.formats.foreign_scores import ForeignScores
 from evalcore.formats.json_files import as_found, storable
+from evalcore.formats.story_scripts import ForeignScores
 from evalcore.formats.vistorybench.layout import FORM, RunPath
 from evalcore.formats.vistorybench.results import read_results
 from evalcore.formats.vistorybench.writing import Results, Score, result_files

@@ -16,28 +16,52 @@ import pytest
 from evalcore.metrics.base import Pair, Run
 from evalcore.metrics.encoders import published
 from evalcore.metrics.encoders.i3d import choice
-from evalcore.metrics.envision.dimensions import SUB_SCORES, all_scores, stability
-from evalcore.metrics.envision.judged import why_unjudged
-from evalcore.metrics.envision.reading import read_trial
-from evalcore.metrics.oneig.questionnaire import alignment
+from evalcore.metrics.envision import (
+    SUB_SCORES,
+    all_scores,
+    read_trial,
+    stability,
+    why_unjudged,
+)
+from evalcore.metrics.oneig.alignment import alignment
 from evalcore.metrics.oneig.text import compare, text_score
-from evalcore.metrics.storybench.distances import FrechetDistance
-from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.sim import SimilarityOfImages
-from evalcore.metrics.storybench.vtm import video_text_matching
-from evalcore.metrics.vistar.answering import parse_boolean, parse_lines
+from evalcore.metrics.storybench.frechet import (
+    FrechetDistance,
+    frechet_distance,
+    moments,
+)
+from evalcore.metrics.storybench.similarity import (
+    SimilarityOfImages,
+    video_text_matching,
+)
 from evalcore.metrics.vistar.composition import composition, consistency, coverage
-from evalcore.metrics.vistar.hwpq import hwpq, majority, pair_score
+from evalcore.metrics.vistar.hwpq import (
+    hwpq,
+    majority,
+    pair_score,
+    parse_boolean,
+    parse_lines,
+)
 from evalcore.metrics.vistar.physical_consistency import physical_consistency
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from evalcore.metrics.vistar.text_rendering import text_rendering
 from evalcore.metrics.vistorybench import character_matching
-from evalcore.metrics.vistorybench.cids import CharacterConsistency
-from evalcore.metrics.vistorybench.copy_paste import CopyPaste, copy_paste_rate
-from evalcore.metrics.vistorybench.csd import StyleConsistency, StyleFaithfulness
-from evalcore.metrics.vistorybench.identity_matching import match, pixel_box, similarity
-from evalcore.metrics.vistorybench.inception_score import inception_score
+from evalcore.metrics.vistorybench.character_matching import (
+    match,
+    pixel_box,
+    similarity,
+)
+from evalcore.metrics.vistorybench.cids import (
+    CharacterConsistency,
+    CopyPaste,
+    copy_paste_rate,
+)
 from evalcore.metrics.vistorybench.occm import CharacterCount, occm
+from evalcore.metrics.vistorybench.pictures import (
+    StyleConsistency,
+    StyleFaithfulness,
+    inception_score,
+)
 from evalcore.metrics.vistorybench.prompt_alignment import (
     individual_action,
     parse_score,

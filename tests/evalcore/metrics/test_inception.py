@@ -14,7 +14,8 @@ from torch.nn import functional
 from torchvision.transforms import v2
 
 from evalcore.metrics.base import Clip, Source
-from evalcore.metrics.encoders import i3d, inception, published
+from evalcore.metrics.encoders import i3d, published
+from evalcore.metrics.encoders import torchvision_networks as inception
 from evalcore.metrics.weights import VARIABLE, WeightsError
 from tests.evalcore.metrics.asking import noise
 

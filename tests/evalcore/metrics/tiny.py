@@ -22,7 +22,9 @@ from transformers import (
     SwinConfig,
 )
 
-from evalcore.metrics.encoders import clip, csd, detector, published, siglip
+from evalcore.metrics.encoders import clip, published, siglip
+from evalcore.metrics.encoders import clip as csd
+from evalcore.metrics.encoders import subjects as detector
 
 CLIP = "tiny-plumbline-quickgelu"
 

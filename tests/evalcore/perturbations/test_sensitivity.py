@@ -14,7 +14,8 @@ from evalcore import media
 from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, Frame, MetricScore, Output
-from evalcore.perturbations import sensitivity, twin_outputs
+from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import sensitivity
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db

@@ -11,8 +11,7 @@ from django.utils import timezone
 
 from evalcore.metrics import registry
 from evalcore.metrics.errors import FatalError
-from evalcore.metrics.llm_judge.costs import BudgetExceededError
-from evalcore.metrics.llm_judge.settings import read_settings
+from evalcore.metrics.llm_judge.settings import BudgetExceededError, read_settings
 from evalcore.models import (
     Benchmark,
     MetricAbsence,

@@ -7,7 +7,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from PIL import Image, ImageDraw, ImageFilter
 
-from evalcore.metrics.encoders.scrfd import ANCHORS, SIDE, STRIDES, Scrfd
+from evalcore.metrics.encoders.antelope import ANCHORS, SIDE, STRIDES, Scrfd
 from evalcore.metrics.weights import Weights
 
 

@@ -13,8 +13,7 @@ from torchvision.transforms import v2
 from transformers import CLIPImageProcessorPil
 
 from evalcore.metrics.encoders import preprocessing as pre
-from evalcore.metrics.encoders.clip import clip_image_encoder
-from evalcore.metrics.encoders.csd import csd_encoder
+from evalcore.metrics.encoders.clip import clip_image_encoder, csd_encoder
 from evalcore.metrics.storybench import features
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise

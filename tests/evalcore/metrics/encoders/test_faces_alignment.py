@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageFilter
 
-from evalcore.metrics.encoders.face_alignment import (
-    ARCFACE,
+from evalcore.metrics.encoders.faces import (
+    ARCFACE_TEMPLATE,
     FFHQ,
     Template,
     aligned,
@@ -17,7 +17,7 @@ from evalcore.metrics.encoders.face_alignment import (
 )
 from tests.evalcore.metrics.asking import noise
 
-POINTS = np.array(ARCFACE.points)
+POINTS = np.array(ARCFACE_TEMPLATE.points)
 
 
 def moved(matrix, points):
@@ -73,7 +73,7 @@ def test_points_land_on_the_template():
     picture = np.full((480, 480, 3), 30, np.uint8)
     for x, y in points.round().astype(int):
         picture[y - 5 : y + 6, x - 5 : x + 6] = (255, 0, 0)
-    face = aligned(picture, points, ARCFACE)
+    face = aligned(picture, points, ARCFACE_TEMPLATE)
     assert face.shape == (112, 112, 3)
     red = face[..., 0] > 200
     for x, y in POINTS.round().astype(int):
@@ -89,7 +89,7 @@ def test_it_samples_as_opencv_does():
     matrix = similarity(points, POINTS)
     want = cv2.warpAffine(picture, matrix, (112, 112)).astype(int)
     # opencv rounds positions to 1/32 of a pixel.
-    assert np.abs(aligned(picture, points, ARCFACE) - want).max() <= 4
+    assert np.abs(aligned(picture, points, ARCFACE_TEMPLATE) - want).max() <= 4
 
 
 def test_resizing_samples_as_opencv_does():
@@ -100,7 +100,7 @@ def test_resizing_samples_as_opencv_does():
 
 
 def test_outside_the_picture_is_the_templates_border():
-    grey = Template("far", ARCFACE.points, 112, (132, 133, 135))
+    grey = Template("far", ARCFACE_TEMPLATE.points, 112, (132, 133, 135))
     white = np.full((40, 40, 3), 255, np.uint8)
     # The face is where the template has it, but the picture ends at 40.
     face = aligned(white, POINTS, grey)
@@ -110,7 +110,7 @@ def test_outside_the_picture_is_the_templates_border():
 
 def test_the_templates_are_those_of_the_reference_programs():
     # insightface's, for 112 x 112: eyes 35.2 apart, mouth 29.2 wide.
-    assert np.array(ARCFACE.points) == pytest.approx(
+    assert np.array(ARCFACE_TEMPLATE.points) == pytest.approx(
         np.array(
             [
                 [38.2946, 51.6963],

@@ -6,9 +6,9 @@ import torch
 
 from evalcore.metrics.base import Ask, Value
 from evalcore.metrics.encoders import faces
-from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
-from evalcore.metrics.encoders.arcface import ArcFace
-from evalcore.metrics.encoders.face_alignment import ARCFACE, aligned
+from evalcore.metrics.encoders.antelope import ArcFace
+from evalcore.metrics.encoders.face_networks import AdaFaceNetwork, adaface
+from evalcore.metrics.encoders.faces import ARCFACE_TEMPLATE, aligned
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
@@ -54,7 +54,7 @@ def bright(seed, size=(120, 120)):
 def finder(monkeypatch, tmp_path):
     """A detector of a face in the middle of every picture that is anywhere white."""
     outputs = empty_outputs()
-    places = np.array(ARCFACE.points) * 640 / 112
+    places = np.array(ARCFACE_TEMPLATE.points) * 640 / 112
     plant(outputs, 32, 10, 10, 0, 1, [9] * 4, (places - 320) / 32)
     return scrfd_of(outputs, monkeypatch, tmp_path)
 
@@ -63,14 +63,16 @@ def finder(monkeypatch, tmp_path):
 def arcface(finder, monkeypatch, tmp_path):
     save_arcface(tmp_path / "arcface.onnx", MATRIX)
     network = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
-    return faces.FaceEncoder(network, finder, ARCFACE)
+    return faces.FaceEncoder(network, finder, ARCFACE_TEMPLATE)
 
 
 def face_of(picture, finder):
     """The face in a picture of 120 x 120: all of it, as the template has it."""
     points = finder.points(picture)
-    assert points == pytest.approx(np.array(ARCFACE.points) * 120 / 112, abs=1e-4)
-    return aligned(picture, points, ARCFACE)
+    assert points == pytest.approx(
+        np.array(ARCFACE_TEMPLATE.points) * 120 / 112, abs=1e-4
+    )
+    return aligned(picture, points, ARCFACE_TEMPLATE)
 
 
 def test_a_feature_is_1_x_512_with_a_face_and_0_x_512_without(
@@ -105,7 +107,7 @@ def test_no_face_is_remembered_too(arcface, tmp_path):
 def test_pictures_without_any_face_need_no_network(finder, monkeypatch, tmp_path):
     # There is no file for the network; only its name would be asked for.
     network = ArcFace(in_folder(monkeypatch, tmp_path, "absent.onnx"))
-    encoder = faces.FaceEncoder(network, finder, ARCFACE)
+    encoder = faces.FaceEncoder(network, finder, ARCFACE_TEMPLATE)
     (feature,) = encoder.encode([encoder.prepare(DARK)])
     assert feature.shape == (0, 512)
 
@@ -114,11 +116,11 @@ def test_a_crop_smaller_than_its_face_is_filled_up(finder, monkeypatch, tmp_path
     # All of it seen, the face reaches beyond every side of this crop.
     save_arcface(tmp_path / "arcface.onnx", MATRIX)
     outputs = empty_outputs()
-    places = np.array(ARCFACE.points) * 640 / 112 * 2 - 320
+    places = np.array(ARCFACE_TEMPLATE.points) * 640 / 112 * 2 - 320
     plant(outputs, 32, 10, 10, 0, 1, [20] * 4, (places - 320) / 32)
     detector = scrfd_of(outputs, monkeypatch, tmp_path)
     network = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
-    encoder = faces.FaceEncoder(network, detector, ARCFACE)
+    encoder = faces.FaceEncoder(network, detector, ARCFACE_TEMPLATE)
     face = encoder.prepare(np.full((64, 64, 3), 255, np.uint8))
     middle = face[30:82, 30:82]
     assert (middle == 255).all()
@@ -129,7 +131,9 @@ def test_a_crop_smaller_than_its_face_is_filled_up(finder, monkeypatch, tmp_path
 def test_three_networks_look_for_the_face_once(finder, monkeypatch, tmp_path):
     save_arcface(tmp_path / "arcface.onnx", MATRIX)
     one = ArcFace(in_folder(monkeypatch, tmp_path, "arcface.onnx"))
-    encoders = [faces.FaceEncoder(one, finder, t) for t in (ARCFACE, faces.FFHQ)]
+    encoders = [
+        faces.FaceEncoder(one, finder, t) for t in (ARCFACE_TEMPLATE, faces.FFHQ)
+    ]
     looks = []
     look = finder._found
     monkeypatch.setattr(finder, "_found", lambda p: looks.append(1) or look(p))
@@ -145,7 +149,9 @@ def test_adaface_encodes_the_same_face(finder, monkeypatch, tmp_path):
     state = {f"model.{k}": v for k, v in network.state_dict().items()}
     torch.save({"state_dict": state}, tmp_path / "adaface.ckpt")
     weights = in_folder(monkeypatch, tmp_path, "adaface.ckpt")
-    encoder = faces.FaceEncoder(adaface(weights, UNITS, WIDTHS), finder, ARCFACE)
+    encoder = faces.FaceEncoder(
+        adaface(weights, UNITS, WIDTHS), finder, ARCFACE_TEMPLATE
+    )
     pictures = [bright(1), DARK]
     features, _counts = asked(encoder, [image_of(p) for p in pictures], tmp_path / "f")
     face = face_of(bright(1), finder)
@@ -162,7 +168,7 @@ def test_points_that_coincide_are_an_error_of_that_picture(
     outputs = empty_outputs()
     plant(outputs, 8, 3, 3, 0, 1, [2] * 4, np.zeros((5, 2)))
     broken = scrfd_of(outputs, monkeypatch, tmp_path)
-    encoder = faces.FaceEncoder(arcface.network, broken, ARCFACE)
+    encoder = faces.FaceEncoder(arcface.network, broken, ARCFACE_TEMPLATE)
     images = [image_of(bright(1)), image_of(DARK)]
     (error, feature), _counts = asked(encoder, images, tmp_path / "f")
     assert isinstance(error, FeatureError)
@@ -199,14 +205,14 @@ def afresh(monkeypatch, tmp_path):
 
 
 def test_profiles_place_the_face_differently(afresh):
-    assert faces.arcface_encoder().template == ARCFACE
+    assert faces.arcface_encoder().template == ARCFACE_TEMPLATE
     for make in (faces.adaface_encoder, faces.facenet_encoder):
         code = make().template
         assert make("vsb-code-2026.02").template == code
         assert (code.name, code.side) == ("FFHQ template", 112)
         assert code.border == (132, 133, 135)
-    assert faces.adaface_encoder("vsb-paper").template == ARCFACE
-    assert faces.facenet_encoder("vsb-paper").template == ARCFACE.resized(160)
+    assert faces.adaface_encoder("vsb-paper").template == ARCFACE_TEMPLATE
+    assert faces.facenet_encoder("vsb-paper").template == ARCFACE_TEMPLATE.resized(160)
     code, paper = faces.facenet_encoder(), faces.facenet_encoder("vsb-paper")
     assert "BGR from 0 to 1" in code.network.name
     assert "RGB from -1 to 1" in paper.network.name

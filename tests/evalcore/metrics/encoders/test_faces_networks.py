@@ -7,14 +7,15 @@ import pytest
 import torch
 from facenet_pytorch import InceptionResnetV1
 
-from evalcore.metrics.encoders.adaface import (
+from evalcore.metrics.encoders.antelope import ArcFace
+from evalcore.metrics.encoders.face_networks import (
     UNITS_101,
     AdaFaceNetwork,
     adaface,
+    facenet,
     load_adaface,
+    load_facenet,
 )
-from evalcore.metrics.encoders.arcface import ArcFace
-from evalcore.metrics.encoders.facenet import facenet, load_facenet
 from evalcore.metrics.weights import Weights, WeightsError
 from tests.evalcore.metrics.asking import noise
 from tests.evalcore.metrics.encoders.face_files import in_folder, save_arcface

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from evalcore.metrics.encoders.scrfd import THRESHOLDS, Scrfd, letterboxed
+from evalcore.metrics.encoders.antelope import THRESHOLDS, Scrfd, letterboxed
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise
 from tests.evalcore.metrics.encoders.face_files import (
@@ -127,7 +127,7 @@ def test_a_picture_passes_the_network_once(monkeypatch, tmp_path):
 
 
 def test_no_more_pictures_are_remembered_than_room_is_for(monkeypatch, tmp_path):
-    monkeypatch.setattr("evalcore.metrics.encoders.scrfd.REMEMBERED", 2)
+    monkeypatch.setattr("evalcore.metrics.encoders.antelope.REMEMBERED", 2)
     outputs = empty_outputs()
     plant(outputs, 8, 3, 3, 0, 0.9, SIDES, OFFSETS)
     detector = scrfd_of(outputs, monkeypatch, tmp_path)

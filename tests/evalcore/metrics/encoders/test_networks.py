@@ -16,12 +16,15 @@ from transformers import BertTokenizerFast, GroundingDinoImageProcessorPil
 from evalcore.metrics.base import Text
 from evalcore.metrics.encoders import preprocessing as pre
 from evalcore.metrics.encoders import published, runtime
-from evalcore.metrics.encoders.clip import clip_image_encoder, clip_text_encoder
-from evalcore.metrics.encoders.csd import csd_encoder
-from evalcore.metrics.encoders.detector import DETECTOR, Detector
-from evalcore.metrics.encoders.mobilenet import mobilenet_encoder
+from evalcore.metrics.encoders.clip import (
+    clip_image_encoder,
+    clip_text_encoder,
+    csd_encoder,
+)
 from evalcore.metrics.encoders.runtime import DeviceError, Network
 from evalcore.metrics.encoders.siglip import aesthetic_encoder
+from evalcore.metrics.encoders.subjects import DETECTOR, Detector
+from evalcore.metrics.encoders.torchvision_networks import mobilenet_encoder
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics import tiny
@@ -237,7 +240,7 @@ class TestDetector:
         program.
         """
         network = tiny.save_detector(weights)
-        monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", 0.0)
+        monkeypatch.setattr("evalcore.metrics.encoders.subjects.THRESHOLD", 0.0)
         detector = Detector("Character")
         (own,) = encoded(detector, picture)
         shown = picture if resize else detector.prepare(picture)
@@ -253,7 +256,7 @@ class TestDetector:
 
     def test_boxes_above_the_threshold_the_best_first(self, weights, monkeypatch):
         tiny.save_detector(weights)
-        monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", 0.0)
+        monkeypatch.setattr("evalcore.metrics.encoders.subjects.THRESHOLD", 0.0)
         detector = Detector("Character")
         wide, tall, again = encoded(detector, WIDE, TALL, WIDE)
         assert wide.shape == (12, 5)
@@ -261,7 +264,7 @@ class TestDetector:
         np.testing.assert_allclose(wide, again, atol=1e-4)
         assert (np.diff(wide[:, 4]) <= 0).all()
         middle = float(np.median(wide[:, 4]))
-        monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", middle)
+        monkeypatch.setattr("evalcore.metrics.encoders.subjects.THRESHOLD", middle)
         (fewer,) = encoded(detector, WIDE)
         np.testing.assert_allclose(fewer, wide[wide[:, 4] > middle], atol=1e-4)
 

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 import torch
 
-from evalcore.metrics.encoders import inception, runtime, scenes
 from evalcore.metrics.encoders import preprocessing as pre
-from evalcore.metrics.encoders.adaface import AdaFaceNetwork, adaface
-from evalcore.metrics.encoders.clip import clip_image_encoder
-from evalcore.metrics.encoders.csd import csd_encoder
-from evalcore.metrics.encoders.detector import Detector
-from evalcore.metrics.encoders.facenet import FaceNetNetwork, facenet
+from evalcore.metrics.encoders import runtime, scenes
+from evalcore.metrics.encoders import torchvision_networks as inception
+from evalcore.metrics.encoders.clip import clip_image_encoder, csd_encoder
+from evalcore.metrics.encoders.face_networks import (
+    AdaFaceNetwork,
+    FaceNetNetwork,
+    adaface,
+    facenet,
+)
 from evalcore.metrics.encoders.i3d import i3d_encoder
 from evalcore.metrics.encoders.runtime import Network
 from evalcore.metrics.encoders.siglip import aesthetic_encoder
+from evalcore.metrics.encoders.subjects import Detector
 from evalcore.metrics.weights import Weights
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise
@@ -119,7 +123,7 @@ def saved_objects(folder):
     ],
 )
 def test_what_must_equal_the_reference_stays_in_fp32(weights, monkeypatch, save, item):
-    monkeypatch.setattr("evalcore.metrics.encoders.detector.THRESHOLD", 0.0)
+    monkeypatch.setattr("evalcore.metrics.encoders.subjects.THRESHOLD", 0.0)
     monkeypatch.setattr("evalcore.metrics.encoders.scenes.THRESHOLD", 0.0)
     encoder = save(weights)
     assert encoder.id.endswith("; fp32")

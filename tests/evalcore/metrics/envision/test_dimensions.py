@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.envision.dimensions import (
+from evalcore.metrics.envision import (
     CODE,
     PAPER,
     PARTS,

@@ -6,12 +6,18 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.envision.dimensions import CODE, PAPER, PARTS, SUB_SCORES
-from evalcore.metrics.envision.judged import EnvisionScore
-from evalcore.metrics.envision.reading import read_trial
-from evalcore.metrics.envision.rubric import NAMES, rubric
+from evalcore.metrics.envision import (
+    CODE,
+    NAMES,
+    PAPER,
+    PARTS,
+    SUB_SCORES,
+    EnvisionScore,
+    read_trial,
+)
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.llm_judge.client import asking
+from evalcore.metrics.llm_judge.questions import prompts
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
@@ -24,7 +30,7 @@ SAID = dict(zip(SUB_SCORES, (5, 4, 3, 3, 3, 3, 1, 2, 3), strict=True))
 
 
 def reply(said: dict[str, object]) -> str:
-    lines = [f"{NAMES[name]}: {value}" for name, value in said.items()]
+    lines = [f"{NAMES[name][0]}: {value}" for name, value in said.items()]
     return "\n".join(["The candle grows shorter.", *lines])
 
 
@@ -60,7 +66,9 @@ class TestReading:
     )
     @pytest.mark.parametrize("profile", [PAPER, CODE])
     def test_decorated_lines(self, form, profile):
-        text = "\n".join(form.format(name=NAMES[n], value=v) for n, v in SAID.items())
+        text = "\n".join(
+            form.format(name=NAMES[n][0], value=v) for n, v in SAID.items()
+        )
         trial = read_trial(text, profile)
         assert trial.scores == SAID
         assert trial.lacking == {}
@@ -116,7 +124,7 @@ class TestAsking:
         kinds = [part["type"] for part in message["content"]]
         assert kinds == ["text"] + ["text", "image_url"] * 4
         first, *steps = [p["text"] for p in message["content"] if p["type"] == "text"]
-        assert first.startswith(rubric())
+        assert first.startswith(prompts("envision")["rubric"])
         assert first.endswith(
             "The event:\nindex: 7\ncategory: Science\nprocess_type: Physics"
         )

@@ -13,9 +13,8 @@ from typing import Any
 
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.llm_judge.client import Judge
-from evalcore.metrics.llm_judge.costs import CostMeter
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
-from evalcore.metrics.llm_judge.settings import JudgeSettings
+from evalcore.metrics.llm_judge.settings import CostMeter, JudgeSettings
 
 KEY = "sk-this-must-never-be-seen/1"
 

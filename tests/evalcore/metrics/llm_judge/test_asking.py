@@ -5,11 +5,10 @@ import pytest
 from evalcore.metrics.base import Image, Source
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.llm_judge.asking import JudgeAnswer, Refusal, ask_judge
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
-from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.llm_judge.costs import BudgetExceededError
+from evalcore.metrics.llm_judge.client import JudgeAnswer, Refusal, ask_judge, asking
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.settings import BudgetExceededError
 from tests.evalcore.metrics.llm_judge.serving import (
     answers,
     fails,

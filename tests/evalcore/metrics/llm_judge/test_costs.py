@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.llm_judge.costs import (
+from evalcore.metrics.llm_judge.settings import (
     BudgetExceededError,
     CostMeter,
+    JudgeSettings,
     picture_tokens,
     text_tokens,
 )
-from evalcore.metrics.llm_judge.settings import JudgeSettings
 
 
 def metered(budget: str | None = None, **more) -> CostMeter:

@@ -10,8 +10,8 @@ from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.llm_judge.attempts import JudgeError
 from evalcore.metrics.llm_judge.client import Judge, NotAskedError
-from evalcore.metrics.llm_judge.costs import BudgetExceededError
 from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.settings import BudgetExceededError
 from tests.evalcore.metrics.llm_judge.serving import (
     answers,
     ask,

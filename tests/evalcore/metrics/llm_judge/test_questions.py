@@ -10,8 +10,7 @@ import pytest
 from PIL import Image as Pillow
 
 from evalcore.metrics.base import Image, Source
-from evalcore.metrics.llm_judge.payloads import payload
-from evalcore.metrics.llm_judge.questions import JudgeQuestion
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, payload
 from tests.evalcore.metrics.asking import image_of, noise
 
 RED = np.full((30, 60, 3), (255, 0, 0), np.uint8)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.llm_judge.scores import Unclear, digits_after, scores_after
+from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 
 
 def scores(text: str, label: str = "score", highest: int = 4) -> list:

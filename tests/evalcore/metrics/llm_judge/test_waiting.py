@@ -6,7 +6,7 @@ from decimal import Decimal
 from email.utils import format_datetime
 from threading import Thread
 
-from evalcore.metrics.llm_judge.waiting import Pace, pause, retry_after
+from evalcore.metrics.llm_judge.attempts import Pace, pause, retry_after
 from tests.evalcore.metrics.llm_judge.serving import JumpingClock
 
 

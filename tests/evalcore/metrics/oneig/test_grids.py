@@ -8,7 +8,7 @@ from evalcore.metrics.base import Image, Run, Source
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.oneig.grids import cells, seen_pictures
+from evalcore.metrics.oneig.prompt import cells, seen_pictures
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.oneig.questionnaire import alignment, read_questionnaire
+from evalcore.metrics.oneig.alignment import alignment, read_questionnaire
 
 TWO = {"1": "Is there a fox?", "2": "Is the fox red?"}
 

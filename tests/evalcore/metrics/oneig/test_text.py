@@ -11,9 +11,9 @@ from evalcore.metrics.base import Run
 from evalcore.metrics.encoders.ocr import ocr
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.oneig.rendering import OneigText
 from evalcore.metrics.oneig.text import (
     Comparison,
+    OneigText,
     compare,
     plain,
     text_score,

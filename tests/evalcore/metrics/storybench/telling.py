@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from evalcore.metrics.base import Image, RenderedShot, Rendering
-from evalcore.metrics.pixels import PixelFormula
+from evalcore.metrics.formulas import PixelFormula
 from evalcore.metrics.video_sampling import RATE, film, frame_count, segments
 from tests.clips import numbered, write_clip
 from tests.evalcore.metrics.asking import image_of

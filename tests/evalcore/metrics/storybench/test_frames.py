@@ -10,11 +10,17 @@ from evalcore.metrics import registry
 from evalcore.metrics.base import Pair, Run
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.storybench import features
-from evalcore.metrics.storybench.distances import FrechetDistance
-from evalcore.metrics.storybench.frechet import frechet_distance, moments
-from evalcore.metrics.storybench.sim import SimilarityOfImages, similarity_of_images
-from evalcore.metrics.storybench.subjects import clip_of_frames, left_out, paired
-from evalcore.metrics.storybench.vtm import VideoTextMatching
+from evalcore.metrics.storybench.features import clip_of_frames, left_out, paired
+from evalcore.metrics.storybench.frechet import (
+    FrechetDistance,
+    frechet_distance,
+    moments,
+)
+from evalcore.metrics.storybench.similarity import (
+    SimilarityOfImages,
+    VideoTextMatching,
+    similarity_of_images,
+)
 from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.asking import noise, rendering_of, score

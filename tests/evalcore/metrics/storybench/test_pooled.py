@@ -5,8 +5,7 @@ import pytest
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.storybench.sim import SimilarityOfImages
-from evalcore.metrics.storybench.vtm import VideoTextMatching
+from evalcore.metrics.storybench.similarity import SimilarityOfImages, VideoTextMatching
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.storybench.telling import COLOURS, told
 

@@ -6,8 +6,11 @@ import torch
 
 from evalcore.metrics.base import Run
 from evalcore.metrics.encoders.i3d import choice, i3d_encoder
-from evalcore.metrics.storybench.distances import FrechetDistance
-from evalcore.metrics.storybench.frechet import frechet_distance, moments
+from evalcore.metrics.storybench.frechet import (
+    FrechetDistance,
+    frechet_distance,
+    moments,
+)
 from evalcore.metrics.weights import VARIABLE
 from tests.clips import numbered
 from tests.evalcore.metrics.asking import score

@@ -1,7 +1,8 @@
 import pytest
 import torch
 
-from evalcore.metrics.encoders import people, published, scenes, subjects
+from evalcore.metrics.encoders import published, scenes, subjects
+from evalcore.metrics.encoders import scenes as people
 from tests.evalcore.metrics import tiny
 from tests.evalcore.metrics.vistar import networks
 

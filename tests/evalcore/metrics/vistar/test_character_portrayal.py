@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from evalcore.metrics.encoders.scene_features import EXPRESSIONS, SIDE, Instance, packed
 from evalcore.metrics.vistar.character_portrayal import (
+    POSTURES,
     CharacterPortrayal,
     WantedPeople,
     label_match,
     wanted_people,
 )
-from evalcore.metrics.vistar.posture import POSTURES
 from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
@@ -212,7 +212,7 @@ class TestMetric:
         assert reason in value.reason
 
     def test_a_classifier_of_other_faces_is_refused(self, weights, tmp_path):
-        from evalcore.metrics.encoders.people import expression
+        from evalcore.metrics.encoders.scenes import expression
 
         weights.save("expression", names=("cat", "dog"))
         with pytest.raises(WeightsError, match="tells cat, dog apart, not angry"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evalcore.metrics.encoders import detector
+from evalcore.metrics.encoders import subjects as detector
 from evalcore.metrics.encoders.subjects import GREY, VIEW, squared, subject_encoder
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.vistar.composition import (

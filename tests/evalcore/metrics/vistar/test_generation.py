@@ -5,15 +5,14 @@ import pytest
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.llm_judge.asking import Refusal
-from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.vistar.generation import (
+from evalcore.metrics.llm_judge.client import Refusal, asking
+from evalcore.metrics.vistar.questionnaire import (
     PromptForJudge,
     generate,
     generation_question,
     parse_reply,
+    read_questionnaire,
 )
-from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at, serving
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR
 

@@ -5,13 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from evalcore.metrics.vistar.geometric_coherence import (
-    GeometricCues,
-    five_cues,
-)
 from evalcore.metrics.vistar.geometric_cues import (
+    GeometricCues,
     contour_score,
     curvature_score,
+    five_cues,
     highlight_score,
     normals_score,
     texture_score,

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from evalcore.metrics.errors import FatalError
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.vistar.answering import Vote, parse_boolean, parse_lines
-from evalcore.metrics.vistar.hwpq import Hwpq, hwpq
+from evalcore.metrics.vistar.hwpq import Hwpq, Vote, hwpq, parse_boolean, parse_lines
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import answers, fails, judge_at

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from evalcore.metrics.encoders.scene_features import HEIGHT, WIDTH, place, unframed
-from evalcore.metrics.vistar.posture import face_box, posture
+from evalcore.metrics.vistar.character_portrayal import face_box, posture
 
 SIZE = (100, 200)
 

@@ -6,7 +6,8 @@ import torch
 from transformers import DPTImageProcessorPil, ViTImageProcessorPil
 from transformers.models.rf_detr.image_processing_rf_detr import RfDetrImageProcessor
 
-from evalcore.metrics.encoders import people, scenes
+from evalcore.metrics.encoders import scenes
+from evalcore.metrics.encoders import scenes as people
 from evalcore.metrics.encoders.scene_features import SIDE, unframed, unpacked
 from tests.evalcore.metrics.asking import noise
 

@@ -9,8 +9,7 @@ from evalcore.metrics.encoders.published import DETECTOR
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.character_matching import Eyes
-from evalcore.metrics.vistorybench.cids import CharacterConsistency
-from evalcore.metrics.vistorybench.copy_paste import CopyPaste
+from evalcore.metrics.vistorybench.cids import CharacterConsistency, CopyPaste
 from evalcore.metrics.vistorybench.occm import CharacterCount
 from evalcore.metrics.weights import VARIABLE
 from tests.evalcore.metrics import tiny

@@ -8,9 +8,13 @@ from hypothesis import strategies as st
 from evalcore.metrics.base import Value
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
-from evalcore.metrics.vistorybench import character_matching, cids, copy_paste
-from evalcore.metrics.vistorybench.cids import CharacterConsistency
-from evalcore.metrics.vistorybench.copy_paste import CopyPaste, copy_paste_rate
+from evalcore.metrics.vistorybench import character_matching, cids
+from evalcore.metrics.vistorybench import cids as copy_paste
+from evalcore.metrics.vistorybench.cids import (
+    CharacterConsistency,
+    CopyPaste,
+    copy_paste_rate,
+)
 from evalcore.metrics.vistorybench.occm import CharacterCount
 from tests.evalcore.metrics.asking import score
 from tests.evalcore.metrics.vistorybench.paper_dolls import (

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from evalcore.metrics.vistorybench.identity_matching import pixel_box
+from evalcore.metrics.vistorybench.character_matching import pixel_box
 
 
 @pytest.mark.parametrize(

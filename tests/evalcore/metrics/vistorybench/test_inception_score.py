@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import Run
-from evalcore.metrics.pixels import PixelFormula
-from evalcore.metrics.vistorybench.inception_score import (
+from evalcore.metrics.formulas import PixelFormula
+from evalcore.metrics.vistorybench.pictures import (
     InceptionScore,
     inception_score,
 )

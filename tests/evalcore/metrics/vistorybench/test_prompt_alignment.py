@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.vistorybench import character_matching, rubrics
+from evalcore.metrics.llm_judge.questions import prompts
+from evalcore.metrics.vistorybench import character_matching
 from evalcore.metrics.vistorybench.prompt_alignment import (
     CODE,
     PAPER,
@@ -33,6 +34,7 @@ from tests.evalcore.metrics.vistorybench.paper_dolls import (
     scene,
 )
 
+RUBRICS = prompts("vistorybench")
 SCRIPT = {
     "setting": "A wood at night.",
     "camera": "Close-up from below.",
@@ -75,9 +77,9 @@ class TestShots:
     @pytest.mark.parametrize(
         ("aspect", "rubric", "said"),
         [
-            ("scene", rubrics.SCENE, "A wood at night."),
-            ("camera", rubrics.CAMERA, "Close-up from below."),
-            ("interaction", rubrics.INTERACTION, "The fox hands the owl a letter."),
+            ("scene", RUBRICS["scene"], "A wood at night."),
+            ("camera", RUBRICS["camera"], "Close-up from below."),
+            ("interaction", RUBRICS["interaction"], "The fox hands the owl a letter."),
         ],
     )
     def test_rubric_script_and_picture_are_one_message(
@@ -209,7 +211,7 @@ class TestIndividualAction:
         judged(server, IndividualAction(CODE), rendering, tmp_path)
         (asked,) = server.asked
         system, user = asked.body["messages"]
-        assert (system["role"], system["content"]) == ("system", rubrics.ACTION)
+        assert (system["role"], system["content"]) == ("system", RUBRICS["action"])
         assert [part.get("text") for part in user["content"][:2]] == [
             "The script says:\nThe fox hands the owl a letter.",
             "Character: Fox",

@@ -8,9 +8,9 @@ from hypothesis.extra import numpy as arrays
 
 from evalcore.metrics import registry
 from evalcore.metrics.base import RenderedCharacter
-from evalcore.metrics.encoders import csd
+from evalcore.metrics.encoders import clip as csd
 from evalcore.metrics.formulas import mean_cosine
-from evalcore.metrics.vistorybench.csd import (
+from evalcore.metrics.vistorybench.pictures import (
     StyleConsistency,
     StyleFaithfulness,
     references_of,
@@ -111,9 +111,9 @@ def test_the_registry_s_metrics_run_end_to_end(
     metric = registry.load(f"{name}@{profile}")
     assert metric.info.full_version == f"1 {profile}"
     assert metric.missing()
-    monkeypatch.setattr("evalcore.metrics.encoders.csd.LARGE", tiny.CLIP)
+    monkeypatch.setattr("evalcore.metrics.encoders.clip.LARGE", tiny.CLIP)
     monkeypatch.setattr(
-        "evalcore.metrics.encoders.csd.csd_encoder.__defaults__", (tiny.CLIP,)
+        "evalcore.metrics.encoders.clip.csd_encoder.__defaults__", (tiny.CLIP,)
     )
     tiny.save_csd(tiny_weights)
     tiny.save_siglip(tiny_weights)
@@ -139,8 +139,7 @@ def test_an_output_without_pictures_has_no_beauty(tiny_weights):
 class TestClipOnly:
     @pytest.fixture
     def metrics(self, tiny_weights, monkeypatch):
-        from evalcore.metrics.baselines.clip_consistency import ClipConsistency
-        from evalcore.metrics.baselines.clip_score import ClipScore
+        from evalcore.metrics.baselines import ClipConsistency, ClipScore
         from evalcore.metrics.encoders.clip import (
             clip_image_encoder,
             clip_text_encoder,

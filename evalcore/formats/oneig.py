@@ -1,0 +1,376 @@
+"""Read and write OneIG-Bench's prompts: a list as CSV or JSON, and what lies beside it.
+
+A row has `category`, `id` and `prompt_en` or `prompt_cn`. Every category counts from
+000, so a story's key names its class: `anime_000`. Below the list's folder may lie
+
+    scripts/alignment/Q_D/anime.json      {id: {question, dependency}}, as JSON in text
+    scripts/text/text_content.csv         id, text_content: the texts to be rendered
+    scripts/style/style.csv               id, class: the style asked for
+    scripts/reasoning/gt_answer.json      {id: answer}
+
+with names that end in `_zh` for the Chinese list; `Q_D` may lie beside the list as
+well.
+"""
+
+import ast
+import csv
+import io
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.tables import Lines, is_text
+from evalcore.formats.json_files import NO_LINK, read_json, read_rows, read_text, refuse
+from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
+from evalcore.formats.written_files import Extras, Files, Original, as_list, by_file
+from evalcore.metrics.oneig.alignment import read_questionnaire
+
+Stories = Mapping[str, ReadStory]
+QUESTIONS = ("scripts/alignment/Q_D", "Q_D")
+TEXTS, STYLES = "scripts/text/text_content", "scripts/style/style"
+ANSWERS = "scripts/reasoning/gt_answer"
+
+
+def read_sides(path: Path, stories: Stories, problems: list[Problem]) -> list[str]:
+    """Add what lies beside a list to the stories read from it."""
+    zh = stories and all("en" not in s.shots[0].text for s in stories.values())
+    ending = "_zh" if zh else ""
+    sides = _SideFiles(path.parent, stories, problems)
+    for folder in QUESTIONS:
+        for file in sorted((path.parent / folder).glob("*.json")):
+            if file.stem.endswith("_zh") == bool(zh) and sides.is_own(file):
+                sides.questions(file, file.stem.removesuffix("_zh"))
+    for name, read in (
+        (f"{TEXTS}{ending}.csv", sides.texts),
+        (f"{STYLES}.csv", sides.styles),
+        (f"{ANSWERS}{ending}.json", sides.answers),
+    ):
+        file = path.parent / name
+        if sides.is_own(file) and file.is_file():
+            read(file)
+    return [
+        f"{file}: {count} prompts that the list lacks; left out"
+        for file, count in sides.unknown.items()
+    ]
+
+
+class _SideFiles:
+    """Adds files to stories, and notes problems and prompts that are missing."""
+
+    def __init__(self, root: Path, stories: Stories, problems: list[Problem]) -> None:
+        self.root = root
+        self.stories = stories
+        self.problems = problems
+        self.unknown: Counter[Path] = Counter()
+
+    def is_own(self, file: Path) -> bool:
+        """Say whether no link leads to a file; one is noted as a problem."""
+        below = [file, *file.parents][: len(file.relative_to(self.root).parts)]
+        links = [Problem(str(part), NO_LINK) for part in below if part.is_symlink()]
+        self.problems += [one for one in links if one not in self.problems]
+        return not links
+
+    def add(self, file: Path, item: str, number: str, found: dict[str, Any]) -> None:
+        story = self.stories.get(f"{item}_{number}")
+        if story is None:
+            self.unknown[file] += 1
+            return
+        if style := found.get("style"):
+            story.tags["style"] = style
+        story.extra["oneig"] = found | story.extra["oneig"]  # the list's own word goes
+
+    def object_of(self, file: Path, what: str) -> dict[str, Any]:
+        try:
+            data = read_json(file)
+        except InputError as error:
+            self.problems += error.problems
+            return {}
+        if isinstance(data, dict):
+            return data
+        self.problems.append(Problem(str(file), f"an object of {what} by id"))
+        return {}
+
+    def questions(self, file: Path, item: str) -> None:
+        for number, found in self.object_of(file, "question and dependency").items():
+            if not isinstance(found, dict) or "question" not in found:
+                what = "an object with question and dependency"
+                self.problems.append(Problem(str(file), what, value=number))
+                continue
+            asked = found["question"], found.get("dependency")
+            if wrong := question_problem(*asked):
+                self.problems.append(Problem(str(file), wrong, value=number))
+            told = dict(zip(("questions", "dependencies"), asked, strict=True))
+            self.add(file, item, number, told)
+
+    def texts(self, file: Path) -> None:
+        """Read the texts to be rendered, as one text for metrics and as they stand."""
+        for line, number, cell in self.cells(file, "text_content"):
+            try:
+                found = _texts(cell)
+            except (SyntaxError, ValueError, MemoryError, RecursionError):
+                what = "a list of texts in quotes"
+                problem = Problem(str(file), what, line, "text_content", cell[:60])
+                self.problems.append(problem)
+                continue
+            told = {"text": " ".join(found), "text_content": cell}
+            self.add(file, "text", number, told)
+
+    def styles(self, file: Path) -> None:
+        for _line, number, style in self.cells(file, "class"):
+            self.add(file, "anime", number, {"style": style})
+
+    def cells(self, file: Path, column: str) -> Iterator[tuple[int, str, str]]:
+        """Yield line, id and text of the cells of a column that are not empty."""
+        try:
+            text = read_text(file)
+        except InputError as error:
+            self.problems += error.problems
+            return
+        reader = csv.DictReader(io.StringIO(text, newline=""))
+        if not {"id", column} <= set(reader.fieldnames or ()):
+            what = f"the columns id and {column}"
+            self.problems.append(Problem(str(file), what, 1))
+            return
+        for row in reader:
+            cell = (row[column] or "").strip()
+            if cell and is_text(cell):
+                yield reader.line_num, row["id"] or "", cell
+
+    def answers(self, file: Path) -> None:
+        for number, answer in self.object_of(file, "answers").items():
+            if isinstance(answer, str):
+                self.add(file, "reasoning", number, {"answer": answer})
+            else:
+                problem = Problem(str(file), "an answer as text", value=number)
+                self.problems.append(problem)
+
+
+def _texts(cell: str) -> list[str]:
+    """Return the texts of a cell such as `['SALE', "today's"]`."""
+    found = ast.literal_eval(cell) if cell else []
+    if not isinstance(found, list) or not all(isinstance(t, str) for t in found):
+        raise ValueError("no list of texts")
+    return found
+
+
+def question_problem(questions: Any, dependencies: Any) -> str:
+    """Return what would be right where questions are wrong; empty if they are not.
+
+    Questions are an object of texts by number, dependencies an object of lists of
+    numbers; both may be JSON in text.
+    """
+    try:
+        read_questionnaire(questions, dependencies or {})
+    except (ValueError, RecursionError) as error:
+        return f"question and dependency that can be asked ({error})"
+    return ""
+
+
+# Read and write OneIG-Bench's prompts -------------------------------------------------
+
+
+CLASSES = {
+    "Anime_Stylization": "anime",
+    "Portrait": "human",
+    "General_Object": "object",
+    "Text_Rendering": "text",
+    "Knowledge_Reasoning": "reasoning",
+    "Multilingualism": "multilingualism",
+}
+# As the paper calls them.
+TITLES = {
+    "Anime_Stylization": "Anime & Stylization",
+    "General_Object": "General Object",
+    "Text_Rendering": "Text Rendering",
+    "Knowledge_Reasoning": "Knowledge & Reasoning",
+}
+# Columns with a prompt, and its language.
+PROMPTS = {"prompt_en": "en", "prompt_cn": "zh", "prompt_zh": "zh"}
+LISTS = ("OneIG-Bench.csv", "OneIG-Bench-ZH.csv")
+TableRows = list[tuple[int, Any]]
+
+
+def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
+    """Read and check a list of prompts, or the one in a folder."""
+    path = _list_of(path) if path.is_dir() else path
+    problems: Problems[Problem] = Problems()
+    rows = _rows(path)
+    stories: dict[str, ReadStory] = {}
+    for place, row in rows:
+        story = _story(path, place, row, problems)
+        if story is not None:
+            other = stories.setdefault(story.key, story)
+            if other is not story:
+                what = "an id that occurs once in its category"
+                problems.append(_problem(path, place, row, what))
+    if not rows:
+        problems.append(Problem(str(path), "at least one prompt"))
+    notes = read_sides(path, stories, problems)
+    if problems:
+        raise InputError(problems)
+    return list(stories.values()), notes
+
+
+def _list_of(folder: Path) -> Path:
+    """Return the list of a folder; English and Chinese are benchmarks of their own."""
+    found = [folder / name for name in LISTS if (folder / name).is_file()]
+    if links := [path for path in found if path.is_symlink()]:
+        refuse(links[0], NO_LINK)
+    if len(found) == 1:
+        return found[0]
+    what = f"one of {' and '.join(LISTS)} in it"
+    if found:
+        what = "the path of one list; each of the two is a benchmark of its own"
+    raise InputError([Problem(str(folder), what)])
+
+
+def _rows(path: Path) -> TableRows:
+    if path.suffix.lower() == ".csv":
+        return list(_of_csv(path))
+    what = "a list of objects with category, id and prompt_en or prompt_cn"
+    return read_rows(path, what)
+
+
+def _of_csv(path: Path) -> Iterable[tuple[int, dict[Hashable, str]]]:
+    from analysis.reading.csv_files import read_csv
+
+    if not is_text(read_text(path)):
+        refuse(path, "text without NUL or broken letters")
+    table = read_csv(path)
+    header = list(table.columns)
+    if not {"category", "id"} <= set(header) or not set(PROMPTS) & set(header):
+        what = "the columns category, id and prompt_en or prompt_cn"
+        refuse(path, what, 1, value=", ".join(header))
+    return zip(table.index.tolist(), table.to_dict("records"), strict=True)
+
+
+def _problem(path: Path, place: int, row: Any, expected: str) -> Problem:
+    line = place if path.suffix.lower() in (".csv", ".jsonl") else None
+    said = row if isinstance(row, dict) else {}
+    named = f"prompt {place}: {said.get('category')} {said.get('id')}"
+    return Problem(str(path), expected, line, value=named[:120])
+
+
+def class_of(category: str) -> str:
+    """Return the folder in which OneIG keeps a category's pictures and questions.
+
+    >>> class_of("Anime_Stylization"), class_of("My own prompts")
+    ('anime', 'my_own_prompts')
+    """
+    own = re.sub(r"\W+", "_", category.lower()).strip("_")
+    return CLASSES.get(category, own)
+
+
+def _story(
+    path: Path, place: int, row: Any, problems: list[Problem]
+) -> ReadStory | None:
+    def complain(expected: str) -> None:
+        problems.append(_problem(path, place, row, expected))
+
+    if not isinstance(row, dict):
+        complain("an object with category, id and prompt_en or prompt_cn")
+        return None
+    category, number = row.get("category"), row.get("id")
+    if not isinstance(category, str) or not class_of(category):
+        complain("a category as text, such as Portrait")
+        return None
+    if not isinstance(number, str) or not number.strip():
+        complain("an id as text, such as 000")
+        return None
+    key = f"{class_of(category)}_{number.strip()}"
+    if not can_name_a_file(key):
+        complain("a category and an id that can name a file")
+        return None
+    told: dict[str, dict[str, str]] = {}
+    for column, language in PROMPTS.items():
+        text = row.get(column)
+        if isinstance(text, str) and text.strip():
+            told[language] = {"prompt": text.strip()}
+        elif text is not None and not isinstance(text, str):
+            complain(f"{column} as text")
+            return None
+    if not told:
+        complain("prompt_en or prompt_cn with text")
+        return None
+    asked: dict[str, Any] = {}
+    if row.get("question") is not None:
+        asked = {"questions": row["question"], "dependencies": row.get("dependency")}
+        if wrong := question_problem(*asked.values()):
+            complain(wrong)
+    if len(told) == 1:
+        asked["language"] = next(iter(told))
+    return ReadStory(
+        file=path,
+        key=key,
+        title="",
+        tags={"category": TITLES.get(category, category)},
+        shots=[ReadShot(1, told)],
+        extra={
+            "oneig": {"class_item": class_of(category), **asked, **row},
+            **origin(path.name, place, fields=list(row)),
+        },
+    )
+
+
+def prompt_files(stories: Extras) -> Files:
+    """Return the lists of prompts of which stories were made, with all beside them."""
+    files: Files = {}
+    for file, originals in by_file(stories, "oneig", "OneIG-Bench.csv").items():
+        files[file] = _list(file, originals)
+        files |= _sides(originals)
+    return files
+
+
+def _list(file: str, originals: Sequence[Original]) -> str:
+    rows = [original.row() for original in originals]
+    if file.lower().endswith(".csv"):
+        header = dict.fromkeys(field for one in originals for field in one.fields)
+        return _csv(header, rows)
+    return as_list(file, rows)
+
+
+def _csv(header: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(Lines(text), list(header), restval="")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _sides(originals: Sequence[Original]) -> Files:
+    """Return the files beside a list: what its rows do not say themselves."""
+    ending = "" if any(one.data.get("prompt_en") for one in originals) else "_zh"
+    questions: dict[str, dict[str, Any]] = defaultdict(dict)
+    texts, styles, answers = [], [], {}
+    for one in originals:
+        number, beside = one.data["id"], set(one.data) - set(one.fields)
+        item = one.data["class_item"]
+        if "questions" in beside and "question" not in one.data:
+            names = (("question", "questions"), ("dependency", "dependencies"))
+            questions[item][number] = {name: one.data[ours] for name, ours in names}
+        if "text_content" in beside:
+            column = next(name for name in PROMPTS if one.data.get(name))
+            texts.append(one.row(("id", column, "text_content")))
+        if item == "anime":
+            styles.append({"id": number, "class": one.data.get("style", "")})
+        if "answer" in beside:
+            answers[number] = one.data["answer"]
+    files = {
+        f"{QUESTIONS[0]}/{item}{ending}.json": _object(found)
+        for item, found in questions.items()
+    }
+    if texts:
+        files[f"{TEXTS}{ending}.csv"] = _csv(texts[0], texts)
+    if any(row["class"] for row in styles):
+        files[f"{STYLES}.csv"] = _csv(styles[0], styles)
+    if answers:
+        files[f"{ANSWERS}{ending}.json"] = _object(answers)
+    return files
+
+
+def _object(found: dict[str, Any]) -> str:
+    return json.dumps(found, ensure_ascii=False, indent=4)

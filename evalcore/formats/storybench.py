@@ -1,0 +1,265 @@
+"""Read and write StoryBench's tasks: captions of videos with their times.
+
+`data/tasks/<data set>-<split>/<task>.json` is a list of stories. Texts come with
+numbers of frames at 8 frames a second; they follow the part of the video that was given
+to the methods, if the task gives one. The whole task stays with its story, to be
+written again.
+"""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.reading.metric_names import higher_by_name
+from analysis.tables import is_text
+from evalcore.formats.json_files import number_of, read_json, read_text, refuse
+from evalcore.formats.story_scripts import (
+    ForeignScores,
+    FoundScore,
+    ReadShot,
+    ReadStory,
+    can_name_a_file,
+    origin,
+)
+from evalcore.formats.written_files import Extras, Files, by_file
+
+FRAMES_A_SECOND = 8
+TASKS = ("action_exe", "story_cont", "story_gen")
+SPLITS = ("-valid", "-val", "-test", "-train")
+
+
+def read_tasks(file: Path) -> list[ReadStory]:
+    """Read and check one file of tasks."""
+    problems: Problems[Problem] = Problems()
+    rows = read_json(file)
+    if not isinstance(rows, list) or not rows:
+        refuse(file, "a list of tasks, as data/tasks/*/story_cont.json has it")
+    stories = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
+    read = [story for story in stories if story is not None]
+    keys = [story.key for story in read]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        problems.append(Problem(str(file), "a comment that occurs once", value=key))
+    if problems:
+        raise InputError(problems)
+    return read
+
+
+def _story(
+    file: Path, place: int, row: Any, problems: list[Problem]
+) -> ReadStory | None:
+    key = row.get("comment") if isinstance(row, dict) else None
+
+    def complain(expected: str, what: str) -> None:
+        named = f"task {place}: {str(key)[:60]}: {what}"
+        problems.append(Problem(str(file), expected, value=named))
+
+    if not isinstance(key, str) or not can_name_a_file(key):
+        complain("an object whose comment can name a file", "comment")
+        return None
+    texts, frames = row.get("texts"), row.get("exact_frames_per_prompt")
+    if not isinstance(texts, list) or not texts or not all(map(_is_caption, texts)):
+        complain("a list of texts", "texts")
+        return None
+    if (
+        not isinstance(frames, list)
+        or len(frames) != len(texts)
+        or not all(type(count) is int for count in frames)
+    ):
+        complain(
+            f"{len(texts)} numbers of frames, one a text", "exact_frames_per_prompt"
+        )
+        return None
+    given = row.get("npz_video_end_frame") or 0
+    background = row.get("background") or ""
+    if type(given) is not int or given < 0:
+        complain("a number of frames", "npz_video_end_frame")
+    elif background and not _is_caption(background):
+        complain("a text, or null", "background")
+    else:
+        tags = _tags(file, key, row)
+        return ReadStory(
+            file=file,
+            key=key,
+            title="",
+            tags=tags,
+            shots=_shots(texts, frames, given, background),
+            conditioning=given / FRAMES_A_SECOND or None,
+            extra={
+                "storybench": row,
+                "task": tags["task"],
+                **origin(_name(file), place, fields=list(row)),
+            },
+        )
+    return None
+
+
+def _shots(
+    texts: list[str], frames: list[int], given: int, background: str
+) -> list[ReadShot]:
+    """Return the captions one after the other, behind what was given."""
+    shots, reached = [], given
+    for number, (text, count) in enumerate(zip(texts, frames, strict=True), start=1):
+        # A first action within the given part has no frame left, or fewer.
+        end = reached + max(count, 0)
+        told = {"caption": text.strip()}
+        if background and number == 1:
+            told = {"setting": background.strip(), **told}
+        shots.append(
+            ReadShot(
+                number,
+                {"en": told},
+                start=reached / FRAMES_A_SECOND,
+                end=end / FRAMES_A_SECOND,
+            )
+        )
+        reached = end
+    return shots
+
+
+def _tags(file: Path, key: str, row: dict[str, Any]) -> dict[str, str]:
+    """Return the task and the data set, by which results are reported."""
+    mode = row.get("storybench_mode")
+    task = mode if mode in TASKS else file.stem
+    data_set = file.resolve().parent.name
+    for split in SPLITS:
+        if data_set.endswith(split):
+            return {"task": task, "data set": data_set.removesuffix(split)}
+    return {"task": task, "data set": key.split("_")[0]}
+
+
+def _name(file: Path) -> str:
+    return f"{file.resolve().parent.name}/{file.name}"
+
+
+def _is_caption(text: Any) -> bool:
+    return isinstance(text, str) and bool(text.strip()) and is_text(text)
+
+
+def task_files(stories: Extras) -> Files:
+    """Return the task files of which stories were made, with every field."""
+    files = by_file(stories, "storybench", "tasks.json")
+    return {
+        file: json.dumps([one.row() for one in originals])
+        for file, originals in files.items()
+    }
+
+
+# Read results of StoryBench's programs ------------------------------------------------
+
+
+# A column of DOVER's table, in both spellings, and the metric.
+DOVER = {
+    "aesthetic": "pqa_aesthetic",
+    "technical": "pqa_technical",
+    "overall": "pqa",
+}
+BACKEND = "DOVER"
+
+
+def read_dover(
+    path: Path, stories: Collection[str], *, method: str, version: str, backend: str
+) -> ForeignScores:
+    """Read a table of perceptual quality: name, aesthetic, technical, overall.
+
+    The name is the story's up to the first dot, as DOVER's program cuts it. Columns may
+    end in `_score`.
+    """
+    text = read_text(path)
+    if not is_text(text):
+        refuse(path, "text without NUL or broken letters")
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter="\t")
+    header = [name.strip().removesuffix("_score") for name in next(reader, [])]
+    if header[:1] != ["name"] or not set(DOVER) <= set(header):
+        refuse(
+            path, "tabs between the columns name, aesthetic, technical and overall", 1
+        )
+    problems: Problems[Problem] = Problems()
+    found = ForeignScores()
+    seen: dict[str, int] = {}
+    for cells in reader:
+        line = reader.line_num
+        if not any(cell.strip() for cell in cells):
+            continue
+        if len(cells) != len(header):
+            what = f"{len(header)} columns as in the header, not {len(cells)}"
+            problems.append(Problem(str(path), what, line))
+            continue
+        row = dict(zip(header, cells, strict=True))
+        story = _story_of(row["name"].strip(), stories)
+        if story in seen:
+            what = f"a name that occurs once; line {seen[story]} has the same"
+            problems.append(Problem(str(path), what, line, "name", story))
+        seen.setdefault(story, line)
+        for column, metric in DOVER.items():
+            value = number_of(row[column])
+            if isinstance(value, str):
+                problem = Problem(
+                    str(path), "a finite number", line, column, row[column]
+                )
+                problems.append(problem)
+                continue
+            found.scores.append(
+                FoundScore(
+                    metric=metric,
+                    method=method,
+                    value=value,
+                    story=story,
+                    version=version,
+                    backend=backend or BACKEND,
+                    file=str(path),
+                    line=line,
+                    run=path.name,
+                )
+            )
+    if not seen and not problems:
+        problems.append(Problem(str(path), "at least one row below the header", 1))
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def _story_of(name: str, stories: Collection[str]) -> str:
+    """Return the story that a name stands for; some stories are called x.mp4."""
+    cut = [story for story in stories if story.partition(".")[0] == name]
+    return cut[0] if name not in stories and len(cut) == 1 else name
+
+
+def read_samples(
+    path: Path, *, method: str, metric: str, version: str, backend: str
+) -> ForeignScores:
+    """Read `result.txt`: a number a sample, of all of a method's stories.
+
+    The mean over samples is what StoryBench reports; the numbers stay beside it.
+    """
+    samples: list[float] = []
+    problems: Problems[Problem] = Problems()
+    for line, text in enumerate(read_text(path).split("\n"), start=1):
+        if not text.strip():
+            continue
+        value = number_of(text.strip())
+        if isinstance(value, str):
+            what = "a finite number a line, one a sample"
+            problems.append(Problem(str(path), what, line, value=text.strip()[:60]))
+        else:
+            samples.append(value)
+    if not samples and not problems:
+        problems.append(Problem(str(path), "a number a line, one a sample"))
+    if problems:
+        raise InputError(problems)
+    score = FoundScore(
+        metric=metric,
+        method=method,
+        value=math.fsum(samples) / len(samples),
+        version=version,
+        backend=backend,
+        file=str(path),
+        higher=higher_by_name(metric) is not False,
+        details={"storybench": {"samples": samples}},
+        run=path.name,
+    )
+    return ForeignScores([score])

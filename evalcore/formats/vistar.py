@@ -1,0 +1,205 @@
+"""Read and write VISTAR's prompts: a text file with one a line, or JSON objects.
+
+A line is a prompt of the language `[role-angle] text {key="value"}`. An object has
+`prompt_id` and `prompt`, of that language or plain, and perhaps a `questionnaire` (or
+its `levels`). A prompt is a story of one shot, which people and methods see without
+tag and parameters; all of it stays with its story, to be written again.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from analysis.problems import InputError, Problem, Problems
+from analysis.tables import is_text
+from evalcore.formats.json_files import read_rows, read_text
+from evalcore.formats.story_scripts import (
+    ORIGIN,
+    ReadShot,
+    ReadStory,
+    can_name_a_file,
+    origin,
+)
+from evalcore.formats.written_files import Extras, Files, Original, as_list, by_file
+from evalcore.metrics.vistar.prompt_language import ParseError, parse
+from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
+
+CODES = ("role", "angle")
+SHOWN = 60
+# The place of a prompt in its file (its line, if lines are counted), and its object.
+PromptRow = tuple[int, Any]
+
+
+class WrongError(ValueError):
+    """A prompt is wrong: what was expected, one text each."""
+
+    def __init__(self, *expected: str) -> None:
+        super().__init__(*expected)
+        self.expected = expected
+
+
+def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
+    """Read and check a list of prompts."""
+    problems: Problems[Problem] = Problems()
+    stories: list[ReadStory] = []
+    has_lines = path.suffix.lower() != ".json"
+    for place, row in _rows(path, problems):
+        try:
+            stories.append(_story(path, place, row))
+        except WrongError as error:
+            line = place if has_lines else None
+            named = f"prompt {place}" + f": {_key(row)[:SHOWN]}" * bool(_key(row))
+            problems += [
+                Problem(str(path), expected, line, value=named)
+                for expected in error.expected
+            ]
+    keys = [story.key for story in stories]
+    for key in sorted({key for key in keys if keys.count(key) > 1}):
+        problems.append(Problem(str(path), "a prompt_id that occurs once", value=key))
+    if not stories and not problems:
+        problems.append(Problem(str(path), "at least one prompt"))
+    if problems:
+        raise InputError(problems)
+    return stories, []
+
+
+def _rows(path: Path, problems: list[Problem]) -> list[PromptRow]:
+    if path.suffix.lower() == ".txt":
+        return list(_lines(path, problems))
+    return read_rows(path, "a list of objects with prompt_id and prompt")
+
+
+def _lines(path: Path, problems: list[Problem]) -> Iterator[PromptRow]:
+    """Yield the lines of a text file that have a prompt."""
+    count = 0
+    for number, text in enumerate(read_text(path).split("\n"), start=1):
+        line = text.removesuffix("\r")
+        if not is_text(line):
+            what = "text without NUL or broken letters"
+            problems.append(Problem(str(path), what, number))
+        elif line.strip():
+            count += 1
+            yield number, (f"{count:04d}", line)
+
+
+def _key(row: Any) -> str:
+    key = row.get("prompt_id") if isinstance(row, dict) else None
+    return key if isinstance(key, str) else ""
+
+
+def _story(path: Path, place: int, row: Any) -> ReadStory:
+    """Return a prompt as a story of one shot, or raise what is wrong with it."""
+    if isinstance(row, tuple):
+        key, line = row
+        text, told = _understood(line)
+        found, fields = origin(path.name, place), {"prompt": line, **told}
+    else:
+        _check_fields(row)
+        key = row["prompt_id"]
+        text, told = row["prompt"].strip(), {}
+        if text.startswith("["):
+            text, told = _understood(row["prompt"])
+        if not row.get("parameters", {}) == told.get("parameters", {}) == {}:
+            _check_parameters(row, told)
+        found = origin(path.name, place, fields=list(row))
+        fields = told | row | _questionnaire(row, text, found)
+    return ReadStory(
+        file=path,
+        key=key,
+        title="",
+        tags={name: fields[name] for name in CODES if fields.get(name)},
+        shots=[ReadShot(1, {"en": {"prompt": text}})],
+        extra={"vistar": fields, **found},
+    )
+
+
+def _understood(source: str) -> tuple[str, dict[str, Any]]:
+    """Return the text of a prompt of the language, and what else metrics read."""
+    try:
+        prompt = parse(source)
+    except ParseError as error:
+        where = f"at column {error.column}"
+        if "\n" in source.strip():
+            where += f" of the prompt's line {error.line}"
+        expected = f"{error.expected} {where}, not {error.found}"
+        raise WrongError(expected) from error
+    return prompt.text, {
+        "role": prompt.role,
+        "angle": prompt.angle,
+        "parameters": dict(prompt.parameters),
+    }
+
+
+def _check_fields(row: Any) -> None:
+    if not _key(row) or not can_name_a_file(_key(row)):
+        raise WrongError("an object whose prompt_id is text that can name a file")
+    prompt = row.get("prompt")
+    if not isinstance(prompt, str) or not prompt.strip():
+        raise WrongError("a prompt with text")
+    if not all(isinstance(row.get(name) or "", str) for name in CODES):
+        raise WrongError("role and angle as text")
+
+
+def _check_parameters(row: dict[str, Any], told: dict[str, Any]) -> None:
+    """Refuse parameters that metrics could not read, or that the prompt denies."""
+    given = row.get("parameters", told.get("parameters"))
+    if not isinstance(given, dict) or not all(
+        isinstance(value, str) for value in given.values()
+    ):
+        raise WrongError("parameters as an object of texts")
+    if told and given != told["parameters"]:
+        raise WrongError("parameters as the prompt itself has them")
+
+
+def _questionnaire(
+    row: dict[str, Any], text: str, found: dict[str, Any]
+) -> dict[str, Any]:
+    """Return a prompt's whole questionnaire, if it has one; `found` tells its form."""
+    given = row.get("questionnaire")
+    if given is None and "levels" in row:
+        given = {"levels": row["levels"]}
+    elif isinstance(given, dict):
+        found[ORIGIN]["questionnaire"] = list(given)
+    if given is None:
+        return {}
+    whole = given
+    if isinstance(given, dict):
+        whole = {"prompt_id": row["prompt_id"], "prompt": text, **given}
+    try:
+        read_questionnaire(whole)
+    except QuestionnaireError as error:
+        what = "a questionnaire of the documented form"
+        raise WrongError(*(f"{what} ({p})" for p in error.problems)) from error
+    return {"questionnaire": whole}
+
+
+def prompt_files(stories: Extras) -> Files:
+    """Return the lists of prompts of which stories were made."""
+    files = by_file(stories, "vistar", "prompts.jsonl")
+    return {
+        file: _as_lines(originals)
+        if file.lower().endswith(".txt")
+        else as_list(file, [_row(original) for original in originals])
+        for file, originals in files.items()
+    }
+
+
+def _as_lines(originals: Sequence[Original]) -> str:
+    """Return the prompts on their lines; what stood between them was empty."""
+    lines: list[str] = []
+    for original in originals:
+        lines += [""] * (original.place - 1 - len(lines))
+        lines.append(original.data["prompt"])
+    return "\n".join([*lines, ""])
+
+
+def _row(original: Original) -> dict[str, Any]:
+    """Return the object of one prompt, its questionnaire in the form it had."""
+    row = original.row()
+    whole = original.data.get("questionnaire") or {}
+    if "levels" in original.fields and "levels" not in row:
+        row["levels"] = whole["levels"]
+    if "questionnaire" in row and isinstance(row["questionnaire"], dict):
+        fields = original.origin.get("questionnaire") or list(whole)
+        row["questionnaire"] = {name: whole[name] for name in fields}
+    return {name: row[name] for name in original.fields if name in row}

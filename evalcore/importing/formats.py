@@ -1,0 +1,228 @@
+"""Which formats of benchmarks are read, and telling them apart."""
+
+import json
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from analysis.commands.arguments import TABLE as FILES
+from analysis.problems import InputError, Problem
+from evalcore.formats import oneig as oneig_stories
+from evalcore.formats import storybench as storybench_results
+from evalcore.formats import storybench as storybench_stories
+from evalcore.formats import vistar as vistar_stories
+from evalcore.formats.envision import results as envision_results
+from evalcore.formats.envision import stories as envision_stories
+from evalcore.formats.envision.results import KEYS
+from evalcore.formats.json_files import read_json, read_json_lines, read_text
+from evalcore.formats.story_scripts import ForeignScores, ReadStory
+from evalcore.formats.vistorybench import results as vistorybench_results
+from evalcore.formats.vistorybench import stories as vistorybench_stories
+from evalcore.formats.vistorybench.results import is_results
+
+# A benchmark's stories, and notes on what was passed over.
+ReadBenchmark = tuple[list[ReadStory], list[str]]
+
+
+class Form(NamedTuple):
+    """A format: what the benchmark is called in lists, and what reads it."""
+
+    source: str
+    read: Callable[[Path, list[str] | None], ReadBenchmark]
+
+
+def _texts(
+    read: Callable[[Path], ReadBenchmark],
+) -> Callable[[Path, list[str] | None], ReadBenchmark]:
+    """Return a reader of a format without pictures, of which none is left out."""
+    return lambda path, _left_out: read(path)
+
+
+def _tasks(path: Path) -> ReadBenchmark:
+    return storybench_stories.read_tasks(path), []
+
+
+FORMATS = {
+    "vistorybench": Form("ViStoryBench data set", vistorybench_stories.read_benchmark),
+    "storybench": Form("StoryBench tasks", _texts(_tasks)),
+    "envision": Form("Envision sequences", _texts(envision_stories.read_sequences)),
+    "vistar": Form("VISTAR prompts", _texts(vistar_stories.read_prompts)),
+    "oneig": Form("OneIG prompts", _texts(oneig_stories.read_prompts)),
+}
+# Fields of which the first object of a file has one, and what it is then.
+TELLING = {
+    "storybench": {"exact_frames_per_prompt", "npz_video", "texts"},
+    "envision": {"prompts", "process_type"},
+    "vistar": {"prompt_id", "questionnaire"},
+    "oneig": {"prompt_en", "prompt_cn", "prompt_zh"},
+}
+
+
+def read_stories(
+    path: Path, form: str = "", left_out: list[str] | None = None
+) -> tuple[str, list[ReadStory], list[str]]:
+    """Read a benchmark."""
+    chosen = FORMATS[form or guess(path)]
+    stories, notes = chosen.read(path, left_out)
+    return chosen.source, stories, notes
+
+
+def guess(path: Path) -> str:
+    """Return the format of a folder or file."""
+    if path.is_dir():
+        return _of_folder(path)
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        return "oneig"
+    if suffix == ".txt":
+        return "vistar"
+    if suffix in (".json", ".jsonl"):
+        return _of_fields(path)
+    if path.exists():
+        raise _unclear(path)
+    raise InputError([Problem(str(path), "a readable file or folder")])
+
+
+def _of_folder(path: Path) -> str:
+    try:
+        names = {child.name for child in path.iterdir()}
+    except OSError as error:
+        what = f"a readable folder ({error.strerror})"
+        raise InputError([Problem(str(path), what)]) from error
+    if any(name.startswith("OneIG-Bench") for name in names):
+        return "oneig"
+    if any(name.startswith("envision") and name.endswith(".json") for name in names):
+        return "envision"
+    return "vistorybench"
+
+
+def _of_fields(path: Path) -> str:
+    """Tell by the fields of the first object; the readers say what else is wrong."""
+    fields = _first_fields(read_text(path))
+    found = [name for name, telling in TELLING.items() if telling & fields]
+    if not fields:  # perhaps no JSON at all: these say where
+        (read_json if path.suffix.lower() == ".json" else read_json_lines)(path)
+    if len(found) == 1:
+        return found[0]
+    raise _unclear(path)
+
+
+def _first_fields(text: str) -> set[str]:
+    start = text.find("{")
+    try:
+        first, _end = json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return set()
+    return set(first) if isinstance(first, dict) else set()
+
+
+def _unclear(path: Path) -> InputError:
+    what = f"a benchmark; if it is one, --format tells which: {', '.join(FORMATS)}"
+    return InputError([Problem(str(path), what)])
+
+
+# Which formats of scores are read, and telling them apart -----------------------------
+
+
+TABLE = "table"
+# Those that are no tables of ours: what they are, for messages and help.
+SCORE_FORMATS = {
+    TABLE: f"story, method, metric, score: {FILES}",
+    "vistorybench": "a folder of ViStoryBench's results",
+    "envision": "Envision's full records or rows of scores, or a folder of them",
+    "dover": "DOVER's table: name, aesthetic, technical, overall",
+    "samples": "StoryBench's result.txt: a number a sample",
+}
+# Formats whose files do not say whose results they are.
+WITHOUT_METHOD = ("envision", "dover", "samples")
+WITHOUT_METRIC = ("samples",)
+LONGEST_LINE = 100_000
+
+
+@dataclass(frozen=True)
+class GivenByUser:
+    """What a file does not say and the user does; what is empty was not told."""
+
+    method: str = ""
+    metric: str = ""
+    metric_version: str = ""
+    backend: str = ""
+    mode: str = ""
+    language: str = ""
+    timestamp: str = ""
+
+
+def guess_scores(path: Path) -> str:
+    """Return the format of a file or folder; a table of ours if nothing else fits."""
+    if path.is_dir():
+        if is_results(path):
+            return "vistorybench"
+        names = [child.suffix.lower() for child in path.iterdir() if child.is_file()]
+        return "envision" if {".json", ".jsonl"} & set(names) else "vistorybench"
+    suffix = path.suffix.lower()
+    if suffix in (".tsv", ".txt") and not _is_table(path):
+        return "dover" if suffix == ".tsv" else "samples"
+    if suffix == ".json" or (suffix == ".jsonl" and _is_of_envision(path)):
+        return "envision"
+    return TABLE
+
+
+def _is_table(path: Path) -> bool:
+    """Say whether the first line has the columns of a table of ours."""
+    first = _first_line(path).replace(b"\0", b"")  # of UTF-16
+    return all(name.encode() in first for name in ("method", "metric", "score"))
+
+
+def _first_line(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.readline(LONGEST_LINE)
+    except OSError:
+        return b""
+
+
+def _is_of_envision(path: Path) -> bool:
+    """Say whether the first line is a row of Envision's; who reads it says the rest."""
+    first = _first_line(path)
+    return b'"index"' in first and any(f'"{key}"'.encode() in first for key in KEYS)
+
+
+def read_found(
+    path: Path,
+    form: str,
+    told: GivenByUser,
+    *,
+    methods: Collection[str],
+    stories: Collection[str],
+) -> ForeignScores:
+    """Read scores in any format but a table."""
+    if form == "vistorybench":
+        return vistorybench_results.read_results(
+            path,
+            methods,
+            method=told.method,
+            mode=told.mode,
+            language=told.language,
+            timestamp=told.timestamp,
+        )
+    missing = [
+        Problem(str(path), f"--{option}: the file does not say which it is")
+        for option, value, formats in (
+            ("method", told.method, WITHOUT_METHOD),
+            ("metric", told.metric, WITHOUT_METRIC),
+        )
+        if form in formats and not value
+    ]
+    if missing:
+        raise InputError(missing)
+    known = {
+        "method": told.method,
+        "version": told.metric_version,
+        "backend": told.backend,
+    }
+    if form == "envision":
+        return envision_results.read_results(path, **known)
+    if form == "dover":
+        return storybench_results.read_dover(path, stories, **known)
+    return storybench_results.read_samples(path, metric=told.metric, **known)

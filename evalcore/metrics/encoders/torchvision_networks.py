@@ -1,0 +1,232 @@
+"""Inception v3, FID's and torchvision's, and MobileNetV2, a stand-in from a package.
+
+FID's weights come from TensorFlow's network of 2015: its blocks average without
+counting the padding, its last block takes the maximum, and it has 1,008 classes. Both
+Inceptions are fp32 always: a covariance of rounded features is another covariance.
+Source: Szegedy et al. (2016), Rethinking the Inception architecture for computer
+vision.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, Literal
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+from torchvision.models import Inception3, mobilenet_v2
+
+from evalcore.metrics.base import Picture
+from evalcore.metrics.encoders.preprocessing import (
+    BILINEAR,
+    IMAGENET,
+    centre_crop,
+    normalised,
+    short_side,
+)
+from evalcore.metrics.encoders.published import (
+    INCEPTION_FID,
+    INCEPTION_IMAGENET,
+    MOBILENET,
+)
+from evalcore.metrics.encoders.runtime import (
+    Network,
+    NetworkEncoder,
+    load_strictly,
+    load_weights,
+    read_checkpoint,
+)
+from evalcore.metrics.weights import Weights, WeightsError
+
+SIDE = 299
+FID_CLASSES, IMAGENET_CLASSES = 1008, 1000
+Pool = Callable[[torch.Tensor], torch.Tensor]
+
+
+# The network of FID ------------------------------------------------------------------
+
+
+def fid_encoder(weights: Weights = INCEPTION_FID) -> NetworkEncoder:
+    """Return an encoder of pictures: the 2,048 features of the last pooling (pool3).
+
+    Pictures are squashed to 299 x 299 (bilinear, on numbers and without smoothing) and
+    scaled to the range from -1 to 1.
+    """
+    return NetworkEncoder(
+        "Inception v3 of FID, pool3",
+        weights,
+        Network(partial(load_fid_network, weights), exact=True),
+        squashed,
+    )
+
+
+def fid_network() -> nn.Module:
+    """Return the network of FID, without weights.
+
+    It is torchvision's, with what its pooling branches give replaced: nine blocks
+    average over the pixels that are there, the last one takes their maximum.
+    """
+    network: nn.Module = Inception3(
+        num_classes=FID_CLASSES, aux_logits=False, init_weights=False
+    )
+    averaging = ("5b", "5c", "5d", "6b", "6c", "6d", "6e", "7b")
+    for block in averaging:
+        _repool(getattr(network, f"Mixed_{block}"), _mean_of_those_there)
+    _repool(network.get_submodule("Mixed_7c"), _maximum)
+    return network
+
+
+def load_fid_network(weights: Weights = INCEPTION_FID) -> nn.Module:
+    """Return the network of FID with its weights, without its last layer."""
+    network = fid_network()
+    _load(network, weights)
+    network.fc = nn.Identity()
+    return network
+
+
+def squashed(picture: Picture) -> Any:
+    """Return 3 x 299 x 299 numbers from -1 to 1."""
+    pixels = torch.from_numpy(np.ascontiguousarray(picture)).permute(2, 0, 1)
+    resized = functional.interpolate(
+        pixels[None].float() / 255, (SIDE, SIDE), mode="bilinear", align_corners=False
+    )
+    return (2 * resized[0] - 1).numpy()
+
+
+def _repool(block: nn.Module, pool: Pool) -> None:
+    """Let the branch of a block that pools do it in another way."""
+    branch = block.get_submodule("branch_pool")
+    channels = block.get_parameter("branch_pool.conv.weight").shape[0]
+
+    def replaced(
+        _block: nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor
+    ) -> torch.Tensor:
+        # The pooling branch is the last one.
+        return torch.cat([output[:, :-channels], branch(pool(inputs[0]))], 1)
+
+    block.register_forward_hook(replaced)
+
+
+def _mean_of_those_there(inputs: torch.Tensor) -> torch.Tensor:
+    return functional.avg_pool2d(inputs, 3, 1, 1, count_include_pad=False)
+
+
+def _maximum(inputs: torch.Tensor) -> torch.Tensor:
+    return functional.max_pool2d(inputs, 3, 1, 1)
+
+
+# torchvision's network ---------------------------------------------------------------
+
+
+def imagenet_encoder(
+    *, transform_input: bool, weights: Weights = INCEPTION_IMAGENET
+) -> NetworkEncoder:
+    """Return an encoder of pictures: the probabilities of ImageNet's 1,000 classes.
+
+    Short side 299 (bilinear), middle square, ImageNet's mean and deviation.
+
+    `transform_input`: whether the network brings that to the range from -1 to 1, which
+    its weights were trained on. `weights`: which file it is loaded from.
+    """
+    how = "inputs as trained" if transform_input else "inputs not transformed"
+    return NetworkEncoder(
+        f"Inception v3 of torchvision, probabilities, {how}",
+        weights,
+        Network(
+            partial(load_imagenet_network, transform_input, weights),
+            forward=_probabilities,
+            exact=True,
+        ),
+        middle_square,
+    )
+
+
+def imagenet_network(*, transform_input: bool) -> nn.Module:
+    """Return torchvision's network, without weights."""
+    network: nn.Module = Inception3(
+        num_classes=IMAGENET_CLASSES,
+        aux_logits=True,
+        transform_input=transform_input,
+        init_weights=False,
+    )
+    return network
+
+
+def load_imagenet_network(
+    transform_input: bool, weights: Weights = INCEPTION_IMAGENET
+) -> nn.Module:
+    """Return torchvision's network with its weights.
+
+    The file holds those of the auxiliary classifier too, which only training needs;
+    they must be there, and are let go.
+    """
+    network = imagenet_network(transform_input=transform_input)
+    _load(network, weights)
+    network.register_module("AuxLogits", None)
+    return network
+
+
+def middle_square(picture: Picture) -> Picture:
+    """Return the middle 299 x 299 pixels; an odd rest is split as torchvision does."""
+    return centre_crop(short_side(picture, SIDE, BILINEAR), SIDE)
+
+
+def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    logits: torch.Tensor = network(normalised(batch, IMAGENET))
+    return logits.softmax(dim=-1)
+
+
+# Both --------------------------------------------------------------------------------
+
+
+def _load(network: nn.Module, weights: Weights) -> None:
+    """Load the weights of a file, every one of them and no other."""
+    path = weights.need()
+    state = read_checkpoint(path)
+    if not isinstance(state, Mapping):
+        raise WeightsError(f"{path} holds no weights by name")
+    load_strictly(network, state, path)
+
+
+# MobileNetV2 of torchvision, trained on ImageNet --------------------------------------
+
+
+RESIZED, MOBILENET_SIDE = 256, 224
+
+
+def mobilenet_encoder(what: Literal["features", "probabilities"]) -> NetworkEncoder:
+    """Return an encoder of pictures: 1,280 features of length 1, or 1,000 shares.
+
+    Short side 256 (bilinear), middle 224 x 224, as the network was trained.
+    """
+    return NetworkEncoder(
+        f"MobileNetV2 {what}",
+        MOBILENET,
+        Network(load_mobilenet, forward=_unit if what == "features" else _shares),
+        _prepared,
+    )
+
+
+@cache
+def load_mobilenet() -> nn.Module:
+    """Return the network with its weights."""
+    network: nn.Module = mobilenet_v2(weights=None)
+    load_weights(network, MOBILENET)
+    return network
+
+
+def _unit(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    maps = network.features(normalised(batch, IMAGENET))  # type: ignore[operator]
+    return nn.functional.normalize(maps.float().mean(dim=(2, 3)), dim=-1)
+
+
+def _shares(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+    logits: torch.Tensor = network(normalised(batch, IMAGENET))
+    return logits.float().softmax(dim=-1)
+
+
+def _prepared(picture: Picture) -> Picture:
+    return centre_crop(
+        short_side(picture, RESIZED, BILINEAR), MOBILENET_SIDE, "floored"
+    )

@@ -1,0 +1,344 @@
+"""Envision-Score by a judge: nine sub-scores, three dimensions, one overall score.
+
+All are from 0 to 5. One reply holds all nine, so the thirteen metrics cost one request
+a trial together.
+
+- `envision-paper`: five trials, plain means; a reply without nine clear scores is
+  unusable.
+- `envision-code-05be960`: one trial, sub-weights .33, .33 and .34 (as its printed
+  tables); a missing score counts 0, and values are rounded to two decimals.
+
+`-k3` behind a profile asks in three trials instead, and so on up to 99.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from evalcore.metrics.base import (
+    Image,
+    MetricInfo,
+    RenderedShot,
+    Rendering,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.llm_judge.client import (
+    JudgeAnswer,
+    Refusal,
+    ask_judge,
+    judge_name,
+    missing_judge,
+)
+from evalcore.metrics.llm_judge.questions import JudgeQuestion, prompts
+from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
+
+CODE, PAPER = "envision-code-05be960", "envision-paper"
+HIGHEST = 5
+# The program's heavier weight is that of the last one.
+DIMENSIONS: Mapping[str, tuple[str, str, str]] = MappingProxyType(
+    {
+        "consistency": ("semantic", "factual", "spatial_temporal"),
+        "physicality": ("basic_properties", "dynamics", "physical_reliability"),
+        "aesthetic": ("expressiveness", "artistic_quality", "authenticity"),
+    }
+)
+SUB_SCORES = tuple(name for names in DIMENSIONS.values() for name in names)
+PARTS = (*SUB_SCORES, *DIMENSIONS, "overall")
+SUB_WEIGHTS: Mapping[str, tuple[float, float, float]] = MappingProxyType(
+    {CODE: (0.33, 0.33, 0.34), PAPER: (1 / 3, 1 / 3, 1 / 3)}
+)
+WEIGHTS: Mapping[str, float] = MappingProxyType(
+    {"consistency": 0.4, "physicality": 0.4, "aesthetic": 0.2}
+)
+
+
+def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
+    """Return the score of a dimension.
+
+    `sub_scores`: its three, in the order of `DIMENSIONS`. `profile`: whose weights: the
+    paper's are equal, the program's .33, .33 and .34.
+
+    Source: Envision, section 3.3, and its program at 05be960.
+    """
+    weights = SUB_WEIGHTS[profile]
+    pairs = zip(weights, sub_scores, strict=True)
+    return float(sum(weight * score for weight, score in pairs))
+
+
+def overall_score(consistency: float, physicality: float, aesthetic: float) -> float:
+    """Return the overall score: .4 C + .4 P + .2 A.
+
+    Source: Envision, section 3.3.
+    """
+    return (
+        WEIGHTS["consistency"] * consistency
+        + WEIGHTS["physicality"] * physicality
+        + WEIGHTS["aesthetic"] * aesthetic
+    )
+
+
+def all_scores(
+    sub_scores: Mapping[str, float], profile: str = PAPER
+) -> dict[str, float]:
+    """Return the nine sub-scores, the three dimensions and the overall score.
+
+    `sub_scores`: all nine, by name.
+    """
+    scores = {name: float(sub_scores[name]) for name in SUB_SCORES}
+    for dimension, names in DIMENSIONS.items():
+        scores[dimension] = dimension_score([scores[n] for n in names], profile)
+    scores["overall"] = overall_score(*(scores[d] for d in WEIGHTS))
+    return scores
+
+
+@dataclass(frozen=True)
+class Stability:
+    """Mean, bounds and standard deviation over trials."""
+
+    mean: float
+    low: float
+    high: float
+    deviation: float
+
+
+def stability(trials: Sequence[float]) -> Stability:
+    """Return how a score varies over trials; the deviation divides by their number.
+
+    Source: Envision, equations 4 to 7.
+    """
+    scores = np.asarray(trials, dtype=np.float64)
+    return Stability(
+        float(scores.mean()),
+        float(scores.min()),
+        float(scores.max()),
+        float(scores.std()),
+    )
+
+
+# What judges write ------------------------------------------------------------------
+
+# How each sub-score is called, and how judges write that, as a regular expression.
+NAMES: Mapping[str, tuple[str, str]] = {
+    "semantic": ("Semantic Consistency", r"semantic[\s_]+consistency"),
+    "factual": ("Factual Consistency", r"factual[\s_]+consistency"),
+    "spatial_temporal": (
+        "Spatial-Temporal Consistency",
+        r"spati(?:o|al)[\s_\-\u2010-\u2015]*temporal[\s_]+consistency",
+    ),
+    "basic_properties": ("Basic Properties", r"basic[\s_]+properties"),
+    "dynamics": (
+        "Dynamics and Interactivity",
+        r"dynamics(?:[\s_]+(?:and|&)[\s_]+|[\s_]+)interactivity",
+    ),
+    "physical_reliability": ("Physical Reliability", r"physical[\s_]+reliability"),
+    "expressiveness": ("Expressiveness", "expressiveness"),
+    "artistic_quality": ("Aesthetic Quality", r"(?:aesthetic|artistic)[\s_]+quality"),
+    "authenticity": ("Authenticity", "authenticity"),
+}
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one reply says."""
+
+    scores: Mapping[str, int]  # all nine, whole numbers from 0 to 5
+    # Why some of them are 0 in profile `envision-code-05be960`, by name.
+    lacking: Mapping[str, str]
+
+
+def read_trial(text: str, profile: str = PAPER) -> Trial:
+    """Return the nine scores of a reply.
+
+    `envision-paper` takes nine whole numbers from 0 to 5 only. `envision-code-05be960`
+    reads as the program: the first digit after a name, the last mention with a digit
+    from 0 to 5; none counts 0. Bold names are read, which the program passes over.
+    """
+    read = _last_digit if profile == CODE else _whole_number
+    found: dict[str, int] = {}
+    lacking: dict[str, str] = {}
+    for name in SUB_SCORES:
+        try:
+            found[name] = read(text, name)
+        except ValueError as error:
+            lacking[name] = str(error)
+    if not found:
+        raise ValueError("none of the nine scores is given")
+    if lacking and profile != CODE:
+        raise ValueError("; ".join(lacking.values()))
+    return Trial({name: found.get(name, 0) for name in SUB_SCORES}, lacking)
+
+
+def _last_digit(text: str, name: str) -> int:
+    """Return one score as the reference program reads it."""
+    called, pattern = NAMES[name]
+    given = [n for n in digits_after(pattern, text) if n <= HIGHEST]
+    if not given:
+        raise ValueError(f"{called} is missing")
+    return given[-1]
+
+
+def _whole_number(text: str, name: str) -> int:
+    """Return one score that can be meant in one way only."""
+    called, pattern = NAMES[name]
+    given = []
+    for number in scores_after(pattern, text, HIGHEST):
+        if isinstance(number, Unclear):
+            raise ValueError(f"{called}: {number.reason}")
+        if number != int(number):
+            raise ValueError(f"{called}: {number:g} is no whole number")
+        if not 0 <= int(number) <= HIGHEST:
+            raise ValueError(f"{called}: {number:g} is not from 0 to {HIGHEST}")
+        given.append(int(number))
+    if not given:
+        raise ValueError(f"{called} is missing")
+    if len(set(given)) > 1:
+        both = " and ".join(map(str, dict.fromkeys(given)))
+        raise ValueError(f"{called} is given as {both}")
+    return given[0]
+
+
+# Envision-Score of four pictures that show one event, in the eyes of a judge ----------
+
+
+STEPS = 4
+TEMPERATURE = 0.3
+MOST_TOKENS = 2000
+TRIALS = {PAPER: 5, CODE: 1}
+VERSIONS = {PAPER: "1", CODE: "2"}
+TOLD = ("index", "category", "process_type")
+
+
+class EnvisionScore:
+    """One part of Envision-Score; a value an output.
+
+    Parameters
+    ----------
+    part
+        A sub-score, a dimension, or `overall`; see `PARTS`.
+    profile
+        Whose definition it follows; with `-k3` at its end the judge is asked three
+        times.
+    """
+
+    def __init__(self, part: str, profile: str = PAPER) -> None:
+        if part not in PARTS:
+            raise ValueError(f"no part {part!r}; there are {', '.join(PARTS)}")
+        self.part = part
+        self.profile, _mark, trials = profile.partition("-k")
+        self.trials = int(trials or TRIALS[self.profile])
+
+    @property
+    def info(self) -> MetricInfo:
+        usual = self.trials == TRIALS[self.profile]
+        trials = "" if usual else f"-k{self.trials}"
+        return declared(
+            f"envision_{self.part}",
+            f"{self.profile}{trials}",
+            version=VERSIONS[self.profile],
+            backend=judge_name(),
+        )
+
+    missing = staticmethod(missing_judge)
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value, with a row for each trial in the trace.
+
+        Undefined where a step lacks its picture or its prompt, and where no trial is
+        usable. In profile `envision-code-05be960` a sub-score that the reply lacks
+        counts 0, as in the reference program; the trace says so.
+        """
+        reason = why_unjudged(rendering)
+        if reason:
+            return [Value(None, reason=reason)]
+        questions = [_question(rendering, trial) for trial in range(self.trials)]
+        # Never asked again, warmer: the trials are to be alike.
+        answers = yield from ask_judge(questions, self._read, attempts=1)
+        return [self._value(answers)]
+
+    def _read(self, text: str) -> Trial:
+        return read_trial(text, self.profile)
+
+    def _value(self, answers: Sequence[JudgeAnswer[Trial] | Refusal]) -> Value:
+        scores = [
+            all_scores(answer.value.scores, self.profile)
+            for answer in answers
+            if isinstance(answer, JudgeAnswer)
+        ]
+        rows = [self._row(k, answer) for k, answer in enumerate(answers, start=1)]
+        if not scores:
+            reason = str(answers[0])
+            return Value(None, reason=reason, trace={"trials": rows})
+        spread = stability([trial[self.part] for trial in scores])
+        value = round(spread.mean, 2) if self.profile == CODE else spread.mean
+        trace = {"trials": rows, "usable": len(scores), **asdict(spread)}
+        return Value(value, trace=trace)
+
+    def _row(self, number: int, answer: JudgeAnswer[Trial] | Refusal) -> dict[str, Any]:
+        """Return one trial as JSON; the judge's words only with the overall score."""
+        row: dict[str, Any] = {"trial": number}
+        if isinstance(answer, Refusal):
+            return row | {"refused": list(answer.reasons)}
+        wanted = _sub_scores(self.part)
+        row["scores"] = {name: answer.value.scores[name] for name in wanted}
+        lacking = {n: why for n, why in answer.value.lacking.items() if n in wanted}
+        if lacking:
+            row["lacking"] = lacking
+        if self.part == "overall":
+            row["answer"] = answer.text
+        return row
+
+
+def why_unjudged(rendering: Rendering) -> str:
+    """Say why a sequence cannot be judged; empty if it can."""
+    if len(rendering.shots) != STEPS:
+        return f"Envision judges {STEPS} steps, not {len(rendering.shots)}"
+    for shot in rendering.shots:
+        if shot.image is None:
+            return f"step {shot.number} has no picture"
+    for shot in rendering.shots:
+        if not shot.text.get("prompt", "").strip():
+            return f"step {shot.number} has no prompt"
+    return ""
+
+
+def _sub_scores(part: str) -> tuple[str, ...]:
+    if part == "overall":
+        return SUB_SCORES
+    return DIMENSIONS.get(part, (part,))
+
+
+def _question(rendering: Rendering, trial: int) -> JudgeQuestion:
+    parts: list[str | Image] = [
+        f"{prompts('envision')['rubric']}\n\n{_event(rendering.extra)}".rstrip()
+    ]
+    for number, shot in enumerate(rendering.shots, start=1):
+        parts += [_step(number, shot), shot.frames[0]]
+    return JudgeQuestion(
+        tuple(parts),
+        temperature=TEMPERATURE,
+        max_tokens=MOST_TOKENS,
+        trial=trial,
+        size=None,
+    )
+
+
+def _event(extra: Mapping[str, Any]) -> str:
+    """Return what the benchmark's file says of the whole sequence, a line each."""
+    said = extra.get("envision", extra)
+    if not isinstance(said, Mapping):
+        return ""
+    lines = [f"{name}: {said[name]}" for name in TOLD if said.get(name) is not None]
+    return "\n".join(["The event:", *lines] if lines else [])
+
+
+def _step(number: int, shot: RenderedShot) -> str:
+    lines = [f"Step {number}", f"Text: {shot.text['prompt'].strip()}"]
+    explanation = shot.text.get("explanation", "").strip()
+    if explanation:
+        lines.append(f"Explanation: {explanation}")
+    return "\n".join(lines)

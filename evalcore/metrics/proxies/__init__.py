@@ -1,5 +1,0 @@
-"""Metrics on networks that ship inside a package, named as stand-ins.
-
-Comes in: pictures.
-Goes out: values.
-"""

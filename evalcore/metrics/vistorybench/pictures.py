@@ -1,0 +1,202 @@
+"""CSD: whether the shots keep one style, and keep the style of the references."""
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+from scipy.special import rel_entr
+
+from evalcore.metrics.base import (
+    Ask,
+    Encoder,
+    Feature,
+    Image,
+    RenderedShot,
+    Rendering,
+    Run,
+    Scoring,
+    Value,
+)
+from evalcore.metrics.declarations import declared
+from evalcore.metrics.encoders.published import (
+    AESTHETIC_HEAD,
+    CLIP_PACKAGES,
+    CSD,
+    INCEPTION_IMAGENET,
+    SIGLIP,
+    TORCHVISION,
+    TRANSFORMERS,
+)
+from evalcore.metrics.formulas import consistency
+from evalcore.metrics.weights import needing
+
+Profile = Literal["vsb-code-2026.02", "vsb-paper"]
+
+
+def references_of(rendering: Rendering, shot: RenderedShot) -> list[tuple[str, Image]]:
+    """Return the first reference picture of each of a shot's characters.
+
+    Of a character without pictures, and of a shot without characters, it is the first
+    picture of the first character of the story that has one (appendix J leaves that
+    open; so does the reference program at 514cc31).
+    """
+    having = [c for c in rendering.characters.values() if c.references]
+    if not having:
+        return []
+    keys = [key for key in shot.characters if key in rendering.characters]
+    chosen = []
+    for key in keys or [having[0].key]:
+        own = rendering.characters[key].references
+        chosen.append((key, (own or having[0].references)[0]))
+    return chosen
+
+
+class _SeenByCsd:
+    """What both metrics share."""
+
+    name: str
+    missing = needing(CLIP_PACKAGES, (CSD,))
+
+    def __init__(self, profile: Profile) -> None:
+        self.info = declared(self.name, profile)
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        """Return what sees style: squashed as the program, cropped as CSD's."""
+        from evalcore.metrics.encoders.clip import csd_encoder
+
+        is_cropped = self.info.profile == "vsb-paper"
+        return csd_encoder("centercrop" if is_cropped else "squash")
+
+
+class StyleConsistency(_SeenByCsd):
+    """CSD of an output: mean cosine over pairs of its shots (`csd_self`)."""
+
+    name = "csd_self"
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value; undefined for fewer than two shots."""
+        return (yield from consistency(self.encoder, rendering.images))
+
+
+class StyleFaithfulness(_SeenByCsd):
+    """CSD of each shot with its characters' first references (`csd_cross`)."""
+
+    name = "csd_cross"
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot; undefined where no character has a picture."""
+        shots = rendering.rendered
+        wanted = {s.number: references_of(rendering, s) for s in shots}
+        if not any(wanted.values()):
+            reason = "no character of the story has a reference picture"
+            return [Value(None, reason=reason)]
+        images = dict.fromkeys(i for refs in wanted.values() for _key, i in refs)
+        styles = yield Ask(self.encoder, [*rendering.images, *images])
+        style = dict(zip([*rendering.images, *images], styles, strict=True))
+        values = []
+        for shot in shots:
+            own = style[shot.frames[0]]
+            cosines = {key: float(own @ style[i]) for key, i in wanted[shot.number]}
+            mean = float(np.mean(list(cosines.values())))
+            values.append(Value(mean, shot.number, trace={"characters": cosines}))
+        return values
+
+
+# How beautiful a shot is, as Aesthetic Predictor V2.5 rates it ------------------------
+
+
+class Aesthetic:
+    """The rating of each shot, about 1 to 10; 5.5 and more is good.
+
+    Profile `vsb-paper` rates as the predictor's author does; `vsb-code-2026.02` as the
+    reference program does, whose pictures are smaller and never normalised, so that its
+    numbers are not the predictor's own.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.info = declared("aesthetic", profile)
+
+    missing = needing(TRANSFORMERS, (SIGLIP, AESTHETIC_HEAD))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        from evalcore.metrics.encoders.siglip import aesthetic_encoder
+
+        official = self.info.profile == "vsb-paper"
+        return aesthetic_encoder("official" if official else "vsb")
+
+    def score(self, rendering: Rendering) -> Scoring:
+        """Return one value a shot; undefined for an output without pictures."""
+        ratings = yield Ask(self.encoder, rendering.images)
+        if not ratings:
+            return [Value(None, reason="no shot has a picture")]
+        return [
+            Value(rating.item(), shot.number)
+            for shot, rating in zip(rendering.rendered, ratings, strict=True)
+        ]
+
+
+# Inception Score ----------------------------------------------------------------------
+
+
+SPLITS = {"vsb-code-2026.02": 1, "vsb-paper": 10}
+
+
+def inception_score(probabilities: Feature, splits: int) -> tuple[float, float]:
+    """Return the Inception Score of pictures, and its deviation over splits.
+
+    `probabilities`: pictures x classes. Of each of the `splits`, in order and of nearly
+    equal size: exp(mean over pictures of KL(p(y|x) || p(y))), natural logarithm, p(y)
+    the mean over the part; a class of probability 0 adds nothing. Result: mean and
+    deviation of the parts.
+
+    Source: Salimans et al. (2016), Improved techniques for training GANs, section 4,
+    with 10 splits; ViStoryBench, section 3.3, whose program takes 1.
+    """
+    count = len(probabilities)
+    if not 1 <= splits <= count:
+        raise ValueError(f"from 1 to {count} splits (one a picture), not {splits}")
+    exact = probabilities.astype(np.float64)
+    bounds = [count * i // splits for i in range(splits + 1)]
+    scores = [
+        np.exp(rel_entr(part, part.mean(axis=0)).sum(axis=1).mean())
+        for part in (exact[a:b] for a, b in pairwise(bounds))
+    ]
+    return float(np.mean(scores)), float(np.std(scores))
+
+
+class InceptionScore:
+    """Inception Score of all pictures of a method, stories pooled.
+
+    Parameters
+    ----------
+    profile
+        `vsb-code-2026.02`: inputs not brought to the range of the weights, one split,
+        as ViStoryBench's program; it can be compared with no other Inception Score.
+        `vsb-paper`: the definition that the paper cites: inputs as trained, 10 splits.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.splits = SPLITS[profile]
+        self.info = declared("inception_score", profile)
+
+    missing = needing(TORCHVISION, (INCEPTION_IMAGENET,))
+
+    @cached_property
+    def encoder(self) -> Encoder:
+        from evalcore.metrics.encoders.torchvision_networks import imagenet_encoder
+
+        return imagenet_encoder(transform_input=self.info.profile == "vsb-paper")
+
+    def score(self, run: Run) -> Scoring:
+        """Return one value; undefined for fewer pictures than splits."""
+        images = [image for output in run.outputs for image in output.images]
+        if len(images) < self.splits:
+            reason = f"{len(images)} pictures, where at least {self.splits} are needed"
+            return [Value(None, reason=reason)]
+        probabilities = yield Ask(self.encoder, images)
+        mean, deviation = inception_score(np.stack(probabilities), self.splits)
+        trace = {"pictures": len(images), "splits": self.splits, "deviation": deviation}
+        return [Value(mean, trace=trace)]

@@ -1,0 +1,315 @@
+"""Degraded twins of outputs: what people must rate lower than the originals.
+
+The pictures, or the video, are written before the database is touched, and a twin is
+stored whole or not at all. The same output, degradation and seed show the same on any
+machine.
+"""
+
+import contextlib
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+
+from django.db import transaction
+from django.db.models import ProtectedError
+from PIL import Image
+from tqdm import tqdm
+
+from analysis.problems import InputError, Problem
+from evalcore import media
+from evalcore.database.postgresql import analyze
+from evalcore.models import Benchmark, Frame, MediaFile, Output, TwinScore
+from evalcore.perturbations import arranging as video_twins
+from evalcore.perturbations import degrading
+from evalcore.perturbations.arranging import (
+    Pictures,
+    arranged_pictures,
+    arranged_segments,
+    pictures_of,
+    segments_of,
+)
+from evalcore.perturbations.degrading import ImpossibleDegradationError
+from evalcore.video import storing
+from evalcore.video.decoding import UnreadableVideoError
+
+Degradation = Output.Degradation
+SHOWN_OUTPUTS = 10
+Alteration = Callable[[Image.Image], Image.Image]
+
+
+@dataclass(frozen=True)
+class PreparedTwin:
+    """A twin whose files are written and whose rows may not be there yet.
+
+    `pictures` has the hash of each shot's picture; `drawn` are the new ones. Of a video
+    `parts` are those of `Output.parts`.
+    """
+
+    output: Output
+    degradation: str
+    seed: int
+    pictures: Mapping[int, str]
+    drawn: tuple[media.Prepared, ...]
+    video: MediaFile | None = None
+    parts: list[tuple[int, int, int, int]] = field(default_factory=list)
+
+
+@dataclass
+class TwinSummary:
+    """Which twins were made, which were here, and which cannot be made, and why."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    here: int = 0
+    impossible: dict[tuple[str, str], list[str]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def line(self) -> str:
+        counts = ", ".join(f"{n} {name}" for name, n in sorted(self.made.items()))
+        made = f"Made {self.made.total()} twins" + f" ({counts})" * bool(counts)
+        without = sum(map(len, self.impossible.values()))
+        return f"{made}; {self.here} were here already; {without} are impossible."
+
+    def reasons(self) -> list[str]:
+        """Return why twins are impossible, a line each reason."""
+        return [
+            f"{degradation} is impossible for {len(outputs)} outputs: {reason} "
+            f"({', '.join(outputs[:SHOWN_OUTPUTS])}"
+            f"{', ...' * (len(outputs) > SHOWN_OUTPUTS)})"
+            for (degradation, reason), outputs in sorted(self.impossible.items())
+        ]
+
+
+def possible(
+    output: Output, wanted: Iterable[str] = tuple(Degradation.values)
+) -> list[str]:
+    """Return which of the wanted degradations can be made of an output.
+
+    No picture is read: blurring one that is blank turns out later to change nothing.
+    """
+    names = dict.fromkeys(wanted)
+    return [name for name in names if why_impossible(output, name) is None]
+
+
+def why_impossible(output: Output, degradation: str) -> str | None:
+    """Say what a degradation would need that the output lacks; None: nothing."""
+    try:
+        if output.video_id is None:
+            arranged_pictures(output, Degradation(degradation), seed=0)
+        else:
+            arranged_segments(output, Degradation(degradation), seed=0)
+    except ImpossibleDegradationError as error:
+        return str(error)
+    return None
+
+
+def make_twin(output: Output, degradation: str, seed: int) -> Output:
+    """Return the degraded twin of an output, made now unless there is one."""
+    existing = find_twin(output, Degradation(degradation))
+    return existing or store_twin(prepare_twin(output, degradation, seed))
+
+
+def make_twins(
+    outputs: Iterable[Output], degradations: Iterable[str], seed: int
+) -> TwinSummary:
+    """Make the twins that are possible and not there yet; all of them or none."""
+    names = list(dict.fromkeys(degradations))
+    wanted = [(output, name) for output in outputs for name in names]
+    summary, ready = TwinSummary(), []
+    problems: list[Problem] = []
+    for output, degradation in tqdm(wanted, desc="twins", disable=None):
+        if find_twin(output, degradation):
+            summary.here += 1
+            continue
+        try:
+            ready.append(prepare_twin(output, degradation, seed))
+        except ImpossibleDegradationError as error:
+            summary.impossible[degradation, str(error)].append(_name(output))
+        except InputError as error:
+            problems += error.problems
+    if problems:
+        raise InputError(problems)
+    with transaction.atomic():
+        for twin in ready:
+            store_twin(twin)
+            summary.made[twin.degradation] += 1
+        analyze(Output, Frame)
+    return summary
+
+
+def find_twin(output: Output, degradation: str) -> Output | None:
+    """Return the twin that an output has already."""
+    return Output.twins.filter(twin_of=output, degradation=degradation).first()
+
+
+def prepare_twin(output: Output, degradation: str, seed: int) -> PreparedTwin:
+    """Write the pictures of a twin, or its video; the database is only read.
+
+    Raises what `make_twin` raises.
+    """
+    if output.video_id is not None:
+        return _prepare_video(output, Degradation(degradation), seed)
+    before = pictures_of(output)
+    after = arranged_pictures(output, Degradation(degradation), seed)
+    drawn = _draw(output, after, _alterations(degradation, before, after))
+    hashes = {number: picture.sha256 for number, picture in after.items()}
+    hashes |= {number: picture.sha256 for number, picture in drawn.items()}
+    if hashes == {number: picture.sha256 for number, picture in before.items()}:
+        raise ImpossibleDegradationError("it would look exactly like the original")
+    return PreparedTwin(output, degradation, seed, hashes, tuple(drawn.values()))
+
+
+def _prepare_video(output: Output, degradation: Degradation, seed: int) -> PreparedTwin:
+    before, after = segments_of(output), arranged_segments(output, degradation, seed)
+    is_blurred = degradation == Degradation.BLURRED
+    try:
+        video = video_twins.film(output, before, after, is_blurred=is_blurred)
+    except (OSError, UnreadableVideoError) as error:
+        expected = f"readable videos, its own and those of other stories ({error})"
+        raise InputError([Problem(_name(output), expected)]) from error
+    sharp = {} if is_blurred else before
+    made_for = {segment: number for number, segment in sharp.items()}
+    parts = [
+        (number, one.frames.start, one.frames.stop, made_for.get(after[number], 0))
+        for number, one in before.items()
+    ]
+    return PreparedTwin(output, degradation, seed, {}, (), video, parts)
+
+
+def store_twin(twin: PreparedTwin) -> Output:
+    """Store a prepared twin and return it; the one that is there already stays."""
+    original = twin.output
+    with transaction.atomic():
+        media.store_prepared(twin.drawn)
+        storing.store_prepared([twin.video] if twin.video else [])
+        row, created = Output.twins.get_or_create(
+            twin_of=original,
+            degradation=twin.degradation,
+            defaults={
+                "story_id": original.story_id,
+                "method_id": original.method_id,
+                "mode": original.mode,
+                "language": original.language,
+                "timestamp": original.timestamp,
+                "index_shift": original.index_shift,
+                "source": f"seed {twin.seed}",
+                "video_id": twin.video.pk if twin.video else None,
+                "parts": twin.parts,
+            },
+        )
+        if created:
+            Frame.objects.bulk_create(
+                Frame(
+                    output=row,
+                    shot_id=frame.shot_id,
+                    number=frame.number,
+                    media_id=twin.pictures.get(frame.number),
+                )
+                for frame in original.frames.all()
+            )
+    return row
+
+
+def forget_twins(output: Output) -> None:
+    """Remove the twins of an output whose shots or pictures have changed.
+
+    One that people are shown stays as they see it, without its scores, which stood
+    beside those of the original as it was; `current_twins` leaves it out.
+    """
+    TwinScore.objects.filter(twin__twin_of=output).delete()
+    for twin in Output.twins.filter(twin_of=output):
+        with contextlib.suppress(ProtectedError):
+            twin.delete()
+
+
+def current_twins(benchmark: Benchmark) -> list[Output]:
+    """Return the twins of outputs that are still what the twins were made from.
+
+    Outputs change when pictures or shots arrive, or the times of shots. A twin has a
+    frame for each shot that its original had, and a picture where that had one; of a
+    video it has the parts that its original had.
+    """
+    twins = (
+        Output.twins.filter(story__benchmark=benchmark)
+        .select_related("story", "method", "video", "twin_of__story", "twin_of__video")
+        .prefetch_related("frames", "twin_of__frames")
+        .order_by("pk")
+    )
+    return [
+        twin
+        for twin in twins
+        if twin.twin_of
+        and _layout(twin) == _layout(twin.twin_of)
+        and _cuts(twin) == segments_of(twin.twin_of)
+    ]
+
+
+def _layout(output: Output) -> dict[int, bool]:
+    """Return whether each shot has a picture."""
+    return {frame.number: frame.media_id is not None for frame in output.frames.all()}
+
+
+def _cuts(twin: Output) -> video_twins.Segments:
+    """Return which frames of its original a twin was made of; none of pictures."""
+    assert twin.twin_of is not None
+    video = twin.twin_of.video
+    return {
+        number: video_twins.Segment(video, range(start, stop))
+        for number, start, stop, _shown in twin.parts
+        if video is not None
+    }
+
+
+def _alterations(
+    degradation: str, before: Pictures, after: Pictures
+) -> dict[int, Alteration]:
+    """Return how the pictures change that are not stored yet.
+
+    A foreign picture gets the size of the one whose place it takes.
+    """
+    if degradation == Degradation.BLURRED:
+        return dict.fromkeys(after, degrading.blurred)
+    own = set(before.values())
+    return {
+        number: partial(degrading.fitted, size=_size(before[number]))
+        for number, picture in after.items()
+        if picture not in own and _size(picture) != _size(before[number])
+    }
+
+
+def _size(picture: MediaFile) -> tuple[int, int]:
+    return picture.width, picture.height
+
+
+def _draw(
+    output: Output, pictures: Pictures, alterations: Mapping[int, Alteration]
+) -> dict[int, media.Prepared]:
+    """Write the files of altered pictures."""
+
+    def draw(number: int) -> media.Prepared | Problem:
+        path = media.original_path(pictures[number])
+        try:
+            with media.stored_picture(pictures[number]) as picture:
+                altered = alterations[number](picture)
+        except media.UnreadablePictureError as error:
+            expected = str(error)
+        except OSError as error:
+            expected = f"a readable file ({error.strerror})"
+        else:
+            return media.keep_picture(altered)
+        return Problem(f"{_name(output)} / shot {number}", expected, value=str(path))
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        done = list(pool.map(draw, alterations))
+    problems = [result for result in done if isinstance(result, Problem)]
+    if problems:
+        raise InputError(problems)
+    drawn = [result for result in done if not isinstance(result, Problem)]
+    return dict(zip(alterations, drawn, strict=True))
+
+
+def _name(output: Output) -> str:
+    return f"{output.method.name} / {output.story.key}"

@@ -1,0 +1,379 @@
+"""Degraded twins: stored whole, once, and met only by those who ask for them."""
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from django.db import IntegrityError, connection, transaction
+from PIL import Image
+
+from analysis.problems import InputError
+from annotate.models import Study, Unit
+from evalcore import media
+from evalcore.importing.outputs import import_outputs
+from evalcore.models import (
+    Benchmark,
+    Character,
+    Frame,
+    MediaFile,
+    Method,
+    MetricScore,
+    Output,
+    Shot,
+    Story,
+)
+from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations.degrading import ImpossibleDegradationError
+from evalcore.scoring import metric_runs
+from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
+
+pytestmark = pytest.mark.django_db
+
+ALL = [
+    "shuffled",
+    "foreign_shot",
+    "repeated_shot",
+    "blurred",
+    "swapped_characters",
+]
+
+
+def add_characters(benchmark):
+    """A fox in odd shots, a hare in even ones."""
+    for story in benchmark.stories.all():
+        names = ("hare", "fox")
+        rows = [Character.objects.create(story=story, key=name) for name in names]
+        for shot in story.shots.all():
+            shot.characters.add(rows[shot.number % 2])
+    return benchmark
+
+
+@pytest.fixture
+def woods():
+    return add_characters(make_benchmark(shots=4))
+
+
+def an_output(benchmark, method="Alder", story="01") -> Output:
+    return Output.objects.get(
+        story__benchmark=benchmark, story__key=story, method__name=method
+    )
+
+
+def shown(output) -> dict[int, str | None]:
+    return dict(output.frames.order_by("number").values_list("number", "media"))
+
+
+# What is made ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("degradation", ALL)
+def test_a_twin_is_like_its_original_and_shows_something_else(woods, degradation):
+    original = an_output(woods)
+    Output.objects.filter(pk=original.pk).update(mode="base", language="en")
+    original.refresh_from_db()
+    twin = twin_outputs.make_twin(original, degradation, seed=3)
+    assert (twin.twin_of, twin.degradation) == (original, degradation)
+    for field in ("story", "method", "video", "mode", "language", "index_shift"):
+        assert getattr(twin, field) == getattr(original, field)
+    assert twin.source == "seed 3"
+    before, after = shown(original), shown(twin)
+    assert list(after) == list(before)
+    assert after != before
+    for frame in twin.frames.select_related("media", "shot"):
+        assert frame.shot.number == frame.number
+        assert media.original_path(frame.media).is_file()
+        assert (frame.media.width, frame.media.height) == (96, 64)
+        assert frame.media.content_type == "image/png"
+
+
+@pytest.mark.parametrize(
+    "degradation", ["shuffled", "foreign_shot", "repeated_shot", "swapped_characters"]
+)
+def test_pictures_that_stay_as_they_are_are_not_stored_again(woods, degradation):
+    before = MediaFile.objects.count()
+    twin_outputs.make_twin(an_output(woods), degradation, seed=1)
+    assert MediaFile.objects.count() == before
+
+
+def test_a_foreign_shot_is_the_same_methods_where_that_drew_another_story(woods):
+    original = an_output(woods)
+    twin = twin_outputs.make_twin(original, "foreign_shot", 1)
+    (foreign,) = set(shown(twin).values()) - set(shown(original).values())
+    (source,) = Frame.objects.filter(media=foreign, output__twin_of=None)
+    assert (source.output.method.name, source.output.story.key) == ("Alder", "02")
+
+
+def test_else_it_is_another_methods_and_has_the_size_of_the_one_it_replaces(woods):
+    an_output(woods, story="02").delete()
+    for frame in Frame.objects.filter(output__story__key="02"):
+        frame.media = store_picture(picture_bytes(f"big {frame.pk}", (200, 300)))
+        frame.save()
+    original = an_output(woods)
+    twin = twin_outputs.make_twin(original, "foreign_shot", 1)
+    (foreign,) = set(shown(twin).values()) - set(shown(original).values())
+    stored = MediaFile.objects.get(pk=foreign)
+    assert (stored.width, stored.height) == (96, 64)
+    assert not Frame.objects.filter(media=foreign, output__twin_of=None).exists()
+
+
+def test_missing_shots_stay_missing(woods):
+    original = an_output(woods)
+    original.frames.filter(number=2).update(media=None)
+    for degradation in ALL:
+        twin = twin_outputs.make_twin(original, degradation, 1)
+        assert [n for n, picture in shown(twin).items() if picture is None] == [2]
+
+
+def test_the_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
+    def pictures(slug, seed):
+        benchmark = add_characters(make_benchmark(slug=slug, shots=8))
+        found = [
+            shown(twin_outputs.make_twin(an_output(benchmark), degradation, seed))
+            for degradation in ALL
+        ]
+        benchmark.delete()
+        return found
+
+    first = pictures("first", 1)
+    assert pictures("second", 1) == first
+    assert pictures("third", 2) != first
+
+
+@pytest.mark.postgresql
+def test_a_second_time_returns_the_twin_that_is_there(woods):
+    original = an_output(woods)
+    first = twin_outputs.make_twin(original, "blurred", 1)
+    before = shown(first)
+    assert twin_outputs.make_twin(original, "blurred", 2) == first
+    late = twin_outputs.PreparedTwin(original, "blurred", 2, {}, ())
+    assert twin_outputs.store_twin(late) == first
+    assert shown(first) == before
+    assert Output.twins.count() == 1
+
+
+# What cannot be made -----------------------------------------------------------------
+
+
+def test_without_a_script_no_character_can_be_swapped():
+    output = an_output(make_benchmark(shots=3))
+    assert twin_outputs.possible(output) == ALL[:-1]
+    with pytest.raises(ImpossibleDegradationError, match="different characters"):
+        twin_outputs.make_twin(output, "swapped_characters", 1)
+
+
+def test_one_story_alone_has_no_foreign_shot():
+    output = an_output(make_benchmark(stories=1, shots=3))
+    with pytest.raises(ImpossibleDegradationError, match="another story"):
+        twin_outputs.make_twin(output, "foreign_shot", 1)
+    make_benchmark(slug="another")
+    assert "foreign_shot" not in twin_outputs.possible(output)
+
+
+def test_a_blank_picture_cannot_be_blurred(woods):
+    blank = media.keep_picture(Image.new("RGB", (64, 64), "navy"))
+    media.store_prepared([blank])
+    output = an_output(woods)
+    output.frames.update(media=blank.sha256)
+    with pytest.raises(ImpossibleDegradationError, match="exactly like the original"):
+        twin_outputs.make_twin(output, "blurred", 1)
+    assert not Output.twins.exists()
+
+
+def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
+    output = an_output(woods)
+    for number, spoil in (
+        (2, lambda p: p.write_bytes(b"x")),
+        (3, lambda p: p.unlink()),
+    ):
+        spoil(media.original_path(output.frames.get(number=number).media))
+    stored = MediaFile.objects.count()
+    with pytest.raises(InputError) as caught:
+        twin_outputs.make_twin(output, "blurred", 1)
+    broken, gone = map(str, caught.value.problems)
+    assert broken.startswith("Alder / 01 / shot 2: ")
+    assert broken.endswith(f": expected a readable picture ({media.KINDS})")
+    assert gone.startswith("Alder / 01 / shot 3: ")
+    assert gone.endswith(": expected a readable file (No such file or directory)")
+    assert not Output.twins.exists()
+    assert MediaFile.objects.count() == stored
+
+
+# Who meets twins ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def twin(woods):
+    return twin_outputs.make_twin(an_output(woods), "foreign_shot", 1)
+
+
+def test_outputs_are_originals_unless_twins_are_asked_for(woods, twin):
+    story, method = twin.story, twin.method
+    assert twin not in Output.objects.all()
+    assert twin not in story.outputs.all()
+    assert twin not in method.outputs.all()
+    for parent in (
+        Story.objects.prefetch_related("outputs").get(pk=story.pk),
+        Method.objects.prefetch_related("outputs").get(pk=method.pk),
+    ):
+        assert twin not in parent.outputs.all()
+    assert list(Output.twins.all()) == [twin]
+    assert Output.everything.count() == Output.objects.count() + 1
+
+
+def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
+    names = ["sharpness", "palette_consistency", "shots_present"]
+
+    def scores():
+        run = metric_runs.run(metric_runs.queue_run(woods, names).pk)
+        assert (run.state, run.total) == ("done", 18)
+        found = MetricScore.objects.order_by("pk").values_list(
+            "metric", "method", "story", "shot", "value"
+        )
+        values = list(found)
+        MetricScore.objects.all().delete()
+        return values
+
+    before = scores()
+    for degradation in ALL:
+        twin_outputs.make_twin(an_output(woods), degradation, 1)
+    assert scores() == before
+
+
+def drawn_stories(folder):
+    for story in ("01", "02"):
+        (folder / "UNO" / story).mkdir(parents=True)
+        for number in range(1, 5):
+            path = folder / "UNO" / story / f"shot_{number}.png"
+            path.write_bytes(picture_bytes(f"{story} {number}"))
+    return folder
+
+
+@pytest.fixture
+def imported(tmp_path):
+    """Two stories of four shots by one method; the last shot of 02 comes later."""
+    benchmark = Benchmark.objects.create(slug="mine", title="mine")
+    drawn_stories(tmp_path)
+    (tmp_path / "UNO/02/shot_4.png").rename(tmp_path / "later.png")
+    import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
+    Shot.objects.create(story=Story.objects.get(key="02"), number=4)
+    return benchmark
+
+
+def make_possible() -> list[Output]:
+    return [
+        twin_outputs.make_twin(original, degradation, 1)
+        for original in Output.objects.all()
+        for degradation in twin_outputs.possible(original)
+    ]
+
+
+def test_importing_folders_again_is_not_confused_by_twins(tmp_path, imported):
+    import_outputs(tmp_path, benchmark=imported)
+    before = {twin: shown(twin) for twin in make_possible()}
+    originals = {original: shown(original) for original in Output.objects.all()}
+    assert len(before) == 8
+    summary = import_outputs(tmp_path, benchmark=imported)
+    assert summary.line().startswith("Nothing new")
+    assert {twin: shown(twin) for twin in Output.twins.all()} == before
+    assert {output: shown(output) for output in Output.objects.all()} == originals
+
+
+@pytest.mark.postgresql
+def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
+    tmp_path, imported
+):
+    judged, *_others = [t for t in make_possible() if t.story.key == "02"]
+    study = make_study(benchmark=imported)
+    Unit.objects.create(study=study, story=judged.story, output_a=judged)
+    before = shown(judged)
+    (tmp_path / "later.png").rename(tmp_path / "UNO/02/shot_4.png")
+    summary = import_outputs(tmp_path, benchmark=imported)
+    assert (summary.new_outputs, summary.new_pictures) == (0, 1)
+    assert list(Output.twins.filter(story__key="02")) == [judged]
+    assert Output.twins.filter(story__key="01").count() == 4
+    assert shown(judged) == before
+    remade = twin_outputs.make_twin(judged.twin_of, "blurred", 1)
+    assert list(shown(remade)) == [1, 2, 3, 4]
+
+
+def test_tables_of_scores_name_originals(tmp_path, twin):
+    (tmp_path / "fid.csv").write_text("story,method,metric,score\n01,Alder,fid,0.5\n")
+    call_command("import_scores", tmp_path / "fid.csv", benchmark="woods")
+    assert MetricScore.objects.get().method == twin.method
+    assert list(Output.twins.all()) == [twin]
+
+
+def test_a_study_is_planned_of_originals(twin):
+    call_command(
+        "plan_study",
+        "trial",
+        benchmark="woods",
+        annotators=2,
+        redundancy=1,
+        template="vistorybench-user-study",
+    )
+    units = Study.objects.get().units.filter(purpose="real")
+    assert units.count() == 6
+    assert not units.filter(output_a=twin).exists()
+
+
+# What the database refuses -----------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "constraint"),
+    [
+        ({"twin_of": None}, "twin_has_a_degradation"),
+        ({"degradation": ""}, "twin_has_a_degradation"),
+        ({"degradation": "sharpened"}, "degradation_known"),
+        ({"twin_of": None, "degradation": ""}, "output_unique_per_story_and_method"),
+        ({"degradation": "blurred"}, "twin_unique_per_original_and_degradation"),
+    ],
+)
+def test_the_database_refuses(woods, twin, changes, constraint):
+    twin_outputs.make_twin(twin.twin_of, "blurred", 1)
+    if connection.vendor == "sqlite" and "unique" in constraint:
+        constraint = "UNIQUE constraint failed"
+    with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
+        Output.everything.filter(pk=twin.pk).update(**changes)
+
+
+# The command -------------------------------------------------------------------------
+
+
+def test_the_command_makes_what_is_possible_and_says_the_rest(capsys):
+    make_benchmark(shots=4)
+    call_command("make_twins", "woods", seed=7)
+    printed = capsys.readouterr()
+    assert printed.out == (
+        "Made 24 twins (6 blurred, 6 foreign_shot, 6 repeated_shot, 6 shuffled); "
+        "0 were here already; 6 are impossible.\n"
+    )
+    assert (
+        "note: swapped_characters is impossible for 6 outputs: it needs two shots with "
+        "different characters on stage (Alder / 01, Birch / 01, "
+    ) in printed.err
+    assert set(Output.twins.values_list("source", flat=True)) == {"seed 7"}
+    call_command("make_twins", "woods", degradations="shuffled,blurred,blurred")
+    assert "Made 0 twins; 12 were here already; 0 are impossible." in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"methods": "Oak"}, "--methods: Oak: expected one of Alder, Birch, Cedar"),
+        ({"stories": "03"}, "--stories: 03: expected one of 01, 02"),
+        ({"degradations": "sharp"}, "--degradations: sharp: expected one of shuffled,"),
+    ],
+)
+def test_the_command_refuses_unknown_names(woods, options, message):
+    with pytest.raises(CommandError, match=message) as caught:
+        call_command("make_twins", "woods", **options)
+    assert caught.value.returncode == 2
+    with pytest.raises(CommandError, match="No benchmark 'wood'") as caught:
+        call_command("make_twins", "wood")
+    assert caught.value.returncode == 2
+
+
+# Real stories ------------------------------------------------------------------------
