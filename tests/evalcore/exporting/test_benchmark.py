@@ -6,12 +6,10 @@ import json
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
 from evalcore.exporting import export_benchmark
-from evalcore.formats.storybench import read_tasks, task_files
 from evalcore.formats.written_files import write_files
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Story
@@ -61,20 +59,6 @@ VALUES = st.recursive(
 )
 
 
-@given(st.dictionaries(TEXTS, VALUES, max_size=4))
-def test_no_field_of_a_task_is_lost(tmp_path_factory, extra):
-    file = write_tasks(tmp_path_factory.mktemp("law"), TASK, extra | LATER)
-    # As a database gives it back: without the order of keys.
-    kept = {
-        story.key: json.loads(json.dumps(story.extra, sort_keys=True))
-        for story in read_tasks(file)
-    }
-    (text,) = task_files(kept).values()
-    was, now = json.loads(file.read_text()), json.loads(text)
-    assert now == was
-    assert [list(task) for task in now] == [list(task) for task in was]
-
-
 def test_envision(tmp_path):
     rows = [sequence(2), sequence(1, source=None, category="")]
     rows[0]["prompts"].reverse()
@@ -88,14 +72,6 @@ def test_envision(tmp_path):
     out = there_and_back(folder, tmp_path / "out")
     for file in folder.iterdir():
         assert (out / file.name).read_bytes() == file.read_bytes()
-
-
-def test_vistar_lines(tmp_path):
-    text = '\n[GD—TR] A poster {text="SALE"}  \n\n[SA - LI]  A fox at dawn\n'
-    file = tmp_path / "core.txt"
-    file.write_text(text, encoding="utf-8")
-    out = there_and_back(file, tmp_path / "out")
-    assert (out / "core.txt").read_text(encoding="utf-8") == text
 
 
 @pytest.mark.parametrize("ending", ["json", "jsonl"])
@@ -165,15 +141,6 @@ def test_stories_that_came_from_elsewhere_are_named(tmp_path):
         CommandError, match="story oops_val_0_0_ms: expected a story im"
     ):
         call_command("export_benchmark", "one", tmp_path / "out", format="vistar")
-
-
-def test_a_benchmark_from_elsewhere_says_what_can_be_written(tmp_path):
-    benchmark = Benchmark.objects.create(slug="own", title="Own")
-    with pytest.raises(InputError, match="own: expected a benchmark with stories"):
-        export_benchmark(benchmark, tmp_path)
-    Story.objects.create(benchmark=benchmark, key="1")
-    with pytest.raises(InputError, match="imported from one of storybench, envision"):
-        export_benchmark(benchmark, tmp_path)
 
 
 def test_the_command_overwrites_only_if_asked(tmp_path, capsys):

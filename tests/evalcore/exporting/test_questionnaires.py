@@ -8,7 +8,7 @@ from django.core.management.base import CommandError
 
 from evalcore.exporting import FILE
 from evalcore.importing.stories import import_benchmark
-from evalcore.models import Benchmark, MetricRun, Story
+from evalcore.models import Benchmark, Story
 from tests.evalcore.metrics.llm_judge.serving import answers, serving
 from tests.factories import make_benchmark
 
@@ -87,21 +87,6 @@ def test_what_is_written_is_read_by_the_metric(judge, benchmark, tmp_path, capsy
     assert len(judge.asked) == 2
 
 
-def test_only_what_lacks_one_and_was_named_is_asked_for(judge, tmp_path):
-    path = tmp_path / "core.json"
-    known = {"prompt_id": "p1", "prompt": "A cat", "levels": LEVELS}
-    plain = [{"prompt_id": f"p{i}", "prompt": "A fox", "role": "me"} for i in (2, 3)]
-    path.write_text(json.dumps([known, *plain]))
-    import_benchmark(path, slug="v")
-    write(tmp_path / "out", stories="p3,p1")
-    (row,) = rows(tmp_path / "out")
-    assert (row["prompt_id"], row["prompt"]) == ("p3", "A fox")
-    assert "Asked for by: me" in judge.asked[0].text
-    assert "Angle:" not in judge.asked[0].text
-    summary = import_benchmark(tmp_path / "out" / FILE, slug="v")
-    assert summary.created == 1
-
-
 def test_what_is_refused_is_named_by_story(judge, benchmark, tmp_path, capsys):
     judge.by_question = lambda asked: answers(
         "I would rather not."
@@ -114,40 +99,6 @@ def test_what_is_refused_is_named_by_story(judge, benchmark, tmp_path, capsys):
     assert "note: story 0001: the judge gave no usable answer in 3 attempts" in errors
     assert "expected a JSON object with levels, found none" in errors
     assert [row["prompt_id"] for row in rows(tmp_path / "out")] == ["0002"]
-
-
-def test_a_spent_budget_writes_nothing_and_a_larger_one_goes_on(
-    judge, benchmark, tmp_path, monkeypatch
-):
-    # Each costs 4.1 cents, and with 4,096 tokens at most a little more: one fits.
-    dear = {"prompt_tokens": 1000, "completion_tokens": 4000}
-    judge.then = answers(json.dumps({"levels": LEVELS}), usage=dear)
-    monkeypatch.setenv("JUDGE_BUDGET", "0.05")
-    with pytest.raises(CommandError, match=r"budget .* Nothing was written\."):
-        write(tmp_path / "out")
-    assert not (tmp_path / "out").exists()
-    assert len(judge.asked) == 1
-    monkeypatch.setenv("JUDGE_BUDGET", "1")
-    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "0.05")
-    with pytest.raises(CommandError, match="JUDGE_BUDGET_TOTAL"):
-        write(tmp_path / "out")
-    monkeypatch.setenv("JUDGE_BUDGET_TOTAL", "1")
-    write(tmp_path / "out")
-    assert (len(judge.asked), len(rows(tmp_path / "out"))) == (2, 2)
-    paid = MetricRun.objects.values_list("source", "dollars")
-    assert [round(dollars, 3) for _source, dollars in paid] == [0.041, 0, 0.041]
-    assert {source for source, _dollars in paid} == {"asked"}
-
-
-def test_another_file_is_not_overwritten(judge, benchmark, tmp_path):
-    other = tmp_path / "out" / FILE
-    other.parent.mkdir()
-    other.write_text("mine")
-    with pytest.raises(CommandError, match="--replace overwrites it"):
-        write(tmp_path / "out")
-    assert other.read_text() == "mine"
-    write(tmp_path / "out", replace=True)
-    assert len(rows(tmp_path / "out")) == 2
 
 
 @pytest.mark.parametrize(

@@ -101,12 +101,6 @@ def test_every_number_of_a_foreign_folder_comes_back(tmp_path, benchmark):
     assert len(numbers) > 150  # the folder is no empty shell
 
 
-def test_a_folder_that_counts_from_0_comes_back(tmp_path, benchmark):
-    write_run(tmp_path / "in", shots=(0, 1, 2))
-    load(tmp_path / "in")
-    assert contents(save(tmp_path / "out")) == contents(tmp_path / "in")
-
-
 def test_an_odd_folder_comes_back(tmp_path, benchmark):
     folder = write_run(tmp_path / "in")
     path = folder / "metrics/csd/story_results.json"
@@ -255,17 +249,6 @@ def test_a_score_that_was_replaced_goes_before_what_was_found(tmp_path, benchmar
     assert values == {3, 4.0}
 
 
-def test_methods_with_a_mode_in_their_name_get_folders_by_mode(tmp_path, benchmark):
-    output = computed(benchmark)
-    Output.objects.filter(pk=output.pk).update(mode="base")
-    output.method.name = "UNO (base)"
-    output.method.save()
-    save(tmp_path)
-    assert (tmp_path / "UNO/base/en/20260304_050607/summary.json").exists()
-    load(tmp_path)
-    assert MetricRun.objects.count() == 1
-
-
 # Choices and refusals -----------------------------------------------------------------
 
 
@@ -277,20 +260,6 @@ def refused(out, **options):
     return str(caught.value)
 
 
-def test_two_versions_of_a_metric_are_chosen_from(tmp_path, benchmark):
-    computed(benchmark)
-    score = MetricScore.objects.get(metric="cids_self")
-    score.pk, score.metric_version, score.value = None, "2", 0.1
-    score.save()
-    text = refused(tmp_path / "out")
-    assert (
-        "UNO: cids_self: 1 vsb-paper by dino; 2 by dino: expected one version "
-        "(--metric-version and --backend choose)" in text
-    )
-    save(tmp_path / "out", metric_version="2", timestamp="20260101-000000")
-    assert (tmp_path / "out/UNO/default/en/20260101_000000/metadata.json").exists()
-
-
 def test_a_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
     output = computed(benchmark)
     output.method.name = "a/b"
@@ -298,16 +267,6 @@ def test_a_method_that_can_name_no_folder_is_named(tmp_path, benchmark):
     assert "method a/b: expected a method and mode that can" in refused(
         tmp_path / "out"
     )
-
-
-def test_imported_results_keep_their_timestamp(tmp_path, benchmark):
-    write_run(tmp_path / "in", mode="default")
-    load(tmp_path / "in")
-    computed(benchmark)
-    text = refused(tmp_path / "out", timestamp=STAMP)
-    assert f"UNO/default/en/{STAMP}: expected another --timestamp" in text
-    with pytest.raises(CommandError, match="write YYYYMMDD_HHMMSS"):
-        save(tmp_path / "out", timestamp="now")
 
 
 def test_an_export_that_would_overwrite_writes_nothing(tmp_path, benchmark):

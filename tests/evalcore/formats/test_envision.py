@@ -127,15 +127,6 @@ def test_other_files_are_named(tmp_path, text, what):
     assert what in problem
 
 
-def test_a_changed_explanation_is_another_benchmark(tmp_path):
-    import_benchmark(write(tmp_path, [sequence()]), slug="e")
-    with pytest.raises(InputError) as refused:
-        import_benchmark(write(tmp_path, [with_prompt(explanation="new")]), slug="e")
-    found = " ".join(map(str, refused.value.problems))
-    assert "'prompts' of envision as stored before" in found
-    assert "the text of shot 3 as stored before" in found
-
-
 def test_stories_that_lack_it_get_it_and_keep_the_rest(tmp_path):
     path = write(tmp_path, [sequence()])
     import_benchmark(path, slug="e")
@@ -194,15 +185,3 @@ def test_every_layout_of_envision(tmp_path, benchmark, layout, domains):
     output = Output.objects.get(story__key="physics_0002")
     assert [frame.number for frame in output.frames.all()] == [1, 2, 3, 4]
     assert (output.mode, output.index_shift) == ("", 0)
-
-
-def test_a_number_that_two_domains_have_is_no_story(tmp_path, benchmark):
-    root = draw(tmp_path, "Flux/index_0002/index_0002_step_1.png")
-    with pytest.raises(InputError, match="index_0002: expected a story of the"):
-        import_outputs(root, benchmark=benchmark)
-
-
-def test_modes_beside_domains_stay_modes(tmp_path, benchmark):
-    names = [f"Flux/{mode}/bio/index_0001/1.png" for mode in ("base", "ref")]
-    summary = import_outputs(draw(tmp_path, *names), benchmark=benchmark)
-    assert summary.methods == ["Flux (base)", "Flux (ref)"]

@@ -6,7 +6,6 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.formats.envision.results import SINGLE, pass_rate
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Method, MetricRun, MetricScore, Output, Story
 from tests.evalcore.formats.test_envision import sequence
@@ -148,30 +147,6 @@ def test_a_folder_with_both(tmp_path, benchmark, capsys):
     assert details["row"]["pass_rate_4"] == 0.5
 
 
-def test_a_link_for_a_report_is_refused(tmp_path, benchmark):
-    write(tmp_path / "r/scores.jsonl", [row(1)])
-    report = write(tmp_path / "elsewhere.json", {"analysis": {}})
-    (tmp_path / "r/analysis_report.json").symlink_to(report)
-    (problem,) = complaints(tmp_path / "r")
-    link = tmp_path / "r/analysis_report.json"
-    assert problem == f"{link}: expected a file of its own, not a link"
-
-
-def test_only_the_doubled_key_fills_the_gap(tmp_path, benchmark):
-    said = row(dynamics_and_interactivity=2.0)
-    del said["dynamics_interactivity"]
-    load(write(tmp_path / "a.jsonl", [said]))
-    assert stored()["dynamics"] == 2.0
-
-
-def test_values_that_are_none_are_noted(tmp_path, benchmark, capsys):
-    path = write(tmp_path / "a.jsonl", [row(authenticity=None, overall_score="4.25")])
-    load(path)
-    assert "authenticity" not in stored()
-    assert stored()["overall"] == 4.25
-    assert "biology_0001: authenticity: no value; left out" in capsys.readouterr().err
-
-
 WRONG = {
     "no json": ('{"index": 1, "overall_score": ', ":2: expected JSON"),
     "no index": (
@@ -196,13 +171,6 @@ def test_every_mistake_is_named_with_its_line(tmp_path, benchmark, wrong, what):
     (problem,) = complaints(path)
     assert problem.startswith(f"{path}:2")
     assert what in problem
-
-
-def test_two_files_that_disagree_are_named(tmp_path, benchmark):
-    write(tmp_path / "r/full.json", [full()])
-    write(tmp_path / "r/scores.jsonl", [row(authenticity=5)])
-    (problem,) = complaints(tmp_path / "r")
-    assert "authenticity: 5: expected the same value in full.json" in problem
 
 
 # Written again ------------------------------------------------------------------------
@@ -255,25 +223,6 @@ def computed(benchmark, key, **scores):
         )
 
 
-def test_what_was_computed_gets_grades_and_rates(tmp_path, benchmark):
-    computed(benchmark, "biology_0002", **NAMES | {"consistency": 3.987})
-    rows, records, _report = read(save(tmp_path))
-    # Nine scores, not ten: eight reach 3, five reach 4.
-    assert rows == [
-        row(2, doubled=False, pass_rate_3=round(8 / 9, 2), pass_rate_4=round(5 / 9, 2))
-    ]
-    (record,) = records
-    assert [step["step"] for step in record["steps"]] == [1, 2, 3, 4]
-    assert record["steps"][0]["prompt"] == "A seed. "
-    assert record["individual_scores"] == NINE
-    whole = record["comprehensive_scores"]
-    assert whole["overall_grade"] == "Good"
-    assert whole["aesthetic_grade"] == "Poor"
-    assert whole["consistency_avg_simple"] == 4.0
-    assert whole["overall_avg_simple"] == round(33 / 9, 2)
-    assert whole["weight_info"]["total_weight"] == pytest.approx(1.0)
-
-
 def test_the_report(tmp_path, benchmark):
     for i, overall in enumerate((4.6, 3.0, 1.0), start=1):
         computed(benchmark, f"biology_000{i}", overall=overall, consistency=overall)
@@ -297,17 +246,6 @@ def test_the_report(tmp_path, benchmark):
     assert counts == [1, 0, 1, 1]
 
 
-@pytest.mark.postgresql
-def test_a_replaced_score_changes_what_follows_from_it(tmp_path, benchmark):
-    load(write(tmp_path / "a.jsonl", [row(1)]))
-    MetricScore.objects.filter(metric="envision_dynamics").update(value=1.0)
-    MetricScore.objects.filter(metric="envision_overall").update(value=2.0)
-    (got,), _records, _report = read(save(tmp_path / "out"))
-    assert got["dynamics_interactivity"] == got["dynamics_and_interactivity"] == 1.0
-    assert (got["overall_score"], got["overall_grade"]) == (2.0, "Poor")
-    assert got["pass_rate_3"] == round(7 / 9, 2)
-
-
 def test_what_cannot_be_written_is_named(tmp_path, benchmark):
     with pytest.raises(CommandError, match="e: expected scores of the methods"):
         save(tmp_path)
@@ -324,12 +262,3 @@ def test_what_cannot_be_written_is_named(tmp_path, benchmark):
     )
     assert "story biology_0001: expected a story imported from envision" in text
     assert not (tmp_path / "Flux").exists()
-
-
-def test_pass_rates_count_nine_not_ten():
-    """The programs store dynamics twice, and would say 1/10 and 5/10 here."""
-    said = dict(zip(SINGLE, (3, 3, 3, 0, 0, 0, 2, 4, 2), strict=True))
-    doubled = {**said, "dynamics_and_interactivity": 4, "overall_score": 5}
-    for scores in (said, doubled):
-        assert pass_rate(scores, 4) == 0.11
-        assert pass_rate(scores, 3) == 0.44

@@ -96,16 +96,6 @@ def test_chinese_prompts_take_chinese_questions(tmp_path):
     assert story.extra["oneig"]["questions"] == QUESTIONS["question"]
 
 
-@pytest.mark.parametrize("name", ["list.json", "list.jsonl"])
-def test_objects_with_their_own_questions(tmp_path, name):
-    row = {**ROWS[0], **QUESTIONS, "style": "own"}
-    text = json.dumps([row]) if name.endswith("json") else json.dumps(row)
-    import_benchmark(beside(tmp_path, name, text), slug="o")
-    told = Story.objects.get().extra["oneig"]
-    assert told["questions"] == told["question"] == QUESTIONS["question"]
-    assert told["style"] == "own"
-
-
 WRONG = {
     "category": ({"category": ""}, "expected a category as text, such as Portrait"),
     "id": ({"id": " "}, "expected an id as text, such as 000"),
@@ -141,44 +131,6 @@ def test_a_file_of_another_shape_is_named(tmp_path, text, what):
     assert what in complaints(beside(tmp_path, "list.csv", text))[0]
 
 
-SIDES = {
-    "no json": ("Q_D/anime.json", "{", "anime.json:1: expected JSON"),
-    "a list": ("Q_D/anime.json", [1], "an object of question and dependency by id"),
-    "no question": ("Q_D/anime.json", {"000": {}}, "000: expected an object with"),
-    "broken text": (
-        "Q_D/anime.json",
-        {"000": {"question": "{", "dependency": "{}"}},
-        "000: expected question and dependency that can be asked (",
-    ),
-    "alien parent": (
-        "Q_D/anime.json",
-        {"000": {**QUESTIONS, "dependency": {"1": [7]}}},
-        "that can be asked (",
-    ),
-    "circle": (
-        "Q_D/anime.json",
-        {"000": {**QUESTIONS, "dependency": {"1": [2], "2": [1]}}},
-        "questions presuppose each other: 1 -> 2 -> 1",
-    ),
-    "texts": (
-        "scripts/text/text_content.csv",
-        "id,text_content\n000,[oops\n",
-        ":2: text_content: [oops: expected a list of texts in quotes",
-    ),
-    "columns": ("scripts/style/style.csv", "id\n000\n", ":1: expected the columns id"),
-    "answer": ("scripts/reasoning/gt_answer.json", {"000": 5}, "000: expected an"),
-}
-
-
-@pytest.mark.parametrize(("name", "content", "what"), SIDES.values(), ids=SIDES.keys())
-def test_mistakes_beside_the_list_are_named(tmp_path, name, content, what):
-    path = write(tmp_path)
-    beside(tmp_path, name, content)
-    (problem,) = complaints(path)
-    assert name.rsplit("/", 1)[-1] in problem
-    assert what in problem
-
-
 @pytest.mark.parametrize(
     "name",
     [
@@ -204,12 +156,3 @@ def test_links_beside_the_list_are_refused(tmp_path, name):
     link.symlink_to(target)
     (problem,) = complaints(path)
     assert problem == f"{link}: expected a file of its own, not a link"
-
-
-def test_a_linked_folder_beside_the_list_is_named_once(tmp_path):
-    path = write(tmp_path)
-    for name in ("anime.json", "human.json"):
-        beside(tmp_path / "elsewhere", name, {"000": QUESTIONS})
-    (tmp_path / "Q_D").symlink_to(tmp_path / "elsewhere")
-    (problem,) = complaints(path)
-    assert problem == f"{tmp_path / 'Q_D'}: expected a file of its own, not a link"

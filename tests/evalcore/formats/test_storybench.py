@@ -6,8 +6,8 @@ import pytest
 
 from analysis.problems import InputError
 from evalcore.importing.stories import import_benchmark
-from evalcore.models import Shot, Story
-from tests.evalcore.importing.test_benchmark import both, shot, write
+from evalcore.models import Story
+from tests.evalcore.importing.test_benchmark import both, write
 
 pytestmark = pytest.mark.django_db
 
@@ -102,16 +102,6 @@ def test_every_mistake_is_named(tmp_path, change, what):
     assert not Story.objects.exists()
 
 
-def test_times_that_changed_are_refused(tmp_path):
-    import_benchmark(write_tasks(tmp_path, TASK), slug="oops")
-    changed = TASK | {"exact_frames_per_prompt": [15, 18, 47], "npz_video_end_frame": 5}
-    with pytest.raises(InputError) as refused:
-        import_benchmark(write_tasks(tmp_path, changed), slug="oops")
-    found = " ".join(map(str, refused.value.problems))
-    assert "the conditioning seconds as stored before" in found
-    assert "the times of shot 2 as stored before" in found
-
-
 def film_shot(index, start, end, **more):
     return {
         "index": index,
@@ -120,27 +110,6 @@ def film_shot(index, start, end, **more):
         "end_seconds": end,
         **more,
     }
-
-
-def test_a_story_of_ones_own_may_be_a_video(tmp_path):
-    shots = [film_shot(1, 0.5, 2), film_shot(2, 2, 3.25)]
-    write(tmp_path, Shots=shots, conditioning_seconds=0.5)
-    summary = import_benchmark(tmp_path, slug="v")
-    assert summary.warnings == []
-    assert Story.objects.get().conditioning_seconds == 0.5
-    second = Shot.objects.get(number=2)
-    assert (second.start_seconds, second.end_seconds) == (2, 3.25)
-    assert second.text == {"en": {"caption": "walks 2"}, "zh": {"caption": "中walks 2"}}
-    assert import_benchmark(tmp_path, slug="v").line().startswith("Nothing new")
-
-
-def test_all_fields_may_have_times_too(tmp_path):
-    timed = shot(1) | {"start_seconds": 0, "end_seconds": 1.5}
-    write(tmp_path, Shots=[timed], conditioning_seconds=0)
-    import_benchmark(tmp_path, slug="v")
-    assert Shot.objects.get().end_seconds == 1.5
-    assert Shot.objects.get().characters.count() == 1
-    assert Story.objects.get().conditioning_seconds is None
 
 
 @pytest.mark.parametrize(

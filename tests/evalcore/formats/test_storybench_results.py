@@ -85,17 +85,3 @@ def test_samples(tmp_path):
     assert score.details == {"storybench": {"samples": [125.0, 175.0]}}
     load(tmp_path, "0.5", "result.txt", metric="vtm")
     assert MetricScore.objects.get(metric="vtm").higher_is_better
-
-
-def test_mistakes_of_samples_are_named(tmp_path):
-    assert complaints(tmp_path, "1\nbad\ninf\n", "result.txt", metric="fid") == [
-        ":2: bad: expected a finite number a line, one a sample",
-        ":3: inf: expected a finite number a line, one a sample",
-    ]
-    assert complaints(tmp_path, "\n", "result.txt", metric="fid") == [
-        ": expected a number a line, one a sample"
-    ]
-    assert complaints(tmp_path, "1", "result.txt", method="") == [
-        ": expected --method: the file does not say which it is",
-        ": expected --metric: the file does not say which it is",
-    ]

@@ -1,24 +1,20 @@
 """ViStoryBench's result folders are read into scores."""
 
 import json
-import shutil
 
 import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from evalcore.models import (
-    Method,
     MetricAbsence,
     MetricRun,
     MetricScore,
-    Story,
 )
 from tests.evalcore.vistorybench_folder import (
     STAMP,
     change,
     item,
-    put,
     write_run,
 )
 from tests.factories import make_benchmark
@@ -114,21 +110,6 @@ def test_a_rate_that_was_undefined_is_no_zero(tmp_path, benchmark):
     assert absence.reason == "undefined: copy-paste-score is null"
 
 
-def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
-    write_run(tmp_path)
-    for _ in range(2):
-        load(tmp_path)
-    assert "Nothing new" in capsys.readouterr().out.splitlines()[-1]
-    assert MetricRun.objects.count() == 1
-
-
-def test_the_path_tells_whose_results_they_are_without_metadata(tmp_path, benchmark):
-    (write_run(tmp_path) / "metadata.json").unlink()
-    load(tmp_path)
-    assert MetricScore.objects.filter(method__name="UNO").count() > 20
-    shutil.rmtree(tmp_path / "UNO/base/en/x", ignore_errors=True)
-
-
 # Several runs -------------------------------------------------------------------------
 
 
@@ -152,22 +133,6 @@ def test_the_newest_run_is_taken_or_the_one_asked_for(tmp_path, benchmark, capsy
         CommandError, match=f"--timestamp: 1: expected one of .*{STAMP}"
     ):
         load(tmp_path, timestamp="1")
-
-
-def test_modes_and_languages_are_methods_of_their_own(tmp_path, benchmark):
-    write_run(tmp_path, mode="base")
-    write_run(tmp_path, mode="ref", language="ch")
-    assert any("UNO (base, en): expected a method" in p for p in complaints(tmp_path))
-    load(tmp_path, create=True)
-    names = {"UNO", "UNO (base, en)", "UNO (ref, zh)"}
-    assert set(Method.objects.values_list("name", flat=True)) == names
-
-
-def test_a_method_imported_with_its_mode_is_found(tmp_path, benchmark):
-    Method.objects.update(name="UNO (base)")
-    write_run(tmp_path)
-    load(tmp_path)
-    assert MetricScore.objects.filter(method__name="UNO (base)").exists()
 
 
 # What is odd --------------------------------------------------------------------------
@@ -213,18 +178,6 @@ def test_what_is_not_complete_is_left_out_and_counted(tmp_path, benchmark, capsy
     assert "1 lines that are not complete; left out" in notes
 
 
-def test_the_last_of_several_lines_is_taken(tmp_path, benchmark, capsys):
-    folder = write_run(tmp_path)
-    with (folder / "metrics/aesthetic/items.jsonl").open("a") as file:
-        file.write(
-            json.dumps(item("aesthetic", "aesthetic_score", "01", 1, 7.0)) + "\n"
-        )
-    load(tmp_path)
-    score = MetricScore.objects.get(metric="aesthetic", story__key="01", shot__number=1)
-    assert score.value == 7.0
-    assert "1 lines of a shot that another line follows" in capsys.readouterr().err
-
-
 def test_shots_that_are_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
     write_run(tmp_path, shots=(0, 1, 2))
     load(tmp_path)
@@ -237,34 +190,6 @@ def test_shots_that_are_counted_from_0_are_shifted(tmp_path, benchmark, capsys):
         (3, 0.33),
     ]
     assert "shots are counted from 0 here" in capsys.readouterr().err
-
-
-def test_keys_that_are_unknown_keep_their_name(tmp_path, benchmark):
-    folder = write_run(tmp_path)
-    change(
-        folder / "metrics/prompt_align/story_results.json",
-        lambda data: data["01"]["metrics"].update(existence=1, notes=["x"], flag=True),
-    )
-    put(folder / "metrics/own/story_results.json", {"01": {"metrics": {"own": 2}}})
-    load(tmp_path)
-    assert of_story("01")["prompt_align.existence"] == 1.0
-    assert of_story("01")["own"] == 2.0
-    names = MetricScore.objects.values_list("metric", flat=True)
-    assert not {"prompt_align.notes", "prompt_align.flag"} & set(names)
-
-
-def test_stories_and_shots_that_are_unknown_are_named(tmp_path, benchmark):
-    folder = write_run(tmp_path)
-    Story.objects.filter(key="02").update(key="012")
-    with (folder / "metrics/csd/items.jsonl").open("a") as file:
-        file.write(json.dumps(item("csd", "cross_csd", "01", 9, 0.5)) + "\n")
-    path = folder / "metrics/csd/items.jsonl"
-    unknown, shot = complaints(tmp_path)
-    assert unknown.endswith(
-        "aesthetic/items.jsonl:4: story: 02: expected a story of woods; did you mean "
-        "012? (--create makes new ones)"
-    )
-    assert shot == f"{path}:7: shot: 9: expected the number of a shot of the story"
 
 
 # Mistakes -----------------------------------------------------------------------------
@@ -315,14 +240,6 @@ def test_every_mistake_is_named(tmp_path, benchmark, name, text, what):
     assert what in problems[0]
 
 
-def test_every_problem_of_every_file_is_listed(tmp_path, benchmark):
-    first, second = write_run(tmp_path), write_run(tmp_path, "Other")
-    for folder in (first, second):
-        (folder / "metrics/csd/story_results.json").write_text("{")
-        (folder / "metrics/cids/items.jsonl").write_text("{\n5")
-    assert len(complaints(tmp_path)) == 6
-
-
 @pytest.mark.parametrize("name", ["csd/story_results.json", "aesthetic/items.jsonl"])
 def test_links_are_not_followed(tmp_path, benchmark, name):
     path = write_run(tmp_path / "in") / "metrics" / name
@@ -330,36 +247,3 @@ def test_links_are_not_followed(tmp_path, benchmark, name):
     path.symlink_to(tmp_path / "elsewhere")
     (problem,) = complaints(tmp_path / "in")
     assert problem == f"{path}: expected a file of its own, not a link"
-
-
-def test_another_value_is_refused_until_it_is_asked_for(tmp_path, benchmark, capsys):
-    folder = write_run(tmp_path)
-    load(tmp_path)
-    path = folder / "metrics/csd/story_results.json"
-    change(
-        path, lambda data: data["01"]["metrics"].update(self_csd=0.9, cross_csd=None)
-    )
-    with pytest.raises(CommandError) as refused:
-        load(tmp_path)
-    text = str(refused.value)
-    assert f"{path}: score: 0.9: expected the stored value 0.5" in text
-    assert "score: no value: expected the stored value 0.30000000000000004" in text
-    load(tmp_path, replace=True)
-    assert of_story("01")["csd_self"] == 0.9
-    assert "csd_cross" not in of_story("01")
-    assert MetricAbsence.objects.filter(metric="csd_cross", story__key="01").exists()
-    change(path, lambda data: data["01"]["metrics"].update(cross_csd=0.25))
-    load(tmp_path, replace=True)
-    assert of_story("01")["csd_cross"] == 0.25
-    assert not MetricAbsence.objects.filter(metric="csd_cross").exists()
-
-
-def test_what_lies_beside_a_value_is_part_of_it(tmp_path, benchmark):
-    folder = write_run(tmp_path)
-    load(tmp_path)
-    path = folder / "metrics/csd/story_results.json"
-    change(path, lambda data: data["01"]["shot_details"][0].update(score=0.99))
-    with pytest.raises(CommandError, match=r"details: .*expected the stored details"):
-        load(tmp_path)
-    load(tmp_path, replace=True)
-    load(tmp_path)

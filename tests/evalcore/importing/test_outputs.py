@@ -1,7 +1,5 @@
 """Every layout of rendered stories, and every mistake in them."""
 
-import io
-import itertools
 import os
 from pathlib import Path
 
@@ -12,7 +10,6 @@ from PIL import Image
 
 from analysis.problems import InputError
 from evalcore import media
-from evalcore.importing.commands import ImportCommand
 from evalcore.importing.outputs import import_outputs
 from evalcore.models import (
     Benchmark,
@@ -81,29 +78,6 @@ def test_every_layout(tmp_path, benchmark, layout, names):
     )
 
 
-def test_shot_ten_comes_after_shot_two(tmp_path):
-    row = Benchmark.objects.create(slug="long", title="long")
-    draw(tmp_path / "UNO/7", [f"shot_{n}.png" for n in range(1, 12)])
-    import_outputs(tmp_path, benchmark=row, create_stories=True)
-    assert list(Frame.objects.values_list("number", flat=True)) == list(range(1, 12))
-
-
-def test_missing_shots_become_explicit(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.missing == ["UNO: story 01: shot 2"]
-    assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
-
-
-@pytest.mark.postgresql
-def test_a_missing_shot_that_arrives_later_is_filled_in(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
-    import_outputs(tmp_path, benchmark=benchmark)
-    draw(tmp_path / "UNO/01", ("shot_02.png",))
-    assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
-    assert not Frame.objects.filter(media=None).exists()
-
-
 def test_a_shot_that_arrives_later_is_scored_again(tmp_path, benchmark):
     draw(tmp_path / "UNO/01", ("shot_01.png", "shot_03.png"))
     import_outputs(tmp_path, benchmark=benchmark)
@@ -141,32 +115,6 @@ def test_the_same_pixels_in_another_file_are_the_same_picture(tmp_path, benchmar
     path.unlink()
     summary = import_outputs(tmp_path, benchmark=benchmark)
     assert summary.line().startswith("Nothing new")
-
-
-def test_the_newest_timestamp_wins(tmp_path, benchmark):
-    for stamp in ("20250601_120000", "20250701-090000"):
-        draw(tmp_path / "UNO/base/en" / stamp / "01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark)
-    assert Output.objects.get().timestamp == "20250701_090000"
-
-
-def test_modes_and_languages_become_methods_of_their_own(tmp_path, benchmark):
-    for mode in ("img_ref", "text_only"):
-        draw(tmp_path / f"UNO/{mode}/en/20250601_120000/01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark)
-    names = set(Method.objects.values_list("name", flat=True))
-    assert names == {"UNO (img_ref)", "UNO (text_only)"}
-    import_outputs(tmp_path, benchmark=benchmark, mode="img_ref")
-    assert Method.objects.filter(name="UNO").exists()
-
-
-def test_stories_can_be_made_from_the_folders(tmp_path):
-    row = Benchmark.objects.create(slug="own", title="own")
-    draw(tmp_path / "UNO/012060", ZERO)
-    draw(tmp_path / "GPT/012060", (*ZERO, "shot_03.png"))
-    summary = import_outputs(tmp_path, benchmark=row, create_stories=True)
-    assert Shot.objects.filter(story__key="012060").count() == 4
-    assert summary.missing == ["UNO: story 012060: shot 4"]
 
 
 def test_every_problem_is_listed_and_nothing_is_written(tmp_path, benchmark):
@@ -226,36 +174,6 @@ def imported(root, benchmark, **options):
     return sorted(pairs), summary.warnings
 
 
-@pytest.mark.parametrize(
-    "extra", [".thumbnails/shot_1.png", "chars/shot_1.png", "gencharacters/mira_1.png"]
-)
-def test_helper_folders_are_no_methods(tmp_path, benchmark, extra):
-    draw(tmp_path / "UNO/01", ONE)
-    path = tmp_path / "UNO/01" / extra
-    draw(path.parent, [path.name])
-    draw(tmp_path / "__MACOSX/UNO/01", ["._shot_1.png"])
-    found, notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "01")]
-    assert len(notes) == (not extra.startswith("."))
-
-
-@pytest.mark.parametrize("key", ["lost_character", "longshot", "fox_en", "shots"])
-def test_a_story_may_be_called_like_a_helper_folder(tmp_path, benchmark, key):
-    story = Story.objects.create(benchmark=benchmark, key=key)
-    for number in (1, 2, 3):
-        Shot.objects.create(story=story, number=number)
-    draw(tmp_path / "UNO" / key, ONE)
-    assert imported(tmp_path, benchmark)[0] == [("UNO", key)]
-
-
-def test_pictures_without_shot_numbers_make_no_output(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ["page.png"])
-    draw(tmp_path / "UNO/02", ONE)
-    found, notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "02")]
-    assert "page.png: no shot number" in notes[0]
-
-
 # Numbers of shots ---------------------------------------------------------------------
 
 
@@ -267,78 +185,7 @@ def test_methods_that_count_differently_draw_the_same_shots(tmp_path, benchmark)
     assert Story.objects.get(key="fox").shots.count() == 3
 
 
-def test_a_method_may_count_one_story_from_0_and_another_from_1(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ZERO)
-    draw(tmp_path / "UNO/02", ONE)
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.missing == []
-    shifts = Output.objects.order_by("story__key").values_list("index_shift", flat=True)
-    assert list(shifts) == [1, 0]
-
-
-def test_outputs_that_a_table_made_get_their_pictures_later(tmp_path):
-    benchmark = Benchmark.objects.create(slug="late", title="Late")
-    story = Story.objects.create(benchmark=benchmark, key="01")
-    method = Method.objects.create(name="UNO")
-    Output.objects.create(story=story, method=method)
-    draw(tmp_path / "UNO/base/en/20250601_120000/01", ZERO)
-    with pytest.raises(InputError, match="--create-stories adds them"):
-        import_outputs(tmp_path, benchmark=benchmark)
-    import_outputs(tmp_path, benchmark=benchmark, create_stories=True)
-    output = Output.objects.get()
-    assert output.frames.filter(media__isnull=False).count() == 3
-    assert (output.index_shift, output.timestamp) == (1, "20250601_120000")
-
-
 # Runs, containers, and names ----------------------------------------------------------
-
-
-def test_an_unknown_mode_is_answered_with_those_there_are(tmp_path, benchmark):
-    draw(tmp_path / "UNO/base/EN/20250601_120000/01", ONE)
-    with pytest.raises(InputError, match=r"--mode: ref: .*one of those found: base"):
-        import_outputs(tmp_path, benchmark=benchmark, mode="ref")
-    assert import_outputs(tmp_path, benchmark=benchmark, language="EN").pictures == 3
-
-
-def test_a_folder_inside_a_story_is_no_method(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    draw(tmp_path / "UNO/01/grid", ["shot_01.png"])
-    found, notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "01")]
-    assert "grid: a story's own folder was expected" in notes[0]
-
-
-def test_linked_folders_are_noted(tmp_path, benchmark):
-    draw(tmp_path / "a/UNO/01", ONE)
-    (tmp_path / "a/DALL").symlink_to(tmp_path / "a/UNO")
-    found, notes = imported(tmp_path / "a", benchmark)
-    assert found == [("UNO", "01")]
-    assert notes == [f"{tmp_path / 'a/DALL'}: a link; left out"]
-
-
-def test_a_name_that_does_not_fit_is_a_problem(tmp_path, benchmark):
-    draw(tmp_path / ("x" * 230) / "01", ONE)
-    with pytest.raises(InputError, match="at most 200 letters"):
-        import_outputs(tmp_path, benchmark=benchmark)
-
-
-def test_folder_whose_name_has_a_control_character_is_left_out(tmp_path, benchmark):
-    draw(tmp_path / "UNO" / "01", ONE)
-    draw(tmp_path / "U\x01NO" / "01", ONE)
-    found, notes = imported(tmp_path, benchmark)
-    assert found == [("UNO", "01")]
-    place = f"{tmp_path}/U\\x01NO/01"
-    assert notes == [f"'{place}': its name has U+0001, no letter; left out"]
-
-
-def test_a_seed_in_a_file_name_is_no_shot_number(tmp_path):
-    row = Benchmark(slug="new", title="new")
-    draw(tmp_path / "UNO/01", ["seed_20250.png", "seed_20251.png"])
-    with pytest.raises(InputError) as caught:
-        import_outputs(tmp_path, benchmark=row, create_stories=True)
-    assert len(caught.value.problems) == 2
-    assert "20250: expected a shot number of at most 10,000" in str(caught.value)
-    assert not Shot.objects.filter(story__benchmark__slug="new").exists()
 
 
 def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypatch):
@@ -355,22 +202,6 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path, benchmark, monkeypa
     with pytest.raises(InputError, match=r"02: expected a readable folder \(Perm"):
         import_outputs(tmp_path, benchmark=benchmark)
     assert not Output.objects.exists()
-
-
-def test_a_story_that_only_other_methods_drew_is_noted(tmp_path, benchmark):
-    for folder in ("UNO/01", "UNO/02", "DALL/01"):
-        draw(tmp_path / folder, ONE)
-    (tmp_path / "DALL/02").mkdir()
-    _found, notes = imported(tmp_path, benchmark)
-    assert notes == ["DALL: no output of these stories, which others have: 02"]
-
-
-def test_the_folder_of_one_method_needs_its_name(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    with pytest.raises(InputError, match="--method tells the method of PATH"):
-        import_outputs(tmp_path / "UNO", benchmark=benchmark)
-    import_outputs(tmp_path / "UNO", benchmark=benchmark, method=" UNO ")
-    assert Method.objects.get().name == "UNO"
 
 
 # Unreadable pictures ------------------------------------------------------------------
@@ -415,41 +246,6 @@ def test_an_unreadable_picture_is_refused_or_left_out(
     assert [f.media_id is None for f in Frame.objects.all()] == [False, True, False]
 
 
-def test_an_unreadable_first_or_last_shot_is_missing_all_the_same(tmp_path):
-    row = Benchmark.objects.create(slug="own", title="own")
-    draw(tmp_path / "UNO/fox", ZERO)
-    for name in (ZERO[0], ZERO[-1]):
-        (tmp_path / "UNO/fox" / name).write_bytes(EMPTY)
-    summary = import_outputs(
-        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
-    )
-    assert summary.missing == ["UNO: story fox: shot 1", "UNO: story fox: shot 3"]
-
-
-def test_what_was_left_out_is_filled_in_when_it_is_mended(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    path = tmp_path / "UNO/01/shot_02.png"
-    whole = path.read_bytes()
-    path.write_bytes(CUT_SHORT)
-    import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
-    path.write_bytes(whole)
-    assert import_outputs(tmp_path, benchmark=benchmark).new_pictures == 1
-    assert not Frame.objects.filter(media=None).exists()
-
-
-def test_a_stored_picture_stays_where_its_file_was_spoilt(tmp_path, benchmark, capsys):
-    draw(tmp_path / "UNO/01", ONE)
-    import_outputs(tmp_path, benchmark=benchmark)
-    (tmp_path / "UNO/01/shot_02.png").write_bytes(EMPTY)
-    call_command("import_outputs", tmp_path, benchmark="vistory", skip_unreadable=True)
-    shown = capsys.readouterr()
-    assert "missing" not in shown.err
-    assert "0 missing shots" in shown.out
-    assert "their shots or videos are missing" not in shown.out
-    assert "Left out 1 unreadable file; what is stored stays:" in shown.out
-    assert not Frame.objects.filter(media=None).exists()
-
-
 def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
     """Not a link, nor what the machine does not give, nor another picture."""
     draw(tmp_path / "UNO/01", ONE)
@@ -473,16 +269,6 @@ def test_only_what_is_unreadable_is_left_out(tmp_path, benchmark, monkeypatch):
     assert "not a link" in text
     assert "a readable file (Permission denied)" in text
     assert "--skip-unreadable" not in text
-
-
-def test_notes_of_more_kinds_than_are_kept_are_counted():
-    errors = io.StringIO()
-    words = map("".join, itertools.product("abcde", repeat=3))
-    ImportCommand(stderr=errors).warn(
-        f"UNO: story {word}: a link" for word in itertools.islice(words, 108)
-    )
-    notes = errors.getvalue().splitlines()
-    assert notes[99:] == ["note: UNO: story dee: a link", "... and 8 more"]
 
 
 # Names and kinds of files -------------------------------------------------------------
@@ -527,45 +313,6 @@ def test_copy_of_a_picture_is_refused(tmp_path, benchmark, copy):
     assert not Output.objects.exists()
 
 
-@pytest.mark.parametrize("ending", ["avif", "tif", "TIFF", "jfif", "jpe", "apng"])
-def test_picture_is_read_whatever_its_ending(tmp_path, benchmark, ending):
-    kinds = {"tif": "TIFF", "tiff": "TIFF", "avif": "AVIF", "apng": "PNG"}
-    fmt = kinds.get(ending.lower(), "JPEG")
-    folder = tmp_path / "UNO/01"
-    draw(folder, ONE[:2])
-    data = picture_bytes("last", size=(64, 48), fmt=fmt)
-    (folder / f"shot_03.{ending}").write_bytes(data)
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert (summary.pictures, summary.missing) == (3, [])
-
-
-@pytest.mark.parametrize("ending", ["heic", "jxl", "psd"])
-def test_picture_of_an_unknown_kind_is_a_problem(tmp_path, ending):
-    """The last shot of all methods would otherwise be gone without a word."""
-    row = Benchmark(slug="own", title="own")
-    draw(tmp_path / "UNO/fox", ONE[:2])
-    (tmp_path / f"UNO/fox/shot_03.{ending}").write_bytes(b"another kind")
-    with pytest.raises(InputError, match=rf"shot_03\.{ending}: expected a readable"):
-        import_outputs(tmp_path, benchmark=row, create_stories=True)
-    summary = import_outputs(
-        tmp_path, benchmark=row, create_stories=True, skip_unreadable=True
-    )
-    assert summary.missing == ["UNO: story fox: shot 3"]
-
-
-def test_every_other_file_is_named(tmp_path, benchmark):
-    draw(tmp_path / "UNO/01", ONE)
-    others = ["UNO/01/prompt.txt", "UNO/01/latents.npy", "UNO/run.log", "index.html"]
-    hidden = ["UNO/01/.DS_Store", "UNO/01/Thumbs.db", "UNO/desktop.ini"]
-    for name in others + hidden:
-        (tmp_path / name).write_bytes(b"")
-    _found, notes = imported(tmp_path, benchmark)
-    assert sorted(notes) == sorted(
-        f"{tmp_path / name}: no picture or video by its name; left out"
-        for name in others
-    )
-
-
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
@@ -587,15 +334,3 @@ def test_method_that_loses_all_its_files_fails_the_import(
     assert reason in line
     assert (refused.value.returncode, end) == (2, "Nothing was written.")
     assert not Method.objects.exists()
-
-
-def test_method_of_unreadable_files_fails_even_where_such_are_left_out(
-    tmp_path, benchmark
-):
-    draw(tmp_path / "UNO/01", ONE)
-    draw(tmp_path / "Flux/01", ONE)
-    for name in ONE:
-        (tmp_path / "Flux/01" / name).write_bytes(EMPTY)
-    with pytest.raises(InputError, match="at least one output of method Flux"):
-        import_outputs(tmp_path, benchmark=benchmark, skip_unreadable=True)
-    assert not Output.objects.exists()

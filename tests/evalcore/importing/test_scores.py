@@ -2,7 +2,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from evalcore.models import Method, MetricRun, MetricScore, Output, Story
+from evalcore.models import MetricRun, MetricScore, Story
 from tests.factories import make_benchmark
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
@@ -28,15 +28,6 @@ def test_it_works(tmp_path, benchmark, capsys):
     assert list(values) == [(0.25, None), (0.5, "01")]
     run = MetricRun.objects.get()
     assert (run.source, run.file_name, run.state) == ("imported", "cids.csv", "done")
-
-
-@pytest.mark.parametrize("name", ["s.tsv", "s.txt", "s.csv"])
-def test_tables_of_any_separator_are_no_others_format(tmp_path, benchmark, name):
-    path = tmp_path / name
-    text = HEAD.replace(",", "\t") + "01\tAlder\tcids\t0,5\n"
-    path.write_text(text, encoding="utf-16")
-    call_command("import_scores", path, benchmark="woods")
-    assert MetricScore.objects.get().value == 0.5
 
 
 def test_a_second_run_changes_nothing(tmp_path, benchmark, capsys):
@@ -83,13 +74,6 @@ def test_every_problem_is_named_and_nothing_is_written(tmp_path, benchmark):
     assert not MetricScore.objects.exists()
 
 
-def test_missing_stories_and_methods_can_be_created(tmp_path, benchmark):
-    load(tmp_path, HEAD + "77,Elm,cids,0.5\n", create=True)
-    assert Story.objects.filter(key="77").exists()
-    assert Method.objects.filter(name="Elm").exists()
-    assert Output.objects.get(story__key="77").frames.count() == 0
-
-
 def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     tmp_path, benchmark, capsys
 ):
@@ -115,34 +99,6 @@ def test_where_nothing_else_says_it_a_direction_is_that_of_our_metric(
     ]
 
 
-def test_a_direction_that_is_told_goes_before_that_of_our_metric(
-    tmp_path, benchmark, capsys
-):
-    head = HEAD.replace("score\n", "score,higher_is_better\n")
-    load(tmp_path, head + "01,Alder,fid,5,true\n")
-    assert MetricScore.objects.get().higher_is_better
-    assert not capsys.readouterr().err
-
-
-def test_two_directions_of_one_metric_are_refused(tmp_path, benchmark):
-    head = HEAD.replace("score\n", "score,higher_is_better\n")
-    with pytest.raises(CommandError, match=r"cids.csv:3: .*direction of the metric"):
-        load(tmp_path, head + "01,Alder,fid,5,true\n02,Alder,fid,6,false\n")
-
-
-def test_a_mistyped_metric_of_lower_is_better_is_refused(tmp_path, benchmark):
-    with pytest.raises(CommandError, match=r"fidd: .*a metric of the file: fid"):
-        load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fidd")
-    assert not MetricScore.objects.exists()
-
-
-@pytest.mark.parametrize("row", [",Alder,1,sharp,0.5", "01,Alder,0,sharp,0.5"])
-def test_a_shot_belongs_to_a_story_and_counts_from_1(tmp_path, benchmark, row):
-    text = f"story,method,shot,metric,score\n{row}\n"
-    with pytest.raises(CommandError, match="the number of a shot"):
-        load(tmp_path, text, create=True)
-
-
 def test_a_story_with_pictures_gets_no_shot_from_a_table(tmp_path, benchmark):
     story = Story.objects.get(key="01")
     with pytest.raises(CommandError, match="9: expected the number of a shot"):
@@ -165,31 +121,6 @@ def test_every_unknown_name_and_every_bad_value_in_one_go(tmp_path, benchmark):
     assert lines[4].startswith("cids.csv:2: story: 9: expected a story of woods")
     assert lines[8].startswith("cids.csv:2: method: Nobody0: expected a method of")
     assert lines[12:] == ["Nothing was written."]
-
-
-def test_a_row_without_a_direction_takes_the_stored_one(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,fid,5\n", lower_is_better="fid")
-    load(tmp_path, HEAD + "01,Birch,fid,7\n")
-    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
-    assert list(directions) == [False, False]
-
-
-def test_a_new_row_with_another_direction_is_refused(tmp_path, benchmark):
-    load(tmp_path, HEAD + "01,Alder,blur,5\n")
-    with pytest.raises(CommandError, match=r"false: .*true as stored"):
-        load(tmp_path, HEAD + "01,Birch,blur,7\n", lower_is_better="blur")
-    load(tmp_path, HEAD + "01,Birch,blur,7\n", lower_is_better="blur", replace=True)
-    directions = MetricScore.objects.values_list("higher_is_better", flat=True)
-    assert list(directions) == [False, False]
-
-
-@pytest.mark.parametrize("shot", ["last", "0x10", "1.5", "-1", "%s"])
-def test_a_shot_that_is_no_number_is_named(tmp_path, benchmark, shot):
-    head = "story,method,metric,score,shot\n"
-    with pytest.raises(CommandError, match=r"cids\.csv:2: shot") as refused:
-        load(tmp_path, head + f"01,Alder,sharp,0.5,{shot}\n01,Birch,sharp,1,2\n")
-    assert refused.value.returncode == 2
-    assert not MetricScore.objects.exists()
 
 
 @pytest.mark.parametrize(

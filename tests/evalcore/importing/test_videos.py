@@ -102,51 +102,6 @@ def test_every_layout(tmp_path, benchmark, place, layout):
     assert storing.video_rendition_path(output.video) in made
 
 
-@pytest.mark.parametrize(
-    ("path", "story", "mode"),
-    [
-        ("Loom/fox.mp4", "fox", ""),
-        ("Loom/fox/video.mp4", "fox", ""),
-        ("Loom/fox/Output.webm", "fox", ""),
-        ("Loom/base/fox.mp4", "fox", "base"),
-        ("Loom/base/fox_en.mp4", "fox_en", "base"),
-        ("Loom/base/20250601_120000/en.mp4", "en", "base"),
-    ],
-)
-def test_new_stories_are_named_by_the_file_or_its_folder(
-    tmp_path, place, path, story, mode
-):
-    place(path)
-    row = Benchmark(slug="new", title="new")
-    import_outputs(tmp_path, benchmark=row, create_stories=True)
-    output = Output.objects.get()
-    assert (output.story.key, output.mode) == (story, mode)
-    assert output.story.shots.count() == 1
-
-
-def test_a_second_run_changes_nothing(tmp_path, benchmark, place):
-    place("Loom/01.mp4")
-    import_outputs(tmp_path, benchmark=benchmark)
-    before = Output.objects.values_list("pk", "video").get()
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert summary.line() == (
-        "Nothing new: 1 stories by 1 method (Loom), 1 videos, all here already."
-    )
-    assert Output.objects.values_list("pk", "video").get() == before
-
-
-def test_a_video_of_an_output_that_a_table_made_is_filled_in(
-    tmp_path, benchmark, place
-):
-    Output.objects.create(
-        story=benchmark.stories.get(key="01"), method=Method.objects.create(name="Loom")
-    )
-    source = place("Loom/01.mp4")
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert (summary.new_outputs, summary.new_videos) == (0, 1)
-    assert Output.objects.get().source == str(source)
-
-
 def test_another_video_of_the_same_story_is_another_method(tmp_path, benchmark, place):
     place("Loom/01.mp4")
     import_outputs(tmp_path, benchmark=benchmark)
@@ -184,14 +139,6 @@ def test_every_bad_video_is_named_and_nothing_is_kept(tmp_path, benchmark, place
     assert not story.outputs.exists()
 
 
-def test_several_videos_of_one_story(tmp_path, benchmark, place):
-    first = place("Loom/01/shot_01.mp4")
-    place("Loom/01/shot_02.mp4")
-    (found,) = problems_of(tmp_path, benchmark)
-    assert "shot_02.mp4: expected one video of story 01" in found
-    assert str(first) in found
-
-
 def draw(folder, names=("shot_01.png", "shot_02.png")):
     folder.mkdir(parents=True, exist_ok=True)
     for name in names:
@@ -207,28 +154,6 @@ def test_the_video_wins_over_pictures(tmp_path, benchmark, place):
     )
     assert (summary.videos, summary.pictures, summary.missing) == (1, 0, [])
     assert not Frame.objects.exists()
-
-
-def test_pictures_that_are_stored_already_win_over_a_video(tmp_path, benchmark, place):
-    draw(tmp_path / "Loom/01")
-    import_outputs(tmp_path, benchmark=benchmark)
-    place("Loom/01/video.mp4")
-    summary = import_outputs(tmp_path, benchmark=benchmark)
-    assert "the video is left out" in summary.warnings[0]
-    assert Output.objects.get().video is None
-    shutil.rmtree(tmp_path / "Loom")
-    place("Loom/01.mp4")
-    (found,) = problems_of(tmp_path, benchmark)
-    assert "expected pictures, as stored for story 01 before" in found
-
-
-def test_a_stored_video_is_not_replaced_by_pictures(tmp_path, benchmark, place):
-    place("Loom/01.mp4")
-    import_outputs(tmp_path, benchmark=benchmark)
-    (tmp_path / "Loom/01.mp4").unlink()
-    draw(tmp_path / "Loom/01")
-    with pytest.raises(InputError, match="a video, as stored for story 01 before"):
-        import_outputs(tmp_path, benchmark=benchmark)
 
 
 def test_the_command(tmp_path, benchmark, place, capsys):
@@ -262,22 +187,3 @@ def test_an_unreadable_video_is_left_out_when_asked(tmp_path, benchmark, place, 
     told = capsys.readouterr()
     assert told.out.splitlines()[-1].startswith(f"  {bad}: expected a complete video")
     assert "Loom: story 02: none of its files is readable" in told.err
-
-
-@pytest.mark.parametrize("name", ["01 (1).mp4", "01 copy.mp4", "01 - Copy.mp4"])
-@pytest.mark.parametrize("create", [False, True])
-def test_copy_of_a_video_is_refused(tmp_path, benchmark, place, name, create):
-    place("Loom/01.mp4")
-    place(f"Loom/{name}")
-    (found,) = problems_of(tmp_path, benchmark, create_stories=create)
-    assert "expected one video of story 01" in found
-
-
-@pytest.mark.parametrize("name", ["02.wmv", "02.MPG", "02/video.flv"])
-def test_video_of_an_unknown_kind_is_a_problem(tmp_path, benchmark, place, name):
-    place("Loom/01.mp4")
-    path = tmp_path / "Loom" / name
-    path.parent.mkdir(exist_ok=True)
-    path.write_bytes(b"another kind of video")
-    (found,) = problems_of(tmp_path, benchmark)
-    assert found.startswith(f"{path}: expected a video of the kind mp4")

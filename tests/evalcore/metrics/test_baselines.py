@@ -6,7 +6,6 @@ from itertools import groupby
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from analysis.reading.metric_names import higher_by_name
 from evalcore.metrics import registry
@@ -61,34 +60,6 @@ def test_values_lie_in_the_declared_range(name, tmp_path):
         assert [value.shot for value in values] == [1, 2]
     else:
         assert [value.shot for value in values] == [None]
-
-
-def test_copying_a_picture_is_perfectly_consistent(tmp_path):
-    copied = rendering_of([noise(1), noise(1)])
-    (value,) = score(registry.load("palette_consistency"), copied, tmp_path)
-    assert value.value == pytest.approx(1)
-
-
-def test_undefined_says_why(tmp_path):
-    alone = rendering_of([noise(1), None])
-    (value,) = score(registry.load("palette_consistency"), alone, tmp_path)
-    assert value.value is None
-    assert "fewer than two" in value.reason
-
-
-@pytest.mark.parametrize("side", [128, 200, 300, 512])
-def test_resolution_alone_changes_little(side, tmp_path):
-    """One smooth picture in many sizes; enlarging must not look like detail."""
-    y, x = np.mgrid[0:1024, 0:1024] / 1024
-    waves = (np.sin(5 * x + 3 * y), np.cos(4 * y), np.sin(6 * x * y))
-    large = np.stack([127 + 120 * wave for wave in waves], axis=-1).astype(np.uint8)
-    small = np.asarray(Image.fromarray(large).resize((side, side), Image.LANCZOS))
-    for name, rel in (("colourfulness", 0.01), ("sharpness", 0.5)):
-        values = [
-            score(registry.load(name), rendering_of([picture]), tmp_path)[0].value
-            for picture in (small, large)
-        ]
-        assert values[0] == pytest.approx(values[1], rel=rel), name
 
 
 def test_the_registry_knows_metrics_profiles_and_families():

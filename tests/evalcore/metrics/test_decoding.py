@@ -8,10 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from evalcore.metrics.base import Ask, Clip, Image, Source, Text, Value
+from evalcore.metrics.base import Ask, Image, Source, Text, Value
 from evalcore.metrics.decoding import Ahead
 from evalcore.metrics.engine import Engine, MetricJob
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.feature_cache import FeatureStore
 from tests.serving import wait_until
 
@@ -93,23 +92,6 @@ def test_a_frame_of_a_long_film_is_let_go_when_it_is_prepared(tmp_path):
     assert max(film.most for film in films) <= 4
 
 
-def test_a_clip_keeps_its_own_frames_until_it_is_complete(pool):
-    film = Film(40)
-    clips = [
-        Clip(film.source, 2, 5),
-        Clip(film.source, 4, 8),
-        Clip(film.source, 30, 33),
-    ]
-    ahead = Ahead(pool, most_loads=4)
-    found = list(ahead.prepare((Whole(), clip) for clip in clips))
-    assert [one.input[:, 0, 0, 0].tolist() for one in found] == [
-        [2, 3, 4],
-        [4, 5, 6, 7],
-        [30, 31, 32],
-    ]
-    assert film.most <= 6  # four of a clip, and the next one on its way
-
-
 def test_what_nobody_takes_stays_below_the_bound(pool):
     films = [Film(50), Film(50), Film(50)]
     ahead = Ahead(pool, most_loads=8, most_bytes=10_000)
@@ -122,28 +104,6 @@ def test_what_nobody_takes_stays_below_the_bound(pool):
     assert [first.key, *(one.key for one in coming)] == [
         image.key for film in films for image in film.images()
     ]
-
-
-def test_what_is_larger_than_the_bound_passes_one_by_one(pool):
-    films = [Film(5) for _ in range(6)]
-    ahead = Ahead(pool, most_loads=3, most_bytes=1)
-    found, most = 0, 0
-    for _prepared in ahead.prepare(wants(Whole(), *films)):
-        time.sleep(0.01)  # the threads do what they may
-        found, most = found + 1, max(most, sum(film.alive for film in films))
-    assert found == 30
-    # One is put down and one taken; each thread holds one, and what it came from.
-    assert most <= 2 + 2 * THREADS + 1
-
-
-def test_a_part_of_a_picture_counts_as_all_of_it(pool):
-    films = [Film(1) for _ in range(20)]
-    parts = [(Whole(), Image(film.source, box=(0, 0, 1, 1))) for film in films]
-    coming = Ahead(pool, most_loads=20, most_bytes=5_000).prepare(parts)
-    next(coming)
-    time.sleep(0.3)
-    assert sum(film.alive for film in films) <= 5 + 2 * THREADS + 1
-    coming.close()
 
 
 def test_inputs_come_in_order_whichever_thread_is_slow(pool):
@@ -166,45 +126,6 @@ class Length(Whole):
         return len(item.text)
 
 
-def test_one_frame_serves_several_encoders(pool):
-    film = Film(2)
-    ahead = Ahead(pool, most_loads=4)
-    found = list(ahead.prepare([*wants(Whole(), film), *wants(Small(), film)]))
-    assert sorted((one.encoder, one.key) for one in found) == sorted(
-        (name, image.key) for name in ("whole", "small") for image in film.images()
-    )
-    assert len(film._made) == 2
-
-
-def test_a_film_that_breaks_off_fails_what_lies_behind(pool):
-    def broken():
-        yield np.zeros((2, 2, 3), np.uint8)
-        raise OSError("the file is cut short")
-
-    source = Source("broken", broken)
-    items = [Image(source, 0), Image(source, 1), Clip(source, 0, 2)]
-    found = list(Ahead(pool, most_loads=4).prepare((Whole(), item) for item in items))
-    assert found[0].input.shape == (2, 2, 3)
-    assert [str(one.input) for one in found[1:]] == ["the file is cut short"] * 2
-    assert all(isinstance(one.input, FeatureError) for one in found[1:])
-
-
-@pytest.mark.parametrize(
-    ("item", "missing"),
-    [(lambda s: Image(s, 7), 7), (lambda s: Clip(s, 1, 9), 3)],
-)
-def test_the_first_frame_that_is_not_there_is_named(pool, item, missing):
-    wanted = item(Film(3).source)
-    (one,) = Ahead(pool, most_loads=4).prepare([(Whole(), wanted)])
-    assert str(one.input) == f"there is no frame {missing}"
-
-
-def test_a_clip_of_no_frames_fails(pool):
-    film = Film(3)
-    (one,) = Ahead(pool, most_loads=4).prepare([(Whole(), Clip(film.source, 2, 2))])
-    assert isinstance(one.input, FeatureError)
-
-
 def test_who_stops_early_leaves_no_thread_waiting():
     pool = ThreadPoolExecutor(THREADS)
     coming = Ahead(pool, most_loads=8, most_bytes=1).prepare(
@@ -216,29 +137,3 @@ def test_who_stops_early_leaves_no_thread_waiting():
     ending.start()
     ending.join(10)
     assert not ending.is_alive()
-
-
-def test_a_mistake_in_the_program_is_no_fault_of_a_picture(pool):
-    class Wrong(Whole):
-        def prepare(self, item):
-            raise KeyError("bug")
-
-    with pytest.raises(KeyError, match="bug"):
-        list(Ahead(pool, most_loads=4).prepare(wants(Wrong(), Film(2))))
-
-
-def test_large_pictures_are_encoded_before_a_batch_is_full(tmp_path, monkeypatch):
-    monkeypatch.setattr("evalcore.metrics.engine.MOST_BYTES", 2_500)
-
-    class Noting(Whole):
-        batch = 16
-        sizes = []
-
-        def encode(self, prepared):
-            self.sizes.append(len(prepared))
-            return super().encode(prepared)
-
-    encoder = Noting()
-    engine = Engine(FeatureStore(tmp_path), threads=THREADS)
-    list(engine.run([MetricJob(0, asking(encoder, Film(7).images()))]))
-    assert encoder.sizes == [3, 3, 1]

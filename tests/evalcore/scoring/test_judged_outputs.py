@@ -11,8 +11,6 @@ from evalcore.models import (
     Benchmark,
     Character,
     CharacterImage,
-    Frame,
-    MediaFile,
     MetricScore,
     Output,
     Shot,
@@ -64,22 +62,6 @@ def test_pictures_texts_and_characters(woods):
     assert first.key != second.key
 
 
-def test_a_picture_is_named_by_its_content_and_knows_its_size(woods):
-    (image, *_others) = rendering().images
-    stored = Frame.objects.get(
-        output__method__name="Alder", output__story__key="01", number=1
-    ).media
-    assert image.key == stored.sha256
-    assert image.size == (stored.width, stored.height) == (96, 64)
-    assert image.read().shape == (64, 96, 3)
-
-
-def test_an_output_in_chinese_is_held_against_the_chinese_text(woods):
-    Output.objects.filter(method__name="Alder").update(language="ch")
-    assert rendering().shots[0].text["setting"] == "森林 1"
-    assert rendering("Birch").shots[0].text["setting"] == "A wood, part 1"
-
-
 def test_many_outputs_need_as_many_queries_as_one(woods, django_assert_num_queries):
     # Outputs; frames with media; shots; references; characters; who is in which shot.
     with django_assert_num_queries(6):
@@ -120,11 +102,3 @@ def test_videos_are_scored(reel):
     assert (run.state, run.error) == ("done", "")
     assert MetricScore.objects.filter(metric="sharpness").count() == 2
     assert MetricScore.objects.filter(metric="palette_consistency").count() == 1
-
-
-def test_an_odd_output_is_named_where_all_must_make_sense(reel):
-    MediaFile.objects.update(duration_seconds=None)
-    with pytest.raises(
-        judged_outputs.OddOutputError, match="Loom / 01: its video has no"
-    ):
-        judged_outputs.renderings(list(judged_outputs.outputs(reel)))

@@ -5,7 +5,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.core.management import call_command
 from django.db import connection
 from django.utils import timezone
 
@@ -50,27 +49,6 @@ def judge(monkeypatch):
 
 def scored(benchmark, *names):
     return metric_runs.run(metric_runs.queue_run(benchmark, names).pk)
-
-
-def test_values_answers_and_money_are_stored(judge):
-    benchmark = make_benchmark(stories=1, shots=2)
-    run = scored(benchmark, "pa_scene")
-    assert (run.state, run.error) == ("done", "")
-    assert len(judge.asked) == 6
-    assert run.dollars == pytest.approx(6 * (1000 * 1 + 100 * 10) / 1e6)
-    assert set(MetricScore.objects.values_list("value", flat=True)) == {3.0}
-    row = MetricScore.objects.first()
-    assert row.backend == "test-judge"
-    assert "The wood is there." in str(row.details)
-    assert MetricChunk.objects.get().queue == "judge"
-
-
-def test_the_command_says_what_a_thousand_outputs_cost(judge, capsys):
-    benchmark = make_benchmark(stories=1, shots=2)
-    call_command("score", benchmark.slug, "--metrics", "pa_scene")
-    # Six questions of 0.002 dollars each, about three outputs.
-    said = capsys.readouterr().out
-    assert "0.01 dollars paid to the judge: 4.00 for a thousand outputs." in said
 
 
 def test_a_spent_budget_ends_the_run_and_a_larger_one_goes_on(judge, monkeypatch):
@@ -174,22 +152,6 @@ def test_what_one_run_has_set_aside_another_waits_for(judge, monkeypatch):
     one.put_back()
     with pytest.raises(BudgetExceededError, match=r"budget of \$1 over all runs"):
         other.take(Decimal("0.001"), Decimal("0.001"))
-
-
-def test_what_is_paid_meanwhile_is_counted_once(
-    judge, monkeypatch, django_assert_num_queries
-):
-    """From what was set aside it becomes spent: one query sees it as either."""
-    make_benchmark(stories=1, shots=1, pictures=False)
-    one, other = account(monkeypatch), account(monkeypatch)
-    one.take(Decimal("0.5"), Decimal("0.5"))
-    one._note(Decimal("0.2"))
-    other.take(Decimal("0.1"), Decimal("0.1"))
-    with django_assert_num_queries(1):
-        assert judge_budget.totals() == (Decimal("0.2"), Decimal("0.4"))
-    with django_assert_num_queries(1):
-        beside = judge_budget.totals(beside=one._key)
-    assert beside == (Decimal("0.2"), Decimal("0.1"))
 
 
 def test_what_a_dead_worker_had_set_aside_is_free_after_an_hour(judge, monkeypatch):

@@ -16,7 +16,7 @@ import pytest
 from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
-from django.db import DatabaseError, connection
+from django.db import connection
 from django.utils import timezone
 
 from evalcore import media
@@ -32,7 +32,7 @@ from evalcore.models import (
     MetricScore,
     Output,
 )
-from evalcore.scoring import chunks, metric_runs, score_rows, tasks
+from evalcore.scoring import chunks, metric_runs, score_rows
 from tests.cases import slow
 from tests.factories import make_benchmark
 
@@ -95,37 +95,11 @@ def test_a_device_that_is_not_here_ends_the_run_and_is_put_down(monkeypatch, cap
     assert not MetricScore.objects.exists()
 
 
-@pytest.mark.django_db
-def test_what_is_no_fault_of_an_output_ends_the_run(monkeypatch):
-    asked = []
-
-    def lost(self, rendering):
-        asked.append(rendering)
-        raise DatabaseError
-        yield
-
-    monkeypatch.setattr(type(registry.load("shots_present")), "score", lost)
-    run = metric_runs.run(metric_runs.queue_run(make_benchmark(), ["shots_present"]).pk)
-    assert (run.state, run.error, len(asked)) == ("failed", "DatabaseError", 1)
-
-
 def test_the_worker_knows_every_task_that_beat_rings_for():
     app.loader.import_default_modules()
     rung = {entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()}
     assert rung <= set(app.tasks)
     assert "annotate.tasks.release_expired" in rung
-
-
-@pytest.mark.django_db
-@pytest.mark.postgresql
-def test_a_run_that_somebody_else_has_done_is_not_claimed(monkeypatch):
-    """Two workers hear the bell; the second one asks when the first is done."""
-    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
-    assert metric_runs.run(run.pk).state == "done"
-    monkeypatch.setattr(metric_runs, "_work_on", None)
-    metric_runs.plan(run)
-    assert metric_runs.run(run.pk).state == "done"
-    assert MetricChunk.objects.count() == 1
 
 
 @pytest.mark.django_db
@@ -165,21 +139,6 @@ def test_work_is_cut_into_chunks_by_queue_and_a_worker_takes_its_own(monkeypatch
 
 
 @pytest.mark.django_db
-def test_a_judge_that_takes_its_time_keeps_no_network_waiting(monkeypatch):
-    """A worker for networks leaves judges alone, however long they have waited."""
-    monkeypatch.setattr(tasks.score, "apply_async", lambda *_args, **_how: None)
-    run = metric_runs.queue_run(make_benchmark(), ["sharpness", "shots_present"])
-    metric_runs.plan(run)
-    (chunk,) = run.chunks.all()
-    for queue, name in (("judge", "sharpness"), ("gpu", "shots_present")):
-        run.chunks.create(queue=queue, metrics=[name], outputs=chunk.outputs)
-    chunk.delete()
-    tasks.score("gpu")
-    states = dict(run.chunks.values_list("queue", "state"))
-    assert states == {"judge": "queued", "gpu": "done"}
-
-
-@pytest.mark.django_db
 def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
     """After its time no output is begun; the chunk is free again, nothing is twice."""
     run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
@@ -192,19 +151,6 @@ def test_a_worker_gives_way_and_goes_on_later(monkeypatch):
     monkeypatch.undo()
     assert metric_runs.run(run.pk).done == 6
     assert MetricScore.objects.count() == 6
-
-
-@pytest.mark.django_db
-@pytest.mark.postgresql
-def test_worker_that_lost_its_chunk_stores_nothing():
-    run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
-    metric_runs.plan(run)
-    chunk = metric_runs._take(["cpu"], None)
-    MetricChunk.objects.update(worker="another")
-    metric_runs._work_on(chunk, None, None)
-    assert MetricChunk.objects.get().state == "running"
-    assert not MetricScore.objects.exists()
-    assert MetricRun.objects.get().done == 0
 
 
 class TestStopping:
@@ -227,28 +173,6 @@ class TestStopping:
         assert MetricChunk.objects.get().state == "stopped"
         again = metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
         assert (again.state, again.total, again.done) == ("done", 4, 4)
-
-    def test_nobody_takes_what_was_stopped_before_it_began(self):
-        run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
-        assert metric_runs.stop(MetricRun.objects.all()) == 1
-        metric_runs.plan(run)
-        assert not metric_runs.work()
-        run.refresh_from_db()
-        assert (run.state, run.chunks.count()) == ("stopped", 0)
-        assert metric_runs.waiting_runs() == []
-
-    def test_a_run_that_has_ended_is_left_as_it_is(self):
-        benchmark = make_benchmark()
-        metric_runs.run(metric_runs.queue_run(benchmark, ["shots_present"]).pk)
-        assert metric_runs.stop(benchmark.metric_runs.all()) == 0
-        assert benchmark.metric_runs.get().state == "done"
-
-    def test_by_command(self, capsys):
-        benchmark = make_benchmark()
-        metric_runs.plan(metric_runs.queue_run(benchmark, ["shots_present"]))
-        call_command("score", "woods", stop=True)
-        assert capsys.readouterr().out.startswith("1 run stopped. What is stored stays")
-        assert benchmark.metric_runs.get().state == "stopped"
 
     def test_by_interrupting_the_command(self, monkeypatch):
         benchmark = make_benchmark()
@@ -377,14 +301,6 @@ class TestWhatMayGoWrong:
         run.refresh_from_db()
         assert (run.state, run.done, len(tried)) == ("failed", 6, 6)
 
-    def test_a_worker_leaves_what_it_is_not_ready_for(self, monkeypatch, tmp_path):
-        monkeypatch.setenv("EVALCORE_WEIGHTS_DIR", str(tmp_path))
-        run = self.asked("csd_self", "shots_present")
-        assert not metric_runs.work(only_ready=True)
-        run.refresh_from_db()
-        assert (run.state, run.done) == ("running", 6)
-        assert MetricChunk.objects.get(queue="gpu").state == "queued"
-
     def test_a_run_with_a_metric_that_is_gone_fails_and_the_next_goes_on(self):
         run = metric_runs.queue_run(make_benchmark(), ["shots_present"])
         MetricRun.objects.update(metrics=["no_such_metric"])
@@ -452,15 +368,6 @@ def test_commands(capsys, monkeypatch, tmp_path):
         "sharpness",
         "shots_present",
     ]
-
-
-@pytest.mark.django_db
-def test_baselines_are_computed_with_what_is_asked_for_if_wished(capsys):
-    make_benchmark(stories=1, shots=1)
-    call_command("score", "woods", metrics="sharpness", with_baselines=True)
-    out = capsys.readouterr().out
-    assert "12 pieces were missing; 9 values computed, 3 undefined" in out
-    assert "  3 undefined: palette_consistency: " in out
 
 
 def test_listing_metrics_reads_no_database(capsys, monkeypatch, tmp_path):

@@ -13,11 +13,8 @@ from evalcore.video import decoding, storing
 from evalcore.video.storing import UnreadableVideoError
 from tests.clips import (
     key_frames,
-    number_of,
     numbers,
-    open_still,
     read_clip,
-    rewrap,
     stored_clip,
     write_clip,
 )
@@ -83,22 +80,6 @@ def test_the_original_keeps_its_stream(tmp_path):
     assert packets[0] == packets[1]
 
 
-def test_other_tags_around_the_same_stream_are_the_same_video(tmp_path):
-    plain = write_clip(tmp_path / "a.mp4")
-    tagged = rewrap(plain, tmp_path / "b.mp4", TAGS)
-    stored = stored_clip(plain)
-    assert stored_clip(tagged) == stored
-    assert storing.is_same_video(stored, tagged)
-    other = write_clip(tmp_path / "c.mp4", frames=23)
-    assert not storing.is_same_video(stored, other)
-
-
-def test_a_fast_start(tmp_path):
-    stored = stored_clip(write_clip(tmp_path / "a.mp4"))
-    data = storing.video_rendition_path(stored).read_bytes()
-    assert data.index(b"moov") < data.index(b"mdat")
-
-
 def test_a_box_letterboxes(tmp_path):
     white = np.full((64, 64, 3), 255, np.uint8)
     source = write_clip(tmp_path / "a.mp4", size=(64, 64), pictures=lambda _n: white)
@@ -129,13 +110,6 @@ def test_colours_are_as_they_were(tmp_path):
         assert next(file.decode(video=0)).colorspace == 1  # BT.709, said so
 
 
-def test_odd_sizes_become_even(tmp_path):
-    source = write_clip(tmp_path / "a.webm", size=(97, 65))
-    stored = stored_clip(source)
-    assert (stored.width, stored.height) == (97, 65)
-    assert read_clip(storing.video_rendition_path(stored))[0][1].shape == (64, 96, 3)
-
-
 def turned(path, matrix):
     """The file with another orientation in its track header."""
     data = bytearray(path.read_bytes())
@@ -163,24 +137,6 @@ def test_a_video_from_a_turned_camera_stands_upright(tmp_path, matrix, corner):
     assert (stored.width < stored.height) == (0 in corner)
     assert frame[corner].mean() > 200
     assert frame[0, 0].mean() < 50
-
-
-def test_uneven_frames_are_shown_at_their_average_rate(tmp_path):
-    times = [0.0, 0.1, 0.2, 0.3, 0.8, 0.9]  # 5 steps in 0.9 seconds
-    source = write_clip(tmp_path / "a.mp4", frames=6, times=times)
-    stored = stored_clip(source)
-    assert stored.frame_rate == pytest.approx(5 / 0.9)
-    shown = read_clip(storing.video_rendition_path(stored))
-    assert [number_of(frame) for _time, frame in shown] == [0, 2, 3, 3, 3, 5]
-    gaps = np.diff([time for time, _frame in shown])
-    assert gaps == pytest.approx(np.full(5, 0.18), abs=1e-3)
-    assert len(shown) == storing.frame_count(stored)
-
-
-def test_a_still_is_from_the_middle(tmp_path):
-    stored = stored_clip(write_clip(tmp_path / "a.mp4", frames=31, rate=8))
-    middle = storing.video_still_path(stored, "thumb")
-    assert number_of(open_still(middle)) == 15
 
 
 def cut(path):
@@ -291,9 +247,3 @@ def test_absurd_files_are_refused(tmp_path, monkeypatch, limit, value, what):
     monkeypatch.setattr(decoding, limit, value)
     with pytest.raises(UnreadableVideoError, match=what):
         storing.check_video(path)
-
-
-def test_a_name_with_a_colon_is_no_address(tmp_path, monkeypatch):
-    source = write_clip(tmp_path / "http:" / "x.mp4")
-    monkeypatch.chdir(tmp_path)
-    storing.check_video(source.relative_to(tmp_path))

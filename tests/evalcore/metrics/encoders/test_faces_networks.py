@@ -9,14 +9,11 @@ from facenet_pytorch import InceptionResnetV1
 
 from evalcore.metrics.encoders.antelope import ArcFace
 from evalcore.metrics.encoders.face_networks import (
-    UNITS_101,
     AdaFaceNetwork,
     adaface,
     facenet,
-    load_adaface,
-    load_facenet,
 )
-from evalcore.metrics.weights import Weights, WeightsError
+from evalcore.metrics.weights import Weights
 from tests.evalcore.metrics.asking import noise
 from tests.evalcore.metrics.encoders.face_files import in_folder, save_arcface
 
@@ -110,67 +107,6 @@ def test_adaface_is_given_bgr_from_minus_1_to_1(network, monkeypatch, tmp_path):
     assert (other - want).abs().max() > 1e-3
 
 
-def test_adaface_returns_features_of_length_1_and_how_long_they_were(network):
-    faces = (bgr(FACES) / 255 - 0.5) / 0.5
-    with torch.no_grad():
-        features, norms = network(faces)
-        whole = network.output_layer(network.body(network.input_layer(faces)))
-    assert torch.linalg.vector_norm(features, dim=1) == pytest.approx(1)
-    assert norms.shape == (3, 1)
-    assert (features * norms).numpy() == pytest.approx(whole.numpy(), abs=1e-5)
-
-
-def test_adaface_101_has_the_published_shape():
-    with torch.device("meta"):
-        network = AdaFaceNetwork()
-    state = {key: tuple(value.shape) for key, value in network.state_dict().items()}
-    # 65.15 million, as published for IR-101.
-    assert sum(p.numel() for p in network.parameters()) == 65_150_912
-    assert sum(UNITS_101) == 49
-    assert state["input_layer.2.weight"] == (64,)
-    assert state["body.0.res_layer.1.weight"] == (64, 64, 3, 3)
-    # The first unit of stage 2 projects; that of stage 1 keeps its channels.
-    assert state["body.3.shortcut_layer.0.weight"] == (128, 64, 1, 1)
-    assert "body.0.shortcut_layer.0.weight" not in state
-    assert state["body.48.res_layer.5.running_var"] == (512,)
-    assert state["output_layer.3.weight"] == (512, 512 * 7 * 7)
-    assert state["output_layer.4.running_mean"] == (512,)
-    assert "output_layer.4.weight" not in state
-
-
-def test_a_unit_halves_in_its_second_convolution(network):
-    # Only the middle tap of both convolutions, all normalisations neutral: the unit
-    # adds every other pixel, weighted, to every other pixel.
-    unit = network.body[0]
-    for layer in unit.res_layer:
-        if isinstance(layer, torch.nn.BatchNorm2d):
-            layer.running_mean.zero_()
-            layer.running_var.fill_(1 - layer.eps)
-    with torch.no_grad():
-        for index, factor in ((1, 2.0), (4, 3.0)):
-            unit.res_layer[index].weight.zero_()
-            for channel in range(4):
-                unit.res_layer[index].weight[channel, channel, 1, 1] = factor
-        maps = torch.rand(1, 4, 8, 8)
-        assert unit(maps).numpy() == pytest.approx(
-            7 * maps[..., ::2, ::2].numpy(), rel=1e-5
-        )
-
-
-def test_adaface_of_another_depth_is_refused(network, monkeypatch, tmp_path):
-    weights = saved(network, monkeypatch, tmp_path)
-    with pytest.raises(WeightsError, match=r"missing: body\.5"):
-        load_adaface(weights, (1, 2, 1, 2), WIDTHS)
-
-
-@pytest.mark.parametrize("checkpoint", [{"epoch": 1}, {"state_dict": 3}, [1, 2]])
-def test_a_file_that_is_no_checkpoint_is_refused(checkpoint, monkeypatch, tmp_path):
-    torch.save(checkpoint, tmp_path / "adaface.ckpt")
-    weights = in_folder(monkeypatch, tmp_path, "adaface.ckpt")
-    with pytest.raises(WeightsError, match="has no 'state_dict'"):
-        load_adaface(weights, UNITS, WIDTHS)
-
-
 # FaceNet -----------------------------------------------------------------------------
 
 
@@ -207,11 +143,3 @@ def test_facenet_is_that_of_facenet_pytorch(
     assert np.array(vectors) == pytest.approx(want, abs=1e-6)
     # Exchanged colours would have shown.
     assert np.abs(want - exchanged).max() > 1e-4
-
-
-def test_facenet_without_a_classifier_is_the_same(published, tmp_path, monkeypatch):
-    state = {k: v for k, v in published.state_dict().items() if "logits" not in k}
-    torch.save(state, tmp_path / "facenet.pt")
-    network = load_facenet(in_folder(monkeypatch, tmp_path, "facenet.pt"))
-    for key, value in network.state_dict().items():
-        assert torch.equal(value, state[key])

@@ -4,8 +4,6 @@ import csv
 from collections import Counter
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evalcore.metrics.envision import (
     CODE,
@@ -15,10 +13,7 @@ from evalcore.metrics.envision import (
     all_scores,
     dimension_score,
     overall_score,
-    stability,
 )
-
-nine = st.fixed_dictionaries({name: st.integers(0, 5) for name in SUB_SCORES})
 
 
 def scores(*values: float) -> dict[str, float]:
@@ -34,34 +29,6 @@ def test_all_thirteen_follow_from_nine():
     assert got["physicality"] == pytest.approx(2)
     assert got["aesthetic"] == pytest.approx(2)
     assert got["overall"] == pytest.approx(0.4 * 4 + 0.4 * 2 + 0.2 * 2)
-
-
-def test_none_of_the_nine_may_be_missing():
-    with pytest.raises(KeyError, match="authenticity"):
-        all_scores(dict.fromkeys(SUB_SCORES[:-1], 3))
-
-
-@given(nine, st.sampled_from([PAPER, CODE]))
-def test_scores_stay_on_the_scale(sub_scores, profile):
-    got = all_scores(sub_scores, profile)
-    low, high = min(sub_scores.values()), max(sub_scores.values())
-    assert all(low - 1e-9 <= value <= high + 1e-9 for value in got.values())
-
-
-@given(st.lists(nine, min_size=1, max_size=6))
-def test_mean_of_scores_is_score_of_means(trials):
-    """Both are linear: it does not matter where trials are averaged."""
-    of_each = [all_scores(trial)["overall"] for trial in trials]
-    means = {n: sum(t[n] for t in trials) / len(trials) for n in SUB_SCORES}
-    assert stability(of_each).mean == pytest.approx(all_scores(means)["overall"])
-
-
-def test_stability_divides_by_the_number_of_trials():
-    # Mean 3; squares 4, 0, 0, 1, 1 -> variance 6/5.
-    spread = stability([1, 3, 3, 4, 4])
-    assert (spread.mean, spread.low, spread.high) == (3, 1, 4)
-    assert spread.deviation == pytest.approx((6 / 5) ** 0.5)
-    assert stability([2]).deviation == 0
 
 
 def tables(shared):

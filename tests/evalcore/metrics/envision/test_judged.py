@@ -1,7 +1,5 @@
 """Envision-Score by a judge: what is asked, what is read, what is averaged."""
 
-from itertools import count
-
 import pytest
 
 from evalcore.metrics import registry
@@ -132,13 +130,6 @@ class TestAsking:
             "Step 2\nText: A candle, part 2.\nExplanation: It has burnt 2 hours."
         )
 
-    def test_without_explanations_and_event(self, server, tmp_path):
-        texts = [{"prompt": "A candle."}] * 4
-        rendering = sequence(texts=texts)
-        judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
-        assert "Explanation:" not in server.asked[0].text
-        assert "The event:" not in server.asked[0].text
-
     @pytest.mark.parametrize(("profile", "trials"), [(PAPER, 5), (CODE, 1)])
     def test_thirteen_metrics_cost_one_request_a_trial(
         self, server, tmp_path, profile, trials
@@ -161,89 +152,7 @@ class TestAsking:
             assert values["aesthetic"] == 2.01
             assert values["overall"] == 3.2  # 1.596 + 1.2 + .402 = 3.198
 
-    def test_trials_are_kept(self, server, tmp_path):
-        scores = count()
-        server.by_question = lambda asked: answers(
-            reply({**SAID, "semantic": next(scores)})
-        )
-        metric = EnvisionScore("semantic")
-        with asking(judge_at(server, concurrency=1)):
-            (value,) = score(metric, sequence(), tmp_path)
-        rows = value.trace["trials"]
-        assert [row["trial"] for row in rows] == [1, 2, 3, 4, 5]
-        assert [row["scores"] for row in rows] == [{"semantic": k} for k in range(5)]
-        assert value.value == value.trace["mean"] == 2
-        assert (value.trace["low"], value.trace["high"]) == (0, 4)
-        assert value.trace["deviation"] == pytest.approx(2**0.5)
-        assert value.trace["usable"] == 5
-
-    def test_the_judges_words_stay_with_the_overall_score(self, server, tmp_path):
-        rendering = sequence()
-        overall = judged(server, EnvisionScore("overall", CODE), rendering, tmp_path)
-        (row,) = overall.trace["trials"]
-        assert row["answer"].startswith("The candle grows shorter.")
-        assert row["scores"] == SAID
-        part = judged(server, EnvisionScore("physicality", CODE), rendering, tmp_path)
-        (row,) = part.trace["trials"]
-        assert set(row["scores"]) == {
-            "basic_properties",
-            "dynamics",
-            "physical_reliability",
-        }
-
-    def test_an_unusable_trial_is_left_out_with_its_reason(self, server, tmp_path):
-        server.script = [answers("Lovely."), answers("Well."), answers("")]
-        with asking(judge_at(server, concurrency=1)):
-            (value,) = score(EnvisionScore("semantic"), sequence(), tmp_path)
-        assert value.value == 5
-        assert value.trace["usable"] == 2
-        first, second, third, *_good = value.trace["trials"]
-        assert "none of the nine" in first["refused"][0]
-        assert "none of the nine" in second["refused"][0]
-        assert "is empty" in third["refused"][0]
-        assert len(server.asked) == 5  # nothing is asked again, warmer
-
-    def test_a_missing_score_counts_0_in_the_programs_profile(self, server, tmp_path):
-        short = {n: v for n, v in SAID.items() if n != "semantic"}
-        server.then = answers(reply(short))
-        value = judged(server, EnvisionScore("consistency", CODE), sequence(), tmp_path)
-        assert value.value == 2.34  # .33 x 0 + .33 x 4 + .34 x 3
-        (row,) = value.trace["trials"]
-        assert row["lacking"] == {"semantic": "Semantic Consistency is missing"}
-        value = judged(server, EnvisionScore("consistency"), sequence(), tmp_path)
-        assert value.value is None
-
-    def test_the_usual_number_of_trials_makes_no_other_profile(self):
-        usual = registry.load("envision_overall@envision-paper-k5").info
-        assert usual.full_version == "1 envision-paper"
-
     @pytest.mark.parametrize("ending", ["k0", "k100", "k", "k-3", "k3-k3", "K3"])
     def test_other_numbers_of_trials_are_refused(self, ending):
         with pytest.raises(registry.UnknownMetricError, match="envision-paper-k3"):
             registry.load(f"envision_overall@envision-paper-{ending}")
-
-
-class TestUndefined:
-    @pytest.mark.parametrize("step", [1, 2, 3, 4])
-    def test_a_step_without_a_picture(self, server, tmp_path, step):
-        pictures = [None if i == step else noise(i) for i in range(1, 5)]
-        rendering = rendering_of(pictures, texts=TEXTS)
-        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
-        assert (value.value, value.reason) == (None, f"step {step} has no picture")
-        assert server.asked == []
-
-    def test_a_step_without_a_prompt(self, server, tmp_path):
-        texts = [*TEXTS[:2], {"plot": "It burns."}, TEXTS[3]]
-        rendering = sequence(texts=texts)
-        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
-        assert (value.value, value.reason) == (None, "step 3 has no prompt")
-
-    @pytest.mark.parametrize("steps", [0, 3, 5])
-    def test_a_story_of_another_length(self, server, tmp_path, steps):
-        texts = [{"prompt": "A candle."}] * steps
-        rendering = sequence(steps, texts)
-        value = judged(server, EnvisionScore("overall"), rendering, tmp_path)
-        assert (value.value, value.reason) == (
-            None,
-            f"Envision judges 4 steps, not {steps}",
-        )

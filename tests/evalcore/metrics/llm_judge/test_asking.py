@@ -2,7 +2,6 @@
 
 import pytest
 
-from evalcore.metrics.base import Image, Source
 from evalcore.metrics.engine import Engine, MetricJob
 from evalcore.metrics.feature_cache import FeatureStore
 from evalcore.metrics.llm_judge.attempts import NoAnswerError
@@ -45,16 +44,6 @@ def ask(judge, folder, texts, **how):
     return outcome
 
 
-def test_answers_come_in_order(server, tmp_path):
-    server.by_question = lambda asked: answers(asked.text)
-    assert ask(judge_at(server), tmp_path, ["7", "8", "7"]) == [
-        JudgeAnswer(7, "7", 1),
-        JudgeAnswer(8, "8", 1),
-        JudgeAnswer(7, "7", 1),
-    ]
-    assert len(server.asked) == 2  # the same question is asked once
-
-
 def test_prose_is_asked_again_warmer(server, tmp_path):
     server.script = [answers("Well, seven."), answers("Let me think.")]
     server.then = answers("7")
@@ -77,39 +66,6 @@ def test_only_those_that_failed_are_asked_again(server, tmp_path):
     assert len(server.asked) == 5
 
 
-def test_a_refusal_has_a_reason_for_each_attempt(server, tmp_path):
-    server.script = [answers("one"), answers("two"), answers("three")]
-    (refusal,) = ask(judge_at(server), tmp_path, ["?"])
-    assert refusal == Refusal(
-        ("no number: 'one'", "no number: 'two'", "no number: 'three'")
-    )
-    assert str(refusal) == (
-        "the judge gave no usable answer in 3 attempts; the last: no number: 'three'"
-    )
-    assert len(server.asked) == 3
-
-
-def test_it_does_not_get_warmer_for_ever(server, tmp_path):
-    server.then = answers("prose")
-    question = JudgeQuestion(("?",), temperature=1.85)
-    (refusal,) = ask(judge_at(server), tmp_path, [question], attempts=9)
-    temperatures = [asked.body["temperature"] for asked in server.asked]
-    assert temperatures == [1.85, 1.95, 2.0]
-    assert len(refusal.reasons) == 3
-
-
-def test_what_the_server_refuses_is_not_asked_again(server, tmp_path):
-    server.by_question = lambda asked: (
-        fails(400, "no") if asked.text == "1" else answers(asked.text)
-    )
-    good, bad = ask(judge_at(server), tmp_path, ["0", "1"])
-    assert good == JudgeAnswer(0, "0", 1)
-    (reason,) = bad.reasons
-    assert "status 400" in reason
-    assert str(bad) == f"the judge gave no usable answer: {reason}"
-    assert len(server.asked) == 2
-
-
 def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tmp_path):
     server.by_question = lambda asked: (
         fails(503, "no") if asked.text == "1" else answers(asked.text)
@@ -124,17 +80,6 @@ def test_without_a_reply_the_metric_fails_and_asks_again_another_time(server, tm
     again = ask(judge_at(server), tmp_path, ["0", "1"])
     assert again == [JudgeAnswer(0, "0", 1), JudgeAnswer(1, "1", 1)]
     assert [asked.text for asked in server.asked].count("0") == 1
-
-
-def test_a_picture_that_cannot_be_decoded_is_one_refusal(server, tmp_path):
-    def broken():
-        raise OSError("cannot identify image file")
-
-    server.then = answers("7")
-    question = JudgeQuestion(("?", Image(Source("bad", broken))))
-    bad, good = ask(judge_at(server), tmp_path, [question, "?"])
-    assert bad.reasons == ("cannot identify image file",)
-    assert good.value == 7
 
 
 @pytest.mark.parametrize("spare", [3, 5, 8])
@@ -165,22 +110,6 @@ def test_a_spent_budget_ends_the_run_and_the_next_goes_on(server, tmp_path, spar
     assert len(server.asked) == 8
     assert len({asked.text for asked in server.asked}) == 8
     assert rich.meter.spent == each * (8 - spare)
-
-
-def test_finished_jobs_are_given_before_the_budget_ends_the_run(server, tmp_path):
-    server.then = answers("7")
-    free = judge_at(server, price_out=10)
-    packed = free.prepare(JudgeQuestion(("0",)))
-    each = free.meter.cost(packed.tokens_in, packed.tokens_out)
-    poor = judge_at(server, price_out=10, budget=each * 3, concurrency=1)
-    jobs = [
-        MetricJob(i, ask_judge([JudgeQuestion((str(i),))], number)) for i in range(4)
-    ]
-    outcomes = Engine(FeatureStore(tmp_path)).run(jobs)
-    with asking(poor):
-        assert [next(outcomes).key for _ in range(3)] == [0, 1, 2]
-        with pytest.raises(BudgetExceededError):
-            next(outcomes)
 
 
 def test_only_what_follows_thoughts_is_parsed_and_all_is_kept(server, tmp_path):

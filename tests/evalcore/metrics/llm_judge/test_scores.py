@@ -1,10 +1,6 @@
 """Finding scores in what judges write."""
 
-import time
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from evalcore.metrics.llm_judge.replies import Unclear, digits_after, scores_after
 
@@ -133,31 +129,3 @@ def test_what_could_be_meant_otherwise_is_refused(text, reason):
 )
 def test_first_digits(text, digits):
     assert digits_after("score", text) == digits
-
-
-@given(st.text("Score: 0123456789/*-_.()[]\n|", max_size=60))
-def test_nothing_that_a_judge_may_write_breaks_it(text):
-    for found in scores(text):
-        assert isinstance(found, float | Unclear)
-
-
-@pytest.mark.parametrize(
-    ("begin", "repeated"),
-    [
-        ("", "score ("),
-        ("score:", "*"),
-        ("", "score: 1"),
-        ("score", "*"),
-        ("score:", " "),
-    ],
-)
-def test_a_reply_eight_times_as_long_takes_no_64_times_as_long(begin, repeated):
-    def spent(times):
-        """Time of the processor: others may be at work on the machine."""
-        text, began = begin + repeated * times, time.process_time()
-        scores(text)
-        digits_after("score", text)
-        return time.process_time() - began
-
-    short, long = (min(spent(n) for _ in range(5)) for n in (3_000, 24_000))
-    assert long < 24 * short + 0.005

@@ -4,14 +4,8 @@ from decimal import Decimal
 
 import pytest
 
-from evalcore.metrics.llm_judge.client import (
-    asking,
-    judge_name,
-    missing_judge,
-    the_judge,
-)
 from evalcore.metrics.llm_judge.settings import JudgeSettingsError, read_settings
-from tests.evalcore.metrics.llm_judge.serving import KEY, judge_at, serving
+from tests.evalcore.metrics.llm_judge.serving import KEY
 
 LOCAL = {"JUDGE_BASE_URL": "http://localhost:11434/v1", "JUDGE_NAME": "qwen2.5vl:7b"}
 HOSTED = {
@@ -54,20 +48,6 @@ def test_all_settings_are_read():
 
 
 @pytest.mark.parametrize(
-    ("written", "base_url"),
-    [
-        ("http://localhost:11434", "http://localhost:11434/v1"),
-        ("http://localhost:11434/", "http://localhost:11434/v1"),
-        ("https://a.example/api/v3/", "https://a.example/api/v3"),
-        ("https://a.example/v1/chat/completions", "https://a.example/v1"),
-        ("http://[::1]:8000/v1", "http://[::1]:8000/v1"),
-    ],
-)
-def test_addresses_are_taken_as_people_write_them(written, base_url):
-    assert read_settings({**LOCAL, "JUDGE_BASE_URL": written}).base_url == base_url
-
-
-@pytest.mark.parametrize(
     ("name", "value", "words"),
     [
         ("JUDGE_BASE_URL", "localhost:11434", "no address"),
@@ -102,39 +82,3 @@ def test_a_bad_value_is_one_sentence_without_the_key(name, value, words):
         read_settings({**HOSTED, name: value})
     assert KEY not in str(caught.value)
     assert "\n" not in str(caught.value)
-
-
-def test_a_price_demands_a_budget():
-    dear = {k: v for k, v in HOSTED.items() if k != "JUDGE_BUDGET"}
-    with pytest.raises(JudgeSettingsError, match="set JUDGE_BUDGET"):
-        read_settings(dear)
-    assert read_settings({**dear, "JUDGE_BUDGET": "0"}).budget == 0
-
-
-@pytest.mark.parametrize(("written", "total"), [("", 5), ("0", 0), ("12.5", 12.5)])
-def test_all_runs_may_spend_what_one_may_unless_something_else_is_said(written, total):
-    settings = read_settings({**HOSTED, "JUDGE_BUDGET_TOTAL": written})
-    assert settings.budget_total == total
-
-
-def test_one_judge_counts_the_money_of_the_environment(monkeypatch):
-    for name, value in HOSTED.items():
-        monkeypatch.setenv(name, value)
-    judge = the_judge()
-    assert the_judge() is judge
-    assert judge.meter.settings.budget == 5
-    monkeypatch.setenv("JUDGE_BUDGET", "7")
-    assert the_judge().meter.settings.budget == 7
-    monkeypatch.delenv("JUDGE_BUDGET")
-    with pytest.raises(JudgeSettingsError, match="JUDGE_BUDGET"):
-        the_judge()
-
-
-def test_a_chosen_judge_takes_the_place_of_the_environment():
-    with serving() as server:
-        judge = judge_at(server, name="heron")
-        with asking(judge):
-            assert the_judge() is judge
-            assert judge_name() == "heron"
-            assert missing_judge() == ()
-    assert "JUDGE_BASE_URL" in str(missing_judge())

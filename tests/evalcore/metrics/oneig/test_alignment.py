@@ -7,7 +7,7 @@ import pytest
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.alignment import Alignment, read_answer
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.llm_judge.serving import answers, judge_at, serving
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 
 QUESTIONS = json.dumps({"1": "A fox?", "2": "A red fox?", "3": "A barn?"})
 DEPENDENCIES = json.dumps({"1": [0], "2": [1], "3": [0]})
@@ -60,45 +60,6 @@ def test_the_score_is_the_mean_over_pictures(server, tmp_path):
     value = aligned(server, tmp_path, [first, noise(2, (40, 40))])
     assert len(seen) == 2
     assert value.value == 0.5
-
-
-def test_a_picture_without_a_usable_answer_is_left_out(server, tmp_path):
-    first = noise(1, (40, 40))
-    with serving() as looking:
-        looking.by_question = says()
-        aligned(looking, tmp_path / "other", [first])
-        (known,) = {one.pictures[0]["url"] for one in looking.asked}
-
-    def behave(asked):
-        of_first = asked.pictures[0]["url"] == known
-        if of_first and "A barn?" in asked.text:
-            return answers("It depends.")
-        return says(no=["A barn?"])(asked)
-
-    server.by_question = behave
-    value = aligned(server, tmp_path, [first, noise(2, (40, 40))])
-    assert value.value == pytest.approx(2 / 3)
-    told = value.trace["answers"]["1"]["3"]
-    assert "no usable answer in 3 attempts" in told
-    assert "Yes or No, not 'It depends.'" in told
-
-
-def test_without_usable_answers_there_is_no_score(server, tmp_path):
-    server.then = answers("It depends.")
-    value = aligned(server, tmp_path, [noise(1)])
-    assert value.value is None
-    assert value.reason == "no picture got a usable answer to all questions"
-
-
-@pytest.mark.parametrize(
-    ("pictures", "oneig"),
-    [([noise(1)], {}), ([noise(1)], {"questions": ""}), ([None], ONEIG), ([], ONEIG)],
-)
-def test_undefined_without_questions_or_pictures(server, tmp_path, pictures, oneig):
-    value = aligned(server, tmp_path, pictures, oneig)
-    assert value.value is None
-    assert "no questions of OneIG, or no shot has a picture" in value.reason
-    assert not server.asked
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,6 @@ def test_a_circle_is_named_in_the_order_of_presupposing():
 # The score ---------------------------------------------------------------------------
 
 
-def test_a_child_counts_nothing_if_any_parent_was_answered_no():
-    parents = {1: (), 2: (), 3: (1, 2)}
-    assert alignment({1: True, 2: False, 3: True}, parents) == pytest.approx(1 / 3)
-    assert alignment({1: True, 2: True, 3: True}, parents) == 1
-    assert alignment({1: True, 2: True, 3: False}, parents) == pytest.approx(2 / 3)
-
-
 @given(st.lists(st.booleans(), min_size=1, max_size=8), st.data())
 def test_dependencies_never_raise_a_score(answers, data):
     given_answers = dict(enumerate(answers, start=1))

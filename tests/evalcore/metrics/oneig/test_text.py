@@ -8,8 +8,6 @@ from PIL import Image as PillowImage
 from PIL import ImageDraw, ImageFont
 
 from evalcore.metrics.base import Run
-from evalcore.metrics.encoders.ocr import ocr
-from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.llm_judge.client import asking
 from evalcore.metrics.oneig.text import (
     Comparison,
@@ -102,56 +100,6 @@ def test_a_judge_reads(server, tmp_path):
     assert len(asked.pictures) == 1
 
 
-def test_a_picture_that_was_not_read_is_left_out(server, tmp_path):
-    seen = []
-
-    def behave(asked):
-        (picture,) = asked.pictures
-        if picture["url"] not in seen:
-            seen.append(picture["url"])
-        return answers("" if picture["url"] == seen[0] else "Open")
-
-    server.by_question = behave
-    subject = rendering_of([noise(1), noise(2)], oneig={"text": "Open"})
-    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
-    assert len(seen) == 2
-    assert value.trace["pictures"] == 1
-    assert len(value.trace["refused"]) == 1
-    assert value.value == 1
-
-
-@pytest.mark.parametrize(
-    "subject",
-    [
-        rendering_of([noise(1)]),
-        rendering_of([noise(1)], oneig={"text": "..."}),
-        rendering_of([None], oneig={"text": "Open"}),
-    ],
-)
-def test_undefined_without_a_text_or_a_picture(server, tmp_path, subject):
-    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
-    assert value.value is None
-    assert "asks for no text, or no shot has a picture" in value.reason
-    assert not server.asked
-
-
-@pytest.mark.parametrize(
-    ("text", "told", "most"),
-    [
-        ("营业", {}, 50),
-        ("Open", {}, 100),
-        ("Open", {"language": "zh"}, 50),
-        ("营业", {"language": "en"}, 100),
-    ],
-)
-def test_the_language_decides_the_bound(server, tmp_path, text, told, most):
-    server.then = answers("xyz " * 10)
-    subject = poster(1, text, **told)
-    value = read_by(server, OneigText("output", "oneig-judge"), subject, tmp_path)
-    edits = compare("xyz " * 10, text).distance
-    assert value.value == pytest.approx(1 - edits / most)
-
-
 def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
     def behave(asked):
         return answers("Open late")
@@ -172,21 +120,6 @@ def test_a_method_is_scored_over_all_its_pictures(server, tmp_path):
     single = [text_score([one], "en").score for one in pooled]
     assert value.value != pytest.approx(np.mean(single), abs=1e-6)
     assert value.trace["pictures"] == 2
-
-
-@pytest.mark.parametrize(
-    ("outputs", "reason"),
-    [
-        ((), "no prompt with a picture asks for a text"),
-        ((rendering_of([noise(1)]),), "no prompt with a picture asks for a text"),
-        ((poster(1, "Open"), poster(2, "营业")), "English and Chinese prompts"),
-    ],
-)
-def test_a_method_has_no_score(server, tmp_path, outputs, reason):
-    run = Run("Alder", outputs)
-    value = read_by(server, OneigText("run", "oneig-judge"), run, tmp_path)
-    assert value.value is None
-    assert reason in value.reason
 
 
 # Read by what is installed -----------------------------------------------------------
@@ -213,17 +146,3 @@ def test_rapidocr_reads(tmp_path):
     read = [compare("OPEN LATE", "OPEN late"), compare("", "OPEN late")]
     assert value.value == pytest.approx(text_score(read, "en").score)
     assert value.trace["word_accuracy"] == 1 / 4
-
-
-@pytest.mark.parametrize("size", [(1, 2001), (4000, 1), (41, 1)])
-def test_what_is_too_thin_to_be_read_fails_alone(tmp_path, size):
-    subject = rendering_of([noise(1, size)], oneig={"text": "OPEN"})
-    with pytest.raises(FeatureError, match="are too thin to be read"):
-        score(OneigText("output", "rapidocr"), subject, tmp_path)
-
-
-def test_what_the_library_refuses_is_told():
-    """It takes no picture of this shape, which `prepare` has refused before."""
-    (feature,) = ocr().encode([np.zeros((4000, 1, 3), np.uint8)])
-    assert isinstance(feature, FeatureError)
-    assert "RapidOCR cannot read it" in str(feature)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from evalcore.metrics import registry
 from evalcore.metrics.base import Run
 from evalcore.metrics.storybench.similarity import SimilarityOfImages, VideoTextMatching
 from tests.evalcore.metrics.asking import score
@@ -44,14 +43,6 @@ def test_sim_pooled_counts_frames_alike_not_stories(tmp_path):
     assert value.trace == {"frames": 4, "left_out": []}
 
 
-def test_sim_pooled_names_the_stories_that_it_leaves_out(tmp_path):
-    outputs = told([5], story="01"), told([5], story="02", task="story_gen")
-    truths = told([6], story="01"), told([6], story="02"), told([6], story="03")
-    value = sim_pooled(tmp_path, outputs, truths)
-    assert value.value == pytest.approx(100)
-    assert value.trace == {"frames": 1, "left_out": ["02", "03"]}
-
-
 # VTM ---------------------------------------------------------------------------------
 
 
@@ -74,21 +65,3 @@ def test_vtm_pooled_counts_shots_alike_not_stories(tmp_path):
 
 
 # What is declared --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("pooled", "single"),
-    [
-        ("sim_pooled", "sim"),
-        ("sim_clip_pooled@storybench-paper", "sim_clip@storybench-paper"),
-        ("vtm_pooled", "vtm"),
-        ("vtm_pooled@storybench-paper", "vtm@storybench-paper"),
-    ],
-)
-def test_pooled_is_by_the_same_network(pooled, single):
-    whole, one = registry.load(pooled), registry.load(single)
-    assert whole.encoder.name == one.encoder.name
-    assert whole.missing() == one.missing()
-    assert (whole.info.name, whole.info.scores) == (pooled.partition("@")[0], "run")
-    assert whole.info.full_version == one.info.full_version
-    assert whole.info.against_truth == one.info.against_truth

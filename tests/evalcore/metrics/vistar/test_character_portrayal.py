@@ -15,7 +15,6 @@ from evalcore.metrics.vistar.character_portrayal import (
     label_match,
     wanted_people,
 )
-from evalcore.metrics.weights import WeightsError
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 
 LABELS = st.lists(st.sampled_from(POSTURES), max_size=5)
@@ -47,24 +46,6 @@ class TestWanted:
         assert wanted_people(told) == WantedPeople(
             2, ("sitting", "standing"), ("happy",)
         )
-
-    @pytest.mark.parametrize(
-        ("parameters", "said"),
-        [
-            ({"count": "two"}, "parameter count: expected a whole number, found 'two'"),
-            ({"count": "-1"}, "expected a whole number, found '-1'"),
-            ({"posture": "standin"}, "found 'standin'; did you mean 'standing'?"),
-            (
-                {"posture": "flying"},
-                "parameter posture: expected standing, sitting, ly",
-            ),
-            ({"expression": "happy, amused"}, "found 'amused'"),
-        ],
-    )
-    def test_what_cannot_be_recognised(self, parameters, said):
-        with pytest.raises(ValueError, match="parameter ") as caught:
-            wanted_people(story([], **parameters))
-        assert said in str(caught.value)
 
 
 class Known:
@@ -149,23 +130,6 @@ class TestSteps:
         assert value.trace["expressions"] == ["happy"]
         assert value.value == 1
 
-    def test_boxes_end_at_the_edges(self, tmp_path):
-        value, _shown, _picture = self.seen(
-            [person(0, 0, 1, 1), person(0.5, 0.5, 0.5, 0.5), person(1, 1, 1, 1)],
-            np.zeros((17, 3)),
-            tmp_path,
-            count="3",
-            posture="lying",
-        )
-        assert value.trace["people"] == [
-            (0, 0, 100, 80),
-            (50, 40, 51, 41),
-            (99, 79, 100, 80),
-        ]
-        # Nobody's posture can be told: counted right, not seen lying.
-        assert value.trace["postures"] == ["", "", ""]
-        assert value.value == 0.5
-
 
 class TestMetric:
     def test_tiny_networks_end_to_end(self, weights, tmp_path):
@@ -186,34 +150,3 @@ class TestMetric:
             assert set(value.trace["postures"]) <= {*POSTURES, ""}
             assert set(value.trace["expressions"]) <= set(EXPRESSIONS)
             assert value.value == pytest.approx(sum(parts.values()) / 3)
-
-    def test_nobody_there(self, weights, tmp_path):
-        weights.save("objects", bias=-9.0)
-        weights.save("pose", "expression")
-        (value,) = score(
-            CharacterPortrayal(),
-            story([noise(1)], count="0", posture="lying"),
-            tmp_path,
-        )
-        assert value.value == 0.5
-
-    @pytest.mark.parametrize(
-        ("parameters", "reason"),
-        [
-            ({}, "none of the parameters count, posture, expression"),
-            ({"font": "Futura"}, "none of the parameters"),
-            ({"count": "two"}, "expected a whole number"),
-        ],
-    )
-    def test_undefined(self, parameters, reason, weights, tmp_path):
-        told = story([noise(1), None], **parameters)
-        (value,) = score(CharacterPortrayal(), told, tmp_path)
-        assert (value.value, value.shot) == (None, 1)
-        assert reason in value.reason
-
-    def test_a_classifier_of_other_faces_is_refused(self, weights, tmp_path):
-        from evalcore.metrics.encoders.scenes import expression
-
-        weights.save("expression", names=("cat", "dog"))
-        with pytest.raises(WeightsError, match="tells cat, dog apart, not angry"):
-            expression().encode([expression().prepare(noise(1))])

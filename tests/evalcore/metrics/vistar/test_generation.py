@@ -9,9 +9,7 @@ from evalcore.metrics.llm_judge.client import Refusal, asking
 from evalcore.metrics.vistar.questionnaire import (
     PromptForJudge,
     generate,
-    generation_question,
     parse_reply,
-    read_questionnaire,
 )
 from tests.evalcore.metrics.llm_judge.serving import answers, judge_at, serving
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR
@@ -20,36 +18,6 @@ LEVELS = {"levels": FOUR["levels"]}
 HANFU = PromptForJudge(
     "A girl in Hanfu in a neon street", "CA", "SF", {"mood": "poetic"}
 )
-
-
-def test_the_judge_is_told_prompt_angle_role_and_rules():
-    question = generation_question(HANFU)
-    assert question.parts == (
-        "Angle: Style Fusion\nAsked for by: Concept Artist\n"
-        "Prompt: A girl in Hanfu in a neon street\nParameter mood: poetic",
-    )
-    for rule in ("L1", "L2", "L3", "L4", "exclude each other", "sum to 1"):
-        assert rule in question.system
-    assert question.temperature == 0
-
-
-def test_a_plain_prompt_has_only_what_is_known():
-    assert generation_question(PromptForJudge("A fox")).parts == ("Prompt: A fox",)
-    designer = generation_question(PromptForJudge("A fox", "designer"))
-    assert designer.parts == ("Asked for by: designer\nPrompt: A fox",)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        json.dumps(LEVELS),
-        f"```json\n{json.dumps(LEVELS, indent=2)}\n```",
-        f"Here it is:\n{json.dumps(LEVELS)}\nI hope it helps.",
-        json.dumps({**LEVELS, "prompt_id": "?", "prompt": "something else"}),
-    ],
-)
-def test_replies_that_hold_a_questionnaire(text):
-    assert parse_reply(text) == read_questionnaire(FOUR).levels
 
 
 @pytest.mark.parametrize(

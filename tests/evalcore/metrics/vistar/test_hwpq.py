@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalcore.metrics.errors import FatalError
 from evalcore.metrics.llm_judge.client import asking
-from evalcore.metrics.vistar.hwpq import Hwpq, Vote, hwpq, parse_boolean, parse_lines
+from evalcore.metrics.vistar.hwpq import Hwpq, hwpq, parse_boolean
 from evalcore.metrics.vistar.questionnaire import read_questionnaire
 from tests.evalcore.metrics.asking import noise, rendering_of, score
-from tests.evalcore.metrics.llm_judge.serving import answers, fails, judge_at
+from tests.evalcore.metrics.llm_judge.serving import answers, judge_at
 from tests.evalcore.metrics.vistar.test_questionnaire import FOUR, level, pair
 from tests.evalcore.metrics.vistar.test_questionnaire import questionnaire as of
 
@@ -40,15 +39,6 @@ class TestParsing:
     def test_everything_else_is_refused(self, text):
         with pytest.raises(ValueError, match="the one word True or False"):
             parse_boolean(text)
-
-    def test_twice_the_same_counts_and_twice_otherwise_abstains(self):
-        same, other = parse_lines("1: True\n1: True\n2: True\n2: False", 2)
-        assert same.value is True
-        assert other == Vote(None, "answered twice: 'True', 'False'")
-
-    def test_a_contradiction_stays_one_whatever_follows(self):
-        (vote, _) = parse_lines("1: True\n1: False\n1: True\n2: True", 2)
-        assert vote.value is None
 
 
 def story(questionnaire=FOUR, pictures=(PICTURE,)):
@@ -101,22 +91,6 @@ class TestSingly:
         scores = {one["id"]: one["score"] for one in value.trace["pairs"]}
         assert scores == {"cat": 0, "hat": 1, "red": 0, "fit": 1, "light": 1, "mood": 0}
 
-    def test_trials_are_independent_and_the_majority_decides(self, server, tmp_path):
-        given = {}
-
-        def reply(asked):
-            # True, False, True of each positive question.
-            times = given[asked.text] = given.get(asked.text, 0) + 1
-            return answers(str(is_positive(asked.text) and times != 2))
-
-        server.by_question = reply
-        one = of(level("L1", 1, pair("cat")))
-        with asking(judge_at(server, concurrency=1)):
-            (value,) = score(Hwpq(), story(one), tmp_path)
-        votes = value.trace["pairs"][0]["positive"]
-        assert sorted(said for said, _text in votes) == [False, True, True]
-        assert value.value == 1
-
     def test_unparsable_replies_abstain_and_are_not_asked_again(self, server, tmp_path):
         said = iter(["Yes!", "I see a cat", "True"])
 
@@ -133,41 +107,6 @@ class TestSingly:
         (why,) = {text for vote, text in votes if vote is None and "Yes!" in text}
         assert why.startswith("expected the one word True or False")
 
-    def test_a_judge_may_think_aloud(self, server, tmp_path):
-        def reply(asked):
-            thoughts = "<think>\n1: False\nTrue? {No}.\n</think>\n"
-            return answers(f"{thoughts}{is_positive(asked.text)}")
-
-        server.by_question = reply
-        (value,) = score(Hwpq(), story(), tmp_path)
-        assert value.value == 1
-        (said, text), *_others = value.trace["pairs"][0]["positive"]
-        assert (said, text[:7]) == (True, "<think>")
-
-    def test_three_abstentions_leave_the_pair_out(self, server, tmp_path):
-        def reply(asked):
-            if " hat" in asked.text:
-                return answers("Hard to say.")
-            return answers(str("there cat?" in asked.text))
-
-        server.by_question = reply
-        (value,) = score(Hwpq(), story(), tmp_path)
-        # L1 is "cat" alone and met: .2; of the other levels nothing is.
-        assert value.value == pytest.approx(0.2)
-        assert value.trace["pairs"][1]["score"] is None
-
-    def test_no_value_where_nobody_answers(self, server, tmp_path):
-        server.then = answers("It depends.")
-        (value,) = score(Hwpq(), story(), tmp_path)
-        assert value.value is None
-        assert value.reason == "no pair of questions has two answers"
-        assert value.trace["pairs"][0]["positive"][0][0] is None
-
-    def test_a_judge_that_cannot_be_asked_ends_the_run(self, server, tmp_path):
-        server.then = fails(401)
-        with pytest.raises(FatalError):
-            score(Hwpq(), story(), tmp_path)
-
 
 @pytest.mark.usefixtures("judge")
 class TestTogether:
@@ -182,45 +121,3 @@ class TestTogether:
         assert value.value == 1
         assert len(server.asked) == 3
         assert value.trace["pairs"][5]["negative"] == [[False, "False"]] * 3
-
-    def test_numbered_thoughts_are_no_answers(self, server, tmp_path):
-        def reply(asked):
-            thoughts = self.numbered(asked, lambda text: not is_positive(text))
-            told = self.numbered(asked, is_positive)
-            return answers(f"<think>{thoughts}</think>\n{told}")
-
-        server.by_question = reply
-        (value,) = score(Hwpq("vistar-batched"), story(), tmp_path)
-        assert value.value == 1
-
-    def test_what_a_reply_leaves_out_abstains(self, server, tmp_path):
-        # Only the first pair is ever answered, and one trial is no answer at all.
-        server.script = [answers("Sorry.")]
-        server.then = answers("1: True\n2: False")
-        (value,) = score(Hwpq("vistar-batched"), story(), tmp_path)
-        assert value.value == 1  # of what was answered, all is met
-        scores = [one["score"] for one in value.trace["pairs"]]
-        assert scores == [1, None, None, None, None, None]
-        votes = value.trace["pairs"][0]["positive"]
-        assert [vote for vote, _text in votes].count(None) == 1
-
-
-class TestUndefined:
-    def undefined(self, rendering, tmp_path):
-        (value,) = score(Hwpq(), rendering, tmp_path)
-        assert value.value is None
-        return value.reason
-
-    def test_without_a_questionnaire(self, tmp_path):
-        assert "no questionnaire" in self.undefined(rendering_of([PICTURE]), tmp_path)
-        told = rendering_of([PICTURE], vistar={"role": "CA"})
-        assert "no questionnaire" in self.undefined(told, tmp_path)
-
-    def test_with_one_that_is_not_valid(self, tmp_path):
-        broken = {**FOUR, "levels": [level("L1", 0.5, pair("a"))]}
-        reason = self.undefined(story(broken), tmp_path)
-        assert "$.levels: the weights sum to 0.5" in reason
-
-    def test_without_a_picture(self, tmp_path):
-        reason = self.undefined(story(pictures=(None,)), tmp_path)
-        assert reason == "no shot has a picture"

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-from evalcore.metrics.encoders.scene_features import HEIGHT, WIDTH, place, unframed
 from evalcore.metrics.vistar.character_portrayal import face_box, posture
 
 SIZE = (100, 200)
@@ -77,33 +76,3 @@ def test_a_face_between_the_ears():
     )
     # Middle (50, 46), side 1.6 x 20.
     assert face_box(figure, SIZE) == (34, 30, 66, 62)
-
-
-def test_a_face_at_the_edge_is_cut_off():
-    figure = person(nose=(2, 5), left_eye=(7, 0), right_eye=(-3, 0))
-    left, top, right, bottom = face_box(figure, SIZE)
-    assert (left, top) == (0, 0)
-    assert (right, bottom) == (18, 18)
-
-
-def test_a_face_outside_or_without_extent():
-    away = person(nose=(500, 500), left_eye=(505, 495), right_eye=(495, 495))
-    assert face_box(away, SIZE) is None
-    point = person(nose=(50, 50), left_eye=(50, 50), right_eye=(50, 50))
-    assert face_box(point, SIZE) is None
-
-
-@pytest.mark.parametrize("size", [(100, 400), (300, 50), (192, 256), (1, 900), (7, 5)])
-def test_joints_find_their_way_back_from_the_frame(size):
-    left, top, width, height = place(*size)
-    assert 0 <= left <= WIDTH - width
-    assert 0 <= top <= HEIGHT - height
-    assert WIDTH in (width, width + 1) or HEIGHT in (height, height + 1)
-    corners = np.array(
-        [
-            [left / WIDTH, top / HEIGHT, 0.5],
-            [(left + width) / WIDTH, (top + height) / HEIGHT, 0.7],
-        ]
-    )
-    found = unframed(corners, size)
-    np.testing.assert_allclose(found, [[0, 0, 0.5], [*size, 0.7]], atol=1e-9)

@@ -51,35 +51,6 @@ def test_the_specified_shape_is_read_and_written_back():
     assert read_questionnaire(read.as_json()) == read
 
 
-@pytest.mark.parametrize(
-    ("total", "good"),
-    [(1.001, True), (0.999, True), (1.0011, False), (0.9989, False)],
-)
-def test_the_tolerance_ends_at_a_thousandth(total, good):
-    data = questionnaire(level("L1", 1, pair("a", 0.5), pair("b", total - 0.5)))
-    if good:
-        weights = [p.weight for p in read_questionnaire(data).pairs]
-        assert sum(weights) == pytest.approx(1, abs=1e-15)
-    else:
-        (problem,) = problems(data)
-        assert problem == (
-            f"$.levels[0].questions: the weights sum to {total:g}, not to 1 "
-            "(within 0.001)"
-        )
-
-
-def test_an_empty_level_is_normalised_away():
-    data = questionnaire(
-        level("L1", 0.3, pair("a")), level("L2", 0.5), level("L4", 0.2, pair("b"))
-    )
-    read = read_questionnaire(data)
-    # .3 and .2 of the .5 that is left.
-    assert [(lev.level, lev.weight) for lev in read.levels] == [
-        ("L1", pytest.approx(0.6)),
-        ("L4", pytest.approx(0.4)),
-    ]
-
-
 def test_every_problem_is_listed_with_its_path():
     data = questionnaire(
         {"level": "L9", "weight": "0.5", "questions": [pair("a", True)], "note": 1},
@@ -108,40 +79,6 @@ def test_every_problem_is_listed_with_its_path():
         "$.levels: the level 'L1' occurs 2 times",
         "$.levels: the id 'b' occurs 2 times",
     ]
-
-
-def test_sums_of_levels_and_of_several_lists():
-    data = questionnaire(
-        level("L1", 0.5, pair("a", 0.5), pair("b", 0.4)),
-        level("L2", 0.6, pair("c", 2.0)),
-    )
-    assert problems(data) == [
-        "$.levels[0].questions: the weights sum to 0.9, not to 1 (within 0.001)",
-        "$.levels[1].questions[0].weight: expected a number from 0 to 1, found 2.0",
-        "$.levels: the weights sum to 1.1, not to 1 (within 0.001)",
-    ]
-
-
-@pytest.mark.parametrize(
-    "levels", [[level("L1", 1)], [level("L1", 0, pair("a")), level("L2", 1)]]
-)
-def test_without_a_weighted_question_nothing_can_be_scored(levels):
-    assert problems(questionnaire(*levels)) == [
-        "$.levels: no level with questions has a weight above 0"
-    ]
-
-
-def test_both_questions_of_a_pair_the_same():
-    data = questionnaire(level("L1", 1, pair("a", 1, "A cat?", "A cat? ")))
-    (problem,) = problems(data)
-    assert problem.startswith(
-        "$.levels[0].questions[0].negative: expected another question than `positive`"
-    )
-
-
-def test_a_key_twice():
-    with pytest.raises(QuestionnaireError, match="an object has the key 'a' twice"):
-        decode('{"b": {"a": 1, "a": 2}}')
 
 
 @given(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from transformers import DPTImageProcessorPil, ViTImageProcessorPil
+from transformers import DPTImageProcessorPil
 from transformers.models.rf_detr.image_processing_rf_detr import RfDetrImageProcessor
 
 from evalcore.metrics.encoders import scenes
@@ -60,16 +60,6 @@ def test_objects(weights):
         assert 0 <= top <= bottom <= 1
 
 
-def test_objects_come_surest_first_and_do_not_depend_on_the_batch(weights):
-    weights.save("objects")
-    together = encoded(scenes.objects(), WIDE, TALL)
-    (alone,) = encoded(scenes.objects(), TALL)
-    first, second = unpacked(together[1]), unpacked(alone)
-    scores = [one.score for one in first]
-    assert scores == sorted(scores, reverse=True)
-    assert scores == pytest.approx([one.score for one in second], abs=1e-5)
-
-
 def test_joints_are_where_the_heat_is(weights, monkeypatch):
     weights.save("pose")
     heat = torch.zeros(1, 17, 64, 48)
@@ -86,22 +76,3 @@ def test_joints_are_where_the_heat_is(weights, monkeypatch):
     x, y, _score = unframed(joints, (400, 250))[3]
     assert x == pytest.approx(20.5 / 48 * 400)
     assert y == pytest.approx((10.5 * 4 - 68) * 250 / 120)
-
-
-def test_people_are_framed_without_losing_their_proportions():
-    frame = people.framed(np.full((100, 50, 3), 255, np.uint8))
-    assert frame.shape == (256, 192, 3)
-    lit = frame[..., 0] > 0
-    assert (lit.any(axis=0).sum(), lit.any(axis=1).sum()) == (128, 256)
-
-
-def test_expressions(weights):
-    network = weights.save("expression")
-    own = encoded(people.expression(), WIDE, TALL)
-    processor = ViTImageProcessorPil(image_mean=[0.5] * 3, image_std=[0.5] * 3)
-    for feature, picture in zip(own, (WIDE, TALL), strict=True):
-        inputs = processor(picture, return_tensors="pt")
-        with torch.no_grad():
-            expected = network(**inputs).logits[0].softmax(dim=-1)
-        np.testing.assert_allclose(feature, expected, atol=1e-4)
-        assert feature.sum() == pytest.approx(1)

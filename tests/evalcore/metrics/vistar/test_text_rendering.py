@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFont
 
-from evalcore.metrics.base import RenderedShot
 from evalcore.metrics.encoders.ocr import Ocr
 from evalcore.metrics.formulas import edit_distance
 from evalcore.metrics.vistar.text_rendering import (
@@ -16,9 +15,8 @@ from evalcore.metrics.vistar.text_rendering import (
     normalised_text,
     quoted,
     text_rendering,
-    wanted_text,
 )
-from tests.evalcore.metrics.asking import noise, rendering_of, score
+from tests.evalcore.metrics.asking import rendering_of, score
 
 SHORT = st.text(max_size=12)
 
@@ -65,18 +63,6 @@ class TestWanted:
     def test_quotations(self, text, found):
         assert quoted(text) == found
 
-    def test_the_parameter_comes_before_quotations(self):
-        told = {"parameters": {"text": " SALE "}}
-        rendering = rendering_of([None], vistar=told)
-        assert (
-            wanted_text(rendering, RenderedShot(1, text={"prompt": 'a "sign"'}))
-            == "SALE"
-        )
-
-    def test_quotations_of_the_text_that_is_most_like_a_prompt(self):
-        text = {"plot": 'They read "EXIT".', "caption": 'signs "IN" and "OUT"'}
-        assert wanted_text(rendering_of([None]), RenderedShot(1, text=text)) == "IN OUT"
-
 
 def drawn(*lines, size=(480, 320)):
     """A white picture with black lines of text: text, x, y."""
@@ -118,11 +104,6 @@ class TestReader:
         (lines,) = self.read(picture)
         assert lines == ["left", "right", "middle", "below"]
 
-    def test_networks_see_blue_first(self):
-        assert Ocr().prepare(np.array([[[1, 2, 3]]], np.uint8)).tolist() == [
-            [[3, 2, 1]]
-        ]
-
 
 @pytest.mark.usefixtures("no_network")
 class TestMetric:
@@ -144,9 +125,3 @@ class TestMetric:
         (value,) = self.scored(tmp_path, [SIGN], text="Grand Opening")
         # 13 of 19 characters, 2 of 3 words.
         assert value.value == pytest.approx(0.5 * 13 / 19 + 0.5 * 2 / 3)
-
-    def test_shots_that_want_no_text_have_no_value(self, tmp_path):
-        texts = [{"prompt": 'A sign "grand opening today"'}, {"prompt": "A cat"}, {}]
-        values = self.scored(tmp_path, [SIGN, noise(2), None], texts)
-        assert [(v.shot, v.value) for v in values] == [(1, 1), (2, None)]
-        assert values[1].reason == "no text is wanted in this picture"

@@ -4,8 +4,6 @@ import base64
 import io
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from PIL import Image as Pillow
 
 from evalcore.metrics.llm_judge.client import asking
@@ -16,13 +14,10 @@ from evalcore.metrics.vistorybench.prompt_alignment import (
     PAPER,
     IndividualAction,
     PromptAlignment,
-    individual_action,
-    parse_score,
 )
 from tests.evalcore.metrics.asking import noise, rendering_of, score
 from tests.evalcore.metrics.llm_judge.serving import (
     answers,
-    fails,
     judge_at,
 )
 from tests.evalcore.metrics.vistorybench.paper_dolls import (
@@ -57,22 +52,6 @@ def size_of(place: dict) -> tuple[int, int]:
     return opened(place).size
 
 
-class TestParsing:
-    @pytest.mark.parametrize(
-        ("text", "words"),
-        [
-            ("A lovely picture.", "no line `Score: 0 to 4`"),
-            ("Score: three", "no line"),
-            ("Score: 7/10", "out of 10"),
-            ("Score: 2-3", "range"),
-            ("", "no line"),
-        ],
-    )
-    def test_what_is_no_score_has_a_reason(self, text, words):
-        with pytest.raises(ValueError, match=words):
-            parse_score(text, whole=True)
-
-
 class TestShots:
     @pytest.mark.parametrize(
         ("aspect", "rubric", "said"),
@@ -99,43 +78,6 @@ class TestShots:
         assert (asked.body["temperature"], asked.body["seed"]) == (0.0, 123)
         assert asked.body["max_tokens"] == 512
 
-    @pytest.mark.parametrize(("profile", "quality"), [(CODE, None), (PAPER, 90)])
-    def test_the_program_sends_pillow_s_default_quality(
-        self, server, tmp_path, profile, quality
-    ):
-        rendering = rendering_of([noise(1)], texts=[SCRIPT])
-        judged(server, PromptAlignment("scene", profile), rendering, tmp_path)
-        (place,) = server.asked[0].pictures
-        stream = io.BytesIO()
-        told = {} if quality is None else {"quality": quality}
-        Pillow.fromarray(noise(1)).save(stream, "JPEG", **told)
-        same = Pillow.open(io.BytesIO(stream.getvalue())).quantization
-        assert opened(place).quantization == same
-
-    def test_the_paper_keeps_proportions(self, server, tmp_path):
-        rendering = rendering_of([noise(1, (90, 40))], texts=[SCRIPT])
-        judged(server, PromptAlignment("scene", PAPER), rendering, tmp_path)
-        (asked,) = server.asked
-        assert size_of(asked.pictures[0]) == (90, 40)
-        assert asked.body["seed"] == 42
-
-    def test_each_shot_has_a_value_or_a_reason(self, server, tmp_path):
-        """Shot 2 has no picture, shot 3 no text, shot 4 is refused."""
-        server.by_question = lambda asked: (
-            fails(400, "not this one") if "stall" in asked.text else answers("Score: 2")
-        )
-        texts = [SCRIPT, SCRIPT, {"plot": "They meet."}, {"setting": "A stall."}]
-        rendering = rendering_of([noise(1), None, noise(3), noise(4)], texts=texts)
-        first, third, fourth = judged(
-            server, PromptAlignment("scene"), rendering, tmp_path
-        )
-        assert (first.value, first.shot) == (2, 1)
-        assert (third.value, third.shot) == (None, 3)
-        assert third.reason == "the script has no setting for this shot"
-        assert (fourth.value, fourth.shot) == (None, 4)
-        assert "not this one" in fourth.reason
-        assert len(fourth.trace["refused"]) == 1
-
     @pytest.mark.parametrize(("profile", "attempts"), [(CODE, 10), (PAPER, 3)])
     def test_prose_is_asked_again_and_then_undefined(
         self, server, tmp_path, profile, attempts
@@ -150,28 +92,6 @@ class TestShots:
         assert f"in {attempts} attempts" in value.reason
         temperatures = [asked.body["temperature"] for asked in server.asked]
         assert temperatures == [round(0.1 * i, 6) for i in range(attempts)]
-
-    def test_the_same_question_is_asked_once(self, server, tmp_path):
-        rendering = rendering_of([noise(1), noise(1)], texts=[SCRIPT, SCRIPT])
-        values = judged(server, PromptAlignment("scene"), rendering, tmp_path)
-        assert [value.value for value in values] == [3, 3]
-        judged(server, PromptAlignment("scene"), rendering, tmp_path)
-        assert len(server.asked) == 1
-
-
-class TestAveraging:
-    def test_halves_go_to_the_even_number(self):
-        assert individual_action([[2, 3]], rounded=True) == 2
-        assert individual_action([[3, 4]], rounded=True) == 4
-        assert individual_action([[0], [1]], rounded=True) == 0
-
-    @given(st.lists(st.lists(st.integers(0, 4), min_size=1), min_size=1))
-    def test_it_stays_among_the_scores(self, shots):
-        every = [score for scores in shots for score in scores]
-        for rounded in (True, False):
-            value = individual_action(shots, rounded=rounded)
-            assert min(every) - 1e-9 <= value <= max(every) + 1e-9
-            assert not rounded or value == int(value)
 
 
 class TestIndividualAction:
@@ -224,47 +144,6 @@ class TestIndividualAction:
             (0, 0)
         )
         assert red > 180 > 30 > green  # the fox alone
-
-    def test_the_paper_sends_the_crop_as_it_is(self, server, tmp_path):
-        rendering = self.story([scene(doll(RED, 5))], [("Fox",)])
-        judged(server, IndividualAction(PAPER), rendering, tmp_path)
-        (place,) = server.asked[0].pictures
-        assert (size_of(place), place.get("detail")) == ((20, 30), None)
-
-    @pytest.mark.parametrize("profile", [CODE, PAPER])
-    def test_characters_are_recognised_as_in_the_same_profile_of_cids(
-        self, server, tmp_path, monkeypatch, profile
-    ):
-        asked = []
-        monkeypatch.setattr(
-            character_matching, "the_eyes", lambda p: asked.append(p) or EYES
-        )
-        rendering = self.story([scene(doll(RED))], [("Fox",)])
-        judged(server, IndividualAction(profile), rendering, tmp_path)
-        assert asked == [profile]
-
-    def test_who_is_not_found_does_not_count(self, server, tmp_path):
-        """Shot 1: two expected, one figure. Shot 2: nobody there. Shot 3: no text."""
-        fox = scene(doll(RED))
-        rendering = self.story(
-            [fox, scene(), fox],
-            [("Fox", "Owl"), ("Fox",), ("Fox",)],
-            [SCRIPT, SCRIPT, {"plot": "They meet."}],
-        )
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
-        assert value.value == 3
-        assert set(value.trace["shots"]) == {"1"}
-        assert len(server.asked) == 1
-
-    def test_a_refusal_does_not_count_as_0(self, server, tmp_path):
-        server.by_question = lambda asked: (
-            fails(400, "no") if "Character: Owl" in asked.text else answers("Score: 4")
-        )
-        both = scene(doll(RED, 5), doll(GREEN, 45))
-        rendering = self.story([both], [("Fox", "Owl")])
-        (value,) = judged(server, IndividualAction(CODE), rendering, tmp_path)
-        assert value.value == 4
-        assert "status 400" in value.trace["shots"]["1"]["Owl"]["refused"][0]
 
     def test_an_unknown_reference_drops_the_story_as_in_the_program(
         self, server, tmp_path
