@@ -68,9 +68,6 @@ def _form_of(slug: str, stories: Extras) -> str:
     raise InputError([Problem(slug, what, value=", ".join(sorted(found)))])
 
 
-# Questionnaires that a judge wrote, as a file that `import_benchmark` reads -----------
-
-
 FILE = "questionnaires.jsonl"
 # What VISTAR's lists said of each prompt, by the story's key.
 Prompts = Mapping[str, Mapping[str, Any]]
@@ -121,9 +118,6 @@ def questionnaire_file(
         for key, questionnaire in questionnaires.items()
     ]
     return {FILE: as_lines(rows)}
-
-
-# Write a benchmark's scores in the formats of other people's programs -----------------
 
 
 @dataclass(frozen=True)

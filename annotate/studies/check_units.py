@@ -20,7 +20,7 @@ from annotate.studies.definition import StudyDefinition
 from annotate.studies.parts import KnownUnit
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 FIELDS = {Purpose.TRAINING: "training", Purpose.GOLD: "checks.gold"}
@@ -200,10 +200,10 @@ def _twin(
     output: Output, degradations: Sequence[str], seed: int, dice: random.Random
 ) -> Output | None:
     """Make a twin of one of the degradations that are possible, in random order."""
-    kinds = sorted(twin_outputs.possible(output, degradations))
+    kinds = sorted(degraded_copies.possible(output, degradations))
     for kind in dice.sample(kinds, len(kinds)):
         try:
-            return twin_outputs.make_twin(output, kind, seed)
+            return degraded_copies.make_twin(output, kind, seed)
         except ImpossibleDegradationError:
             continue
         except InputError as error:

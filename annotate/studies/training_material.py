@@ -23,7 +23,7 @@ from annotate.studies.check_units import KnownUnitOutputs
 from annotate.studies.definition import StudyDefinition
 from annotate.studies.units import PlanningError, Shown
 from evalcore.models import Benchmark, Output
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.perturbations.degrading import ImpossibleDegradationError
 
 Degradation = Output.Degradation
@@ -300,7 +300,7 @@ class _Candidates:
         for output in left[:TRIES]:
             if is_training and len(self._others_of(output)) < self.others:
                 continue
-            if twin_outputs.why_impossible(output, degradation) is None:
+            if degraded_copies.why_impossible(output, degradation) is None:
                 return output
         self._note(question, suited, is_used=len(left) < len(suited))
         return None
@@ -335,7 +335,7 @@ def draw(material: TrainingMaterial, seed: int) -> TrainingMaterial:
 def _drawn(contrasts: Iterable[Contrast], seed: int) -> Iterable[Contrast]:
     for one in contrasts:
         try:
-            twin = twin_outputs.make_twin(one.original, one.degradation, seed)
+            twin = degraded_copies.make_twin(one.original, one.degradation, seed)
         except ImpossibleDegradationError:
             continue
         except InputError as error:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from analysis.tables import control_character, is_text
-from evalcore.formats.envision import stories as sequences
+from evalcore.formats.envision import stories as envision
 from evalcore.formats.json_files import refuse
 
 # What names itself a picture or a video is opened, and taken or refused by its content.
@@ -144,7 +144,7 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
             continue
         home = root if method or not parts else root / path.relative_to(root).parts[0]
         name = method or (parts.pop(0) if parts else "")
-        parts = sequences.with_story(parts, stories)
+        parts = envision.with_story(parts, stories)
         if _is_reference(parts, stories):
             found.leave_out(path, "pictures of characters")
             continue
@@ -155,7 +155,7 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
         for file in files:
             if file.suffix.lower() not in PICTURES + VIDEOS:
                 found.leave_out(file, "no picture or video by its name")
-        numbered, others = sequences.by_story(pictures, parts, stories)
+        numbered, others = envision.by_story(pictures, parts, stories)
         for key, own in numbered.items():
             place = _recognise(path, name, others, stories, key)
             if place is None:
@@ -184,10 +184,7 @@ def find_folders(root: Path, *, stories: set[str], method: str = "") -> FoundFil
 def _own_story(
     video: Path, parts: list[str], stories: set[str], beside: set[str]
 ) -> str:
-    """Return the story that a video's own name says, or nothing: its folder does.
-
-    A copy of one of the videos `beside` it is of the same story.
-    """
+    """Return the story that a video's own name says, or nothing: its folder does."""
     if as_name(video.name) in stories:
         return as_name(video.name)  # StoryBench names some stories x.mp4
     name = as_name(video.stem)
@@ -201,10 +198,6 @@ def _own_story(
 
 
 def _is_reference(parts: list[str], stories: set[str]) -> bool:
-    """Say whether a folder holds pictures of characters and not of shots.
-
-    Its name is one of `CHARACTER_FOLDERS`, or ends so inside a story's folder.
-    """
     for place, part in enumerate(parts):
         name = part.lower()
         if part in stories or not name.endswith(CHARACTER_FOLDERS):

@@ -156,7 +156,7 @@ def number_of(value: Any) -> float | str:
 
     Numbers are taken from text too: some programs write every value as text.
     """
-    if value is None or (isinstance(value, str) and _says_nothing(value)):
+    if value is None or str(value).strip().lower() in ("", "null", "none", "n/a"):
         return NO_VALUE
     if is_nan_word(str(value)):
         return NOT_FINITE
@@ -164,10 +164,6 @@ def number_of(value: Any) -> float | str:
     if math.isnan(number):
         return NOT_A_NUMBER
     return number if math.isfinite(number) else NOT_FINITE
-
-
-def _says_nothing(text: str) -> bool:
-    return text.strip().lower() in ("", "null", "none", "n/a")
 
 
 def number_in(value: Any, least: int, most: int) -> bool:

@@ -170,9 +170,6 @@ def question_problem(questions: Any, dependencies: Any) -> str:
     return ""
 
 
-# Read and write OneIG-Bench's prompts -------------------------------------------------
-
-
 CLASSES = {
     "Anime_Stylization": "anime",
     "Portrait": "human",

@@ -103,9 +103,6 @@ def check_times(shots: Sequence[ReadShot], complain: Complain) -> None:
             reached = shot.start
 
 
-# Scores as other people's files have them, before the database knows them -------------
-
-
 @dataclass
 class FoundScore:
     """One value of a metric, or the reason why there is none."""

@@ -33,7 +33,7 @@ TASKS = ("action_exe", "story_cont", "story_gen")
 SPLITS = ("-valid", "-val", "-test", "-train")
 
 
-def read_tasks(file: Path) -> list[ReadStory]:
+def read_tasks(file: Path) -> tuple[list[ReadStory], list[str]]:
     """Read and check one file of tasks."""
     problems: Problems[Problem] = Problems()
     rows = read_json(file)
@@ -46,7 +46,7 @@ def read_tasks(file: Path) -> list[ReadStory]:
         problems.append(Problem(str(file), "a comment that occurs once", value=key))
     if problems:
         raise InputError(problems)
-    return read
+    return read, []
 
 
 def _story(
@@ -149,9 +149,6 @@ def task_files(stories: Extras) -> Files:
     }
 
 
-# Read results of StoryBench's programs ------------------------------------------------
-
-
 # A column of DOVER's table, in both spellings, and the metric.
 DOVER = {
     "aesthetic": "pqa_aesthetic",
@@ -190,7 +187,10 @@ def read_dover(
             problems.append(Problem(str(path), what, line))
             continue
         row = dict(zip(header, cells, strict=True))
-        story = _story_of(row["name"].strip(), stories)
+        story = row["name"].strip()
+        cut = [key for key in stories if key.partition(".")[0] == story]
+        if story not in stories and len(cut) == 1:
+            story = cut[0]  # some stories are called x.mp4
         if story in seen:
             what = f"a name that occurs once; line {seen[story]} has the same"
             problems.append(Problem(str(path), what, line, "name", story))
@@ -221,12 +221,6 @@ def read_dover(
     if problems:
         raise InputError(problems)
     return found
-
-
-def _story_of(name: str, stories: Collection[str]) -> str:
-    """Return the story that a name stands for; some stories are called x.mp4."""
-    cut = [story for story in stories if story.partition(".")[0] == name]
-    return cut[0] if name not in stories and len(cut) == 1 else name
 
 
 def read_samples(

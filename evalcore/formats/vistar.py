@@ -70,7 +70,6 @@ def _rows(path: Path, problems: list[Problem]) -> list[PromptRow]:
 
 
 def _lines(path: Path, problems: list[Problem]) -> Iterator[PromptRow]:
-    """Yield the lines of a text file that have a prompt."""
     count = 0
     for number, text in enumerate(read_text(path).split("\n"), start=1):
         line = text.removesuffix("\r")

@@ -118,9 +118,6 @@ def _write(todo: Mapping[Path, bytes]) -> None:
             part.unlink(missing_ok=True)
 
 
-# What the files said from which stories were imported, to write those files again -----
-
-
 # What files say of each story, by its key: `Story.extra`.
 Extras = Mapping[str, Mapping[str, Any]]
 

@@ -8,10 +8,7 @@ from typing import NamedTuple
 
 from analysis.commands.arguments import TABLE as FILES
 from analysis.problems import InputError, Problem
-from evalcore.formats import oneig as oneig_stories
-from evalcore.formats import storybench as storybench_results
-from evalcore.formats import storybench as storybench_stories
-from evalcore.formats import vistar as vistar_stories
+from evalcore.formats import oneig, storybench, vistar
 from evalcore.formats.envision import results as envision_results
 from evalcore.formats.envision import stories as envision_stories
 from evalcore.formats.envision.results import KEYS
@@ -39,16 +36,12 @@ def _texts(
     return lambda path, _left_out: read(path)
 
 
-def _tasks(path: Path) -> ReadBenchmark:
-    return storybench_stories.read_tasks(path), []
-
-
 FORMATS = {
     "vistorybench": Form("ViStoryBench data set", vistorybench_stories.read_benchmark),
-    "storybench": Form("StoryBench tasks", _texts(_tasks)),
+    "storybench": Form("StoryBench tasks", _texts(storybench.read_tasks)),
     "envision": Form("Envision sequences", _texts(envision_stories.read_sequences)),
-    "vistar": Form("VISTAR prompts", _texts(vistar_stories.read_prompts)),
-    "oneig": Form("OneIG prompts", _texts(oneig_stories.read_prompts)),
+    "vistar": Form("VISTAR prompts", _texts(vistar.read_prompts)),
+    "oneig": Form("OneIG prompts", _texts(oneig.read_prompts)),
 }
 # Fields of which the first object of a file has one, and what it is then.
 TELLING = {
@@ -122,9 +115,6 @@ def _unclear(path: Path) -> InputError:
     return InputError([Problem(str(path), what)])
 
 
-# Which formats of scores are read, and telling them apart -----------------------------
-
-
 TABLE = "table"
 # Those that are no tables of ours: what they are, for messages and help.
 SCORE_FORMATS = {
@@ -160,18 +150,14 @@ def guess_scores(path: Path) -> str:
             return "vistorybench"
         names = [child.suffix.lower() for child in path.iterdir() if child.is_file()]
         return "envision" if {".json", ".jsonl"} & set(names) else "vistorybench"
-    suffix = path.suffix.lower()
-    if suffix in (".tsv", ".txt") and not _is_table(path):
+    suffix, first = path.suffix.lower(), _first_line(path).replace(b"\0", b"")
+    is_table = all(name in first for name in (b"method", b"metric", b"score"))
+    if suffix in (".tsv", ".txt") and not is_table:
         return "dover" if suffix == ".tsv" else "samples"
-    if suffix == ".json" or (suffix == ".jsonl" and _is_of_envision(path)):
+    has_key = any(f'"{key}"'.encode() in first for key in KEYS)
+    if suffix == ".json" or (suffix == ".jsonl" and b'"index"' in first and has_key):
         return "envision"
     return TABLE
-
-
-def _is_table(path: Path) -> bool:
-    """Say whether the first line has the columns of a table of ours."""
-    first = _first_line(path).replace(b"\0", b"")  # of UTF-16
-    return all(name.encode() in first for name in ("method", "metric", "score"))
 
 
 def _first_line(path: Path) -> bytes:
@@ -180,12 +166,6 @@ def _first_line(path: Path) -> bytes:
             return file.readline(LONGEST_LINE)
     except OSError:
         return b""
-
-
-def _is_of_envision(path: Path) -> bool:
-    """Say whether the first line is a row of Envision's; who reads it says the rest."""
-    first = _first_line(path)
-    return b'"index"' in first and any(f'"{key}"'.encode() in first for key in KEYS)
 
 
 def read_found(
@@ -224,5 +204,5 @@ def read_found(
     if form == "envision":
         return envision_results.read_results(path, **known)
     if form == "dover":
-        return storybench_results.read_dover(path, stories, **known)
-    return storybench_results.read_samples(path, metric=told.metric, **known)
+        return storybench.read_dover(path, stories, **known)
+    return storybench.read_samples(path, metric=told.metric, **known)

@@ -12,10 +12,7 @@ LONGEST_METHOD = most_letters(Method, "name")
 
 
 class Spellings:
-    """Names of one kind that are there or come in, and which of them are alike.
-
-    `names`: those that are there.
-    """
+    """Names of one kind that are there or come in, and which of them are alike."""
 
     def __init__(self, names: Iterable[str] = ()) -> None:
         self._first = {written(name): name for name in names}

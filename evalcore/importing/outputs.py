@@ -21,7 +21,7 @@ from evalcore.formats.folder_layouts import as_name, find_folders
 from evalcore.formats.renderings import FolderRendering, Shots
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Frame, MediaFile, Method, Output, Shot, Story
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 from evalcore.video import storing
 
@@ -169,7 +169,6 @@ def _stored(benchmark: Benchmark) -> StoredMedia:
 
 
 def _with_pictures(stored: StoredMedia) -> set[tuple[str, str]]:
-    """Return method and story of the outputs that people see as pictures."""
     return {(method, story) for method, story, number in stored if number != VIDEO}
 
 
@@ -281,4 +280,4 @@ def _store_pictures(
     Frame.objects.bulk_update(filled, ["media"])
     if filled or (new and frames):
         score_rows.forget_computed(output)
-        twin_outputs.forget_twins(output)
+        degraded_copies.forget_twins(output)

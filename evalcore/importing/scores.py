@@ -112,12 +112,15 @@ def import_rows(
     for row in rows:
         row.setdefault(FILE, file)
         row.setdefault(RUN, file)
-    if once:
-        problems += _of_names_once(rows, names)
-    else:
-        for row in rows:
-            where = row[FILE], row[LINE]
-            problems += names.problems(*where, row["story"], row["method"])
+    told_once = set()
+    for row in rows:
+        for problem in names.problems(
+            row[FILE], row[LINE], row["story"], row["method"]
+        ):
+            said = problem.column, problem.value
+            if not once or said not in told_once:
+                problems.append(problem)
+            told_once.add(said)
     if earlier:
         raise InputError(_in_order(problems))
     details = any("details" in row for row in rows)
@@ -126,7 +129,10 @@ def import_rows(
     for row in rows:
         higher = _direction(row, lower_is_better, stored.directions, untold)
         if higher is None:
-            higher = _by_name(row["metric"])
+            # As in reports of files; of metrics of ours that say nothing, all is told.
+            higher = higher_by_name(row["metric"])
+            if higher is None and known_name(row["metric"]) in registry.METRICS:
+                higher = True
             guessed |= {row["metric"]} if higher is None else set()
             turned |= {row["metric"]} if higher is False else set()
         row["higher"] = higher is not False
@@ -196,17 +202,6 @@ def import_found(
         options=found.options,
         once=True,
     )
-
-
-def _of_names_once(rows: Sequence[ScoreRow], names: Names) -> list[Problem]:
-    pairs: dict[tuple[str, str], ScoreRow] = {}
-    for row in rows:
-        pairs.setdefault((row["story"], row["method"]), row)
-    firsts: dict[tuple[str, str], Problem] = {}
-    for (story, method), row in pairs.items():
-        for problem in names.problems(row[FILE], row[LINE], story, method):
-            firsts.setdefault((problem.column, problem.value), problem)
-    return list(firsts.values())
 
 
 def _in_order(problems: Problems[Problem]) -> Problems[Problem]:
@@ -302,10 +297,3 @@ def _direction(
     if row["metric"] not in untold and "higher_is_better" in row:
         return row["higher_is_better"] is not False
     return stored.get(key_of(row)[:3])
-
-
-def _by_name(metric: str) -> bool | None:
-    """Return what a name tells in reports of files, too; of our metrics, all told."""
-    by_name = higher_by_name(metric)
-    is_ours = known_name(metric) in registry.METRICS
-    return True if by_name is None and is_ours else by_name

@@ -14,7 +14,7 @@ from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
 from evalcore.importing.formats import read_stories
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.scoring import score_rows
 
 # What files say beyond shots and characters, by format.
@@ -212,7 +212,11 @@ def _store_story(
     for shot in read.shots:
         saved, created = Shot.objects.get_or_create(story=story, number=shot.number)
         if created:
-            _add_missing_frames(story, saved)
+            # Explicitly missing in rendered outputs that know nothing of it.
+            for output in story.outputs.filter(frames__isnull=False).distinct():
+                Frame.objects.create(output=output, shot=saved, number=shot.number)
+                score_rows.forget_computed(output)
+                degraded_copies.forget_twins(output)
         if not saved.text:
             saved.text = shot.text
             saved.start_seconds, saved.end_seconds = shot.start, shot.end
@@ -224,12 +228,4 @@ def _store_story(
     if summary.created > known:
         score_rows.forget_story(story)
         for output in story.outputs.filter(video__isnull=False):
-            twin_outputs.forget_twins(output)  # shots may be cut elsewhere now
-
-
-def _add_missing_frames(story: Story, shot: Shot) -> None:
-    """Make a shot that rendered outputs know nothing of explicitly missing in them."""
-    for output in story.outputs.filter(frames__isnull=False).distinct():
-        Frame.objects.create(output=output, shot=shot, number=shot.number)
-        score_rows.forget_computed(output)
-        twin_outputs.forget_twins(output)
+            degraded_copies.forget_twins(output)  # shots may be cut elsewhere now

@@ -201,10 +201,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Run:
-    """All outputs of one method in a benchmark (level `run`).
-
-    `truths` are the true outputs of the same stories, where there are any.
-    """
+    """All outputs of one method in a benchmark (level `run`)."""
 
     method: str
     outputs: tuple[Rendering, ...]

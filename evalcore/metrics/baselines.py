@@ -59,9 +59,6 @@ class ClipConsistency:
         return (yield from consistency(self.encoder, rendering.images))
 
 
-# How near a shot is to its text in plain CLIP's space ---------------------------------
-
-
 class ClipScore:
     """Cosine of each shot with its text, in CLIP's space."""
 
@@ -137,17 +134,11 @@ class Colourfulness(ShotFormula):
     encoder = PixelFormula("colourfulness 2", colourfulness)
 
 
-# How much of the palette the shots of a story share -----------------------------------
-
-
 LEVELS = 8  # steps a channel
 
 
 def histogram(rgb: Floats) -> Floats:
-    """Return the share of pixels in each of 8 x 8 x 8 colours.
-
-    `rgb`: height x width x 3, from 0 to 255.
-    """
+    """Return the share of pixels in each of 8 x 8 x 8 colours."""
     steps = np.minimum(rgb // (256 / LEVELS), LEVELS - 1).astype(int)
     index = (steps[..., 0] * LEVELS + steps[..., 1]) * LEVELS + steps[..., 2]
     counts = np.bincount(index.ravel(), minlength=LEVELS**3)
@@ -157,9 +148,6 @@ def histogram(rgb: Floats) -> Floats:
 
 def palette_consistency(histograms: Sequence[Floats]) -> float:
     """Return the mean intersection of the histograms of all pairs of shots.
-
-    `histograms`: at least two, each summing to 1. Result: 1 when all shots use the same
-    colours in the same shares, 0 when no two shots share a colour.
 
     Source: Swain and Ballard (1991), Color indexing: histogram intersection.
     """
@@ -221,9 +209,6 @@ class Sharpness(ShotFormula):
         measures="Fine detail in a shot. Noise counts as detail.",
     )
     encoder = PixelFormula("sharpness 2", lambda rgb: sharpness(rgb @ LUMA))
-
-
-# How many of the story's shots were rendered at all -----------------------------------
 
 
 class ShotsPresent:

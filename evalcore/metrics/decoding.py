@@ -51,12 +51,7 @@ class _Line:
 
 
 class Ahead:
-    """Loads that threads work on before their turn comes.
-
-    `most_loads`: how many loads are begun and not yet taken; at least one a thread.
-    `most_bytes`: how much is put down and not yet taken. One input that is larger than
-    that is put down when its turn has come. Each thread may hold one input beside it.
-    """
+    """Loads that threads work on before their turn comes."""
 
     def __init__(
         self,
@@ -84,7 +79,10 @@ class Ahead:
             for load in _loads(wants):
                 if len(self._lines) >= self._most_loads:
                     yield from self._first()
-                self._begin(load)
+                line = _Line()
+                with self._changed:
+                    self._lines.append(line)
+                line.work = self._pool.submit(self._work, line, load)
             while self._lines:
                 yield from self._first()
         finally:
@@ -92,14 +90,7 @@ class Ahead:
                 self._over = True
                 self._changed.notify_all()
 
-    def _begin(self, load: _Load) -> None:
-        line = _Line()
-        with self._changed:
-            self._lines.append(line)
-        line.work = self._pool.submit(self._work, line, load)
-
     def _first(self) -> Iterator[PreparedItem]:
-        """Take all that comes of the first load."""
         line = self._lines[0]
         while (prepared := self._take(line)) is not None:
             yield prepared

@@ -13,6 +13,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Se
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -91,13 +92,7 @@ class _Wanted:
 
 
 class Engine:
-    """Runs jobs.
-
-    `store`: where features are remembered. `threads`: how many decode and prepare; by
-    default one a processor. `window`: how many jobs are at work at once. `on_batch`:
-    called after each batch, or each feature that comes by itself: a sign of life on
-    long work.
-    """
+    """Runs jobs."""
 
     def __init__(
         self,
@@ -121,7 +116,7 @@ class Engine:
         with ThreadPoolExecutor(self.threads) as pool:
             while True:
                 for job in islice(waiting, self.window - len(active)):
-                    started = _start(job)
+                    started = _step(job, partial(next, job.scoring))
                     if isinstance(started, Outcome):
                         yield started
                     else:
@@ -233,11 +228,6 @@ def _told_apart(
         else:
             others.append(one)
     return answered, others
-
-
-def _start(job: MetricJob) -> _Active | Outcome:
-    """Return what a job asks first, or its outcome."""
-    return _step(job, lambda: next(job.scoring))
 
 
 def _resume(one: _Active, features: _Features) -> _Active | Outcome:

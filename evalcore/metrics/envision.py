@@ -60,9 +60,6 @@ WEIGHTS: Mapping[str, float] = MappingProxyType(
 def dimension_score(sub_scores: Sequence[float], profile: str = PAPER) -> float:
     """Return the score of a dimension.
 
-    `sub_scores`: its three, in the order of `DIMENSIONS`. `profile`: whose weights: the
-    paper's are equal, the program's .33, .33 and .34.
-
     Source: Envision, section 3.3, and its program at 05be960.
     """
     weights = SUB_WEIGHTS[profile]
@@ -85,10 +82,7 @@ def overall_score(consistency: float, physicality: float, aesthetic: float) -> f
 def all_scores(
     sub_scores: Mapping[str, float], profile: str = PAPER
 ) -> dict[str, float]:
-    """Return the nine sub-scores, the three dimensions and the overall score.
-
-    `sub_scores`: all nine, by name.
-    """
+    """Return the nine sub-scores, the three dimensions and the overall score."""
     scores = {name: float(sub_scores[name]) for name in SUB_SCORES}
     for dimension, names in DIMENSIONS.items():
         scores[dimension] = dimension_score([scores[n] for n in names], profile)
@@ -174,7 +168,6 @@ def read_trial(text: str, profile: str = PAPER) -> Trial:
 
 
 def _last_digit(text: str, name: str) -> int:
-    """Return one score as the reference program reads it."""
     called, pattern = NAMES[name]
     given = [n for n in digits_after(pattern, text) if n <= HIGHEST]
     if not given:
@@ -183,7 +176,6 @@ def _last_digit(text: str, name: str) -> int:
 
 
 def _whole_number(text: str, name: str) -> int:
-    """Return one score that can be meant in one way only."""
     called, pattern = NAMES[name]
     given = []
     for number in scores_after(pattern, text, HIGHEST):
@@ -200,9 +192,6 @@ def _whole_number(text: str, name: str) -> int:
         both = " and ".join(map(str, dict.fromkeys(given)))
         raise ValueError(f"{called} is given as {both}")
     return given[0]
-
-
-# Envision-Score of four pictures that show one event, in the eyes of a judge ----------
 
 
 STEPS = 4

@@ -20,10 +20,7 @@ from evalcore.metrics.base import Feature
 
 
 class FeatureStore:
-    """Features on disk, by encoder and item.
-
-    `folder`: where they lie; made when the first one is written.
-    """
+    """Features on disk, by encoder and item."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -44,7 +41,11 @@ class FeatureStore:
             home.mkdir(parents=True, exist_ok=True)
             _write(home / "encoder.txt", f"{encoder}\n".encode())
         for key, feature in features.items():
-            _write(home / _place(key), _pack(feature))
+            if feature.dtype.hasobject:
+                raise TypeError(f"features are numbers or texts, not {feature.dtype}")
+            shape = ",".join(map(str, feature.shape))
+            head = f"{feature.dtype.str} {shape}\n".encode()
+            _write(home / _place(key), head + feature.tobytes())
 
     def _home(self, encoder: str) -> Path:
         return self.folder / hashlib.sha256(encoder.encode()).hexdigest()[:16]
@@ -53,14 +54,6 @@ class FeatureStore:
 def _place(key: str) -> str:
     name = hashlib.sha256(key.encode()).hexdigest()
     return f"{name[:2]}{os.sep}{name}"
-
-
-def _pack(feature: Feature) -> bytes:
-    """Return type and shape as a line, then the numbers."""
-    if feature.dtype.hasobject:
-        raise TypeError(f"a feature holds numbers or texts, not {feature.dtype}")
-    shape = ",".join(map(str, feature.shape))
-    return f"{feature.dtype.str} {shape}\n".encode() + feature.tobytes()
 
 
 def _read(path: str) -> Feature | None:

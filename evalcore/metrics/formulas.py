@@ -24,10 +24,7 @@ LUMA = np.array([0.299, 0.587, 0.114])
 
 
 def normalised(picture: Picture) -> Floats:
-    """Return the picture squashed to 256 x 256, as floats from 0 to 255.
-
-    `picture`: height x width x 3, RGB, eight bits.
-    """
+    """Return the picture squashed to 256 x 256, as floats from 0 to 255."""
     image = Pillow.fromarray(picture).resize((SIDE, SIDE), Pillow.Resampling.BICUBIC)
     return np.asarray(image, dtype=np.float64)
 
@@ -45,11 +42,7 @@ def laplacian(values: Floats) -> Floats:
 
 
 class PixelFormula:
-    """An encoder without weights: a formula on the pixels of a normalised picture.
-
-    `id`: names the formula and its version. `formula`: from floats (height x width x 3,
-    from 0 to 255) to numbers.
-    """
+    """An encoder without weights: a formula on the pixels of a normalised picture."""
 
     batch = 256
 
@@ -81,13 +74,8 @@ class ShotFormula:
         ]
 
 
-# What several metrics compute ---------------------------------------------------------
-
-
 def mean_cosine(features: Floats) -> float:
     """Return the mean cosine over all pairs of rows.
-
-    `features`: pictures x numbers, rows of length 1, at least two.
 
     Source: ViStoryBench, section 3.3 and appendix J.
     """

@@ -55,9 +55,6 @@ class FaceConsistency:
         return [Value(mean_cosine(np.stack(seen)), trace={"faces": len(seen)})]
 
 
-# The formula of the Inception Score on a network inside a package ---------------------
-
-
 class MobilenetDiversity:
     """The Inception Score's formula on MobileNetV2, over all pictures of a method."""
 
@@ -93,9 +90,6 @@ class MobilenetDiversity:
             return [Value(None, reason="no output of the method has a picture")]
         shares = yield Ask(self.encoder, images)
         return [Value(inception_score(np.stack(shares), 1)[0])]
-
-
-# Consistency as a network sees it that ships inside a package -------------------------
 
 
 class MobilenetConsistency:

@@ -77,7 +77,6 @@ class Entry:
 
 
 def _of_module(module: str) -> dict[str, Entry]:
-    """Return the metrics that a module of our own declares itself."""
     own = import_module(f"evalcore.metrics.{module}").METRICS
     return {metric.info.name: Entry(metric) for metric in own}
 

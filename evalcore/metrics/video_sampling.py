@@ -44,25 +44,22 @@ def _sampled(path: Path, count: int, rate: float) -> Iterator[Picture]:
     try:
         with opened(path, recognise(path)) as (file, stream):
             aspect = float(stream.sample_aspect_ratio or 1)
-            frames = (_stamped(frame) for frame in file.decode(stream))
+            frames = file.decode(stream)
             yield from islice(_on_screen(frames, rate, aspect), count)
     except UnreadableVideoError as error:
         raise UnreadableVideoError(f"{path}: expected {error}") from error
 
 
-def _stamped(frame: VideoFrame) -> tuple[float, VideoFrame]:
-    if frame.time is None:
-        raise UnreadableVideoError("frames that each have a time")
-    return frame.time, frame
-
-
 def _on_screen(
-    frames: Iterable[tuple[float, VideoFrame]], rate: float, aspect: float
+    frames: Iterable[VideoFrame], rate: float, aspect: float
 ) -> Iterator[Picture]:
     """Yield what is on screen at each tick, and the last frame for ever."""
     shown: VideoFrame | None = None
     start, tick = 0.0, 0
-    for time, frame in frames:
+    for frame in frames:
+        time = frame.time
+        if time is None:
+            raise UnreadableVideoError("frames that each have a time")
         if shown is None:
             start = time
         else:

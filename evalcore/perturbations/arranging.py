@@ -6,7 +6,7 @@ stays.
 """
 
 import random
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -100,14 +100,10 @@ def _timeline(
 
 
 def _is_blank(segment: Segment) -> bool:
-    """Say whether a segment's middle frame is of one colour."""
     middle = segment.frames[len(segment.frames) // 2]
     picture = storing.picture_at(video_rendition_path(segment.video), middle)
     pixels = np.asarray(picture)
     return bool((pixels == pixels[0, 0]).all())
-
-
-# What each shot of a degraded twin shows ----------------------------------------------
 
 
 Degradation = Output.Degradation
@@ -154,8 +150,10 @@ def _arranged(
             return degrading.swapped_characters(shown, on_stage, own_seed)
         case Degradation.FOREIGN_SHOT:
             others = map(shown_by, _foreign_outputs(output, own_seed))
-            foreign = _foreign(shown, others)
-            return degrading.foreign_shot(shown, foreign, own_seed)
+            foreign = next(
+                (o for o in others if not set(o.values()) <= set(shown.values())), {}
+            )
+            return degrading.foreign_shot(shown, foreign.values(), own_seed)
     return dict(shown)
 
 
@@ -177,19 +175,8 @@ def _on_stage(output: Output) -> dict[int, frozenset[str]]:
     }
 
 
-def _foreign(own: Mapping[int, P], others: Iterable[Mapping[int, P]]) -> list[P]:
-    """Return what the first of the others shows that shows anything else."""
-    for other in others:
-        if not set(other.values()) <= set(own.values()):
-            return list(other.values())
-    return []
-
-
 def _foreign_outputs(output: Output, seed: str) -> Iterator[Output]:
-    """Yield the benchmark's outputs of other stories, the same method's first.
-
-    Videos for a video, pictures for pictures.
-    """
+    """Yield the benchmark's outputs of other stories, the same method's first."""
     shows = "frames__media" if output.video_id is None else "video"
     elsewhere = Output.objects.filter(
         story__benchmark=output.story.benchmark_id, **{f"{shows}__isnull": False}

@@ -22,8 +22,7 @@ from analysis.problems import InputError, Problem
 from evalcore import media
 from evalcore.database.postgresql import analyze
 from evalcore.models import Benchmark, Frame, MediaFile, Output, TwinScore
-from evalcore.perturbations import arranging as video_twins
-from evalcore.perturbations import degrading
+from evalcore.perturbations import arranging, degrading
 from evalcore.perturbations.arranging import (
     Pictures,
     arranged_pictures,
@@ -42,11 +41,7 @@ Alteration = Callable[[Image.Image], Image.Image]
 
 @dataclass(frozen=True)
 class PreparedTwin:
-    """A twin whose files are written and whose rows may not be there yet.
-
-    `pictures` has the hash of each shot's picture; `drawn` are the new ones. Of a video
-    `parts` are those of `Output.parts`.
-    """
+    """A twin whose files are written and whose rows may not be there yet."""
 
     output: Output
     degradation: str
@@ -166,7 +161,7 @@ def _prepare_video(output: Output, degradation: Degradation, seed: int) -> Prepa
     before, after = segments_of(output), arranged_segments(output, degradation, seed)
     is_blurred = degradation == Degradation.BLURRED
     try:
-        video = video_twins.film(output, before, after, is_blurred=is_blurred)
+        video = arranging.film(output, before, after, is_blurred=is_blurred)
     except (OSError, UnreadableVideoError) as error:
         expected = f"readable videos, its own and those of other stories ({error})"
         raise InputError([Problem(_name(output), expected)]) from error
@@ -248,16 +243,15 @@ def current_twins(benchmark: Benchmark) -> list[Output]:
 
 
 def _layout(output: Output) -> dict[int, bool]:
-    """Return whether each shot has a picture."""
     return {frame.number: frame.media_id is not None for frame in output.frames.all()}
 
 
-def _cuts(twin: Output) -> video_twins.Segments:
+def _cuts(twin: Output) -> arranging.Segments:
     """Return which frames of its original a twin was made of; none of pictures."""
     assert twin.twin_of is not None
     video = twin.twin_of.video
     return {
-        number: video_twins.Segment(video, range(start, stop))
+        number: arranging.Segment(video, range(start, stop))
         for number, start, stop, _shown in twin.parts
         if video is not None
     }
@@ -266,10 +260,6 @@ def _cuts(twin: Output) -> video_twins.Segments:
 def _alterations(
     degradation: str, before: Pictures, after: Pictures
 ) -> dict[int, Alteration]:
-    """Return how the pictures change that are not stored yet.
-
-    A foreign picture gets the size of the one whose place it takes.
-    """
     if degradation == Degradation.BLURRED:
         return dict.fromkeys(after, degrading.blurred)
     own = set(before.values())
@@ -287,7 +277,6 @@ def _size(picture: MediaFile) -> tuple[int, int]:
 def _draw(
     output: Output, pictures: Pictures, alterations: Mapping[int, Alteration]
 ) -> dict[int, media.Prepared]:
-    """Write the files of altered pictures."""
 
     def draw(number: int) -> media.Prepared | Problem:
         path = media.original_path(pictures[number])

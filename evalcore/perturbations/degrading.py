@@ -44,7 +44,8 @@ def shuffled(pictures: Mapping[int, P], seed: Seed) -> dict[int, P]:
     for _ in range(TRIES):
         order = rng.sample(best, len(best))
         likeness = _likeness(before, order)
-        if likeness <= least and _half_turned(order):
+        turned = [a > b for a, b in combinations(order, 2)]
+        if likeness <= least and 2 * sum(turned) >= len(turned):
             best, least = order, likeness
             if not any(likeness):
                 break
@@ -59,12 +60,6 @@ def _likeness(before: Sequence[Hashable], order: Sequence[int]) -> tuple[int, in
         sum(pair in followed for pair in pairwise(after)),
         sum(old == new for old, new in zip(before, after, strict=True)),
     )
-
-
-def _half_turned(order: Sequence[int]) -> bool:
-    """Say whether at least half of all pairs stand the other way round."""
-    turned = [a > b for a, b in combinations(order, 2)]
-    return 2 * sum(turned) >= len(turned)
 
 
 def foreign_shot(

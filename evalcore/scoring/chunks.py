@@ -81,11 +81,7 @@ class _Piece:
 
 
 class ChunkWork:
-    """Computing one chunk.
-
-    `chunk`: marked as this worker's own. `end`: when no further output is begun.
-    `progress`: is told how far the whole run is.
-    """
+    """Computing one chunk."""
 
     def __init__(
         self, chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
@@ -124,7 +120,12 @@ class ChunkWork:
     def _run(self, engine: Engine, metrics: Sequence[WantedMetric]) -> None:
         for outcome in engine.run(self._jobs(metrics)):
             piece: _Piece = outcome.key
-            error = outcome.error or _unstorable(outcome.values)
+            error = outcome.error
+            try:
+                said = [(one.value, one.trace) for one in outcome.values]
+                json.dumps(said, allow_nan=False)
+            except ValueError:  # no database could hold it
+                error = error or ValueError("the value is not finite")
             if error is None:
                 values = outcome.values or [NOTHING]
                 scored = ScoredOutput(piece.wanted, piece.method, piece.story, values)
@@ -244,7 +245,6 @@ class ChunkWork:
 def _subject(
     wanted: WantedMetric, output: LookedAt, truth: LookedAt | None
 ) -> Rendering | Pair:
-    """Return what a metric of single outputs looks at."""
     if isinstance(output, OddOutputError):
         raise output
     if wanted.metric.info.scores != "pair":
@@ -280,21 +280,8 @@ def _whole(
     return Run(name, tuple(shown), tuple(true))
 
 
-def _unstorable(values: Sequence[Value]) -> ValueError | None:
-    """Say what no database can hold: a value or a trace that is not finite."""
-    try:
-        json.dumps([(one.value, one.trace) for one in values], allow_nan=False)
-    except ValueError:
-        return ValueError("the value is not finite")
-    return None
-
-
 def _environment(asked: Mapping[str, int]) -> dict[str, object]:
-    """Return with what a chunk was computed; torch only if it was used.
-
-    Encoders are named with the hash of their weights, and how many features were asked
-    of each.
-    """
+    """Return with what a chunk was computed; torch only if it was used."""
     found: dict[str, object] = {
         "python": platform.python_version(),
         "encoders": dict(asked),

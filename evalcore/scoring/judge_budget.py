@@ -56,7 +56,6 @@ def of_all_runs() -> tuple[Decimal, Decimal] | None:
 
 
 def _dollars(stored: float | None) -> Decimal:
-    """Return a stored sum without the noise of floats."""
     return round(Decimal(stored or 0), 9)
 
 
@@ -100,7 +99,11 @@ class Account:
                     self._run.update(**self._reserved())
                     return self._set_aside
             if not held:
-                raise BudgetExceededError(_used_up(total, spent, least))
+                raise BudgetExceededError(
+                    f"the judges' budget of ${total} over all runs is used up: "
+                    f"${spent:.4f} were spent, and the next request could cost "
+                    f"${least:.4f}. {TO_GO_ON}"
+                )
             if self._run.filter(state=MetricRun.State.STOPPED).exists():
                 raise FatalError("stopped while it waited for money of other runs")
             time.sleep(LOOK_AGAIN_SECONDS)
@@ -109,13 +112,6 @@ class Account:
         """Free what is left of what was set aside."""
         self._set_aside = ZERO
         self._run.update(**self._reserved())
-
-
-def _used_up(total: Decimal, spent: Decimal, least: Decimal) -> str:
-    return (
-        f"the judges' budget of ${total} over all runs is used up: ${spent:.4f} were "
-        f"spent, and the next request could cost ${least:.4f}. {TO_GO_ON}"
-    )
 
 
 @contextmanager

@@ -65,10 +65,15 @@ def looked_at(outputs: Sequence[Output]) -> dict[int, base.Rendering | OddOutput
         .values_list("output", "number", *PICTURE)
     ):
         frames[key][number] = picture_source(*stored)
-    return {
-        output.pk: _looked_at(output, facts[output.story_id], frames[output.pk])
-        for output in outputs
-    }
+    found: dict[int, base.Rendering | OddOutputError] = {}
+    for output in outputs:
+        try:
+            found[output.pk] = _rendering(
+                output, facts[output.story_id], frames[output.pk]
+            )
+        except (ArithmeticError, ValueError) as error:  # what odd numbers raise
+            found[output.pk] = OddOutputError(str(error))
+    return found
 
 
 def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
@@ -87,15 +92,6 @@ def renderings(outputs: Sequence[Output]) -> dict[int, base.Rendering]:
 def rendering(output: Output) -> base.Rendering:
     """Return what metrics look at, of one output, a degraded twin too."""
     return renderings([output])[output.pk]
-
-
-def _looked_at(
-    output: Output, facts: StoryFacts, frames: Mapping[int, base.Source]
-) -> base.Rendering | OddOutputError:
-    try:
-        return _rendering(output, facts, frames)
-    except (ArithmeticError, ValueError) as error:  # what odd numbers raise
-        return OddOutputError(str(error))
 
 
 def _rendering(

@@ -215,7 +215,6 @@ def waiting_runs() -> list[int]:
 
 
 def _free() -> Q:
-    """Return the condition that nobody works on a chunk."""
     silent = Q(heartbeat_at__isnull=True) | Q(heartbeat_at__lt=timezone.now() - SILENT)
     return Q(state=RunState.QUEUED) | (Q(state=RunState.RUNNING) & silent)
 
@@ -263,7 +262,6 @@ def work(
 def _take(
     queues: Sequence[str], run_id: int | None, *, only_ready: bool = False
 ) -> MetricChunk | None:
-    """Mark the oldest free chunk as this worker's own."""
     chunks = MetricChunk.objects.filter(queue__in=queues, run__state=RunState.RUNNING)
     if run_id is not None:
         chunks = chunks.filter(run=run_id)
@@ -327,10 +325,7 @@ def _taken(key: int, worker: str) -> bool:
 def _work_on(
     chunk: MetricChunk, end: float | None, progress: ChunkProgress | None
 ) -> None:
-    """Compute one chunk, and put down how it ended.
-
-    This is the outermost edge of a job: whatever ends it is recorded.
-    """
+    """Compute one chunk, and put down how it ended."""
     work = ChunkWork(chunk, end, progress)
     try:
         if chunk.lost >= MOST_LOST:

@@ -61,7 +61,6 @@ def wanted(names: Iterable[str], options: Mapping[str, str]) -> list[WantedMetri
 
 
 def _against(truth: str) -> str:
-    """Return how a version says which method held the true outputs."""
     return f" against {truth}"
 
 
@@ -77,10 +76,7 @@ def known(
     *,
     only: Q = EVERY_ROW,
 ) -> KnownRows:
-    """Return of which outputs and methods which metrics have a value or an absence.
-
-    `only` says which rows count; by default all do.
-    """
+    """Return of which outputs and methods which metrics have a value or an absence."""
     found: KnownRows = set()
     names = {one.metric.info.name for one in metrics}
     stories = {output.story_id for output in outputs}

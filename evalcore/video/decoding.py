@@ -137,7 +137,11 @@ def look_through(path: Path, container: Container) -> DecodedVideo:
         lacking = float(file.duration or 0) / av.time_base - reached
         if lacking > max(Fraction(SLACK_SECONDS), SLACK_FRAMES / rate):
             raise UnreadableVideoError("a complete video; this one is cut short")
-        width, height = _upright_size(first, stream)
+        # As it is meant to be seen: square pixels, turned upright.
+        width = round(first.width * (stream.sample_aspect_ratio or 1))
+        height = first.height
+        if first.rotation % 180:
+            width, height = height, width
         _check_size(width, height)  # pixels may be said to be very long
     return DecodedVideo(width, height, len(times), float(rate))
 
@@ -181,10 +185,3 @@ def _rate(times: list[float]) -> Fraction:
             f"from {MIN_RATE} to {MAX_RATE} frames a second, not {float(rate):.3g}"
         )
     return rate
-
-
-def _upright_size(frame: VideoFrame, stream: VideoStream) -> tuple[int, int]:
-    """Return the size as it is meant to be seen: square pixels, turned upright."""
-    aspect = stream.sample_aspect_ratio or 1
-    size = (round(frame.width * aspect), frame.height)
-    return size[::-1] if frame.rotation % 180 else size

@@ -162,9 +162,6 @@ def _at_constant_rate(
         yield shown
 
 
-# Putting a video together from parts of renditions, frame by frame --------------------
-
-
 # What is cut is encoded once more before it is shown: next to nothing may be lost here.
 CRF = "10"
 

@@ -125,7 +125,6 @@ def _shape(stored: MediaFile, box: Box | None) -> Shape:
 
 
 def _fitted(stored: MediaFile, box: Box) -> Box:
-    """Return the largest even size of the video's own shape within a box."""
     scale = min(box[0] / stored.width, box[1] / stored.height)
     return _even(stored.width * scale), _even(stored.height * scale)
 

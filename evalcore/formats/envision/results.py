@@ -83,9 +83,6 @@ def pass_rate(scores: Mapping[str, float], least: int) -> float:
     return round(sum(value >= least for value in single) / len(single), 2)
 
 
-# Read the results of Envision's programs ----------------------------------------------
-
-
 LOWEST, HIGHEST = 0, 5
 # A row of scores, with its place and its file.
 ResultRow = tuple[int, Path, dict[str, Any]]

@@ -83,9 +83,6 @@ def _key(
     return (next(iter(domains.values())), "") if len(domains) == 1 else ("", "")
 
 
-# Read and write Envision's sequences --------------------------------------------------
-
-
 STEPS = [1, 2, 3, 4]
 PROMPT = ("step", "prompt", "explanation")  # keys of a prompt, in their order
 MOST_SEQUENCES = 10**9

@@ -163,7 +163,10 @@ class MetricReader:
         reasons = reasons if isinstance(reasons, dict) else {}
         for key, value in values_in(record).items():
             score = self.run.score(self.folder, key, value, path)
-            if (self.folder, key) in NO_SCORES or _is_no_value(score):
+            is_none = score.value is None and score.reason == NOT_A_NUMBER
+            if (self.folder, key) in NO_SCORES or (
+                is_none and score.metric not in PLACES  # no metric could give that
+            ):
                 continue
             score.story = story
             if undefined := _undefined(self.folder, key, record):
@@ -289,10 +292,12 @@ class MetricReader:
         for story, entry in self.stories.items():
             scores += entry.values.values()
             kept: dict[str, Any] = {}
-            if entry.record is not None and not (
-                entry.values and self.is_plain(story, entry)
-            ):
-                kept["record"] = entry.record
+            if entry.record is not None:
+                why = {k: s.reason for k, s in entry.values.items() if s.value is None}
+                values = _values(entry.values)
+                plain = story_record(self.run.run, self.folder, story, values, why)
+                if not entry.values or not same(plain, entry.record):
+                    kept["record"] = entry.record
             if entry.beside:
                 kept["items"] = entry.beside
             carrier = next(_with_values(entry.values), None)
@@ -325,18 +330,6 @@ class MetricReader:
         else:
             score.details = {FORM: {"item": row}}
 
-    def is_plain(self, story: str, entry: _Story) -> bool:
-        values = _values(entry.values)
-        reasons = {k: s.reason for k, s in entry.values.items() if s.value is None}
-        plain = story_record(self.run.run, self.folder, story, values, reasons)
-        return same(plain, entry.record)
-
-
-def _is_no_value(score: FoundScore) -> bool:
-    """Say whether an unknown key holds something that no metric could give."""
-    known = score.metric in PLACES
-    return score.value is None and score.reason == NOT_A_NUMBER and not known
-
 
 def _part(row: Any, name: str) -> dict[str, Any]:
     part = row.get(name) if isinstance(row, dict) else None
@@ -352,11 +345,7 @@ def _with_values(scores: dict[str, FoundScore]) -> Iterator[FoundScore]:
 
 
 def _undefined(folder: str, key: str, record: dict[str, Any]) -> str:
-    """Return why a value is a stand-in for none, if the record tells so.
-
-    The programs write 0 for a copy-paste rate that nothing was found to compute from,
-    and for the beauty of a story without pictures.
-    """
+    """Return why a value is a stand-in for none, if the record tells so."""
     if (folder, key) == ("cids", "copy_paste_score"):
         raw = record.get("copy-paste-score", 0)
         return "undefined: copy-paste-score is null" if raw in (None, "null") else ""

@@ -84,14 +84,12 @@ def _folders(root: Path, notes: list[str]) -> list[Path]:
     found = []
     for folder, names, files in walked(root, notes):
         names.sort()
-        if METRICS_FOLDER in names and (METADATA in files or _has_metrics(folder)):
+        if METRICS_FOLDER in names and (
+            METADATA in files or any((folder / METRICS_FOLDER).glob("*/*.json"))
+        ):
             found.append(folder)
             names.clear()
     return found
-
-
-def _has_metrics(folder: Path) -> bool:
-    return any((folder / METRICS_FOLDER).glob("*/*.json"))
 
 
 def _run(
@@ -121,7 +119,9 @@ def _run(
     values = {}
     for place, name in enumerate(_FIELDS):
         value = said.get(name, named.get(name) if place >= 4 - known else None)
-        if not isinstance(value, str) or not _is_name(value):
+        if not isinstance(value, str) or not (
+            0 < len(value.strip()) <= LONGEST and is_name(value) and "/" not in value
+        ):
             what = f"the {name} of the run, in {METADATA} or in the path below {root}"
             problems.append(Problem(str(path), what, value=str(value or "")[:60]))
             return None
@@ -135,10 +135,6 @@ def _run(
 
 
 _FIELDS = ("method", "mode", "language", "timestamp")
-
-
-def _is_name(value: str) -> bool:
-    return 0 < len(value.strip()) <= LONGEST and is_name(value) and "/" not in value
 
 
 def _newest(runs: Sequence[RunFolder], notes: list[str]) -> list[RunFolder]:
@@ -182,9 +178,6 @@ def method_names(
         longer = (name for name in (both, by_mode, by_language) if name in known)
         names[run.method, run.mode, run.language] = next(longer, plain)
     return names
-
-
-# Read result folders of ViStoryBench into scores --------------------------------------
 
 
 def read_results(
@@ -251,7 +244,6 @@ def _is_of_parts(content: Any) -> bool:
 
 
 def _names_metrics(ours: Any) -> bool:
-    """Say whether metadata name metrics as the exporter does."""
     if not isinstance(ours, dict) or not all(
         isinstance(f, dict) for f in ours.values()
     ):

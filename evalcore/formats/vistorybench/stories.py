@@ -110,7 +110,11 @@ class _StoryReader:
         except InputError as error:
             self.problems += error.problems
             return None
-        if not _is_story(data):
+        if not (
+            isinstance(data, dict)
+            and isinstance(data.get("Shots"), list)
+            and isinstance(data.get("Characters") or {}, dict)
+        ):
             self.problem("an object with an object of Characters and a list of Shots")
             return None
         return self._story(data)
@@ -240,19 +244,8 @@ class _StoryReader:
         )
 
 
-def _is_story(data: Any) -> bool:
-    return (
-        isinstance(data, dict)
-        and isinstance(data.get("Shots"), list)
-        and isinstance(data.get("Characters") or {}, dict)
-    )
-
-
 def _both(value: Any) -> dict[str, str]:
-    """Return the texts of a {en, ch} object under our language codes.
-
-    A plain text, as people write it by hand, is English.
-    """
+    """Return the texts of a {en, ch} object under our language codes."""
     if isinstance(value, str):
         value = {"en": value}
     if not isinstance(value, dict):

@@ -221,7 +221,6 @@ def _overlay(values: dict[str, Any], key: str, value: float | None) -> None:
 
 
 def _line_order(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return a key that puts lines in the same order on every machine."""
     scope, metric = line.get("scope") or {}, line.get("metric") or {}
     shot = str(scope.get("shot_index", ""))
     return (
@@ -234,7 +233,6 @@ def _line_order(line: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _metadata(results: Results) -> Any:
-    """Return metadata with the versions of what was not imported in this form."""
     said: dict[str, dict[str, Any]] = defaultdict(dict)
     for score in results.scores:
         folder, key = place_of(score.metric)

@@ -35,11 +35,7 @@ ERRORS = (
 
 
 class OnnxNetwork:
-    """A network read from a file when first needed; several threads may call it.
-
-    `outputs`: how many outputs it must have. `threads`: how many of its own it uses for
-    a call; by default one a processor.
-    """
+    """A network read from a file when first needed; several threads may call it."""
 
     def __init__(self, weights: Weights, *, outputs: int, threads: int = 0) -> None:
         self.weights = weights
@@ -97,10 +93,7 @@ BATCH = 16
 
 
 class ArcFace:
-    """An encoder of aligned faces, 112 x 112 RGB, into 512 numbers.
-
-    `weights`: the ONNX file of `glintr100`.
-    """
+    """An encoder of aligned faces, 112 x 112 RGB, into 512 numbers."""
 
     batch = BATCH
 

@@ -120,9 +120,6 @@ def _prepared(picture: Picture, side: int, half: Half) -> Picture:
     return centre_crop(short_side(picture, side), side, half)
 
 
-# CSD, a network that sees style -------------------------------------------------------
-
-
 # What its authors' file holds beside the weights, none of which can do anything: the
 # training's command line, and numbers of its optimizer as numpy 1 or 2 writes them.
 _scalar = np.float64(0).__reduce__()[0]
@@ -141,10 +138,7 @@ WAYS = {"squash": "squashed", "centercrop": "crop rounded"}  # as the encoder is
 
 
 class StyleNetwork(nn.Module):
-    """The image tower without its projection, and two projections of its own.
-
-    `architecture`: name of an open_clip configuration.
-    """
+    """The image tower without its projection, and two projections of its own."""
 
     last_layer_style: nn.Parameter
 

@@ -14,7 +14,8 @@ import dlib
 import numpy as np
 
 from evalcore.metrics.base import Encoder, Feature, Picture
-from evalcore.metrics.encoders.faces import DLIB_NETWORK, DLIB_POINTS, of_faces
+from evalcore.metrics.encoders.faces import of_faces
+from evalcore.metrics.encoders.published import DLIB_NETWORK, DLIB_POINTS
 from evalcore.metrics.errors import FeatureError
 from evalcore.metrics.weights import AnyWeights, WeightsError, fingerprint
 

@@ -30,11 +30,7 @@ BACKBONE, HEAD = "model.", "head."
 
 
 class ResidualUnit(nn.Module):
-    """A residual unit: what is learned, added to the input or a projection of it.
-
-    `width`, `wider`: channels before and after. `stride`: how many pixels become one in
-    each direction.
-    """
+    """A residual unit: what is learned, added to the input or a projection of it."""
 
     def __init__(self, width: int, wider: int, stride: int) -> None:
         super().__init__()
@@ -59,11 +55,7 @@ class ResidualUnit(nn.Module):
 
 
 class AdaFaceNetwork(nn.Module):
-    """The improved residual network.
-
-    `units`: residual units in each of the four stages; each stage begins by halving
-    width and height. `widths`: channels in each stage.
-    """
+    """The improved residual network."""
 
     def __init__(
         self, units: Sequence[int] = UNITS_101, widths: Sequence[int] = WIDTHS
@@ -194,12 +186,7 @@ MIXED_7A: Branches = (
 
 
 class Convolution(nn.Module):
-    """A convolution, normalised and cut off below 0.
-
-    `width`, `wider`: channels before and after. `kernel`: height and width of what it
-    looks at. `stride`: how many pixels become one in each direction. `padded`: whether
-    zeros around the picture keep its size.
-    """
+    """A convolution, normalised and cut off below 0."""
 
     def __init__(
         self,
@@ -291,10 +278,7 @@ class FaceNetNetwork(nn.Module):
         self.last_bn = nn.BatchNorm1d(LENGTH, eps=0.001)
 
     def forward(self, faces: torch.Tensor) -> torch.Tensor:
-        """Return features of length 1.
-
-        `faces`: batch x 3 x height x width, at least 75 pixels each way.
-        """
+        """Return features of length 1."""
         maps = self.conv2d_2b(self.conv2d_2a(self.conv2d_1a(faces)))
         maps = self.conv2d_3b(self.maxpool_3a(maps))
         maps = self.repeat_1(self.conv2d_4b(self.conv2d_4a(maps)))

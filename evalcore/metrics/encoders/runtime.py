@@ -190,7 +190,6 @@ def load_pretrained(
 
 
 def _others(keys: Iterable[str], beginnings: Sequence[str]) -> list[str]:
-    """Return the keys that begin in none of these ways."""
     return sorted(key for key in keys if not key.startswith(tuple(beginnings)))
 
 
@@ -295,13 +294,7 @@ class Network:
 
 
 class NetworkEncoder:
-    """An encoder that is a network with weights.
-
-    `name`: names architecture, preprocessing and what comes out. `weights`: what the
-    network is loaded from. `network`: turns prepared inputs into features. `prepare`:
-    turns a decoded item into an input; all inputs have one shape. `also`: what else it
-    is loaded from.
-    """
+    """An encoder that is a network with weights."""
 
     def __init__(
         self,

@@ -46,10 +46,7 @@ class Boxed:
 
 
 def place(width: int, height: int) -> tuple[int, int, int, int]:
-    """Return left, top, width, height of a picture in the middle of the frame.
-
-    `width`, `height`: of the picture; its aspect is kept.
-    """
+    """Return left, top, width, height of a picture in the middle of the frame."""
     scale = min(WIDTH / width, HEIGHT / height)
     inner = max(1, round(width * scale)), max(1, round(height * scale))
     return (WIDTH - inner[0]) // 2, (HEIGHT - inner[1]) // 2, *inner

@@ -71,12 +71,7 @@ class Predictor(nn.Module):
 
 
 def aesthetic_encoder(preprocess: SiglipPreprocess) -> NetworkEncoder:
-    """Return an encoder that rates pictures: one number, about 1 to 10.
-
-    `preprocess`: `official`: squashed to 384 x 384 (bicubic), scaled to -1 to 1. `vsb`,
-    as ViStoryBench's program does: squashed to 378 x 378 (bilinear), from 0 to 1 and
-    never normalised, so its numbers are not the official predictor's.
-    """
+    """Return an encoder that rates pictures: one number, about 1 to 10."""
     official = preprocess == "official"
     statistics = HALF if official else ((0, 0, 0), (1, 1, 1))
 

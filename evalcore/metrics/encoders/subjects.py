@@ -212,10 +212,7 @@ def _corners(box: ShareOfBox, width: int, height: int) -> list[float]:
 
 
 def squared(picture: Picture, mask: Picture) -> Picture:
-    """Return what a mask covers, on grey, in the middle of a square of 224 pixels.
-
-    `picture`: height x width x 3. `mask`: height x width, with at least one pixel set.
-    """
+    """Return what a mask covers, on grey, in the middle of a square of 224 pixels."""
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     area = slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1)
     cut = np.where(mask[area][..., None], picture[area], GREY)

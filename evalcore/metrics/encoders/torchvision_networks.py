@@ -95,7 +95,6 @@ def squashed(picture: Picture) -> Any:
 
 
 def _repool(block: nn.Module, pool: Pool) -> None:
-    """Let the branch of a block that pools do it in another way."""
     branch = block.get_submodule("branch_pool")
     channels = block.get_parameter("branch_pool.conv.weight").shape[0]
 
@@ -125,9 +124,6 @@ def imagenet_encoder(
     """Return an encoder of pictures: the probabilities of ImageNet's 1,000 classes.
 
     Short side 299 (bilinear), middle square, ImageNet's mean and deviation.
-
-    `transform_input`: whether the network brings that to the range from -1 to 1, which
-    its weights were trained on. `weights`: which file it is loaded from.
     """
     how = "inputs as trained" if transform_input else "inputs not transformed"
     return NetworkEncoder(
@@ -187,9 +183,6 @@ def _load(network: nn.Module, weights: Weights) -> None:
     if not isinstance(state, Mapping):
         raise WeightsError(f"{path} holds no weights by name")
     load_strictly(network, state, path)
-
-
-# MobileNetV2 of torchvision, trained on ImageNet --------------------------------------
 
 
 RESIZED, MOBILENET_SIDE = 256, 224

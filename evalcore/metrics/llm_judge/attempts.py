@@ -40,10 +40,7 @@ class Clock:
 
 
 class Pace:
-    """Spreads requests evenly over time; several threads may wait for their turn.
-
-    `per_minute`: how many requests at most; None for no limit.
-    """
+    """Spreads requests evenly over time; several threads may wait for their turn."""
 
     def __init__(self, per_minute: Decimal | None, clock: Clock) -> None:
         self._interval = 60 / float(per_minute) if per_minute else 0.0
@@ -92,9 +89,6 @@ def retry_after(header: str | None) -> float:
     return max(0.0, (moment - datetime.now(UTC)).total_seconds())
 
 
-# Asking one question until there is an answer, or a reason why there is none ----------
-
-
 logger = logging.getLogger(__name__)
 
 MOST_TRIES = 6
@@ -127,11 +121,7 @@ class JudgeError(FatalError):
 
 @dataclass(frozen=True)
 class _Failure:
-    """Why a request failed that may succeed if it is repeated.
-
-    `demanded` is how many seconds the server wants to be left alone; `sent` whether it
-    was reached.
-    """
+    """Why a request failed that may succeed if it is repeated."""
 
     reason: str
     demanded: float = 0.0
@@ -237,7 +227,6 @@ class Attempts:
             self._meter.settle(reserved, billed)
 
     def _failure(self, response: "Response") -> _Failure:
-        """Return why a request failed that may be repeated."""
         status = response.status
         said = _reported(response)
         reason = f"status {status}" + (f", {said}" if said else "")

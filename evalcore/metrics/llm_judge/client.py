@@ -63,11 +63,7 @@ class NotAskedError(FeatureError):
 
 
 class Judge:
-    """A judge as an encoder: from questions to answers, each a text.
-
-    `settings`: which judge, and its bounds. `meter`: counts the money; by default a new
-    one for the budget of the settings.
-    """
+    """A judge as an encoder: from questions to answers, each a text."""
 
     def __init__(
         self,
@@ -210,9 +206,6 @@ def missing_judge() -> Lacks:
     return lacking(("httpx2",))
 
 
-# Asking a judge from within a metric, again if its answer cannot be used --------------
-
-
 T = TypeVar("T")
 HOTTEST = 2.0  # as far as the interface goes
 WARMER = 0.1
@@ -280,10 +273,13 @@ def ask_judge(
             outcome = _outcome(one, reply, parse, attempt)
             if outcome is not None:
                 outcomes[one.place] = outcome
-            elif (warmed := _warmed(one.question)) == one.question:
+                continue
+            warmer = min(HOTTEST, round(one.question.temperature + WARMER, 6))
+            if warmer == one.question.temperature:
                 outcomes[one.place] = Refusal(tuple(one.reasons))
             else:
-                again.append(replace(one, question=warmed))
+                question = replace(one.question, temperature=warmer)
+                again.append(replace(one, question=question))
         waiting = again
     for one in waiting:
         outcomes[one.place] = Refusal(tuple(one.reasons))
@@ -308,9 +304,3 @@ def _outcome(
     except ValueError as error:
         one.reasons.append(f"{error}: {excerpt(said)}")
         return None
-
-
-def _warmed(question: JudgeQuestion) -> JudgeQuestion:
-    """Return the question at a higher temperature, as far as that goes."""
-    temperature = min(HOTTEST, round(question.temperature + WARMER, 6))
-    return replace(question, temperature=temperature)

@@ -74,9 +74,6 @@ class JudgeQuestion:
         return hashlib.sha256(json.dumps([said, chance]).encode()).hexdigest()
 
 
-# Turning a question into what is sent -------------------------------------------------
-
-
 LONGEST_SIDE = 1024
 # Changes whenever the same question would be sent differently.
 PACKING = "1"

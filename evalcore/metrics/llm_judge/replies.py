@@ -134,9 +134,6 @@ def excerpt(text: str) -> str:
     return repr(words) if len(words) <= SHOWN else f"{words[:SHOWN]!r}..."
 
 
-# Finding a score in what a judge wrote ------------------------------------------------
-
-
 SHOWN_REST = 16
 DECORATION = r"[*_`\"']{0,9}"
 OPENING = r"*_`\"'\[(<"
@@ -161,13 +158,7 @@ class Unclear:
 
 
 def scores_after(label: str, text: str, highest: int) -> list[float | Unclear]:
-    """Return every number that stands after a label and a colon.
-
-    `label`: a regular expression; the case of letters does not matter. `text`: what the
-    judge wrote. `highest`: the top of the scale: `3/4` is a score where this is 4.
-    Result: in their order; a number that cannot be taken as a score as `Unclear`. It
-    may lie outside the scale.
-    """
+    """Return every number that stands after a label and a colon."""
     found = []
     for match in _mentions(label, rf"{COLON}{GAP}(?P<next>\n\s*{GAP})?", text):
         number = NUMBER.match(text, match.end())

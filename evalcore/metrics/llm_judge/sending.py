@@ -44,8 +44,6 @@ class Sender:
     """Connections to the judge's server; used as a context manager.
 
     The key goes to that server alone: redirects are not followed.
-
-    `settings`: which server, and how long it may take.
     """
 
     def __init__(self, settings: JudgeSettings, now: Callable[[], float]) -> None:

@@ -165,9 +165,6 @@ def _concurrency(values: Mapping[str, str]) -> int:
     return int(text)
 
 
-# What a judge costs, and a budget that is never overspent -----------------------------
-
-
 MILLION = 1_000_000
 TILE = 512
 # No judge is known to count more tokens for a picture: GPT-4o mini's base and tile.

@@ -33,12 +33,7 @@ class DependentQuestionnaire:
 
 
 def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionnaire:
-    """Read and check the questions of a prompt.
-
-    `questions`: question by number: an object, or JSON of one. `dependencies`: lists of
-    numbers by number, in the same form; 0 stands for none. A question that does not
-    occur presupposes none.
-    """
+    """Read and check the questions of a prompt."""
     asked = dict(_numbered(questions, "questions"))
     if not asked:
         raise ValueError("questions: at least one")
@@ -50,7 +45,11 @@ def read_questionnaire(questions: Any, dependencies: Any) -> DependentQuestionna
         if number not in asked:
             raise ValueError(f"dependencies: there is no question {number}")
         parents[number] = _parents(number, presupposed, asked)
-    _refuse_circles(parents)
+    try:
+        TopologicalSorter(parents).prepare()
+    except CycleError as error:
+        named = " -> ".join(map(str, reversed(error.args[1])))
+        raise ValueError(f"questions presuppose each other: {named}") from error
     return DependentQuestionnaire(asked, parents)
 
 
@@ -105,14 +104,6 @@ def _parents(
             "does not exist"
         )
     return parents
-
-
-def _refuse_circles(parents: Mapping[int, tuple[int, ...]]) -> None:
-    try:
-        TopologicalSorter(parents).prepare()
-    except CycleError as error:
-        named = " -> ".join(map(str, reversed(error.args[1])))
-        raise ValueError(f"questions presuppose each other: {named}") from error
 
 
 # Alignment ----------------------------------------------------------------------------

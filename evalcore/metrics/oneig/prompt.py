@@ -120,8 +120,6 @@ def seen_pictures(rendering: Rendering, grid: GridSize | None) -> AskedCells:
 
     A cell that is black throughout is left out, as in the reference program: it stands
     where no picture could be generated.
-
-    `grid`: how its files are to be cut; None leaves them whole.
     """
     pictures = pictures_of(rendering)
     if grid is None:

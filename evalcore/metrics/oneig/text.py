@@ -82,11 +82,7 @@ def plain(text: str) -> str:
 
 
 def compare(read: str, wanted: str) -> Comparison:
-    """Compare a text that was read with the one that was wanted.
-
-    `wanted`: with at least one letter or digit. If it has Chinese characters, its
-    characters count as words.
-    """
+    """Compare a text that was read with the one that was wanted."""
     found, goal = plain(read), plain(wanted)
     if not goal:
         raise ValueError(f"a text with letters, not {wanted!r}")
@@ -128,12 +124,7 @@ EMPTY = "NONE"
 
 
 class TextReader:
-    """Reads the text of pictures, as a profile says.
-
-    `profile`: `oneig-judge`: a judge reads, as in OneIG's program. `rapidocr`: PP-OCR
-    reads, which needs nothing that is not installed; it knows no handwriting and few
-    ornaments. Behind either, the grid that files have, as `-grid-2x2`; see `grids`.
-    """
+    """Reads the text of pictures, as a profile says."""
 
     def __init__(self, profile: str) -> None:
         self.profile = profile

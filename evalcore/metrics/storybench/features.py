@@ -35,10 +35,7 @@ BACKENDS = {
 
 
 class SeenByNetwork:
-    """What metrics share that are formulas on what one network sees.
-
-    `profile`: which CLIP: that of StoryBench's program or the one of its paper.
-    """
+    """What metrics share that are formulas on what one network sees."""
 
     def __init__(self, features: Features, profile: Profile) -> None:
         self.features = features
@@ -74,9 +71,6 @@ class SeenByNetwork:
 
         name = CLIP_NAMES[self.profile]
         return clip_image_encoder(name, normalise=False, half="rounded")
-
-
-# What StoryBench's metrics look at ----------------------------------------------------
 
 
 GENERATION = "story_gen"
@@ -126,11 +120,7 @@ def matching_frames(pair: Pair) -> tuple[list[Image], list[Image]]:
 
 def clip_of(rendering: Rendering) -> Clip:
     """Return the video of an output: first frame of the first shot to the last one."""
-    return clip_of_frames(rendering.frames)
-
-
-def clip_of_frames(frames: Sequence[Image]) -> Clip:
-    """Return frames of one video as a clip, with what lies between them."""
+    frames = rendering.frames
     sources = {frame.source.key for frame in frames}
     if len(sources) != 1:
         raise FeatureError(f"one video, not frames of {len(sources)} files")

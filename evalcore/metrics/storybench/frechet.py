@@ -37,12 +37,7 @@ FEWEST = 2  # a covariance needs two
 
 
 def moments(features: Feature) -> tuple[Floats, Floats]:
-    """Return mean and covariance of features.
-
-    `features`: items x dimensions, at least two items. Result: mean, covariance:
-    dimensions, and dimensions x dimensions, divided by the number of items less one; in
-    64 bits.
-    """
+    """Return mean and covariance of features."""
     count, dimensions = features.shape
     if count < FEWEST:
         raise ValueError(f"a covariance needs {FEWEST} items, not {count}")

@@ -138,16 +138,6 @@ def _directions(rows: Feature) -> Floats:
     return directions
 
 
-def matched_value(
-    shots: Sequence[RenderedShot], segments: Sequence[Feature], texts: Feature
-) -> Value:
-    """Return the mean match of an output's shots, with that of each in the trace."""
-    matches = video_text_matching(segments, texts)
-    numbers = (str(shot.number) for shot in shots)
-    by_shot = dict(zip(numbers, matches.tolist(), strict=True))
-    return Value(float(matches.mean()), trace={"shots": by_shot})
-
-
 class VideoTextMatching(SeenByNetwork):
     """Match of segments with their captions, by CLIP.
 
@@ -181,7 +171,10 @@ class VideoTextMatching(SeenByNetwork):
         ends = np.cumsum([len(shot.frames) for shot in shots])[:-1]
         segments = np.split(np.stack(frames), ends)
         if isinstance(subject, Rendering):
-            return [matched_value(shots, segments, np.stack(texts))]
+            matches = video_text_matching(segments, np.stack(texts))
+            numbers = (str(shot.number) for shot in shots)
+            by_shot = dict(zip(numbers, matches.tolist(), strict=True))
+            return [Value(float(matches.mean()), trace={"shots": by_shot})]
         matches = video_text_matching(segments, np.stack(texts))
         return [Value(float(matches.mean()), trace={"shots": len(shots)})]
 

@@ -63,13 +63,7 @@ def posture(joints: Floats) -> str:
 
 
 def face_box(joints: Floats, size: tuple[int, int]) -> Box | None:
-    """Return the square around a person's face, cut off at the picture's edges.
-
-    `size`: width and height of the picture. Result: left, top, right, bottom: around
-    the middle of the visible nose, eyes and ears, 1.6 distances between the ears wide,
-    or 3.2 between the eyes where an ear is hidden. None where the nose or an eye is:
-    then no face is to be seen.
-    """
+    """Return the square around a person's face, cut off at the picture's edges."""
     eyes = _distance(joints, EYES)
     if eyes is None or joints[NOSE, 2] < VISIBLE:
         return None
@@ -123,8 +117,6 @@ def count_match(found: int, wanted: int) -> float:
 
 def label_match(found: Sequence[str], wanted: Sequence[str]) -> float:
     """Return the share of wanted labels that were found, each person serving once.
-
-    `found`: a label a person; labels that nobody asked for do no harm.
 
     Source: VISTAR, section 3.3.4: match scores averaged over the annotations; who
     matches whom is ours.
@@ -305,6 +297,5 @@ def _pixels(shares: tuple[float, float, float, float], size: tuple[int, int]) ->
 
 
 def _part(image: Image, box: Box) -> Image:
-    """Return a part of a picture that may be a part itself."""
     x, y = image.box[:2] if image.box else (0, 0)
     return replace(image, box=(box[0] + x, box[1] + y, box[2] + x, box[3] + y))

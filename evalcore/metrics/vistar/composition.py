@@ -53,9 +53,6 @@ def coverage(similarity: Floats) -> float:
 def consistency(vectors: Sequence[Floats]) -> float:
     """Return how alike the subject looks where it was found.
 
-    `vectors`: at least two, one a panel with the subject; their lengths do not matter.
-    Result: the mean cosine of all pairs.
-
     Source: VISTAR, section 3.3.3, CSE-Con.
     """
     if len(vectors) < 2:

@@ -44,12 +44,7 @@ def scaled_depth(depth: Floats) -> Floats:
 
 
 def normals_score(depth: Floats) -> float:
-    """Return how much the surface normals agree with their neighbours.
-
-    `depth`: square, from 0 to 1; the range of depth is taken to equal the picture's
-    width. Result: the mean length of the mean normal of all 16 x 16 tiles (a rest at
-    the edges is left out): 1 for planes, about 0 where normals point anywhere.
-    """
+    """Return how much the surface normals agree with their neighbours."""
     side = depth.shape[0]
     down, right = np.gradient(depth * side)
     normals = np.stack([-right, -down, np.ones_like(depth)], axis=-1)
@@ -61,20 +56,12 @@ def normals_score(depth: Floats) -> float:
 
 
 def curvature_score(depth: Floats) -> float:
-    """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05).
-
-    `depth`: from 0 to 1; the Laplacian is that of the four neighbours, on inner pixels.
-    """
+    """Return how little the depth map bends: exp(-mean |Laplacian| / 0.05)."""
     return math.exp(-float(np.abs(laplacian(depth)).mean()) / CURVED)
 
 
 def highlight_score(rgb: Floats) -> float:
-    """Return the share of highlights that have no narrow breaks.
-
-    `rgb`: height x width x 3, from 0 to 255. A highlight is bright (luminance from 0.9
-    on) and pale (saturation up to 0.2). Result: area of the highlights over their area
-    after closing gaps of up to 4 pixels; 1 without highlights.
-    """
+    """Return the share of highlights that have no narrow breaks."""
     most, least = rgb.max(axis=-1), rgb.min(axis=-1)
     saturation = (most - least) / np.maximum(most, 1)
     shining = (rgb @ LUMA >= BRIGHT * 255) & (saturation <= PALE)
@@ -88,11 +75,7 @@ def highlight_score(rgb: Floats) -> float:
 
 
 def contour_score(rgb: Floats) -> float:
-    """Return the share of contours that are no fragments.
-
-    `rgb`: height x width x 3, from 0 to 255. Result: share of Canny's edge pixels
-    (thresholds 100 and 200) in connected pieces of at least 16; 1 without edges.
-    """
+    """Return the share of contours that are no fragments."""
     import cv2
 
     grey = np.round(rgb @ LUMA).astype(np.uint8)
@@ -160,17 +143,12 @@ class GeometricCues:
 
     def value(self, shot: int, depth: Feature, pixels: Feature) -> Value:
         try:
-            scores = five_cues(depth, pixels)
+            scaled = scaled_depth(depth)
         except ValueError as error:
             return Value(None, shot, str(error))
+        scores = {
+            "normals": normals_score(scaled),
+            "curvature": curvature_score(scaled),
+            **dict(zip(PIXEL_CUES, map(float, pixels), strict=True)),
+        }
         return Value(min(scores.values()), shot, trace=scores)
-
-
-def five_cues(depth: Floats, pixels: Floats) -> dict[str, float]:
-    """Return all cues but PaDiM by name."""
-    scaled = scaled_depth(depth)
-    return {
-        "normals": normals_score(scaled),
-        "curvature": curvature_score(scaled),
-        **dict(zip(PIXEL_CUES, map(float, pixels), strict=True)),
-    }

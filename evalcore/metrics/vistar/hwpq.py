@@ -64,7 +64,11 @@ def parse_lines(text: str, count: int) -> list[Vote]:
         index = int(found[1]) - 1
         if not 0 <= index < count or index in contradicted:
             continue
-        vote, before = _vote(found[2]), votes[index]
+        before = votes[index]
+        try:
+            vote = Vote(parse_boolean(found[2]), found[2])
+        except ValueError as error:
+            vote = Vote(None, f"{error}: {found[2]}")
         if before.value is not None and before.value != vote.value:
             vote = Vote(None, f"answered twice: {before.text!r}, {vote.text!r}")
             contradicted.add(index)
@@ -74,13 +78,6 @@ def parse_lines(text: str, count: int) -> list[Vote]:
             f'expected {count} lines such as "1: True", found none with an answer'
         )
     return votes
-
-
-def _vote(text: str) -> Vote:
-    try:
-        return Vote(parse_boolean(text), text)
-    except ValueError as error:
-        return Vote(None, f"{error}: {text}")
 
 
 JudgeVotes = Generator[Ask, list[Any], list[list[Vote]]]

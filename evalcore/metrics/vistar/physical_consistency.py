@@ -64,8 +64,6 @@ def is_attached(
 ) -> bool:
     """Tell whether the smaller of two boxes lies largely in the larger one.
 
-    `a`, `b`: left, top, right, bottom.
-
     Source: VISTAR, section 3.3.5; "largely" is 0.8 of its area (ours).
     """
     width = min(a[2], b[2]) - max(a[0], b[0])
@@ -103,10 +101,7 @@ class Meeting:
 
 
 def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
-    """Return all pairs of things that overlap and can be judged.
-
-    `depth`: height x width, in any scale. `things`: with masks of that shape.
-    """
+    """Return all pairs of things that overlap and can be judged."""
     pairs = [
         (i, j)
         for i, j in combinations(range(len(things)), 2)
@@ -128,9 +123,6 @@ def meetings(depth: Floats, things: Sequence[Instance]) -> list[Meeting]:
 
 def physical_consistency(pairs: Sequence[Meeting]) -> float:
     """Return the worst of all pairs.
-
-    Result: from 0 to 1; 1 where no two things overlap, and where none of the pairs that
-    do can be judged (ours); see `contact_depths`.
 
     Source: VISTAR, section 3.3.5, PSC-Score.
     """

@@ -26,7 +26,7 @@ keys of parameters that metrics read are ours, too: `text` (TR), `subject` (CSE)
 import difflib
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from evalcore.metrics.base import Rendering
@@ -52,7 +52,6 @@ ANGLES = {
     "MA": "Material Accuracy",
 }
 DASHES = "—–-"
-DASH = DASHES[0]  # written
 KEY = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 SPACE = re.compile(r"\s*")
 TEXT_ESCAPES = {"\\": "\\", "{": "{", "}": "}"}
@@ -86,55 +85,16 @@ class ParseError(ValueError):
 
 @dataclass(frozen=True)
 class Prompt:
-    r"""A prompt of the language; `str` writes it back."""
+    """A prompt of the language."""
 
     role: str  # codes of who asks and what is judged; see `ROLES` and `ANGLES`
     angle: str
     text: str  # what the method is told, without white space around it
-    # Constraints by key, in order.
-    parameters: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def __post_init__(self) -> None:
-        for what, code, known in (
-            ("role", self.role, ROLES),
-            ("angle", self.angle, ANGLES),
-        ):
-            if code not in known:
-                raise ValueError(f"no {what} {code!r}; there are {', '.join(known)}")
-        if not self.text or self.text != self.text.strip():
-            raise ValueError(
-                "a prompt's text is not empty and has no white space around it, "
-                f"unlike {self.text!r}"
-            )
-        for key in self.parameters:
-            if not KEY.fullmatch(key):
-                raise ValueError(f"no parameter can be called {key!r}; {KEY_RULE}")
-
-    def __str__(self) -> str:
-        text = re.sub(r"[\\{}]", r"\\\g<0>", self.text)
-        pairs = ", ".join(
-            f'{key}="{_escaped(value)}"' for key, value in self.parameters.items()
-        )
-        tail = f" {{{pairs}}}" if pairs else ""
-        return f"[{self.role}{DASH}{self.angle}] {text}{tail}"
-
-
-KEY_RULE = "a key is a letter, then letters, digits, '_' or '-'"
-
-
-def _escaped(value: str) -> str:
-    letters = {meant: letter for letter, meant in VALUE_ESCAPES.items()}
-    return "".join(
-        f"\\{letters[character]}" if character in letters else character
-        for character in value
-    )
+    parameters: Mapping[str, str]  # constraints by key, in order
 
 
 def parse(source: str) -> Prompt:
-    """Return the prompt that a text of the language stands for.
-
-    `source`: one prompt; it may run over several lines.
-    """
+    """Return the prompt that a text of the language stands for."""
     return _Parser(source).prompt()
 
 
@@ -219,7 +179,6 @@ class _Parser:
         return escapes[self.source[self.at - 1]]
 
     def _parameters(self, parameters: dict[str, str]) -> None:
-        """Read one pair of braces with parameters in it."""
         self._take("{", 'the end, or parameters such as {font="Futura"}')
         self._after_space()
         while True:
@@ -237,7 +196,8 @@ class _Parser:
     def _pair(self, parameters: dict[str, str]) -> None:
         key = KEY.match(self.source, self.at)
         if key is None:
-            raise self._error(f"a parameter's key ({KEY_RULE})")
+            rule = "a key is a letter, then letters, digits, '_' or '-'"
+            raise self._error(f"a parameter's key ({rule})")
         if key.group() in parameters:
             again = f"{key.group()!r} a second time"
             raise ParseError(self.source, self.at, "a new key", again)
@@ -272,9 +232,6 @@ def _did_you_mean(word: str, known: Mapping[str, str]) -> str:
 def _closest(word: str, codes: Mapping[str, str]) -> str:
     near: Iterable[str] = difflib.get_close_matches(word, codes, 1, CLOSE_ENOUGH)
     return next((codes[one] for one in near), "")
-
-
-# What a story of VISTAR asks for, as its metrics read it from a rendering -------------
 
 
 def vistar_of(rendering: Rendering) -> Mapping[str, Any]:

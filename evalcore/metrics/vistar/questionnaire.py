@@ -36,10 +36,7 @@ SHOWN = 40  # characters of a value in a message
 
 @dataclass(frozen=True)
 class QuestionPair:
-    """Two questions of which the prompt, if it is met, demands yes and no.
-
-    `weight` is the share in its level.
-    """
+    """Two questions of which the prompt, if it is met, demands yes and no."""
 
     id: str
     positive: str
@@ -272,9 +269,6 @@ class _Check:
         return False
 
 
-# Having a judge write the questionnaires of prompts, once for each prompt -------------
-
-
 MAX_TOKENS = 4096
 
 Generation = Generator[Ask, list[Any], dict[str, HierarchicalQuestionnaire | Refusal]]
@@ -308,11 +302,7 @@ def generation_question(prompt: PromptForJudge) -> JudgeQuestion:
 
 
 def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
-    """Return the levels of a questionnaire from a judge's reply.
-
-    `text`: a JSON object with `levels`; words and fences around it are passed over. Its
-    `prompt_id` and `prompt`, if any, are passed over too: we know them better.
-    """
+    """Return the levels of a questionnaire from a judge's reply."""
     start, end = text.find("{"), text.rfind("}")
     if start < 0 or end < start:
         raise ValueError("expected a JSON object with levels, found none")
@@ -322,10 +312,7 @@ def parse_reply(text: str) -> tuple[QuestionLevel, ...]:
 
 
 def generate(prompts: Mapping[str, PromptForJudge]) -> Generation:
-    """Have the questionnaires of prompts written; to be run by the engine.
-
-    Result: by id the questionnaire, or why none of the judge's attempts was of use.
-    """
+    """Have the questionnaires of prompts written; to be run by the engine."""
     questions = [generation_question(prompt) for prompt in prompts.values()]
     answers = yield from ask_judge(questions, parse_reply, unanswered="refuse")
     return {

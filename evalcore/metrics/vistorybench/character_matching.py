@@ -38,9 +38,6 @@ IMPOSSIBLE = -1e6
 def similarity(a: Identity, b: Identity) -> float:
     """Return how alike two figures are.
 
-    `a`, `b`: vectors of length 1 by encoder. Result: the mean of the cosines over the
-    encoders that saw both; 0 if none did.
-
     Source: ViStoryBench's program, `ensemble_method=average`.
     """
     cosines = [float(a[name] @ b[name]) for name in a if name in b]
@@ -268,18 +265,14 @@ def find_cast(rendering: Rendering, eyes: Eyes) -> Casting:
     cast = Cast(expected={shot.number: shot.characters for shot in shots})
     yield from _recognise_references(cast, characters, eyes)
     yield from _match_shots(cast, shots, rendering.characters, eyes)
-    _refuse_failing(cast)
-    nameless = tuple(c.key for c in characters if not cast.references[c.key])
-    return replace(cast, nameless=nameless)
-
-
-def _refuse_failing(cast: Cast) -> None:
     for name, tally in cast.tallies.items():
         if tally.failed and not tally.seen:
             raise FeatureError(
                 f"{name} failed on every figure of the story that it was to see "
                 f"({tally.failed}): {tally.reason}"
             )
+    nameless = tuple(c.key for c in characters if not cast.references[c.key])
+    return replace(cast, nameless=nameless)
 
 
 def _recognise_references(
@@ -349,7 +342,6 @@ def _matched(
     characters: Mapping[str, RenderedCharacter],
     eyes: Eyes,
 ) -> dict[str, Match]:
-    """Return which figure is which of a shot's characters."""
     references = [cast.references[key] for key in shot.characters]
     own = [
         [_own(one, eyes.of(characters[key])) for one in who] for key in shot.characters
@@ -388,7 +380,6 @@ def identities(
 
 
 def _own(identity: Identity, encoders: Mapping[str, Encoder]) -> Identity:
-    """Return what the encoders of the character's own kind see."""
     return {name: vector for name, vector in identity.items() if name in encoders}
 
 

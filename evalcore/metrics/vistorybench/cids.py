@@ -41,12 +41,7 @@ def cross_consistency(with_references: Floats) -> float:
 
 
 def self_consistency(among_shots: Floats) -> float:
-    """Return how like itself a character is, over the shots it was found in.
-
-    `among_shots`: shots x shots, similarities from -1 to 1. Result: the mean over pairs
-    of shots; 1 where it was found once and 0 where never, as the reference program
-    counts.
-    """
+    """Return how like itself a character is, over the shots it was found in."""
     found = len(among_shots)
     if found < 2:
         return float(found)
@@ -67,11 +62,7 @@ def strict_cross_consistency(with_references: Floats, expected: int) -> float:
 
 
 def strict_self_consistency(among_shots: Floats, expected: int) -> float | None:
-    """Return the same with 0 for each pair of expected shots that lacks one.
-
-    `expected`: in how many shots the character was expected. Result: None where fewer
-    than two shots expected it: there is no pair.
-    """
+    """Return the same with 0 for each pair of expected shots that lacks one."""
     if expected < 2:
         return None
     pairs = among_shots[np.triu_indices(len(among_shots), 1)].sum()

@@ -79,7 +79,6 @@ def _boxes(rendering: Rendering) -> Scoring:
 
 
 def _matched(rendering: Rendering) -> Scoring:
-    """Score the expected characters that received a box in each shot."""
     eyes = character_matching.the_eyes("vsb-code-2026.02")
     cast = yield from character_matching.find_cast(rendering, eyes)
     if (reason := why_no_value(cast)) is not None:

@@ -104,9 +104,6 @@ class StyleFaithfulness(_SeenByCsd):
         return values
 
 
-# How beautiful a shot is, as Aesthetic Predictor V2.5 rates it ------------------------
-
-
 class Aesthetic:
     """The rating of each shot, about 1 to 10; 5.5 and more is good.
 

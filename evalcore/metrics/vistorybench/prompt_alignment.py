@@ -74,12 +74,7 @@ FIELDS = {
 
 
 def parse_score(text: str, *, whole: bool) -> float:
-    """Return the score in a judge's answer.
-
-    `text`: what the judge wrote; the first number that stands after `Score:` counts.
-    `whole`: whether a fraction is dropped, as the reference program does. Result: from
-    0 to 4; what lies outside is moved to the nearer end.
-    """
+    """Return the score in a judge's answer."""
     found = scores_after("score", text, HIGHEST)
     numbers = [number for number in found if not isinstance(number, Unclear)]
     if not numbers:
@@ -123,7 +118,6 @@ class _GradedByJudge:
         return declared(self.name, self.profile, backend=judge_name())
 
     def _asked(self, questions: Iterable[JudgeQuestion]) -> Judging:
-        """Ask in the manner of the profile."""
         how = self.manner
         return ask_judge(
             [
@@ -136,10 +130,7 @@ class _GradedByJudge:
 
 
 class PromptAlignment(_GradedByJudge):
-    """One judgement of each shot.
-
-    `profile`: whose definition it follows.
-    """
+    """One judgement of each shot."""
 
     missing = staticmethod(missing_judge)
 
@@ -173,8 +164,6 @@ class IndividualAction(_GradedByJudge):
     Characters that were not found, and shots in which none was, do not count. A story
     without a recognisable reference of some character has no value in profile
     `vsb-code-2026.02`: there it fails and drops out of the method's mean.
-
-    `profile`: whose definition it follows.
     """
 
     def __init__(self, profile: Profile = CODE) -> None:

@@ -18,7 +18,7 @@ from annotate.studies.planning import PlanningError, Setup, prepare
 from annotate.studies.study_file import read_definition
 from evalcore import media
 from evalcore.models import Frame, Output
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from tests.factories import make_benchmark
 from tests.working import LIKERT, PAIRWISE, always, join, make_planned, work
 
@@ -248,8 +248,8 @@ def test_twins_are_drawn_before_the_transaction(monkeypatch):
         met.append(len(connection.savepoint_ids))
         return make_twin(*given)
 
-    make_twin = twin_outputs.make_twin
-    monkeypatch.setattr(twin_outputs, "make_twin", draw)
+    make_twin = degraded_copies.make_twin
+    monkeypatch.setattr(degraded_copies, "make_twin", draw)
     definition = read_definition(LIKERT + TWINS, file="s.yaml", name="s")
     setup = Setup("mine", make_benchmark(stories=2), definition, 3)
     user = User.objects.create(username="ann")

@@ -17,7 +17,7 @@ from evalcore.models import (
     Shot,
     Story,
 )
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.scoring import metric_runs
 from tests.factories import make_benchmark, make_study, picture_bytes
 
@@ -65,7 +65,7 @@ def test_a_twin_is_like_its_original_and_shows_something_else(woods, degradation
     original = an_output(woods)
     Output.objects.filter(pk=original.pk).update(mode="base", language="en")
     original.refresh_from_db()
-    twin = twin_outputs.make_twin(original, degradation, seed=3)
+    twin = degraded_copies.make_twin(original, degradation, seed=3)
     assert (twin.twin_of, twin.degradation) == (original, degradation)
     for field in ("story", "method", "video", "mode", "language", "index_shift"):
         assert getattr(twin, field) == getattr(original, field)
@@ -84,7 +84,7 @@ def test_the_same_seed_makes_the_same_twins_whatever_the_keys_of_rows():
     def pictures(slug, seed):
         benchmark = add_characters(make_benchmark(slug=slug, shots=8))
         found = [
-            shown(twin_outputs.make_twin(an_output(benchmark), degradation, seed))
+            shown(degraded_copies.make_twin(an_output(benchmark), degradation, seed))
             for degradation in ALL
         ]
         benchmark.delete()
@@ -107,7 +107,7 @@ def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
         spoil(media.original_path(output.frames.get(number=number).media))
     stored = MediaFile.objects.count()
     with pytest.raises(InputError) as caught:
-        twin_outputs.make_twin(output, "blurred", 1)
+        degraded_copies.make_twin(output, "blurred", 1)
     broken, gone = map(str, caught.value.problems)
     assert broken.startswith("Alder / 01 / shot 2: ")
     assert broken.endswith(f": expected a readable picture ({media.KINDS})")
@@ -122,7 +122,7 @@ def test_every_bad_picture_is_named_and_nothing_is_stored(woods):
 
 @pytest.fixture
 def twin(woods):
-    return twin_outputs.make_twin(an_output(woods), "foreign_shot", 1)
+    return degraded_copies.make_twin(an_output(woods), "foreign_shot", 1)
 
 
 def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
@@ -140,7 +140,7 @@ def test_a_twin_is_neither_scored_nor_does_it_change_a_score(woods):
 
     before = scores()
     for degradation in ALL:
-        twin_outputs.make_twin(an_output(woods), degradation, 1)
+        degraded_copies.make_twin(an_output(woods), degradation, 1)
     assert scores() == before
 
 
@@ -166,9 +166,9 @@ def imported(tmp_path):
 
 def make_possible() -> list[Output]:
     return [
-        twin_outputs.make_twin(original, degradation, 1)
+        degraded_copies.make_twin(original, degradation, 1)
         for original in Output.objects.all()
-        for degradation in twin_outputs.possible(original)
+        for degradation in degraded_copies.possible(original)
     ]
 
 
@@ -186,7 +186,7 @@ def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     assert list(Output.twins.filter(story__key="02")) == [judged]
     assert Output.twins.filter(story__key="01").count() == 4
     assert shown(judged) == before
-    remade = twin_outputs.make_twin(judged.twin_of, "blurred", 1)
+    remade = degraded_copies.make_twin(judged.twin_of, "blurred", 1)
     assert list(shown(remade)) == [1, 2, 3, 4]
 
 
@@ -204,7 +204,7 @@ def test_a_shot_that_arrives_later_outdates_twins_that_nobody_is_shown(
     ],
 )
 def test_the_database_refuses(woods, twin, changes, constraint):
-    twin_outputs.make_twin(twin.twin_of, "blurred", 1)
+    degraded_copies.make_twin(twin.twin_of, "blurred", 1)
     if connection.vendor == "sqlite" and "unique" in constraint:
         constraint = "UNIQUE constraint failed"
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():

@@ -12,8 +12,7 @@ from analysis.__main__ import main
 from evalcore.importing.outputs import import_outputs
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricScore, Output
-from evalcore.perturbations import degraded_copies as twin_outputs
-from evalcore.perturbations import sensitivity
+from evalcore.perturbations import degraded_copies, sensitivity
 from tests.factories import make_benchmark
 
 pytestmark = pytest.mark.django_db
@@ -25,7 +24,7 @@ def woods():
     outputs = Output.objects.filter(story__benchmark=benchmark)
     for name in ("blurred", "repeated_shot"):
         for output in outputs:
-            twin_outputs.make_twin(output, name, 1)
+            degraded_copies.make_twin(output, name, 1)
     return benchmark
 
 
@@ -75,7 +74,7 @@ def test_real_stories_are_held_against_their_twins_in_a_report(shared, tmp_path)
         shutil.copytree(story, tmp_path / "outputs" / story.relative_to(folder))
     import_outputs(tmp_path / "outputs", benchmark=benchmark, create_stories=True)
     outputs = list(Output.objects.order_by("story__key"))
-    twin_outputs.make_twins(outputs, ["repeated_shot", "blurred"], seed=5)
+    degraded_copies.make_twins(outputs, ["repeated_shot", "blurred"], seed=5)
     names = ["palette_consistency", "sharpness"]
     path = tmp_path / "twins.csv"
     call_command("compare_twins", "real", metrics=",".join(names), out=path)

@@ -5,7 +5,7 @@ import pytest
 
 from evalcore.importing.stories import import_benchmark
 from evalcore.models import Benchmark, Character, Method, Output, Shot, Story
-from evalcore.perturbations import degraded_copies as twin_outputs
+from evalcore.perturbations import degraded_copies
 from evalcore.video.storing import video_rendition_path
 from tests.clips import numbered, numbers, read_clip, stored_clip, write_clip
 from tests.evalcore.formats.test_storybench import film_shot
@@ -82,7 +82,7 @@ def differing(twin) -> set[int]:
 
 @pytest.mark.parametrize("degradation", ALL)
 def test_a_twin_is_as_long_and_as_large_as_its_original(output, degradation):
-    twin = twin_outputs.make_twin(output, degradation, seed=3)
+    twin = degraded_copies.make_twin(output, degradation, seed=3)
     assert (twin.twin_of, twin.degradation) == (output, degradation)
     assert (twin.source, twin.story, twin.method) == (
         "seed 3",
@@ -99,7 +99,9 @@ def test_a_twin_is_as_long_and_as_large_as_its_original(output, degradation):
     twin.refresh_from_db()
     assert [part[:3] for part in twin.parts] == [[1, 6, 18], [2, 18, 24], [3, 24, 36]]
     assert not twin.frames.exists()
-    assert [twin.pk] == [one.pk for one in twin_outputs.current_twins(reel_of(output))]
+    assert [twin.pk] == [
+        one.pk for one in degraded_copies.current_twins(reel_of(output))
+    ]
 
 
 def reel_of(output) -> Benchmark:
@@ -107,7 +109,7 @@ def reel_of(output) -> Benchmark:
 
 
 def test_shots_come_in_another_order_and_fill_the_time_of_those_they_replace(output):
-    twin = twin_outputs.make_twin(output, "shuffled", 1)
+    twin = degraded_copies.make_twin(output, "shuffled", 1)
     after = shots_of(shown(twin))
     # Of three the only order that is shuffled enough turns them round.
     assert after[1] == list(range(24, 36))
@@ -117,7 +119,7 @@ def test_shots_come_in_another_order_and_fill_the_time_of_those_they_replace(out
 
 
 def test_blurred_frames_show_the_same_with_soft_edges(output):
-    twin = twin_outputs.make_twin(output, "blurred", 1)
+    twin = degraded_copies.make_twin(output, "blurred", 1)
     assert shown(twin) == shown(output)
     assert differing(twin) == {1, 2, 3}
     after = pictures(twin)
@@ -138,11 +140,11 @@ def test_a_script_that_comes_later_removes_the_twins(reel, tmp_path):
     story = Story.objects.create(benchmark=benchmark, key="01")
     Shot.objects.bulk_create(Shot(story=story, number=n) for n in (1, 2, 3))
     output = add_output(story, write_clip(tmp_path / "a.mp4", frames=36))
-    twin_outputs.make_twin(output, "shuffled", 1)
+    degraded_copies.make_twin(output, "shuffled", 1)
     shots = [film_shot(n, n - 1, n) for n in (1, 2, 3)]
     write(tmp_path / "story", Shots=shots)
     import_benchmark(tmp_path / "story", slug="late")
     assert not Output.twins.exists()
-    twin_outputs.make_twin(output, "shuffled", 1)
+    degraded_copies.make_twin(output, "shuffled", 1)
     import_benchmark(tmp_path / "story", slug="late")
     assert Output.twins.exists()
