@@ -1,72 +1,26 @@
-"""Write a benchmark's stories in the format they came in.
+"""Write a benchmark's scores, and questionnaires that a judge wrote, as files.
 
-Questionnaires that a judge wrote, as a file that `import_benchmark` reads.
-
-So they can be looked over before any picture is judged by them, and corrected.
+Questionnaires can so be looked over before any picture is judged by them.
 """
 
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from analysis.problems import InputError, Problem
-from evalcore.formats import oneig as oneig
-from evalcore.formats import storybench as storybench
-from evalcore.formats import vistar as vistar
-from evalcore.formats.envision import stories as envision
-from evalcore.formats.envision.results import FORM as ENVISION
-from evalcore.formats.envision.results import METRICS
-from evalcore.formats.envision.results_writing import ScoredSequence, kept_with
-from evalcore.formats.envision.results_writing import (
-    result_files as result_files_of_envision,
-)
 from evalcore.formats.vistorybench.layout import FORM, LANGUAGES, RunPath
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
-from evalcore.formats.written_files import Extras, Files, Written, as_lines, write_files
+from evalcore.formats.written_files import Files, Written, as_lines, write_files
 from evalcore.metrics.vistar.prompt_language import parse
 from evalcore.metrics.vistar.questionnaire import (
     HierarchicalQuestionnaire,
     PromptForJudge,
 )
 from evalcore.models import Benchmark, MetricAbsence, MetricScore, Output
-
-BENCHMARK_FORMATS: dict[str, Callable[[Extras], Files]] = {
-    "storybench": storybench.task_files,
-    "envision": envision.sequence_files,
-    "vistar": vistar.prompt_files,
-    "oneig": oneig.prompt_files,
-}
-
-
-def export_benchmark(
-    benchmark: Benchmark, folder: Path, *, form: str = "", replace: bool = False
-) -> tuple[int, Written]:
-    """Write the files that a benchmark came from; a second time changes none."""
-    stories = dict(benchmark.stories.order_by("key").values_list("key", "extra"))
-    if not stories:
-        what = "a benchmark with stories"
-        raise InputError([Problem(benchmark.slug, what)])
-    files = BENCHMARK_FORMATS[form or _form_of(benchmark.slug, stories)](stories)
-    return len(stories), write_files(folder, files, replace=replace)
-
-
-def _form_of(slug: str, stories: Extras) -> str:
-    found = {
-        form
-        for extra in stories.values()
-        for form in BENCHMARK_FORMATS
-        if form in extra
-    }
-    if len(found) == 1:
-        return found.pop()
-    known = ", ".join(BENCHMARK_FORMATS)
-    what = f"stories that were imported from one of {known} (--format names one)"
-    raise InputError([Problem(slug, what, value=", ".join(sorted(found)))])
-
 
 FILE = "questionnaires.jsonl"
 # What VISTAR's lists said of each prompt, by the story's key.
@@ -139,16 +93,15 @@ def export_scores(
     benchmark: Benchmark,
     folder: Path,
     *,
-    form: str = FORM,
     choice: ScoreSelection = ScoreSelection(),
     replace: bool = False,
 ) -> tuple[int, Written]:
-    """Write scores as files; a second time changes nothing."""
+    """Write scores as ViStoryBench's result folders; a second time changes nothing."""
     stored = list(_stored(benchmark, choice))
     if not stored:
         what = "scores of the methods and metrics that were chosen"
         raise InputError([Problem(benchmark.slug, what)])
-    files = SCORE_FORMATS[form](benchmark, stored, choice)
+    files = _files(benchmark, stored, choice)
     return len(stored), write_files(folder, files, replace=replace)
 
 
@@ -183,7 +136,7 @@ def _stored(benchmark: Benchmark, choice: ScoreSelection) -> Iterable[StoredScor
             )
 
 
-def vistorybench_files(
+def _files(
     benchmark: Benchmark, stored: Sequence[StoredScore], choice: ScoreSelection
 ) -> Files:
     """Return the result folders that were imported, and one for each other method."""
@@ -280,67 +233,3 @@ def _paths(
 
 def _names_a_folder(part: str) -> bool:
     return part.strip(". ") != "" and not set(part) & set("/\\\0")
-
-
-def envision_files(
-    benchmark: Benchmark, stored: Sequence[StoredScore], _choice: ScoreSelection
-) -> Files:
-    """Return records, rows and report of each method, in a folder of its own."""
-    by_method: dict[str, list[StoredScore]] = defaultdict(list)
-    for row in stored:
-        score = row[1]
-        if score.metric in METRICS and score.story and score.shot is None:
-            by_method[row[0]].append(row)
-    if not by_method:
-        what = "scores of Envision's metrics, of stories"
-        raise InputError([Problem(benchmark.slug, what)])
-    problems = [p for method, rows in by_method.items() for p in _several(method, rows)]
-    told = dict(benchmark.stories.values_list("key", "extra"))
-    scored = {row[1].story for rows in by_method.values() for row in rows}
-    what = "a story imported from envision; importing its list again adds that"
-    problems += [
-        Problem(f"story {story}", what)
-        for story in sorted(scored)
-        if ENVISION not in told[story]
-    ]
-    problems += [
-        Problem(f"method {name}", "a method that can name a folder")
-        for name in by_method
-        if not _names_a_folder(name)
-    ]
-    if problems:
-        raise InputError(problems)
-    files: Files = {}
-    for method, rows in by_method.items():
-        reports = [row[2].get(ENVISION, {}).get("report") for row in rows]
-        report = next((r for r in reports if isinstance(r, dict)), {})
-        timestamp = report.get("timestamp") or f"{_ended(rows):%Y-%m-%dT%H:%M:%S}"
-        files |= result_files_of_envision(
-            method, _sequences(rows, told), timestamp=str(timestamp)
-        )
-    return files
-
-
-def _sequences(
-    rows: Sequence[StoredScore], told: dict[str, Any]
-) -> list[ScoredSequence]:
-    by_story: dict[str, list[Score]] = defaultdict(list)
-    for _method, score, _options, _ended in rows:
-        if score.value is not None:
-            by_story[score.story].append(score)
-    return [
-        ScoredSequence(
-            told[story][ENVISION],
-            {s.metric: s.value for s in scores if s.value is not None},
-            kept_with(score.details for score in scores),
-        )
-        for story, scores in by_story.items()
-    ]
-
-
-SCORE_FORMATS: dict[
-    str, Callable[[Benchmark, Sequence[StoredScore], ScoreSelection], Files]
-] = {
-    FORM: vistorybench_files,
-    ENVISION: envision_files,
-}

@@ -10,8 +10,6 @@ from analysis.tables import is_name
 
 # What fits the column of a story's key on every database.
 LONGEST_KEY = 200
-# Where a story stood in its file; all else in `extra` is named for a format.
-ORIGIN = "origin"
 # Says what was expected, and of what.
 Complain = Callable[[str, str], None]
 
@@ -43,7 +41,7 @@ class ReadStory:
     """A story as the file describes it.
 
     `conditioning` is how many seconds of a video were given to the methods; `extra`
-    what the file says beyond shots and characters, by format, and where it stood.
+    what the file says beyond shots and characters, by format.
     """
 
     file: Path
@@ -54,12 +52,6 @@ class ReadStory:
     characters: list[ReadCharacter] = field(default_factory=list)
     conditioning: float | None = None
     extra: dict[str, Any] = field(default_factory=dict)
-
-
-def origin(file: str, place: int, **more: Any) -> dict[str, dict[str, Any]]:
-    """Return where a story stood in its file, for writing that file again."""
-    readable = file.encode("utf-8", "replace").decode()
-    return {ORIGIN: {"file": readable, "place": place, **more}}
 
 
 def can_name_a_file(key: str) -> bool:

@@ -8,7 +8,6 @@ written again.
 
 import csv
 import io
-import json
 import math
 from collections.abc import Collection
 from pathlib import Path
@@ -24,9 +23,7 @@ from evalcore.formats.story_scripts import (
     ReadShot,
     ReadStory,
     can_name_a_file,
-    origin,
 )
-from evalcore.formats.written_files import Extras, Files, by_file
 
 FRAMES_A_SECOND = 8
 TASKS = ("action_exe", "story_cont", "story_gen")
@@ -89,11 +86,7 @@ def _story(
             tags=tags,
             shots=_shots(texts, frames, given, background),
             conditioning=given / FRAMES_A_SECOND or None,
-            extra={
-                "storybench": row,
-                "task": tags["task"],
-                **origin(_name(file), place, fields=list(row)),
-            },
+            extra={"storybench": row, "task": tags["task"]},
         )
     return None
 
@@ -132,21 +125,8 @@ def _tags(file: Path, key: str, row: dict[str, Any]) -> dict[str, str]:
     return {"task": task, "data set": key.split("_")[0]}
 
 
-def _name(file: Path) -> str:
-    return f"{file.resolve().parent.name}/{file.name}"
-
-
 def _is_caption(text: Any) -> bool:
     return isinstance(text, str) and bool(text.strip()) and is_text(text)
-
-
-def task_files(stories: Extras) -> Files:
-    """Return the task files of which stories were made, with every field."""
-    files = by_file(stories, "storybench", "tasks.json")
-    return {
-        file: json.dumps([one.row() for one in originals])
-        for file, originals in files.items()
-    }
 
 
 # A column of DOVER's table, in both spellings, and the metric.

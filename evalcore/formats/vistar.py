@@ -6,7 +6,7 @@ its `levels`). A prompt is a story of one shot, which people and methods see wit
 tag and parameters; all of it stays with its story, to be written again.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,10 @@ from analysis.problems import InputError, Problem, Problems
 from analysis.tables import is_text
 from evalcore.formats.json_files import read_rows, read_text
 from evalcore.formats.story_scripts import (
-    ORIGIN,
     ReadShot,
     ReadStory,
     can_name_a_file,
-    origin,
 )
-from evalcore.formats.written_files import Extras, Files, Original, as_list, by_file
 from evalcore.metrics.vistar.prompt_language import ParseError, parse
 from evalcore.metrics.vistar.questionnaire import QuestionnaireError, read_questionnaire
 
@@ -45,7 +42,7 @@ def read_prompts(path: Path) -> tuple[list[ReadStory], list[str]]:
     has_lines = path.suffix.lower() != ".json"
     for place, row in _rows(path, problems):
         try:
-            stories.append(_story(path, place, row))
+            stories.append(_story(path, row))
         except WrongError as error:
             line = place if has_lines else None
             named = f"prompt {place}" + f": {_key(row)[:SHOWN]}" * bool(_key(row))
@@ -86,12 +83,12 @@ def _key(row: Any) -> str:
     return key if isinstance(key, str) else ""
 
 
-def _story(path: Path, place: int, row: Any) -> ReadStory:
+def _story(path: Path, row: Any) -> ReadStory:
     """Return a prompt as a story of one shot, or raise what is wrong with it."""
     if isinstance(row, tuple):
         key, line = row
         text, told = _understood(line)
-        found, fields = origin(path.name, place), {"prompt": line, **told}
+        fields = {"prompt": line, **told}
     else:
         _check_fields(row)
         key = row["prompt_id"]
@@ -100,15 +97,14 @@ def _story(path: Path, place: int, row: Any) -> ReadStory:
             text, told = _understood(row["prompt"])
         if not row.get("parameters", {}) == told.get("parameters", {}) == {}:
             _check_parameters(row, told)
-        found = origin(path.name, place, fields=list(row))
-        fields = told | row | _questionnaire(row, text, found)
+        fields = told | row | _questionnaire(row, text)
     return ReadStory(
         file=path,
         key=key,
         title="",
         tags={name: fields[name] for name in CODES if fields.get(name)},
         shots=[ReadShot(1, {"en": {"prompt": text}})],
-        extra={"vistar": fields, **found},
+        extra={"vistar": fields},
     )
 
 
@@ -150,15 +146,11 @@ def _check_parameters(row: dict[str, Any], told: dict[str, Any]) -> None:
         raise WrongError("parameters as the prompt itself has them")
 
 
-def _questionnaire(
-    row: dict[str, Any], text: str, found: dict[str, Any]
-) -> dict[str, Any]:
+def _questionnaire(row: dict[str, Any], text: str) -> dict[str, Any]:
     """Return a prompt's whole questionnaire, if it has one; `found` tells its form."""
     given = row.get("questionnaire")
     if given is None and "levels" in row:
         given = {"levels": row["levels"]}
-    elif isinstance(given, dict):
-        found[ORIGIN]["questionnaire"] = list(given)
     if given is None:
         return {}
     whole = given
@@ -170,35 +162,3 @@ def _questionnaire(
         what = "a questionnaire of the documented form"
         raise WrongError(*(f"{what} ({p})" for p in error.problems)) from error
     return {"questionnaire": whole}
-
-
-def prompt_files(stories: Extras) -> Files:
-    """Return the lists of prompts of which stories were made."""
-    files = by_file(stories, "vistar", "prompts.jsonl")
-    return {
-        file: _as_lines(originals)
-        if file.lower().endswith(".txt")
-        else as_list(file, [_row(original) for original in originals])
-        for file, originals in files.items()
-    }
-
-
-def _as_lines(originals: Sequence[Original]) -> str:
-    """Return the prompts on their lines; what stood between them was empty."""
-    lines: list[str] = []
-    for original in originals:
-        lines += [""] * (original.place - 1 - len(lines))
-        lines.append(original.data["prompt"])
-    return "\n".join([*lines, ""])
-
-
-def _row(original: Original) -> dict[str, Any]:
-    """Return the object of one prompt, its questionnaire in the form it had."""
-    row = original.row()
-    whole = original.data.get("questionnaire") or {}
-    if "levels" in original.fields and "levels" not in row:
-        row["levels"] = whole["levels"]
-    if "questionnaire" in row and isinstance(row["questionnaire"], dict):
-        fields = original.origin.get("questionnaire") or list(whole)
-        row["questionnaire"] = {name: whole[name] for name in fields}
-    return {name: row[name] for name in original.fields if name in row}

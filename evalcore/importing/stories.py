@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from analysis.problems import InputError, Problem
 from evalcore import media
-from evalcore.formats.story_scripts import ORIGIN, ReadCharacter, ReadStory
+from evalcore.formats.story_scripts import ReadCharacter, ReadStory
 from evalcore.importing.formats import read_stories
 from evalcore.importing.media_files import PreparedFiles, written
 from evalcore.models import Benchmark, Character, CharacterImage, Frame, Shot, Story
@@ -143,7 +143,7 @@ def _other_extras(read: Extra, stored: Extra) -> Iterator[str]:
         if not isinstance(found, dict) or not isinstance(before, dict):
             if before != found:
                 yield repr(name)
-        elif name != ORIGIN:
+        else:
             for part, value in found.items():
                 if before.get(part, value) != value:
                     yield f"{part!r} of {name}"

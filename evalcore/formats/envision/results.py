@@ -4,7 +4,7 @@ A file is a list of full records (JSON) or has a row a sequence (JSON Lines); a 
 may hold both, and a report of them. The files do not name the method.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -53,34 +53,7 @@ KEYS = {
     for group in (SINGLE, DERIVED)
     for key, name in group.items()
 }
-METRICS = {metric: key for key, metric in KEYS.items()}
-GRADES = (
-    (4.5, "Excellent"),
-    (4.0, "Very Good"),
-    (3.5, "Good"),
-    (3.0, "Fair"),
-    (2.0, "Poor"),
-)
-LOWEST_GRADE = "Very Poor"
-FULL, ROWS, REPORT = "full_results.json", "scores.jsonl", "analysis_report.json"
-
-
-def grade(score: float) -> str:
-    """Return the word for a score.
-
-    >>> grade(4.5), grade(3.99), grade(1)
-    ('Excellent', 'Good', 'Very Poor')
-    """
-    return next((word for least, word in GRADES if score >= least), LOWEST_GRADE)
-
-
-def pass_rate(scores: Mapping[str, float], least: int) -> float:
-    """Return the share of the nine scores that reach a value, to two decimals.
-
-    A score counts once; the programs count dynamics twice.
-    """
-    single = [value for key, value in scores.items() if key in SINGLE]
-    return round(sum(value >= least for value in single) / len(single), 2)
+REPORT = "analysis_report.json"
 
 
 LOWEST, HIGHEST = 0, 5

@@ -6,7 +6,6 @@ are called `index_0007/index_0007_step_1.png`: a number is a story if only one h
 or if a folder on the way names the domain.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -15,8 +14,7 @@ from typing import Any
 
 from analysis.problems import InputError, Problem, Problems
 from evalcore.formats.json_files import number_in, read_json, refuse
-from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file, origin
-from evalcore.formats.written_files import Extras, Files, by_file, ordered
+from evalcore.formats.story_scripts import ReadShot, ReadStory, can_name_a_file
 
 INDEX = re.compile(r"(?:index_)?(\d{1,9})")
 STEP = re.compile(r"(?:index_)?(\d{1,9})_step_\d{1,4}")
@@ -84,7 +82,6 @@ def _key(
 
 
 STEPS = [1, 2, 3, 4]
-PROMPT = ("step", "prompt", "explanation")  # keys of a prompt, in their order
 MOST_SEQUENCES = 10**9
 # The domain of sequences whose file names none.
 NO_DOMAIN = "index"
@@ -95,11 +92,11 @@ def read_sequences(path: Path) -> tuple[list[ReadStory], list[str]]:
     problems: Problems[Problem] = Problems()
     stories: dict[str, ReadStory] = {}
     for file in _files(path):
-        for story in _read_file(file, problems):
+        for place, story in _read_file(file, problems):
             other = stories.setdefault(story.key, story)
             if other is not story:
                 what = f"an index once a process_type; {other.file.name} has it too"
-                named = f"sequence {_place(story)}: {story.key}"
+                named = f"sequence {place}: {story.key}"
                 rule = "an index once a process_type"
                 problems.append(Problem(str(file), what, value=named, rule=rule))
     if problems:
@@ -133,10 +130,6 @@ def has_index(row: Any) -> bool:
 _DOMAINS = ("category", "process_type")
 
 
-def _place(story: ReadStory) -> int:
-    return int(story.extra["origin"]["place"])
-
-
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
@@ -146,7 +139,7 @@ def _files(path: Path) -> list[Path]:
     return files
 
 
-def _read_file(file: Path, problems: list[Problem]) -> list[ReadStory]:
+def _read_file(file: Path, problems: list[Problem]) -> list[tuple[int, ReadStory]]:
     try:
         rows = read_json(file)
         if not isinstance(rows, list) or not rows:
@@ -154,8 +147,11 @@ def _read_file(file: Path, problems: list[Problem]) -> list[ReadStory]:
     except InputError as error:
         problems += error.problems
         return []
-    found = [_story(file, i, row, problems) for i, row in enumerate(rows, start=1)]
-    return [story for story in found if story is not None]
+    return [
+        (place, story)
+        for place, row in enumerate(rows, start=1)
+        if (story := _story(file, place, row, problems)) is not None
+    ]
 
 
 def _story(
@@ -194,7 +190,7 @@ def _story(
         title="",
         tags={name: row[name] for name in _DOMAINS if row.get(name)},
         shots=[_shot(p) for p in sorted(prompts, key=lambda p: p["step"])],
-        extra={"envision": row, **origin(file.name, place, fields=list(row))},
+        extra={"envision": row},
     )
 
 
@@ -209,14 +205,3 @@ def _shot(prompt: dict[str, Any]) -> ReadShot:
         if (prompt.get(name) or "").strip()
     }
     return ReadShot(prompt["step"], {"en": told})
-
-
-def sequence_files(stories: Extras) -> Files:
-    """Return the lists of sequences of which stories were made."""
-    files: Files = {}
-    for file, originals in by_file(stories, "envision", "envision.json").items():
-        rows = [one.row() for one in originals]
-        for row in rows:
-            row["prompts"] = [ordered(prompt, PROMPT) for prompt in row["prompts"]]
-        files[file] = json.dumps(rows, ensure_ascii=False, indent=2)
-    return files

@@ -10,7 +10,6 @@ from evalcore.formats.story_scripts import ForeignScores
 from evalcore.formats.vistorybench.layout import FORM, RunPath
 from evalcore.formats.vistorybench.results import read_results
 from evalcore.formats.vistorybench.writing import Results, Score, result_files
-from tests.evalcore.exporting.test_benchmark import TEXTS, VALUES
 from tests.evalcore.vistorybench_folder import (
     contents,
     item,
@@ -20,6 +19,16 @@ from tests.evalcore.vistorybench_folder import (
     run_info,
 )
 
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**53), 2**53)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | TEXTS,
+    lambda inner: st.lists(inner) | st.dictionaries(TEXTS, inner),
+    max_leaves=5,
+)
 NUMBERS = st.floats(allow_nan=False, allow_infinity=False) | st.integers(0, 4)
 ODD = st.sampled_from([None, "null", "0.5", "", "x", True, [1], {"a": 2.5}])
 SAID = st.dictionaries(

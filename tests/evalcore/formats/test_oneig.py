@@ -57,7 +57,6 @@ def test_a_prompt_is_a_story_of_one_shot(tmp_path, by_folder):
     assert story.tags == {"category": "Portrait"}
     assert story.shots.get().text == {"en": {"prompt": "A nun\nin two lines"}}
     assert story.extra["oneig"] == ROWS[3] | {"class_item": "human", "language": "en"}
-    assert story.extra["origin"]["place"] == 5  # the line
     assert import_benchmark(path, slug="o").line().startswith("Nothing new")
     assert Story.objects.get(key="anime_000").tags["category"] == "Anime & Stylization"
 

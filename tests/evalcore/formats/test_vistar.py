@@ -49,7 +49,6 @@ def test_a_line_is_a_story_of_one_shot(tmp_path):
         "angle": "TR",
         "parameters": {"text": "SALE", "font": "Futura"},
     }
-    assert Story.objects.get(key="0002").extra["origin"]["place"] == 3
     assert import_benchmark(path, slug="v").line().startswith("Nothing new")
 
 
