@@ -55,7 +55,6 @@ TELLING = {
 def read_stories(
     path: Path, form: str = "", left_out: list[str] | None = None
 ) -> tuple[str, list[ReadStory], list[str]]:
-    """Read a benchmark."""
     chosen = FORMATS[form or guess(path)]
     stories, notes = chosen.read(path, left_out)
     return chosen.source, stories, notes

@@ -177,7 +177,6 @@ class Rendering:
 
     @property
     def rendered(self) -> list[RenderedShot]:
-        """Return the shots that have a picture."""
         return [shot for shot in self.shots if shot.frames]
 
     @property

@@ -66,7 +66,6 @@ class ShotFormula:
     missing = needing()
 
     def score(self, rendering: Rendering) -> Scoring:
-        """Return one value a shot that is there."""
         values = yield Ask(self.encoder, rendering.images)
         return [
             Value(float(value), shot.number)

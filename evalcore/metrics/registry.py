@@ -60,7 +60,6 @@ class Entry:
     ending: str = ""
 
     def has(self, profile: str) -> bool:
-        """Say whether it knows a profile, or one with an ending."""
         if not self.ending or profile in self.profiles:
             return profile in self.profiles
         known = "|".join(f"{re.escape(name)}-" for name in self.profiles)

@@ -136,7 +136,6 @@ def make_twins(
 
 
 def find_twin(output: Output, degradation: str) -> Output | None:
-    """Return the twin that an output has already."""
     return Output.twins.filter(twin_of=output, degradation=degradation).first()
 
 

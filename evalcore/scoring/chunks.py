@@ -42,7 +42,6 @@ class ChunkLostError(Exception):
 
 
 def feature_store() -> FeatureStore:
-    """Return where features are remembered."""
     return FeatureStore(settings.FEATURES_ROOT)
 
 

@@ -37,7 +37,6 @@ class WantedMetric:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """Return name, version and backend of its rows."""
         info = self.metric.info
         return info.name, self.version, info.backend
 

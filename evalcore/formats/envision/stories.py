@@ -118,7 +118,6 @@ def key_of(row: dict[str, Any]) -> str:
 
 
 def has_index(row: Any) -> bool:
-    """Say whether a row names a sequence."""
     return (
         isinstance(row, dict)
         and number_in(row.get("index"), 0, MOST_SEQUENCES)

@@ -7,7 +7,6 @@
 A folder has several keys; each is a metric here. Reading and writing share this page.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -92,46 +91,6 @@ def place_of(metric: str) -> tuple[str, str]:
     )
 
 
-def story_record(
-    run: RunPath,
-    folder: str,
-    story: str,
-    metrics: Mapping[str, float | None],
-    reasons: Mapping[str, str],
-) -> dict[str, Any]:
-    """Return the record of a story that says no more than its values."""
-    record: dict[str, Any] = {
-        "run": run.record(),
-        "metric": {"name": folder},
-        "scope": {"level": "story", "story_id": story},
-        "status": COMPLETE,
-        "metrics": dict(metrics),
-    }
-    return {**record, "reasons": dict(reasons)} if reasons else record
-
-
-def item_line(
-    folder: str, key: str, story: str, shot: int, value: float | None, reason: str
-) -> dict[str, Any]:
-    """Return the line of a shot that says no more than its value."""
-    line: dict[str, Any] = {
-        "metric": {"name": folder, "submetric": key},
-        "scope": {"level": "item", "story_id": story, "shot_index": shot},
-        "value": value,
-        "status": COMPLETE,
-    }
-    return {**line, "reason": reason} if reason else line
-
-
-def method_record(folder: str, metrics: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return the record of all stories that says no more than its values."""
-    return {
-        "metric": {"name": folder},
-        "scope": {"level": "dataset"},
-        "metrics": dict(metrics),
-    }
-
-
 def values_in(record: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a record, which very old ones have outside `metrics`."""
     metrics = record.get("metrics")
@@ -142,11 +101,6 @@ def values_in(record: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in record.items()
         if isinstance(value, int | float) and not isinstance(value, bool)
     }
-
-
-def same(one: Any, other: Any) -> bool:
-    """Say whether two JSON values would be written alike: 3 is not 3.0."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def means(records: Iterable[Mapping[str, Any]]) -> dict[str, float]:

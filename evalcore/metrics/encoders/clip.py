@@ -17,14 +17,13 @@ import open_clip
 import torch
 from torch import nn
 
-from evalcore.metrics.base import Picture, Text
+from evalcore.metrics.base import Text
 from evalcore.metrics.encoders.preprocessing import (
     CLIP,
     Half,
-    centre_crop,
+    middle,
     normalised,
     resized,
-    short_side,
 )
 from evalcore.metrics.encoders.published import CSD, LARGE, clip_weights
 from evalcore.metrics.encoders.runtime import (
@@ -57,7 +56,7 @@ def clip_image_encoder(
         f"{', unit' * normalise}",
         clip_weights(name),
         Network(partial(load_clip, name), forward=forward, exact=not normalise),
-        partial(_prepared, side=side, half=half),
+        partial(middle, side=side, half=half),
     )
 
 
@@ -116,10 +115,6 @@ def _side(name: str) -> int:
     return int(open_clip.get_model_config(name)["vision_cfg"]["image_size"])
 
 
-def _prepared(picture: Picture, side: int, half: Half) -> Picture:
-    return centre_crop(short_side(picture, side), side, half)
-
-
 # What its authors' file holds beside the weights, none of which can do anything: the
 # training's command line, and numbers of its optimizer as numpy 1 or 2 writes them.
 _scalar = np.float64(0).__reduce__()[0]
@@ -173,7 +168,9 @@ def csd_encoder(preprocess: CsdPreprocess, architecture: str = LARGE) -> Network
             partial(load_csd, architecture),
             forward=lambda network, batch: network(normalised(batch, CLIP)),
         ),
-        _squashed if preprocess == "squash" else _cropped,
+        partial(resized, size=(SIDE, SIDE))
+        if preprocess == "squash"
+        else partial(middle, side=SIDE),
     )
 
 
@@ -198,11 +195,3 @@ def plain_keys(checkpoint: object) -> dict[str, torch.Tensor]:
     if not isinstance(state, Mapping):
         return {}
     return {re.sub(r"^module\.", "", str(key)): value for key, value in state.items()}
-
-
-def _squashed(picture: Picture) -> Picture:
-    return resized(picture, (SIDE, SIDE))
-
-
-def _cropped(picture: Picture) -> Picture:
-    return centre_crop(short_side(picture, SIDE), SIDE)

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import nn
 
-from evalcore.metrics.base import Picture
 from evalcore.metrics.encoders.preprocessing import HALF, normalised
 from evalcore.metrics.encoders.runtime import (
     Network,
@@ -101,26 +100,22 @@ def adaface(
 
     The network is given BGR, (x / 255 - 0.5) / 0.5.
     """
+
+    def load() -> nn.Module:
+        path = weights.need()
+        network = AdaFaceNetwork(units, widths)
+        load_strictly(network, backbone(read_checkpoint(path), path), path)
+        return network
+
+    def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        features: torch.Tensor = network(normalised(batch.flip(-1), HALF))[0]
+        return features
+
     return NetworkEncoder(
         f"AdaFace IR {'-'.join(map(str, units))}",
         weights,
-        Network(
-            partial(load_adaface, weights, units, widths), forward=_forward, exact=True
-        ),
-        _as_it_is,
+        Network(load, forward=forward, exact=True),
     )
-
-
-def load_adaface(
-    weights: Weights,
-    units: Sequence[int] = UNITS_101,
-    widths: Sequence[int] = WIDTHS,
-) -> AdaFaceNetwork:
-    """Return the network with its weights."""
-    path = weights.need()
-    network = AdaFaceNetwork(units, widths)
-    load_strictly(network, backbone(read_checkpoint(path), path), path)
-    return network
 
 
 def backbone(checkpoint: Any, file: object) -> dict[str, torch.Tensor]:
@@ -141,15 +136,6 @@ def backbone(checkpoint: Any, file: object) -> dict[str, torch.Tensor]:
         for key, value in state.items()
         if not key.startswith(HEAD)
     }
-
-
-def _as_it_is(face: Picture) -> Picture:
-    return face
-
-
-def _forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    features: torch.Tensor = network(normalised(batch.flip(-1), HALF))[0]
-    return features
 
 
 # FaceNet ------------------------------------------------------------------------------
@@ -296,29 +282,31 @@ def facenet(weights: Weights, *, as_trained: bool) -> NetworkEncoder:
     given what it was trained with, RGB (x - 127.5) / 128; or else, as by ViStoryBench's
     program, BGR from 0 to 1.
     """
+
+    def load() -> nn.Module:
+        network = FaceNetNetwork()
+        load_weights(network, weights, lambda state: _without(state, CLASSIFIER))
+        return network
+
+    def forward(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
+        inputs = batch if as_trained else batch.flip(-1)
+        inputs = inputs.permute(0, 3, 1, 2)
+        features: torch.Tensor = network(
+            (inputs - 127.5) / 128 if as_trained else inputs / 255
+        )
+        return features
+
     return NetworkEncoder(
         f"FaceNet, {'RGB from -1 to 1' if as_trained else 'BGR from 0 to 1'}",
         weights,
-        Network(
-            partial(load_facenet, weights),
-            forward=_forward_as_trained if as_trained else _forward_as_used,
-            exact=True,
-        ),
-        _as_it_is,
+        Network(load, forward=forward, exact=True),
     )
 
 
-def load_facenet(weights: Weights) -> FaceNetNetwork:
-    """Return the network with its weights; those of the classifier are left out."""
-    network = FaceNetNetwork()
-    load_weights(network, weights, _without_classifier)
-    return network
-
-
-def _without_classifier(state: Any) -> Any:
+def _without(state: Any, beginning: str) -> Any:
     if not isinstance(state, dict):
         return state
-    return {k: v for k, v in state.items() if not k.startswith(CLASSIFIER)}
+    return {k: v for k, v in state.items() if not k.startswith(beginning)}
 
 
 def _chain(width: int, layers: Sequence[Layer]) -> nn.Module:
@@ -334,13 +322,3 @@ def _chain(width: int, layers: Sequence[Layer]) -> nn.Module:
 
 def _repeated(times: int, make: partial[Residual]) -> nn.Sequential:
     return nn.Sequential(*(make() for _ in range(times)))
-
-
-def _forward_as_trained(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    features: torch.Tensor = network((batch.permute(0, 3, 1, 2) - 127.5) / 128)
-    return features
-
-
-def _forward_as_used(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
-    features: torch.Tensor = network(batch.flip(-1).permute(0, 3, 1, 2) / 255)
-    return features

@@ -80,5 +80,4 @@ class Ocr:
 
 @cache
 def ocr() -> Ocr:
-    """Return the reader."""
     return Ocr()

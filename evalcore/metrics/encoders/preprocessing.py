@@ -67,6 +67,18 @@ def centre_crop(picture: Picture, side: int, half: Half = "rounded") -> Picture:
     return np.ascontiguousarray(picture[top : top + side, left : left + side])
 
 
+def middle(
+    picture: Picture,
+    side: int,
+    how: Image.Resampling = BICUBIC,
+    half: Half = "rounded",
+    *,
+    short: int | None = None,
+) -> Picture:
+    """Return the middle square after resizing to the shorter side (by default its)."""
+    return centre_crop(short_side(picture, short or side, how), side, half)
+
+
 def normalised(batch: torch.Tensor, statistics: Statistics) -> torch.Tensor:
     """Return batch x 3 x height x width, from batch x height x width x 3, 0 to 255."""
     mean, deviation = (

@@ -301,7 +301,7 @@ class NetworkEncoder:
         name: str,
         weights: AnyWeights,
         network: Network,
-        prepare: Callable[[Any], Any],
+        prepare: Callable[[Any], Any] = lambda item: item,
         *,
         also: Sequence[AnyWeights] = (),
     ) -> None:

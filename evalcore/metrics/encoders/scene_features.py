@@ -91,7 +91,6 @@ def packed(instances: Sequence[Instance]) -> Feature:
 
 
 def unpacked(feature: Feature) -> list[Instance]:
-    """Return the instances of a feature."""
     instances = []
     for row in feature:
         label, score, left, top, right, bottom = map(

@@ -134,7 +134,6 @@ def _objects(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 
 def _chosen(values: torch.Tensor, order: torch.Tensor) -> torch.Tensor:
-    """Return the chosen queries' values, in that order."""
     index = order.reshape(*order.shape, *[1] * (values.dim() - 2))
     return values.gather(1, index.expand(-1, -1, *values.shape[2:]))
 
@@ -154,7 +153,6 @@ def _kept(rows: Feature) -> list[Instance]:
 
 @cache
 def objects() -> ObjectEncoder:
-    """Return the encoder of objects."""
     return ObjectEncoder()
 
 

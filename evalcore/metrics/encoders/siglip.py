@@ -61,7 +61,6 @@ class Predictor(nn.Module):
         self.head = head
 
     def forward(self, pictures: torch.Tensor) -> torch.Tensor:
-        """Return one rating a picture, about 1 to 10."""
         features = self.tower(pictures).pooler_output
         # The head is affine and its ratings are near 5: bf16 would round them to 1/32.
         with in_fp32():

@@ -103,7 +103,6 @@ def _kept(boxes: Feature | FeatureError) -> Feature | FeatureError:
 
 @cache
 def detector(prompt: str) -> Detector:
-    """Return the detector of what the prompt describes."""
     return Detector(prompt)
 
 
@@ -231,5 +230,4 @@ def _described(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 
 @cache
 def subject_encoder() -> SubjectEncoder:
-    """Return the encoder of subjects."""
     return SubjectEncoder()

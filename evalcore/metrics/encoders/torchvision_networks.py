@@ -7,7 +7,7 @@ Source: Szegedy et al. (2016), Rethinking the Inception architecture for compute
 vision.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any, Literal
 
@@ -21,9 +21,8 @@ from evalcore.metrics.base import Picture
 from evalcore.metrics.encoders.preprocessing import (
     BILINEAR,
     IMAGENET,
-    centre_crop,
+    middle,
     normalised,
-    short_side,
 )
 from evalcore.metrics.encoders.published import (
     INCEPTION_FID,
@@ -33,15 +32,13 @@ from evalcore.metrics.encoders.published import (
 from evalcore.metrics.encoders.runtime import (
     Network,
     NetworkEncoder,
-    load_strictly,
     load_weights,
-    read_checkpoint,
 )
-from evalcore.metrics.weights import Weights, WeightsError
+from evalcore.metrics.weights import Weights
 
 SIDE = 299
 FID_CLASSES, IMAGENET_CLASSES = 1008, 1000
-Pool = Callable[[torch.Tensor], torch.Tensor]
+Pool = Callable[[torch.Tensor, int, int, int], torch.Tensor]
 
 
 # The network of FID ------------------------------------------------------------------
@@ -72,15 +69,16 @@ def fid_network() -> nn.Module:
     )
     averaging = ("5b", "5c", "5d", "6b", "6c", "6d", "6e", "7b")
     for block in averaging:
-        _repool(getattr(network, f"Mixed_{block}"), _mean_of_those_there)
-    _repool(network.get_submodule("Mixed_7c"), _maximum)
+        mean = partial(functional.avg_pool2d, count_include_pad=False)
+        _repool(getattr(network, f"Mixed_{block}"), mean)
+    _repool(network.get_submodule("Mixed_7c"), functional.max_pool2d)
     return network
 
 
 def load_fid_network(weights: Weights = INCEPTION_FID) -> nn.Module:
     """Return the network of FID with its weights, without its last layer."""
     network = fid_network()
-    _load(network, weights)
+    load_weights(network, weights)
     network.fc = nn.Identity()
     return network
 
@@ -102,17 +100,9 @@ def _repool(block: nn.Module, pool: Pool) -> None:
         _block: nn.Module, inputs: tuple[torch.Tensor], output: torch.Tensor
     ) -> torch.Tensor:
         # The pooling branch is the last one.
-        return torch.cat([output[:, :-channels], branch(pool(inputs[0]))], 1)
+        return torch.cat([output[:, :-channels], branch(pool(inputs[0], 3, 1, 1))], 1)
 
     block.register_forward_hook(replaced)
-
-
-def _mean_of_those_there(inputs: torch.Tensor) -> torch.Tensor:
-    return functional.avg_pool2d(inputs, 3, 1, 1, count_include_pad=False)
-
-
-def _maximum(inputs: torch.Tensor) -> torch.Tensor:
-    return functional.max_pool2d(inputs, 3, 1, 1)
 
 
 # torchvision's network ---------------------------------------------------------------
@@ -134,7 +124,7 @@ def imagenet_encoder(
             forward=_probabilities,
             exact=True,
         ),
-        middle_square,
+        partial(middle, side=SIDE, how=BILINEAR),
     )
 
 
@@ -158,31 +148,14 @@ def load_imagenet_network(
     they must be there, and are let go.
     """
     network = imagenet_network(transform_input=transform_input)
-    _load(network, weights)
+    load_weights(network, weights)
     network.register_module("AuxLogits", None)
     return network
-
-
-def middle_square(picture: Picture) -> Picture:
-    """Return the middle 299 x 299 pixels; an odd rest is split as torchvision does."""
-    return centre_crop(short_side(picture, SIDE, BILINEAR), SIDE)
 
 
 def _probabilities(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
     logits: torch.Tensor = network(normalised(batch, IMAGENET))
     return logits.softmax(dim=-1)
-
-
-# Both --------------------------------------------------------------------------------
-
-
-def _load(network: nn.Module, weights: Weights) -> None:
-    """Load the weights of a file, every one of them and no other."""
-    path = weights.need()
-    state = read_checkpoint(path)
-    if not isinstance(state, Mapping):
-        raise WeightsError(f"{path} holds no weights by name")
-    load_strictly(network, state, path)
 
 
 RESIZED, MOBILENET_SIDE = 256, 224
@@ -197,13 +170,14 @@ def mobilenet_encoder(what: Literal["features", "probabilities"]) -> NetworkEnco
         f"MobileNetV2 {what}",
         MOBILENET,
         Network(load_mobilenet, forward=_unit if what == "features" else _shares),
-        _prepared,
+        partial(
+            middle, side=MOBILENET_SIDE, how=BILINEAR, half="floored", short=RESIZED
+        ),
     )
 
 
 @cache
 def load_mobilenet() -> nn.Module:
-    """Return the network with its weights."""
     network: nn.Module = mobilenet_v2(weights=None)
     load_weights(network, MOBILENET)
     return network
@@ -217,9 +191,3 @@ def _unit(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
 def _shares(network: nn.Module, batch: torch.Tensor) -> torch.Tensor:
     logits: torch.Tensor = network(normalised(batch, IMAGENET))
     return logits.float().softmax(dim=-1)
-
-
-def _prepared(picture: Picture) -> Picture:
-    return centre_crop(
-        short_side(picture, RESIZED, BILINEAR), MOBILENET_SIDE, "floored"
-    )

@@ -36,7 +36,6 @@ CIRCLE = ((-1, -1), (-1, 0), (-1, 1), (0, 1), (1, 1), (1, 0), (1, -1), (0, -1))
 
 
 def scaled_depth(depth: Floats) -> Floats:
-    """Return a depth map from 0 to 1."""
     low, high = float(depth.min()), float(depth.max())
     if low == high:
         raise ValueError("the depth map is flat")

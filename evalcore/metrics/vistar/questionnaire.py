@@ -95,7 +95,6 @@ class QuestionnaireError(ValueError):
 
 
 def decode(text: str) -> Any:
-    """Return decoded JSON."""
     try:
         return json.loads(text, object_pairs_hook=_without_repeats)
     except RecursionError as error:
@@ -210,7 +209,6 @@ class _Check:
     def items(
         self, fields: Mapping[str, object], key: str, path: str
     ) -> Iterator[tuple[str, object]]:
-        """Return the items of a list, each with its path."""
         value = fields.get(key, [])
         if not isinstance(value, list):
             self.wrong(f"{path}.{key}", "a list", value)

@@ -123,7 +123,6 @@ class Eyes:
     others: Mapping[str, Encoder]
 
     def of(self, character: RenderedCharacter) -> Mapping[str, Encoder]:
-        """Return what recognises that character."""
         return self.faces if character.kind == REALISTIC else self.others
 
 
