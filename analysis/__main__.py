@@ -10,9 +10,8 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from analysis.commands.defaults import WIDE, report_date
-from analysis.commands.parsers import parser
-from analysis.options import AlignOptions, OptionError
+from analysis.commands.arguments import parser
+from analysis.options import WIDE, AlignOptions, OptionError, report_date
 from analysis.problems import InputError
 
 # Options that name a table, in the order in which they are hashed.
@@ -32,7 +31,7 @@ TABLES = (
 # Options that one command alone has.
 FURTHER = {
     "align": ("lower_is_better", "higher_is_better"),
-    "leaderboard": ("ties", "majority", "side", "prior"),
+    "leaderboard": ("ties", "majority"),
     "power": ("target",),
     "subset": ("tag", "value", "sizes"),
 }
@@ -57,8 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _report(options: argparse.Namespace, given: Sequence[str]) -> Path:
-    from analysis.commands.requests import Request
-    from analysis.commands.running import answered
+    from analysis.commands.requests import Request, answered
     from analysis.notebook.reports import Report
     from analysis.report.page import check_story_link
     from analysis.report.writing import check_folder

@@ -1,22 +1,23 @@
-"""One question at a time, laid out for every analysis.
+"""One question at a time, laid out for every analysis, with its declared metrics.
 
 A question is a dimension that was rated or a criterion of side-by-side answers or of
-rankings, which enter as the pairs they order. What
-the analyses share (cells, the common subset, pairs, the layout for agreement) is made
-here once.
+rankings, which enter as the pairs they order. What the analyses share (cells, the
+common subset, pairs, the layout for agreement) is made here once.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
-from analysis.notes import Notes
 from analysis.options import AlignOptions, Scale
 from analysis.pairwise.output_pairs import Pairs, choice_pairs, rating_pairs
+from analysis.problems import InputError, Problem, by_line, one_of
+from analysis.rankings.composite_weights import Composite
 from analysis.reading.cells import CellGrid, annotator_cells, common_grid
-from analysis.reading.column_cleaning import kept_rows, without_methods
+from analysis.reading.column_cleaning import kept_rows, key_texts, without_methods
+from analysis.reading.files import Table, opened
 from analysis.reading.rankings import implied_choices
 from analysis.reading.scores import ScoreTable, score_table
 from analysis.reading.shared_names import OF_METRICS, spelling_remarks
@@ -26,6 +27,8 @@ from analysis.reliability.matrices import (
     choice_reliability,
     rating_reliability,
 )
+from analysis.sentences import Notes
+from analysis.tables import restored
 
 SCORED = ("metric", "story", "method", "score")
 SCORE_KEYS = ("metric", "story", "method", "shot", "metric_version", "backend")
@@ -102,7 +105,7 @@ class QuestionData:
         """Which statistics of agreement suit the answers; none those of rankings.
 
         Chance is estimated from which method's name comes first, which pairs of a
-        ranking should not depend on: see `analysis.reliability.annotator_pairs`.
+        ranking should not depend on: see `analysis.reliability.ranking_annotators`.
         """
         if self.pairs.source == "rankings":
             return ()
@@ -169,3 +172,63 @@ def restricted_grid(grid: CellGrid, stories: Collection[str]) -> CellGrid:
         scores=grid.scores[:, kept],
         votes=grid.votes[:, kept],
     )
+
+
+HYPOTHESIS_COLUMNS = ("question", "metric")
+
+
+def read_hypotheses(
+    table: Table, questions: Collection[str], metrics: Collection[str]
+) -> pd.DataFrame:
+    """Read a table of hypotheses: columns question and metric."""
+    frame, file = opened(table, "hypotheses", HYPOTHESIS_COLUMNS)
+    missing = [column for column in HYPOTHESIS_COLUMNS if column not in frame]
+    if missing:
+        expected = f"the columns {', '.join(HYPOTHESIS_COLUMNS)}"
+        raise InputError([Problem(file, expected, 1, name) for name in missing])
+    found = pd.DataFrame(
+        {
+            name: key_texts(frame[name]).str.strip().map(restored)
+            for name in HYPOTHESIS_COLUMNS
+        }
+    )
+    problems = []
+    doubled = found.duplicated()
+    for k, row in enumerate(found.to_dict("records")):
+        line = int(found.index[k])
+        problems += [
+            Problem(file, one_of(row[name], known), line, name, row[name])
+            for name, known in (("question", questions), ("metric", metrics))
+            if row[name] not in known
+        ]
+        if doubled.iloc[k]:
+            once = "a hypothesis once"
+            problems.append(Problem(file, once, line, "metric", row["metric"]))
+    if problems:
+        raise InputError(by_line(problems))
+    return found.reset_index(drop=True)
+
+
+def covered(
+    hypotheses: pd.DataFrame | None,
+    composites: Iterable[Composite],
+    options: AlignOptions,
+) -> pd.DataFrame | None:
+    """Keep the hypotheses about questions that were asked for, or about composites."""
+    if hypotheses is None or options.questions is None:
+        return hypotheses
+    asked = {*options.questions, *(each.name for each in composites)}
+    return hypotheses[hypotheses["question"].isin(asked)]
+
+
+def declared(hypotheses: pd.DataFrame | None, question: str) -> tuple[str, ...]:
+    """Return the metrics that were declared to measure a question.
+
+    >>> table = pd.DataFrame({"question": ["look"], "metric": ["csd"]})
+    >>> declared(table, "look"), declared(table, "plot"), declared(None, "look")
+    (('csd',), (), ())
+    """
+    if hypotheses is None:
+        return ()
+    own = hypotheses["question"] == question
+    return tuple(map(str, hypotheses.loc[own, "metric"]))

@@ -5,12 +5,12 @@ the language of a report, whose catalogue has the templates. What is made of one
 ``+``, ``join``, an f-string or a method of texts is plain text again: `chained` joins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 
 
 class Sentence(str):
-    """A text in English, made by `sentence` or `analysis.printing.counted`.
+    """A text in English, made by `sentence` or `counted`.
 
     Attributes
     ----------
@@ -55,3 +55,54 @@ def with_template(text: str, template: str, values: Mapping[str, object]) -> str
 
 def _written(value: object) -> object:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
+
+
+def counted(n: float, noun: str, plural: str = "") -> str:
+    """Return a number with its noun, whose plural may be an own one.
+
+    >>> counted(1, "method"), counted(2, "pair of methods"), counted(0, "story")
+    ('1 method', '2 pairs of methods', '0 stories')
+    """
+    text = f"{int(n)} {noun if n == 1 else plural or _plural(noun)}"
+    return with_template(text, f"{{n}} {noun}", {"n": int(n)})
+
+
+def _plural(noun: str) -> str:
+    head, of, rest = noun.partition(" of ")
+    is_story = head.endswith("y") and head[-2] not in "aeiou"
+    return f"{head[:-1]}ies{of}{rest}" if is_story else f"{head}s{of}{rest}"
+
+
+class Notes:
+    """Sentences in the order they came; what holds for several questions stands once.
+
+    Examples
+    --------
+    >>> notes = Notes()
+    >>> for question in ("p", "r"):
+    ...     notes.add("no unit has two answers.", question)
+    >>> notes.add("Left out as asked: UNO.")
+    >>> notes.sentences()
+    ('p, r: no unit has two answers.', 'Left out as asked: UNO.')
+    """
+
+    def __init__(self) -> None:
+        self._questions: dict[str, dict[str, None]] = {}
+
+    def add(self, text: str, question: str = "") -> None:
+        """Note a sentence, of one question or of the whole analysis."""
+        about = self._questions.setdefault(text, {})
+        if question:
+            about[question] = None
+
+    def extend(self, texts: Iterable[str], question: str = "") -> None:
+        """Note several sentences."""
+        for text in texts:
+            self.add(text, question)
+
+    def sentences(self) -> tuple[str, ...]:
+        """Return each sentence once, after the questions it is about."""
+        return tuple(
+            sentence("{name}: {text}", name=[*about], text=text) if about else text
+            for text, about in self._questions.items()
+        )

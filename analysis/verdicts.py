@@ -34,17 +34,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.metric_clusters import (
+from analysis.correlations.metric_differences import (
     SIGNIFICANT,
     cluster_rows,
     metrics_compared,
 )
-from analysis.hypotheses import declared
 from analysis.inference.significance import EXACT_BELOW, holm
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.pairwise.accuracy_differences import CHANCE
-from analysis.pairwise.degraded_copies import MISSES
 from analysis.pairwise.human_ceiling import ONE_ANNOTATOR
+from analysis.pairwise.metric_errors import MISSES
+from analysis.questions import declared
 from analysis.reading.scores import BASELINES
 from analysis.results import NAN, TableRow
 

@@ -26,7 +26,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.bradley_terry import leaderboard
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import rating_reliability
 from annotate.assignment.designs.balance import DesignUnit

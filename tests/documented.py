@@ -13,7 +13,7 @@ from pathlib import Path
 
 from django.core.management import get_commands, load_command_class
 
-from analysis.commands.parsers import parser as analysis_parser
+from analysis.commands.arguments import parser as analysis_parser
 from tests.variables import ENVIRONMENT
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from analysis.options import VERSION
 from analysis.reading.csv_files import LARGEST_WIDTH
 from analysis.reading.files import LARGEST_FILE, LARGEST_TABLE
 from analysis.statistics import COLUMNS
-from analysis.version import VERSION
 from tests.tables_page import PAGE, with_registry
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,11 +1,11 @@
 """Every table of a report, from ratings, choices, rankings and scores."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
+import numpy as np
 import pandas as pd
+from scipy.stats import spearmanr
 
-from analysis.commands.direction_hints import direction_hints
-from analysis.hypotheses import covered
 from analysis.options import (
     AlignOptions,
     OptionError,
@@ -18,13 +18,14 @@ from analysis.options import (
 from analysis.questions import (
     QuestionData,
     chosen_questions,
+    covered,
     kept_scores,
     rated_questions,
 )
-from analysis.rankings import leaderboard as boards
+from analysis.rankings import bradley_terry as boards
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite
-from analysis.reading.cells import cell_frame
+from analysis.reading.cells import CellGrid, cell_frame
 from analysis.reading.kept_answers import (
     KeptAnswers,
     chosen_tables,
@@ -59,7 +60,7 @@ from analysis.result_tables.leaderboards import (
     add_method_verdicts,
     add_ranking_leaderboard,
 )
-from analysis.result_tables.strata import add_strata
+from analysis.result_tables.subgroups import add_strata
 from analysis.result_tables.supplementary import (
     add_clusters,
     add_composites,
@@ -74,7 +75,66 @@ from analysis.result_tables.supplementary import (
     asked_composites,
     with_counterparts,
 )
+from analysis.results import Array
 from analysis.sentences import sentence
+
+# Coefficients from here down, of so many pairs of outputs, or methods, are remarked on.
+STRONG, LEAST = -0.7, 10
+
+
+def direction_hints(
+    questions: Iterable[QuestionData], table: ScoreTable
+) -> Iterator[str]:
+    """Yield a remark for each metric that is strongly opposed to people."""
+    lowest: dict[str, tuple[float, str]] = {}
+    for question in questions:
+        for metric, value in _coefficients(question):
+            lowest[metric] = min(lowest.get(metric, (0, "")), (value, question.name))
+    for metric, (value, name) in sorted(lowest.items()):
+        if value <= STRONG and metric not in table.composites:
+            yield sentence(
+                "{metric} correlates {value} with people ({question}), higher being "
+                "taken as better: is lower better? Set higher_is_better=false."
+                if table.higher_is_better[metric]
+                else "{metric} correlates {value} with people ({question}), lower "
+                "being taken as better: is higher better? Set higher_is_better=true.",
+                metric=metric,
+                value=f"{value:.2f}",
+                question=name,
+            )
+
+
+def _coefficients(question: QuestionData) -> Iterator[tuple[str, float]]:
+    pairs, grid = question.pairs, question.grid
+    people = pairs.sides[0] - pairs.sides[1]
+    for k, metric in enumerate(pairs.metrics):
+        if len(people) >= LEAST:
+            yield metric, _spearman(*map(_both_ways, (people, pairs.scores[k])))
+    if grid is None:
+        return
+    for k, metric in enumerate(grid.metrics):
+        if metric not in pairs.metrics and len(grid.methods) >= LEAST:
+            yield metric, _spearman(*_method_means(grid, k))
+
+
+def _method_means(grid: CellGrid, k: int) -> tuple[Array, Array]:
+    n = grid.cells.sum(axis=0)
+    sums = grid.human.sum(axis=0), grid.scores[k].sum(axis=0)
+    human, scores = (values[n > 0] / n[n > 0] for values in sums)
+    return human, scores
+
+
+def _both_ways(differences: Array) -> Array:
+    """Return differences of first and second outputs, and of second and first."""
+    return np.concatenate([differences, -differences])
+
+
+def _spearman(human: Array, scores: Array) -> float:
+    """Return the coefficient; 0 where values do not differ."""
+    if not np.ptp(human) or not np.ptp(scores):
+        return 0.0
+    return float(spearmanr(human, scores).statistic)
+
 
 # What is drawn for comparisons of metrics with people unless options say otherwise.
 DRAWN = "stories+methods"
@@ -165,15 +225,12 @@ def leaderboard(
     rankings: pd.DataFrame | None = None,
     ties: str = "half",
     majority: bool = False,
-    side: bool = False,
-    prior: float = 0.0,
     options: AlignOptions,
 ) -> Analysis:
     """Rank methods by side-by-side answers, or by orders of several outputs."""
     if choices is None and rankings is None:
         raise OptionError("--choices, --rankings: expected one of them, or both")
-    asked = {"majority": majority, "side": side, "ties": ties != boards.TIES[0]}
-    asked["prior"] = prior > 0
+    asked = {"majority": majority, "ties": ties != boards.TIES[0]}
     for option, given in asked.items():
         if given and choices is None:
             raise OptionError(f"--{option}: expected --choices beside it")
@@ -187,16 +244,8 @@ def leaderboard(
     default = "stories" if majority else "stories+annotators"
     parts = resample_parts(options.resample, default=default, allowed=allowed)
     if people.choices is not None:
-        add_leaderboard(
-            people.choices,
-            found,
-            parts,
-            ties=ties,
-            by_majority=majority,
-            side=side,
-            prior=prior,
-        )
-        add_sides(people.choices, found, ties)
+        add_leaderboard(people.choices, found, parts, ties=ties, by_majority=majority)
+        add_sides(people.choices, found)
     if people.rankings is not None:
         add_ranking_leaderboard(people.rankings, found, parts)
     add_method_verdicts(found, by_rates=not majority and ties != "drop")

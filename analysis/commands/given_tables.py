@@ -8,10 +8,9 @@ from typing import Any, TypeAlias
 
 import pandas as pd
 
-from analysis.commands.defaults import WIDE
-from analysis.hypotheses import read_hypotheses
-from analysis.options import OptionError
+from analysis.options import WIDE, OptionError
 from analysis.problems import InputError, Problem
+from analysis.questions import read_hypotheses
 from analysis.rankings.composite_weights import (
     Composite,
     check_composites,
@@ -20,12 +19,10 @@ from analysis.rankings.composite_weights import (
 )
 from analysis.reading import inputs
 from analysis.reading.files import Table, placed_in
-from analysis.reading.inputs import read_twins
-from analysis.reading.isolated_values import isolated_ratings
-from analysis.reading.kept_answers import COLUMNS
+from analysis.reading.inputs import left_out_columns, left_out_ids, read_twins
+from analysis.reading.kept_answers import COLUMNS, isolated_ratings
 from analysis.reading.metric_names import UNTOLD, higher_by_name
 from analysis.reading.story_tags import read_stories
-from analysis.reading.wide_tables import left_out_columns, left_out_ids
 from analysis.sentences import sentence
 
 # Name to what it is made of, as in a file of composites, or such a file.

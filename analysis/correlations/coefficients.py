@@ -4,9 +4,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from analysis.correlations.kendall import rank_sums
-from analysis.correlations.kendall_large import Floats, RankSums
-from analysis.inference.scaling import near_one
+from analysis.correlations.kendall import Floats, RankSums, rank_sums
+from analysis.inference.resampling import near_one
 from analysis.results import Array, Counts, Mask
 from analysis.statistics import Coefficient, coefficient
 

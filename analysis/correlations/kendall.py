@@ -5,19 +5,74 @@ Kendall and Spearman are sums over pairs of weighted points. All sums here are w
 numbers, so they are exact and do not depend on the order of the points.
 """
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from scipy import sparse
 
-from analysis.correlations.kendall_large import (
-    EXACT,
-    Floats,
-    RankSums,
-    dense_levels,
-    many_sums,
-)
-from analysis.inference.parallel import in_threads
+from analysis.inference.resampling import in_threads
 from analysis.results import Array
+
+# float32 holds whole numbers below this exactly.
+EXACT = 2**24
+
+Floats = npt.NDArray[np.floating[Any]]
+Levels = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Weights summed over points of equal value, each of shape (..., G, B)."""
+
+    total: Array
+    squares: Array
+    cubes: Array
+    values: Array
+
+    @property
+    def pairs(self) -> Array:
+        """Ordered pairs of copies with different values."""
+        return self.total**2 - self.squares
+
+    @property
+    def ranks(self) -> Array:
+        """Sum of the squared centred ranks (doubled), over all copies."""
+        return (self.total**3 - self.cubes) / 3
+
+
+@dataclass(frozen=True)
+class RankSums:
+    """Sums behind Kendall's and Spearman's coefficients, (1 + K, 6, G, B).
+
+    People come first. Of each: C - D, the products of ranks, and the sums of `Ties`.
+    """
+
+    sums: Array
+
+    @property
+    def pairs(self) -> Array:
+        return np.asarray(self.sums[1:, 0])
+
+    @property
+    def ranks(self) -> Array:
+        return np.asarray(self.sums[1:, 1])
+
+    @property
+    def human(self) -> Ties:
+        return Ties(*self.sums[0, 2:])
+
+    @property
+    def metric(self) -> Ties:
+        return Ties(*self.sums[1:, 2:].swapaxes(0, 1))
+
+
+def dense_levels(values: Array | Levels) -> Levels:
+    """Replace values by whole numbers of the same order, from 0 on."""
+    order = np.unique(values, return_inverse=True)[1]
+    return np.asarray(order.reshape(values.shape), np.int64)
+
 
 # Groups of at most this many points compare all pairs by one table of signs.
 FEW_POINTS = 128
@@ -97,3 +152,60 @@ def _ties_of(signs: Floats, w: Floats) -> list[Array]:
         count = np.maximum(_partners(kernel, present), 1)
         values[tied] = np.rint(_total(1 / count, present))
     return [total, squares, cubes, values]
+
+
+def many_sums(human: Array, scores: Array, weights: Floats, *, spearman: bool) -> Array:
+    """Compare the points of a group, some at a time, with all of them."""
+    groups = [
+        _group_sums(
+            [dense_levels(side[g]) for side in (human, *scores)],
+            np.ascontiguousarray(weights[g].T, np.float64),
+            spearman=spearman,
+        )
+        for g in range(len(weights))
+    ]
+    return np.stack(groups, axis=2)
+
+
+def _group_sums(levels: list[Levels], w: Array, *, spearman: bool) -> Array:
+    """Return the sums of one group, shape (1 + K, 6, B)."""
+    N, B = w.shape
+    total = w.sum(axis=0)
+    by_value = [_summed(w, own) for own in levels]
+    pairs, ranks = np.zeros((2, len(levels), B))
+    if spearman:
+        first, *others = map(_centred_ranks, by_value, levels)
+        weighted = w * first
+        for k, own in enumerate(others, 1):
+            ranks[k] = np.einsum("nb,nb->b", weighted, own)
+    # Sums over all partners of a point are whole numbers of at most the total.
+    exact = float(total.max(initial=0.0)) < EXACT
+    partners = w.astype(np.float32 if exact else np.float64)
+    values = [own.astype(partners.dtype) for own in levels]
+    step = max(1, BLOCK // N)
+
+    def compared(start: int) -> Array:
+        rows = slice(start, start + step)
+        first, *others = (np.sign(own[rows, None] - own) for own in values)
+        sums = [(first * own) @ partners for own in others]
+        return np.array([np.einsum("nb,nb->b", w[rows], own) for own in sums])
+
+    if len(levels) > 1:
+        pairs[1:] = sum(in_threads(compared, range(0, N, step)))
+    ties = [
+        [*((own**k).sum(axis=0) for k in (1, 2, 3)), (own > 0).sum(axis=0)]
+        for own in by_value
+    ]
+    return np.concatenate([np.stack([pairs, ranks], axis=1), ties], axis=1)
+
+
+def _summed(w: Array, levels: Levels) -> Array:
+    """Sum weights (N, B) over points of equal level: (levels, B)."""
+    add = sparse.csr_array((np.ones(len(levels)), (levels, np.arange(len(levels)))))
+    return np.asarray(add @ w)
+
+
+def _centred_ranks(by_value: Array, levels: Levels) -> Array:
+    """Return the doubled rank of each point about the mean, (N, B)."""
+    middle = 2 * np.cumsum(by_value, axis=0) - by_value - by_value.sum(axis=0)
+    return np.asarray(middle[levels])

@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from analysis.correlations.coefficients import correlate
-from analysis.inference.resampling import Draws, no_draws
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import Draws, divided, no_draws
 from analysis.reading.cells import CellGrid
 from analysis.results import Array, Groups, Mask
 from analysis.sentences import sentence

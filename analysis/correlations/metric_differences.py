@@ -1,22 +1,20 @@
-"""Whether two metrics agree with people equally well."""
+"""Whether two metrics agree with people equally well, and which form one cluster."""
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
-from scipy import stats
+import pandas as pd
 
 from analysis.correlations.level_estimates import Spread, coefficients_by_draw
-from analysis.correlations.levels import method_means
 from analysis.inference.cluster_variance import tested, with_holm
 from analysis.inference.resampling import DECIMALS, bootstrap_p, interval, no_draws
-from analysis.inference.scaling import near_one
-from analysis.inference.significance import holm
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
-from analysis.results import NAN, PEOPLE_AND_METRIC, Array, TableRow
+from analysis.results import NAN, Array, TableRow
 from analysis.sentences import sentence
 
 # Two coefficients differ by no more.
@@ -77,76 +75,144 @@ def _drawn(
     }
 
 
-def williams_t(r12: float, r13: float, r23: float, n: int) -> tuple[float, float]:
-    r"""Compare two correlations with the same third variable.
+KEYS = ("dimension", "level", "coefficient")
+SIGNIFICANT = 0.05
+NOT_COMPARED = sentence(
+    "not held against the other metrics, which have scores of other outputs"
+)
 
-    :math:`t = (r_{12} - r_{13}) \sqrt{(n-1)(1+r_{23}) / (2 \frac{n-1}{n-3} K +
-    \bar r^2 (1-r_{23})^3)}` with :math:`K = 1 - r_{12}^2 - r_{13}^2 - r_{23}^2 +
-    2 r_{12} r_{13} r_{23}` and :math:`\bar r = (r_{12} + r_{13}) / 2`.
 
-    Source: Williams, E. J. (1959), The comparison of regression variables, JRSS B
-    21(2); Steiger, J. H. (1980), Tests for comparing elements of a correlation matrix,
-    Psychological Bulletin 87(2), equation 7.
+def cluster_rows(
+    correlations: pd.DataFrame, comparisons: pd.DataFrame
+) -> list[TableRow]:
+    """Sort the metrics of every question, level and coefficient into clusters.
 
-    Examples
-    --------
-    >>> [round(x, 3) for x in williams_t(0.79097, 0.69887, 0.91451, 10)]
-    [0.967, 0.366]
+    Metrics are ordered by their mean difference to the others, on the outputs that all
+    of them score. A metric opens a new cluster when any metric of the current one is
+    significantly better (the ranks of WMT). Inside a cluster the tests separate no two
+    metrics. Metrics of different clusters need not differ significantly: only some
+    member of the cluster above is better than the first of the next. `p_adjusted` is
+    used, Holm's over all pairs of the same question, level and coefficient, because
+    every pair is tested: with 45 pairs and plain p-values of 0.05 about two pairs of
+    equal metrics would be split. A pair without a p-value counts as not different.
+
+    Source: Freitag, M. et al. (2023), Results of WMT23 Metrics Shared Task, section 6;
+    Holm, S. (1979), A simple sequentially rejective multiple test procedure,
+    Scandinavian Journal of Statistics 6(2).
     """
-    if n < 4 or any(math.isnan(r) for r in (r12, r13, r23)):
-        return NAN, NAN
-    k = max(1 - r12**2 - r13**2 - r23**2 + 2 * r12 * r13 * r23, 0.0)
-    mean = (r12 + r13) / 2
-    below = 2 * (n - 1) / (n - 3) * k + mean**2 * (1 - r23) ** 3
-    if below < 1e-15 or r23 >= 1:
-        return NAN, NAN
-    t = (r12 - r13) * math.sqrt((n - 1) * (1 + r23) / below)
-    return t, min(1.0, 2 * float(stats.t.sf(abs(t), n - 3)))
-
-
-def williams_rows(grid: CellGrid) -> list[TableRow]:
-    """Test every pair of metrics at method level, the one with independent points."""
-    human, scores, weights = method_means(grid, no_draws(*grid.cells.shape))
-    used = weights[0] > 0
-    n = int(used.sum())
-    points = near_one(np.vstack([human[:, used], scores[:, 0, used]]))
-    varies = np.ptp(points, axis=1) > 0 if n else np.zeros(len(points), bool)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        r = np.corrcoef(points) if n > 1 else np.full((len(points),) * 2, NAN)
-    r = np.where(varies[:, None] & varies, r, NAN)
+    worse = _significantly_worse(comparisons)
+    named = metrics_compared(comparisons)
+    ahead = _ahead(comparisons)
     rows: list[TableRow] = []
-    for a, b in itertools.combinations(range(len(grid.metrics)), 2):
-        r12, r13, r23 = (float(r[0, a + 1]), float(r[0, b + 1]), float(r[a + 1, b + 1]))
-        t, p_value = williams_t(r12, r13, r23, n)
-        rows.append(
-            {
-                "question": grid.question,
-                "metric_a": grid.metrics[a],
-                "metric_b": grid.metrics[b],
-                "level": "method",
-                "r_a": r12,
-                "r_b": r13,
-                "r_ab": r23,
-                "n": n,
-                "value": t,
-                "p_value": p_value,
-                "reason": _reason(t, n, varies[[0, a + 1, b + 1]].tolist()),
-            }
-        )
-    adjusted = holm(np.array([row["p_value"] for row in rows], float))
-    return [
-        {**row, "p_adjusted": float(p)} for row, p in zip(rows, adjusted, strict=True)
-    ]
+    for key, family in correlations.groupby(list(KEYS), sort=False):
+        here = named.get(tuple(key))
+        others = family["value"].notna() & (here is not None)
+        others &= ~family["metric"].isin(here or ())
+        leads = ahead.get(tuple(key), {})
+        rows.extend(_family(family[~others], worse.get(tuple(key)), leads, key))
+        rows.extend(_row(row, key, NOT_COMPARED) for row in _records(family[others]))
+    return rows
 
 
-def _reason(t: float, n: int, varies: list[bool]) -> str:
-    if not math.isnan(t):
-        return ""
-    if n < 4:
-        return sentence("{n} methods: four at least are needed", n=n)
-    people, metric = PEOPLE_AND_METRIC
-    if not varies[0]:
-        return sentence("{people}'s values are all the same", people=people)
-    if not all(varies):
-        return sentence("{metric}'s scores are all the same", metric=metric)
-    return sentence("the two metrics are the same up to scale")
+def metrics_compared(
+    comparisons: pd.DataFrame,
+) -> dict[tuple[object, ...], frozenset[str]]:
+    """Return which metrics are in any comparison, by question, level, coefficient."""
+    return {
+        tuple(key): frozenset([*rows["metric_a"], *rows["metric_b"]])
+        for key, rows in comparisons.groupby(list(KEYS), sort=False)
+    }
+
+
+MetricFamily = dict[tuple[str, str], bool]
+
+
+def _significantly_worse(
+    comparisons: pd.DataFrame,
+) -> Mapping[tuple[object, ...], MetricFamily]:
+    """Map each family to (worse, better) pairs; empty where nothing was tested."""
+    found: dict[tuple[object, ...], MetricFamily] = {}
+    for row in comparisons.to_dict("records"):
+        family = found.setdefault(tuple(row[key] for key in KEYS), {})
+        p, difference = float(row["p_adjusted"]), float(row["difference"])
+        if math.isnan(p):
+            continue
+        a, b = str(row["metric_a"]), str(row["metric_b"])
+        family[a, b] = p <= SIGNIFICANT and difference < 0
+        family[b, a] = p <= SIGNIFICANT and difference > 0
+    return found
+
+
+def _ahead(comparisons: pd.DataFrame) -> dict[tuple[object, ...], dict[str, float]]:
+    """Sum each metric's differences to the others, by family."""
+    found: dict[tuple[object, ...], dict[str, float]] = {}
+    for row in comparisons.dropna(subset=["difference"]).to_dict("records"):
+        leads = found.setdefault(tuple(row[key] for key in KEYS), {})
+        for name, sign in (("metric_a", 1), ("metric_b", -1)):
+            metric, ahead = str(row[name]), sign * float(row["difference"])
+            leads[metric] = round(leads.get(metric, 0.0) + ahead, DECIMALS)
+    return found
+
+
+def _family(
+    family: pd.DataFrame,
+    worse: MetricFamily | None,
+    leads: Mapping[str, float],
+    key: Sequence[object],
+) -> list[TableRow]:
+    records = _records(family)
+    defined = [r for r in records if not math.isnan(float(r["value"]))]
+    others = [r for r in records if math.isnan(float(r["value"]))]
+    defined.sort(key=lambda r: (-float(r["value"]), str(r["metric"])))
+    defined.sort(key=lambda r: -leads.get(str(r["metric"]), 0.0))
+    names = [str(r["metric"]) for r in defined]
+    tested = bool(worse) or len(names) == 1
+    clusters = _clusters(names, worse or {})
+    rows: list[TableRow] = []
+    for i, record in enumerate([*defined, *others]):
+        row = _row(record, key, _reason(record, i < len(defined), tested))
+        if i < len(defined) and tested:
+            worse_than_best = (worse or {}).get((names[i], names[0]), False)
+            row |= {"cluster": clusters[i], "not_worse_than_best": not worse_than_best}
+        rows.append(row)
+    return rows
+
+
+def _records(rows: pd.DataFrame) -> list[dict[str, Any]]:
+    return [{str(k): v for k, v in row.items()} for row in rows.to_dict("records")]
+
+
+def _row(record: Mapping[str, Any], key: Sequence[object], reason: str) -> TableRow:
+    """Return a row of the table, without a cluster."""
+    dimension, level, coefficient = key
+    estimate = ("metric", "value", "low", "high", "n")
+    return {
+        "question": dimension,
+        **{name: record[name] for name in estimate},
+        "reason": reason,
+        "level": level,
+        "coefficient": coefficient,
+        "cluster": NAN,
+        "not_worse_than_best": None,
+    }
+
+
+def _clusters(names: list[str], worse: MetricFamily) -> list[int]:
+    """Return the cluster number of each metric; the best come first."""
+    numbers: list[int] = []
+    current: list[str] = []
+    for name in names:
+        if any(worse.get((name, other), False) for other in current):
+            current = []
+        if not current:
+            numbers.append(numbers[-1] + 1 if numbers else 1)
+        else:
+            numbers.append(numbers[-1])
+        current.append(name)
+    return numbers
+
+
+def _reason(record: Mapping[str, object], defined: bool, tested: bool) -> str:
+    if defined and not tested:
+        return sentence("no tests between metrics were made")
+    return str(record["reason"]) if not pd.isna(np.asarray(record["reason"])) else ""

@@ -21,9 +21,8 @@ from analysis.inference.crossed_clusters import share_intervals
 from analysis.inference.resampling import DECIMALS
 from analysis.inference.significance import follow_test, holm, rejects
 from analysis.options import Sampling
-from analysis.printing import counted
 from analysis.results import NAN, Array, Counts, Estimate, TableRow
-from analysis.sentences import sentence
+from analysis.sentences import counted, sentence
 
 # What is thought of as drawn unless something else is asked for.
 CROSSED = ("stories", "methods")

@@ -1,14 +1,79 @@
 """Cluster resampling: whole stories, methods, annotators or units are drawn."""
 
+import math
+import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
+from typing import TypeVar
 
 import numpy as np
 from scipy import stats
+from threadpoolctl import ThreadpoolController
 
 from analysis.results import NAN, Array, Counts, Estimate, Groups, Mask
 from analysis.sentences import sentence
+
+WorkItem = TypeVar("WorkItem")
+Result = TypeVar("Result")
+
+# More threads need more memory at once; two use what a small machine has.
+THREADS = min(4, os.cpu_count() or 1)
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Looking for libraries takes longer than many a piece of work.
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread_a_product() -> Iterator[None]:
+    """Give matrix products one thread each; also a decorator."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+def in_threads(
+    work: Callable[[WorkItem], Result], items: Iterable[WorkItem]
+) -> list[Result]:
+    """Do the work of every item; results stand in the order of the items."""
+    todo = list(items)
+    if THREADS == 1 or len(todo) < 2:
+        return [work(item) for item in todo]
+    with one_thread_a_product(), ThreadPoolExecutor(THREADS) as pool:
+        return list(pool.map(work, todo))
+
+
+MOST_EXPONENT = 1023
+
+
+def near_one(
+    values: Array, used: Array | Mask | None = None, *, axis: int = -1
+) -> Array:
+    """Multiply by the power of two that brings the largest size to 0.5 up to 1."""
+    if used is not None:
+        values = np.where(used, values, 0.0)
+    largest = np.abs(values).max(axis=axis, keepdims=True, initial=0.0)
+    return np.asarray(np.ldexp(values, -np.frexp(largest)[1]))
+
+
+def unit_of(values: Array) -> float:
+    """Return the power of two next above the largest size; 1 where all are 0."""
+    largest = float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    if largest == 0:
+        return 1.0
+    return float(np.ldexp(1.0, min(math.frexp(largest)[1], MOST_EXPONENT)))
+
+
+def divided(part: Array, whole: Array) -> Array:
+    """Divide; NaN where there is no whole."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(whole > 0, part / whole, np.nan)
+
 
 # A resample in which a statistic is undefined is left out; with fewer defined
 # ones than this share, percentiles would describe only the convenient draws.

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from analysis import statistics
-from analysis.inference.resampling import DECIMALS
-from analysis.inference.scaling import near_one
+from analysis.inference.resampling import DECIMALS, near_one
 from analysis.results import NAN, Array, Counts
 
 # With fewer methods than this every order is tried: 9! = 362,880.

@@ -7,12 +7,10 @@ from typing import Any, TypedDict, Unpack
 
 import pandas as pd
 
-from analysis.commands.defaults import WIDE
 from analysis.commands.given_tables import Composites, Hypotheses, names
-from analysis.commands.requests import Request
-from analysis.commands.running import answered
+from analysis.commands.requests import Request, answered
 from analysis.notebook.reports import Report, keywords
-from analysis.options import AlignOptions, OptionError, Scale
+from analysis.options import WIDE, AlignOptions, OptionError, Scale
 from analysis.planning.best_subset import SIZES
 from analysis.problems import one_of
 from analysis.reading.files import Table
@@ -201,8 +199,6 @@ def leaderboard(
     rankings: Table | None = None,
     ties: str = "half",
     majority: bool = False,
-    side: bool = False,
-    prior: float = 0.0,
     **options: Unpack[Options],
 ) -> Report:
     """Rank methods by side-by-side answers, or by orders of several outputs.
@@ -212,13 +208,9 @@ def leaderboard(
     choices, rankings
         What people say; one of them, or both.
     ties
-        Of choices: ``"half"``, ``"drop"``, ``"davidson"`` or ``"rao-kupper"``.
+        Of choices: ``"half"``, ``"drop"`` or ``"davidson"``.
     majority
         Count the majority of each story's annotators instead of single votes.
-    side
-        Adjust for the side on which outputs stood (column left_method).
-    prior
-        Of choices: the weight of a prior, in answers a method (``docs/tables.md``).
     **options
         As of `align`.
 
@@ -228,7 +220,7 @@ def leaderboard(
         Tables leaderboard and win_rates, or ranking_leaderboard.
     """
     tables = {"choices": choices, "rankings": rankings}
-    how = {"ties": ties, "majority": majority, "side": side, "prior": prior}
+    how = {"ties": ties, "majority": majority}
     return _report("leaderboard", tables, how, options)
 
 

@@ -12,8 +12,8 @@ from analysis.options import KNOWN_COEFFICIENTS, KNOWN_LEVELS, OptionError
 from analysis.problems import InputError, Problem, Problems, one_of
 from analysis.reading.cells import CellGrid, same_within_tolerance
 from analysis.reading.column_cleaning import numbers
-from analysis.reading.number_text import with_code_points
 from analysis.reading.shared_names import LEAST_MET
+from analysis.reading.texts import with_code_points
 from analysis.results import Array
 
 Matrix: TypeAlias = pd.DataFrame | npt.ArrayLike

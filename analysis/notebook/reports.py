@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from analysis.commands import defaults
+from analysis import options as defaults
 from analysis.commands.requests import Request
 from analysis.options import OptionError, check_known
 from analysis.problems import one_of

@@ -5,16 +5,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from analysis.inference.cluster_variance import CROSSED
-from analysis.inference.resampling import bootstrap_p, cluster_counts, interval, stream
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import (
+    bootstrap_p,
+    cluster_counts,
+    divided,
+    interval,
+    stream,
+)
 from analysis.inference.significance import follow_test, rejects
 from analysis.pairwise.accuracy_differences import (
     CHANCE,
     STATISTICS,
     accuracy_variances,
 )
-from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import CHUNK, can_vary, draw_clusters, weighted_sums
+from analysis.pairwise.output_pairs import (
+    CHUNK,
+    Pairs,
+    can_vary,
+    draw_clusters,
+    story_sums,
+)
 from analysis.reading.scores import BASELINE, RANDOM
 from analysis.results import NAN, Array, Estimate
 
@@ -144,7 +154,7 @@ def random_agreement(pairs: Pairs) -> PairAgreement:
 def ppa_by_story_weights(pairs: Pairs, stories: Array) -> Array:
     """Return strict, then half accuracies where stories count a number of times."""
     features = _features(pairs.human, pairs.scores)
-    sums = _PairSums.of(weighted_sums(pairs.clusters, features, stories, None))
+    sums = _PairSums.of(stories @ story_sums(pairs.clusters, features))
     return np.hstack([share[:, :-1] for share in sums.ppa()])
 
 

@@ -1,25 +1,110 @@
-"""Accuracies in pairs, taken apart by stories and pairs of methods."""
+"""Accuracies in pairs and their variances, with tuned thresholds of ties.
 
-import itertools
+acc_eq counts a pair as right when metric and people agree on its order or on its tie
+(Deutsch, Foster and Freitag 2023, Ties Matter, arXiv 2305.14324). The threshold
+epsilon below which a difference of scores is a tie is tuned: on other stories, or, in
+sample, on the same pairs, which flatters.
+"""
+
 from dataclasses import dataclass
 
 import numpy as np
-from statsmodels.stats.contingency_tables import mcnemar
 
 from analysis.inference.cluster_variance import (
     ClusterVariances,
     compared,
     variances_of_pairs,
 )
-from analysis.inference.resampling import DECIMALS, interval, stream
-from analysis.inference.scaling import divided
-from analysis.inference.significance import follow_test, holm, rejects
+from analysis.inference.resampling import DECIMALS, stream
+from analysis.inference.significance import follow_test, rejects
 from analysis.options import Sampling
 from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import resampled_sums, story_sums
-from analysis.pairwise.tie_calibration import predicted_pairs, repeated_folds
-from analysis.results import NAN, Array, Counts, Estimate, TableRow
+from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow
 from analysis.sentences import sentence
+
+FOLDS = 5
+REPEATS = 20
+
+
+def story_folds(story: Counts, rng: np.random.Generator) -> Counts:
+    """Cut stories at random into folds."""
+    stories, index = np.unique(story, return_inverse=True)
+    fold = rng.permutation(len(stories)) % FOLDS
+    return np.asarray(fold[index])
+
+
+def repeated_folds(story: Counts) -> Counts:
+    """Cut stories into folds again and again, as `story_folds` does."""
+    rng = stream(0, "folds")
+    return np.stack([story_folds(story, rng) for _ in range(REPEATS)])
+
+
+def right_with_ties(human: Array, scores: Array, epsilon: float) -> Mask:
+    """Tell which pairs the metric predicts, ties up to epsilon included."""
+    predicted = np.where(np.abs(scores) <= epsilon, 0.0, np.sign(scores))
+    return np.asarray(predicted == human)
+
+
+def predicted_pairs(
+    human: Array, scores: Array, epsilon: str, folds: Counts
+) -> tuple[Array, Array, float]:
+    """Tell how often a metric predicts and ties each pair, and its threshold."""
+    if not len(human) or (epsilon == "heldout" and not folds.any()):
+        return np.zeros(len(human)), np.zeros(len(human)), NAN
+    if epsilon != "heldout":
+        best = best_epsilon(human, scores) if epsilon == "insample" else 0.0
+        right = right_with_ties(human, scores, best).astype(float)
+        return right, (np.abs(scores) <= best).astype(float), best
+    thresholds, size = held_out_epsilons(human, scores, folds), np.abs(scores)
+    told_apart = np.zeros(len(human), int)
+    for own, fold in zip(thresholds, folds, strict=True):
+        told_apart += size > own[fold]
+    ordered = told_apart * (np.sign(scores) == human)
+    right = np.where(human == 0, len(folds) - told_apart, ordered)
+    tied = 1 - told_apart / len(folds)
+    return right / len(folds), tied, float(np.median(thresholds))
+
+
+def best_epsilon(human: Array, scores: Array) -> float:
+    """Return the smallest tie threshold with the highest accuracy on pairs.
+
+    Candidates are 0 and every absolute difference that occurs (tie calibration,
+    Deutsch, Foster and Freitag 2023).
+    """
+    everywhere = np.zeros((1, len(human)), int)
+    return float(_best_epsilons(human, scores, everywhere, outside=False)[0, 0])
+
+
+def held_out_epsilons(human: Array, scores: Array, folds: Counts) -> Array:
+    """Return the best thresholds of the pairs outside each fold, (R, F)."""
+    return _best_epsilons(human, scores, folds, outside=True)
+
+
+def _best_epsilons(
+    human: Array, scores: Array, folds: Counts, *, outside: bool
+) -> Array:
+    """Return the first candidate with the most right pairs in or outside each fold."""
+    gains = _gains(human, scores)
+    moved = np.flatnonzero(gains)
+    gains, size = gains[moved], np.abs(scores[moved])
+    candidates = np.unique(np.append(0.0, size[gains > 0]))
+    # Each counts from the first candidate that reaches it, or never.
+    place = np.searchsorted(candidates, size)
+    U, F = len(candidates) + 1, folds.max(initial=0) + 1
+    best = []
+    for fold in folds:
+        own = np.bincount(fold[moved] * U + place, gains, F * U).reshape(F, U)[:, :-1]
+        if outside:
+            own = own.sum(axis=0) - own
+        best.append(candidates[own.cumsum(axis=1).argmax(axis=1)])
+    return np.array(best)
+
+
+def _gains(human: Array, scores: Array) -> Counts:
+    """Return what calling each pair a tie changes in the number of right ones."""
+    right: Mask = (np.sign(scores) == human) & (human != 0)
+    return np.asarray((human == 0).astype(np.int64) - right)
+
 
 STATISTICS = ("ppa_half", "ppa_strict", "acc_eq")
 NO_TEST = sentence("it equals chance in every pair, so there is nothing to test")
@@ -160,93 +245,3 @@ def accuracy_differences(
         }
         found += [keys | row for row in rows]
     return found
-
-
-def mcnemar_tests(
-    pairs: Pairs,
-    *,
-    parts: tuple[str, ...],
-    resamples: int,
-    confidence: float,
-    seed: int,
-) -> list[TableRow]:
-    r"""Test every two metrics for equal accuracy on the pairs that people decide.
-
-    `p_value` is McNemar's exact two-sided test: under the null hypothesis `only_a`
-    is binomial with probability 1/2 of only_a + only_b (McNemar 1947). It takes
-    pairs as independent, which those of one story and those that share an output
-    are not.
-
-    `p_stories` swaps the two metrics in whole stories at random and counts how often
-    the difference is at least as large, :math:`(c + 1)/(k + 1)`; `p_adjusted` is it
-    after Holm's adjustment for all pairs of metrics of the question.
-    """
-    decided = pairs.human != 0
-    hits = (np.sign(pairs.scores) == pairs.human) & decided
-    couples = list(itertools.combinations(range(len(pairs.metrics)), 2))
-    if not couples:
-        return []
-    a, b = np.array(couples).T
-    number, own = hits.sum(axis=1), hits.astype(float)
-    both = np.round(own @ own.T).astype(int)[a, b]
-    only_a, only_b = number[a] - both, number[b] - both
-    n = int(decided.sum())
-    drawn = _drawn_differences(pairs, hits, decided, (a, b), parts, resamples, seed)
-    by_story = story_sums(pairs.clusters, hits.T.astype(float))
-    p_stories = _swap_p(by_story[:, a] - by_story[:, b], resamples, pairs, seed)
-    tested = p_stories if n else np.full(len(a), NAN)
-    rows: list[TableRow] = []
-    for c, (i, j) in enumerate(couples):
-        low, high, why = interval(drawn[:, c], confidence)
-        left, right = int(only_a[c]), int(only_b[c])
-        rows.append(
-            {
-                "question": pairs.question,
-                "metric_a": pairs.metrics[i],
-                "metric_b": pairs.metrics[j],
-                "source": pairs.source,
-                "only_a": left,
-                "only_b": right,
-                "n": n,
-                "difference": (left - right) / n if n else NAN,
-                "low": low,
-                "high": high,
-                "p_value": float(mcnemar([[0, left], [right, 0]]).pvalue) if n else NAN,
-                "p_stories": float(tested[c]),
-                "reason": why
-                if n
-                else sentence("people prefer neither output of any pair"),
-            }
-        )
-    for row, adjusted in zip(rows, holm(tested), strict=True):
-        row["p_adjusted"] = float(adjusted)
-    return rows
-
-
-def _drawn_differences(
-    pairs: Pairs,
-    hits: Array,
-    decided: Array,
-    couples: tuple[Counts, Counts],
-    parts: tuple[str, ...],
-    resamples: int,
-    seed: int,
-) -> Array:
-    parts = tuple(part for part in parts if part != "annotators") or ("stories",)
-    features = np.vstack([decided, hits]).T
-    rng = stream(seed, "mcnemar", pairs.question, pairs.source)
-    sums = resampled_sums(pairs.clusters, features, parts, resamples, rng)
-    share = divided(sums[:, 1:], sums[:, :1])
-    return np.asarray(share[:, couples[0]] - share[:, couples[1]])
-
-
-def _swap_p(differences: Array, swaps: int, pairs: Pairs, seed: int) -> Array:
-    """Swap whole stories: from differences (S, C) to C two-sided p-values."""
-    if swaps == 0:
-        return np.full(differences.shape[1], NAN)
-    rng = stream(seed, "mcnemar swaps", pairs.question, pairs.source)
-    coins = rng.integers(0, 2, (swaps, len(differences))) * 2 - 1
-    # Whole numbers, so that equal is equal.
-    moved = np.abs(coins.astype(float) @ differences)
-    observed = np.abs(differences.sum(axis=0))
-    return np.asarray(((moved >= observed).sum(axis=0) + 1) / (swaps + 1))

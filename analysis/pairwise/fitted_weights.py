@@ -9,16 +9,15 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import expit
 
 from analysis.inference.cluster_variance import LEAST
-from analysis.inference.resampling import interval, stream
-from analysis.inference.scaling import divided, near_one
+from analysis.inference.resampling import divided, interval, near_one, stream
 from analysis.pairwise.accuracy_differences import (
+    FOLDS,
     STATISTICS,
     AccuracyVariances,
     accuracy_variances,
+    story_folds,
 )
-from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import draw_clusters
-from analysis.pairwise.tie_calibration import FOLDS, story_folds
+from analysis.pairwise.output_pairs import Pairs, draw_clusters
 from analysis.results import Array, Counts, Estimate, Mask, TableRow, undefined
 from analysis.sentences import sentence
 

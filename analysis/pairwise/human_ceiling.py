@@ -10,13 +10,11 @@ from analysis.inference.cluster_variance import (
     ClusterVariances,
     variances_of_pairs,
 )
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import divided
 from analysis.pairwise.accuracy_differences import NO_TEST
-from analysis.pairwise.output_pairs import Pairs
-from analysis.pairwise.pair_sums import Clusters, story_sums
-from analysis.printing import counted
+from analysis.pairwise.output_pairs import Clusters, Pairs, story_sums
 from analysis.results import NAN, Array, Counts, Estimate, TableRow
-from analysis.sentences import sentence
+from analysis.sentences import counted, sentence
 
 ONE_ANNOTATOR = "one annotator"
 

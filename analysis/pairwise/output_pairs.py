@@ -1,4 +1,4 @@
-"""Pairs of outputs of one story: what people prefer in each, and what metrics do."""
+"""Pairs of outputs of one story: what people and metrics prefer, and sums over them."""
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.levels import HUMAN_DIGITS
-from analysis.pairwise.pair_sums import Clusters
-from analysis.printing import counted
+from analysis.inference.resampling import cluster_counts
 from analysis.reading.cells import CellGrid
 from analysis.reading.rankings import OUTCOMES, annotator_votes, majority
 from analysis.reading.scores import (
@@ -20,7 +19,57 @@ from analysis.reading.scores import (
     score_cube,
 )
 from analysis.results import Array, Counts, Mask
-from analysis.sentences import sentence
+from analysis.sentences import counted, sentence
+
+# Numbers held at once.
+CHUNK = 4_000_000
+
+
+@dataclass(frozen=True)
+class Clusters:
+    """Which story and which two methods each of P pairs belongs to."""
+
+    story: Counts
+    first: Counts
+    second: Counts
+    n_stories: int
+    n_methods: int
+
+
+def story_sums(clusters: Clusters, features: Array) -> Array:
+    """Sum features of pairs, (P, F), over their stories: (S, F)."""
+    n = clusters.n_stories
+    columns = [np.bincount(clusters.story, x, minlength=n) for x in features.T]
+    return np.stack(columns, axis=1) if columns else np.zeros((n, 0))
+
+
+def draw_clusters(
+    clusters: Clusters, parts: tuple[str, ...], resamples: int, rng: np.random.Generator
+) -> tuple[Array | None, Array | None]:
+    """Draw stories and methods that have a pair; None for what is not drawn."""
+
+    def drawn(part: str, present: Counts, n: int) -> Array | None:
+        if part not in parts:
+            return None
+        counts = np.zeros((resamples, n))
+        counts[:, present] = cluster_counts(len(present), resamples, rng)
+        return counts
+
+    both = np.unique(np.concatenate([clusters.first, clusters.second]))
+    stories = drawn("stories", np.unique(clusters.story), clusters.n_stories)
+    return stories, drawn("methods", both, clusters.n_methods)
+
+
+def can_vary(clusters: Clusters, parts: tuple[str, ...], n_annotators: int = 1) -> bool:
+    """Tell whether at least one kind of cluster has two members to draw from."""
+    sizes = {
+        "stories": len(np.unique(clusters.story)),
+        "methods": len(np.unique([clusters.first, clusters.second])),
+        "annotators": n_annotators,
+        "units": len(clusters.story),
+    }
+    return any(sizes[part] > 1 for part in parts)
+
 
 # Pairs, what one annotator prefers in them, and what all others do.
 LeftOut = tuple[Counts, Array, Array]

@@ -8,9 +8,13 @@ from analysis.inference.cluster_variance import (
     compared,
     variance_of_methods,
 )
-from analysis.inference.parallel import in_threads
-from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import near_one
+from analysis.inference.resampling import (
+    cluster_counts,
+    in_threads,
+    interval,
+    near_one,
+    stream,
+)
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid
 from analysis.results import NAN, Array, Counts, Mask, TableRow

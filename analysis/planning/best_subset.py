@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.coefficients import correlate
-from analysis.inference.resampling import interval, stream
-from analysis.inference.scaling import divided, unit_of
+from analysis.inference.resampling import divided, interval, stream, unit_of
 from analysis.options import COEFFICIENTS
 from analysis.reading.cells import rated_grid
 from analysis.reading.scores import ScoreTable, laid_out

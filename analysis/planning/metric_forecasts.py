@@ -7,8 +7,7 @@ from itertools import product
 import numpy as np
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
-from analysis.inference.resampling import stream
-from analysis.inference.scaling import divided, near_one
+from analysis.inference.resampling import divided, near_one, stream
 from analysis.planning.pilots import GROWS, Curve, Noise, Pilot, Point, undefined_curve
 from analysis.planning.sums_of_squares import METHOD, STORY, Design, estimate_components
 from analysis.planning.variance_components import StudySize

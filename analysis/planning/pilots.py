@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.planning.sums_of_squares import (
     ANNOTATOR,
@@ -23,7 +22,7 @@ from analysis.reading.cells import CellGrid, annotator_cells, common_grid, rated
 from analysis.reading.kept_answers import are_means
 from analysis.reading.scores import ScoreTable
 from analysis.results import NAN, Estimate
-from analysis.sentences import chained, sentence
+from analysis.sentences import Notes, chained, sentence
 
 GROWS = ("annotators", "stories", "methods")
 MULTIPLES = (0.5, 1.0, 2.0, 4.0, 8.0)

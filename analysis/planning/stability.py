@@ -10,14 +10,19 @@ from scipy import stats
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.correlations.levels import merged_by_rounding
-from analysis.inference.resampling import DECIMALS, cluster_counts, interval, stream
-from analysis.inference.scaling import divided, unit_of
+from analysis.inference.resampling import (
+    DECIMALS,
+    cluster_counts,
+    divided,
+    interval,
+    stream,
+    unit_of,
+)
 from analysis.options import Sampling
 from analysis.reading.cells import CellGrid, common_grid
 from analysis.reading.column_cleaning import key_texts
 from analysis.reading.scores import ScoreTable, score_table
-from analysis.reliability.icc import icc
-from analysis.reliability.matrices import Reliability, rating_reliability
+from analysis.reliability.matrices import Reliability, icc, rating_reliability
 from analysis.results import NAN, Array, Estimate, TableRow, in_unit, undefined
 from analysis.sentences import sentence
 

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.resampling import cluster_counts, stream
-from analysis.inference.scaling import divided, unit_of
+from analysis.inference.resampling import cluster_counts, divided, stream, unit_of
 from analysis.options import COEFFICIENTS, OptionError
 from analysis.planning.best_subset import (
     SAME_MEANS,

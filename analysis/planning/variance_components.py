@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from analysis.inference.resampling import cluster_counts, interval, stream
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import cluster_counts, divided, interval, stream
 from analysis.planning.sums_of_squares import (
     FACTORS,
     STORY,

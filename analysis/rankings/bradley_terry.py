@@ -1,172 +1,99 @@
-"""Strengths of methods from pairs, by maximum likelihood, with ties and the side."""
+"""Ranking methods by side-by-side answers: Bradley-Terry and Davidson."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit
+import pandas as pd
 
+from analysis.inference.crossed_clusters import CrossedCovariance, crossed_covariance
+from analysis.rankings.choice_votes import (
+    PARTS,
+    TIED,
+    WINS,
+    CriterionVotes,
+    choice_votes,
+    kinds_drawn,
+)
 from analysis.rankings.likelihood import (
-    Maximum,
-    Outcomes,
     bounded_ties,
     logit,
     maximise,
+    separate_parts,
+    who_stands_apart,
 )
-from analysis.results import Array, Counts
+from analysis.rankings.standings import (
+    ELO_SCALE,
+    WEAK,
+    RankedMethod,
+    RatedPart,
+    Standings,
+    no_intervals,
+    prior_note,
+    rated_apart,
+)
+from analysis.results import NAN, Array
+from analysis.sentences import sentence
 
-TIES = ("half", "drop", "davidson", "rao-kupper")
-# Planes of a table of counts (methods x methods each).
-WINS, TIED, WINS_ON_LEFT, WINS_ON_RIGHT, TIED_LEFT_FIRST = range(5)
+__all__ = ["ELO_SCALE", "PARTS", "TIES", "LeaderboardRow", "fit_model", "leaderboard"]
+TIES = ("half", "drop", "davidson")
 # Outcomes of one comparison: the first wins, the second wins, neither.
-FIRST, SECOND, TIE = range(3)
-# A side effect, or Rao and Kupper's threshold, beyond so many log odds has no finite
-# maximum.
-LARGEST = 15.0
-# The share of what is known of the side that must remain beside the methods.
-LEAST_KNOWN = 1e-9
+FIRST, TIE = 0, 2
 
 
 @dataclass(frozen=True)
 class PairFit:
-    """Strengths, the parameter of ties and the side effect of one table of counts."""
+    """Strengths and the parameter of ties of one table of counts."""
 
     theta: Array
     log_ties: float
-    side: float
     converged: bool
     influence: Array
     covariance: Array
 
 
 def fit_model(table: Array, *, ties: str = "half") -> PairFit:
-    r"""Fit strengths to one table of counts (planes, M, M).
+    r"""Fit strengths to one table of counts, wins and ties (2, M, M).
 
-    With i on the left, :math:`\eta = \theta_i - \theta_j + \delta`, and without a
-    known side :math:`\eta = \theta_i - \theta_j`:
+    .. math:: P(i) : P(tie) : P(j) = e^{\eta/2} : \nu : e^{-\eta/2},
+        \quad \eta = \theta_i - \theta_j
 
-    .. math:: P(i) : P(tie) : P(j) = e^{\eta/2} : \nu : e^{-\eta/2}
-
-    with :math:`\nu = 0` except for Davidson. The side effect is one factor on the odds
-    of the left output (Davidson and Beaver 1977, Biometrics 33, whose tie parameter
-    is :math:`\nu e^{\delta/2}`). Rao and Kupper (1967, JASA 62) have a threshold
-    :math:`\tau > 0` instead: :math:`P(i) = \sigma(\eta - \tau)`, :math:`P(j) =
-    \sigma(-\eta - \tau)`. Without ties there is no parameter of theirs; ties alone
-    leave all strengths equal. Elsewhere it is finite where `bounded_ties` says so.
+    with :math:`\nu = 0` except for Davidson, where it is finite if `bounded_ties` says
+    so. Without ties there is no parameter of theirs; ties alone leave all strengths
+    equal.
 
     The influence of an answer is :math:`I^{-1} s`, with :math:`I` the information of
-    all answers and :math:`s` the gradient of its log likelihood; shape
-    (planes, M, M, M + 2). Summed over all answers it is 0 at the maximum.
+    all answers and :math:`s` the gradient of its log likelihood, for each cell of the
+    table. Summed over all answers it is 0 at the maximum.
     """
-    counts = _by_outcome(np.asarray(table, float))
-    M, has_side = table.shape[-1], len(table) == 5
-    at = np.nonzero(counts.any(axis=1))
-    own = counts[at[0], :, at[1], at[2]]
-    free = np.ones(M + 2, bool)
-    free[M] = own[:, TIE].any() and own[:, :TIE].any()
-    free[M + 1] = counts[1].any()
-    start, limits = np.zeros(M + 2), np.full(M + 2, np.inf)
-    limits[M + 1] = LARGEST
-    gaps = _gaps(at, M)
-    known = not has_side or side_is_known(table)
-    if ties == "rao-kupper":
-        if free[M]:
-            tied = own[:, TIE].sum() / own.sum()
-            # Among equals a share s of ties has the threshold log((1 + s) / (1 - s)).
-            start[M] = np.log(np.log((1 + tied) / (1 - tied)))
-        limits[M], known = LARGEST, True
-        outcomes = _ordered(gaps, M, has_ties=bool(free[M]))
-    else:
-        features = np.stack([gaps / 2, -gaps / 2, np.zeros_like(gaps)], axis=1)
-        features[:, TIE, M] = 1
-        if ties == "davidson":
-            known &= bounded_ties(*without_side(table))
-        if ties != "davidson" or not own[:, TIE].any():
-            free[M] = False
-            half = own[:, TIE, None] / 2 if ties == "half" else 0.0
-            features, own = features[:, :TIE], own[:, :TIE] + half
-        outcomes = logit(features)
-    if ties == "rao-kupper" and not own[:, :TIE].any():
-        # Nothing but ties: all are equal.
-        none = np.zeros((len(table), M, M, M + 2))
-        return PairFit(start[:M], 0.0, 0.0, True, none, np.eye(M + 2))
-    longest = 1.0 if ties == "rao-kupper" else 2.0
-    found = maximise(
-        [(outcomes, own)], start, M, longest=longest, free=free, limits=limits
-    )
-    theta, (log_ties, side) = np.split(found.parameters, [M])
-    converged = known and found.converged
-    influence, covariance = np.empty(0), np.empty(0)
-    if converged:
-        influence = _by_plane(found, at, len(table))
-        covariance = found.covariance
-    return PairFit(
-        theta, float(log_ties), float(side), converged, influence, covariance
-    )
-
-
-def _by_outcome(table: Array) -> Array:
-    """Lay a table (planes, M, M) out by known side, outcome, and both methods."""
+    table = np.asarray(table, float)
     M = table.shape[-1]
-    found = np.zeros((2, 3, M, M))
-    found[0, FIRST], found[0, TIE] = table[WINS], table[TIED]
-    if len(table) == 5:
-        found[1, FIRST] = table[WINS_ON_LEFT]
-        # Who won on the right was the second one.
-        found[1, SECOND] = table[WINS_ON_RIGHT].T
-        found[1, TIE] = table[TIED_LEFT_FIRST]
-    return found
-
-
-def _by_plane(found: Maximum, at: tuple[Counts, ...], planes: int) -> Array:
-    """Lay the influence of outcomes out as a table."""
-    (own,) = found.influence
-    if own.shape[1] == TIE:
-        own = np.concatenate([own, own.mean(axis=1, keepdims=True)], axis=1)
-    M, P = found.n_methods, len(found.parameters)
-    cube = np.zeros((2, 3, M, M, P))
-    cube[at[0], :, at[1], at[2]] = own
-    adds = [cube[0, FIRST], cube[0, TIE]]
-    if planes == 5:
-        right = cube[1, SECOND].transpose(1, 0, 2)
-        adds += [cube[1, FIRST], right, cube[1, TIE]]
-    return np.stack(adds)
-
-
-def _gaps(at: tuple[Counts, ...], M: int) -> Array:
-    """Return the features of the log odds of the first: methods, ties, side."""
-    known, first, second = at
-    rows = np.arange(len(first))
-    gaps = np.zeros((len(first), M + 2))
-    gaps[rows, first], gaps[rows, second], gaps[:, M + 1] = 1, -1, known
-    return gaps
-
-
-def _ordered(gaps: Array, M: int, *, has_ties: bool) -> Outcomes:
-    """Return Rao and Kupper's outcomes, with the logarithm of the threshold."""
-
-    def outcomes(parameters: Array) -> tuple[Array, Array]:
-        threshold = np.exp(parameters[M]) if has_ties else 0.0
-        gap = gaps @ np.where(np.arange(M + 2) == M, 0, parameters)
-        win, lose = expit(gap - threshold), expit(-gap - threshold)
-        tie = np.maximum(1 - win - lose, 1e-300)
-        of_win, of_loss = win * (1 - win), lose * (1 - lose)
-        by_gap = np.stack([1 - win, lose - 1, (of_loss - of_win) / tie], axis=1)
-        by_threshold = [win - 1, lose - 1, (of_win + of_loss) / tie]
-        if not has_ties:
-            by_gap[:, TIE], tie = 0, np.zeros_like(tie)
-        scores = by_gap[:, :, None] * gaps[:, None]
-        scores[:, :, M] = threshold * np.stack(by_threshold, axis=1)
-        return np.stack([win, lose, tie], axis=1), scores
-
-    return outcomes
-
-
-def without_side(counts: Array) -> Array:
-    """Add the planes of a table up to wins and ties, (2, M, M)."""
-    if len(counts) == 2:
-        return counts
-    wins = counts[[WINS, WINS_ON_LEFT, WINS_ON_RIGHT]].sum(axis=0)
-    return np.stack([wins, counts[TIED] + counts[TIED_LEFT_FIRST]])
+    counts = np.stack([table[WINS], np.zeros((M, M)), table[TIED]])
+    first, second = at = np.nonzero(counts.any(axis=0))
+    own, rows = counts[:, first, second].T, np.arange(len(first))
+    gaps = np.zeros((len(rows), M + 1))
+    gaps[rows, first], gaps[rows, second] = 1, -1
+    features = np.stack([gaps / 2, -gaps / 2, np.zeros_like(gaps)], axis=1)
+    features[:, TIE, M] = 1
+    known = ties != "davidson" or bounded_ties(*table)
+    free = np.ones(M + 1, bool)
+    free[M] = ties == "davidson" and own[:, TIE].any() and own[:, :TIE].any()
+    if ties != "davidson" or not own[:, TIE].any():
+        half = own[:, TIE, None] / 2 if ties == "half" else 0.0
+        features, own = features[:, :TIE], own[:, :TIE] + half
+    found = maximise([(logit(features), own)], np.zeros(M + 1), M, free=free)
+    theta, log_ties = found.parameters[:M], float(found.parameters[M])
+    if not (known and found.converged):
+        return PairFit(theta, log_ties, False, np.empty(0), np.empty(0))
+    (of_outcomes,) = found.influence
+    if of_outcomes.shape[1] == TIE:
+        of_tie = of_outcomes.mean(axis=1, keepdims=True)
+        of_outcomes = np.concatenate([of_outcomes, of_tie], axis=1)
+    influence = np.zeros((2, M, M, M + 1))
+    influence[WINS][at], influence[TIED][at] = (
+        of_outcomes[:, FIRST],
+        of_outcomes[:, TIE],
+    )
+    return PairFit(theta, log_ties, True, influence, found.covariance)
 
 
 def with_average_method(counts: Array, weight: float) -> Array:
@@ -178,16 +105,103 @@ def with_average_method(counts: Array, weight: float) -> Array:
     return found
 
 
-def side_is_known(table: Array) -> bool:
-    """Tell whether the side is no sum of effects of methods: its residual is not 0."""
-    counts, M = _by_outcome(np.asarray(table, float)).sum(axis=1), table.shape[-1]
-    at = np.nonzero(counts)
-    gaps = _gaps(at, M)
-    information = gaps.T @ (counts[at][:, None] * gaps) / 4
-    own, with_methods = information[M + 1, M + 1], information[:M, M + 1]
-    # Methods that never met leave directions without information.
-    inverse = np.linalg.pinv(
-        information[:M, :M] + 1 / M, rcond=LEAST_KNOWN, hermitian=True
+@dataclass(frozen=True, kw_only=True)
+class LeaderboardRow(RankedMethod):
+    """One method of a leaderboard; `n_comparisons` answers of it enter the fit."""
+
+    n_comparisons: int
+
+
+def leaderboard(
+    choices: pd.DataFrame,
+    *,
+    criterion: str,
+    ties: str = "half",
+    by_majority: bool = False,
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    confidence: float = 0.95,
+) -> Standings[LeaderboardRow]:
+    r"""Rank the methods of one criterion by maximum likelihood.
+
+    Bradley-Terry: :math:`P(i > j) = \operatorname{sigmoid}(\theta_i - \theta_j)`.
+    Davidson: :math:`P(tie) \propto \nu \sqrt{\pi_i \pi_j}` with
+    :math:`\pi = e^\theta`. Rating
+    :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`.
+
+    Methods that no chain of answers joins are rated apart, part by part. Inside a part
+    the maximum exists where from every method a chain of wins (or ties that count)
+    leads to every other (Ford 1957); Davidson's also needs such a chain from a method
+    back to itself with more wins than ties, where there are both. Where it does not
+    exist, a weak prior makes one, and a remark says so: as if each method had met one
+    more, of a strength that is fitted like the others, and had won half an answer and
+    lost half of one.
+
+    Intervals and tests of differences rest on what each answer adds to the fit, summed
+    over stories and over annotators (`analysis.inference.crossed_clusters`); with a
+    prior no error is less than that of independent answers. Ranks hold together for all
+    methods, see `analysis.rankings.standings`.
+
+    Source: Bradley and Terry (1952), Biometrika 39; Davidson (1970), JASA 65.
+    """
+    votes = choice_votes(choices, by_majority=by_majority)
+    votes = votes.without_ties() if ties == "drop" else votes
+    notes: list[str] = []
+    if len(votes.methods) < 2:
+        notes.append(sentence("no ratings, since there is one method only."))
+    groups = separate_parts(votes.counts().sum(axis=0))
+    never = (
+        sentence("have no answer but ties between them")
+        if ties == "drop"
+        else sentence("were never compared")
     )
-    rest = own - with_methods @ inverse @ with_methods
-    return bool(own > 0 and rest > LEAST_KNOWN * own)
+    notes += rated_apart(votes.methods, groups, never)
+    found: Standings[LeaderboardRow] = Standings([], [], notes)
+    for part, members in enumerate(groups, start=1):
+        own = votes.among(members)
+        board, note = _fitted(own, ties, parts)
+        notes += [note] if note else []
+        wins, tied = own.counts()
+        n = (wins + wins.T + tied + tied.T).sum(axis=1).astype(int)
+        rows = [
+            LeaderboardRow(part=part, n_comparisons=int(answers), **row)
+            for answers, row in zip(
+                n, board.standings(wins + tied + tied.T, n, confidence), strict=True
+            )
+        ]
+        found.add(criterion, "choices", part, rows, board, confidence)
+    if parts and found.rows and all(np.isnan(row.low) for row in found.rows):
+        notes.append(no_intervals(votes.clusters, parts))
+    return found
+
+
+def _fitted(
+    votes: CriterionVotes, ties: str, parts: tuple[str, ...]
+) -> tuple[RatedPart, str]:
+    """Fit the methods of one part; also say on what prior, if on any."""
+    M, counts = len(votes.methods), votes.counts()
+    none = RatedPart(votes.methods, np.full(M, NAN))
+    if M < 2:
+        return none, ""
+    wins, tied = counts
+    lacking = who_stands_apart(wins + tied + tied.T, votes.methods)
+    if ties == "davidson" and not bounded_ties(wins, tied):
+        lacking = lacking or sentence(
+            "no chain of answers from a method back to itself holds more wins than ties"
+        )
+    fit = fit_model(with_average_method(counts, WEAK) if lacking else counts, ties=ties)
+    if not fit.converged:
+        return none, ""
+    covariance: CrossedCovariance | None = None
+    if parts:
+        adds = fit.influence[:, :M, :M, :M].reshape(votes.size, M)
+        covariance = crossed_covariance(
+            adds,
+            votes.cell,
+            kinds_drawn(votes.clusters, parts),
+            rank=M - 1,
+            model=fit.covariance[:M, :M],
+            is_least=bool(lacking),
+        )
+    theta = fit.theta[:M] - fit.theta[:M].mean()
+    note = prior_note(lacking) if lacking else ""
+    return RatedPart(votes.methods, theta, covariance), note

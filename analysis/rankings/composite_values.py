@@ -21,14 +21,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from analysis.notes import Notes
 from analysis.rankings.composite_weights import AT, Composite, leaves, split_part
 from analysis.reading.cells import annotator_cells
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS, KeptAnswers
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import tagged
 from analysis.results import Mask
-from analysis.sentences import sentence
+from analysis.sentences import Notes, sentence
 from analysis.tables import MEAN_OF_RATERS
 
 OUTPUT = ["story", "method"]

@@ -5,8 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling import DECIMALS, cluster_counts, interval, stream
-from analysis.inference.scaling import divided, unit_of
+from analysis.inference.resampling import (
+    DECIMALS,
+    cluster_counts,
+    divided,
+    interval,
+    stream,
+    unit_of,
+)
 from analysis.options import Scale
 from analysis.rankings.composite_weights import (
     Composite,

@@ -8,9 +8,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import softmax
 
-from analysis.printing import counted
 from analysis.results import Array, Counts, Mask
-from analysis.sentences import chained, sentence
+from analysis.sentences import chained, counted, sentence
 
 
 def separate_parts(answers: Array) -> list[Counts]:
@@ -84,7 +83,7 @@ def bounded_ties(wins: Array, tied: Array) -> bool:
 
 
 STEPS = 200
-CONVERGED = 1e-10
+CONVERGED, LONGEST = 1e-10, 2.0
 # Of S comparisons with k outcomes each: their probabilities (S, k) at some parameters,
 # and the gradients of the logarithms of these (S, k, P).
 Outcomes = Callable[[Array], tuple[Array, Array]]
@@ -129,9 +128,7 @@ def maximise(
     start: Array,
     n_methods: int,
     *,
-    longest: float = 2.0,
     free: Mask | None = None,
-    limits: Array | None = None,
 ) -> Maximum:
     """Fit parameters to how often each outcome occurred, counts of shape (S, k)."""
     M, parameters, converged = n_methods, start, False
@@ -164,9 +161,9 @@ def maximise(
         largest = float(np.abs(step).max())
         if not np.isfinite(largest):
             break
-        parameters = parameters + step * min(1.0, longest / (largest + 1e-300))
+        parameters = parameters + step * min(1.0, LONGEST / (largest + 1e-300))
         converged = largest < CONVERGED
-        if converged or (limits is not None and (np.abs(parameters) > limits).any()):
+        if converged:
             break
     parameters[:M] -= parameters[:M].mean()
     _, information, scores = derivatives()

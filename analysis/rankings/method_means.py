@@ -1,4 +1,4 @@
-"""How people rate each method: means, spread over annotators, intervals."""
+"""How people rate each method: means, and leaderboards made of them."""
 
 from dataclasses import dataclass, replace
 
@@ -13,9 +13,13 @@ from analysis.inference.crossed_clusters import (
     share_intervals,
 )
 from analysis.options import Scale
-from analysis.rankings.choice_counts import coded, kinds_drawn
+from analysis.rankings.choice_votes import coded, kinds_drawn
+from analysis.rankings.mixed_model import MixedModel, fit_mixed
+from analysis.rankings.standings import method_gaps, ranks
 from analysis.reading.kept_answers import are_means
-from analysis.results import Array, Counts, Estimate
+from analysis.results import Array, Counts, Estimate, TableRow
+from analysis.sentences import chained, counted, sentence
+from analysis.tables import MEAN_OF_RATERS
 
 
 @dataclass(frozen=True)
@@ -174,3 +178,127 @@ def scaled_intervals(
     inside = (shares >= 0) & (shares <= 1)
     low[inside], high[inside] = (np.clip(x[inside], *scale) for x in (low, high))
     return low, high
+
+
+# Means that differ by less are equal up to rounding, as for people's means elsewhere.
+SAME = 1e-9
+
+
+def rating_leaderboard(
+    ratings: pd.DataFrame,
+    by_annotator: pd.DataFrame,
+    *,
+    question: str,
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    confidence: float = 0.95,
+    scale: Scale | None = None,
+) -> tuple[list[TableRow], list[TableRow], list[str]]:
+    r"""Rank methods by their ratings in three ways, side by side."""
+    answers = answers_of(by_annotator)
+    plain = Means(answers, answers.rating)
+    standard = Means(answers, _standardised(answers))
+    reasons, notes = [], []
+    are_mean_raters = are_means(ratings)
+    if are_mean_raters:
+        standard = Means(answers, np.full(len(answers.rating), np.nan))
+        reasons.append(
+            sentence(
+                "annotators are not known ({mean} of raters only)", mean=MEAN_OF_RATERS
+            )
+        )
+    else:
+        notes += _constant_note(answers)
+        if not np.isfinite(standard.value).any():
+            reasons.append(sentence("no annotator gave two different ratings"))
+    none = np.full(len(answers.methods), np.nan)
+    model = MixedModel(none, none, none)
+    if not are_mean_raters:
+        model = fit_mixed(
+            answers.rating, answers.method, answers.story, answers.annotator
+        )
+    if model.reason:
+        reasons.append(model.reason)
+    mixed = Errors(model.errors**2, np.asarray(model.freedom, float))
+    mixed_low, mixed_high = scaled_intervals(model.means, mixed, confidence, scale)
+    n = ratings.groupby("method").size()
+    columns = {
+        **_columns("mean", plain, parts, confidence, scale),
+        **_columns("standardised", standard, parts, confidence),
+        "mixed": model.means,
+        "mixed_low": mixed_low,
+        "mixed_high": mixed_high,
+        "mixed_rank": ranks(model.means, tolerance=SAME),
+    }
+    rows: list[TableRow] = [
+        {
+            **{name: float(values[i]) for name, values in columns.items()},
+            "question": question,
+            "method": method,
+            "n_ratings": np.nan if are_mean_raters else int(n[method]),
+            "reason": chained("{first}; {second}", reasons) if reasons else "",
+        }
+        for i, method in enumerate(answers.methods)
+    ]
+    order = np.lexsort((np.arange(len(rows)), columns["mean_rank"]))
+    about: TableRow = {"question": question, "source": "ratings", "part": 1}
+    covariance, compared = plain.covariance(parts), []
+    if covariance is not None:
+        gaps = method_gaps(plain.value, covariance, confidence)
+        compared = [about | row for row in gaps.rows(plain.methods)]
+    return [rows[i] for i in order], compared, notes
+
+
+def _columns(
+    name: str,
+    means: Means,
+    parts: tuple[str, ...],
+    confidence: float,
+    scale: Scale | None = None,
+) -> dict[str, Array]:
+    values, M = means.value, len(means.value)
+    low, high = means.intervals(parts, confidence, scale)
+    best, worst = np.full((2, M), np.nan)
+    covariance = means.covariance(parts)
+    if covariance is not None:
+        gaps = method_gaps(values, covariance, confidence)
+        best, worst = gaps.settled_ranks(confidence)
+    return {
+        name: values,
+        f"{name}_low": low,
+        f"{name}_high": high,
+        f"{name}_rank": ranks(values, tolerance=SAME),
+        f"{name}_rank_low": best,
+        f"{name}_rank_high": worst,
+    }
+
+
+def _constant_note(answers: Answers) -> list[str]:
+    """Say how many annotators always gave the same rating."""
+    A = answers.n_annotators
+    low, high = np.full(A, np.inf), np.full(A, -np.inf)
+    np.minimum.at(low, answers.annotator, answers.rating)
+    np.maximum.at(high, answers.annotator, answers.rating)
+    constant = int((high - low <= SAME).sum())
+    if not constant:
+        return []
+    return [
+        sentence(
+            "{annotators} of {total} left out of the standardised "
+            "means, since all their ratings are the same.",
+            annotators=counted(constant, "annotator"),
+            total=A,
+        )
+    ]
+
+
+def _standardised(answers: Answers) -> Array:
+    """Take the annotator's mean from each rating, and divide by their spread."""
+    who, value, A = answers.annotator, answers.rating, answers.n_annotators
+    value = value - value.mean()
+    n = np.bincount(who, minlength=A)
+    mean = np.bincount(who, value, minlength=A) / n
+    away = value - mean[who]
+    squares = np.bincount(who, away**2, minlength=A)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.sqrt(squares / (n - 1))
+        return np.where(spread[who] > SAME, away / spread[who], np.nan)

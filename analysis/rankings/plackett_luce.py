@@ -1,4 +1,4 @@
-"""Worths of methods from orders of some of them: Plackett-Luce."""
+"""Ranking methods by orders of several outputs: Plackett-Luce."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -7,10 +7,29 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.rankings.choice_counts import coded
-from analysis.rankings.likelihood import Maximum, logit, maximise
+from analysis.inference.crossed_clusters import crossed_covariance
+from analysis.rankings.choice_votes import coded, kinds_drawn
+from analysis.rankings.likelihood import (
+    Maximum,
+    logit,
+    maximise,
+    separate_parts,
+    who_stands_apart,
+)
+from analysis.rankings.standings import (
+    ELO_MEAN,
+    ELO_SCALE,
+    WEAK,
+    RankedMethod,
+    RatedPart,
+    Standings,
+    no_intervals,
+    prior_note,
+    rated_apart,
+)
 from analysis.reading.rankings import in_orders
 from analysis.results import Array, Counts
+from analysis.sentences import sentence
 
 
 @dataclass(frozen=True)
@@ -167,3 +186,94 @@ def _units(story: Counts, orders: list[Counts], of_row: Counts) -> tuple[Counts,
         first += len(found)
         start += len(ranked)
     return unit, first
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankingLeaderboardRow(RankedMethod):
+    """One method of a leaderboard of rankings."""
+
+    log_worth: float
+    n_rankings: int
+    n_stories: int
+
+
+def ranking_leaderboard(
+    rankings: pd.DataFrame,
+    *,
+    criterion: str,
+    parts: tuple[str, ...] = ("stories", "annotators"),
+    confidence: float = 0.95,
+) -> Standings[RankingLeaderboardRow]:
+    r"""Rank the methods of one criterion by maximum likelihood.
+
+    Plackett-Luce: see `fit`. Rating
+    :math:`1000 + 400/\ln 10\,(\theta - \bar\theta)`, as in the leaderboard of pairs,
+    which orders of two methods agree with. So do parts that were never ranked together,
+    and the weak prior where no maximum exists: see
+    `analysis.rankings.bradley_terry.leaderboard`. It exists where from every method a
+    chain of others, each ranked below the one before in some answer, leads to every
+    other (Hunter 2004, assumption 1 and section 5). Intervals and ranks are made as
+    there.
+
+    Source: Plackett (1975), Applied Statistics 24; Hunter (2004), Annals of Statistics
+    32.
+    """
+    stages = ranking_stages(rankings)
+    if not stages.methods:
+        notes = [sentence("no ratings, since no answer ranks two methods.")]
+        return Standings([], [], notes)
+    groups = separate_parts(stages.beats())
+    notes = rated_apart(stages.methods, groups, sentence("were never ranked together"))
+    found: Standings[RankingLeaderboardRow] = Standings([], [], notes)
+    for part, members in enumerate(groups, start=1):
+        own = stages
+        if len(groups) > 1:
+            names = [stages.methods[k] for k in members]
+            own = ranking_stages(rankings[rankings["method"].isin(names)])
+        board, note = _fitted(own, parts)
+        notes += [note] if note else []
+        rows = [
+            RankingLeaderboardRow(
+                part=part,
+                log_worth=float((row["rating"] - ELO_MEAN) / ELO_SCALE),
+                n_rankings=int(own.n_rankings[i]),
+                n_stories=int(own.n_stories[i]),
+                **row,
+            )
+            for i, row in enumerate(
+                board.standings(own.beats(), own.n_rankings, confidence)
+            )
+        ]
+        found.add(criterion, "rankings", part, rows, board, confidence)
+    if parts and all(np.isnan(row.low) for row in found.rows):
+        notes.append(no_intervals(stages.clusters, parts))
+    return found
+
+
+def _fitted(stages: Stages, parts: tuple[str, ...]) -> tuple[RatedPart, str]:
+    """Fit the methods of one part; also say on what prior, or why there is no fit."""
+    M, beats = len(stages.methods), stages.beats()
+    lacking = who_stands_apart(beats, stages.methods)
+    sets, counts = stages.sets, stages.counts()
+    if lacking:
+        sets, counts = sets.with_average_method(counts, WEAK)
+    found = fit(sets, counts)
+    if not found.converged:
+        why = sentence("no ratings, since their maximum was not found.")
+        return RatedPart(stages.methods, np.full(M, np.nan)), why
+    covariance = None
+    if parts:
+        adds = np.concatenate(
+            [own.reshape(-1, sets.n_methods) for own in found.influence]
+        )
+        covariance = crossed_covariance(
+            adds[: stages.sets.size, :M],
+            stages.cell,
+            kinds_drawn(stages.clusters, parts),
+            rank=M - 1,
+            model=found.covariance[:M, :M],
+            is_least=bool(lacking),
+        )
+    worth = found.parameters[:M] - found.parameters[:M].mean()
+    note = prior_note(lacking) if lacking else ""
+    return RatedPart(stages.methods, worth, covariance), note

@@ -149,15 +149,6 @@ class RankedMethod:
     reason: str = ""
 
 
-@dataclass(frozen=True)
-class Standings(Generic[Row]):
-    """The methods of one criterion, every two of them compared, and remarks."""
-
-    rows: list[Row]
-    comparisons: list[TableRow]
-    notes: list[str]
-
-
 def elo(theta: Array) -> Array:
     """Return log strengths (..., M) with a mean of 1000; 400 are odds of ten to one."""
     centred = theta - theta.mean(axis=-1, keepdims=True)
@@ -213,14 +204,31 @@ class RatedPart:
         return method_gaps(self.theta, self.covariance, confidence)
 
 
-def prior_note(weight: float, lacking: str) -> str:
-    """Say that ratings rest on a prior, and why."""
-    if not lacking:
-        return sentence(
-            "ratings rest on a prior: as if each method had won and lost half of {n} "
-            "answers more, against an average one.",
-            n=f"{weight:g}",
-        )
+@dataclass(frozen=True)
+class Standings(Generic[Row]):
+    """The methods of one criterion, every two of them compared, and remarks."""
+
+    rows: list[Row]
+    comparisons: list[TableRow]
+    notes: list[str]
+
+    def add(
+        self,
+        criterion: str,
+        source: str,
+        part: int,
+        rows: list[Row],
+        board: RatedPart,
+        confidence: float,
+    ) -> None:
+        """Add the methods of one part, best first, and their comparisons."""
+        self.rows.extend(sorted(rows, key=lambda row: (row.rank, row.method)))
+        about: TableRow = {"question": criterion, "source": source, "part": part}
+        self.comparisons.extend(board.comparisons(about, confidence))
+
+
+def prior_note(lacking: str) -> str:
+    """Say that ratings rest on a weak prior, and why."""
     return sentence(
         "no finite ratings fit best, since {lacking}; they rest on a weak prior: as if "
         "each method had won half an answer more, and lost half of one, against an "

@@ -18,8 +18,7 @@ from analysis.inference.crossed_clusters import (
     widened_clusters,
 )
 from analysis.inference.significance import holm
-from analysis.rankings.choice_counts import kinds_drawn
-from analysis.rankings.pair_votes import PairVotes, pair_votes
+from analysis.rankings.choice_votes import PairVotes, kinds_drawn, pair_votes
 from analysis.results import NAN, Array, Counts, TableRow
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from analysis.reading.number_text import as_number, is_nan_word
+from analysis.reading.texts import as_number, is_nan_word
 from analysis.results import NAN, Array, Counts, Mask
 from analysis.tables import FLAGS, restored
 

@@ -1,18 +1,25 @@
-"""Read the four tables from files of any kind and refuse what is wrong."""
+"""Read the four tables, long or wide, from files of any kind; refuse what is wrong."""
 
+import re
+import unicodedata
 from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from analysis.problems import listed
+from analysis.problems import InputError, Problem, by_line, listed
 from analysis.reading.column_checks import LARGEST_RATING, LARGEST_SCORE, TableCheck
+from analysis.reading.column_cleaning import as_text, coded, numbers
 from analysis.reading.files import Table, opened
 from analysis.reading.metric_names import UNTOLD
 from analysis.reading.rankings import check_orders, ordered_choices
 from analysis.reading.scores import BASELINES, OTHER_NAME
 from analysis.reading.shared_names import FILE
-from analysis.reading.wide_tables import WideKeys, long_rows
+from analysis.results import Array
 from analysis.tables import (
+    ANSWER_OPTIONAL,
     CHOICE_COLUMNS,
     CHOICE_KEY,
     CHOICE_VALUES,
@@ -23,7 +30,167 @@ from analysis.tables import (
     RATING_KEY,
     SCORE_COLUMNS,
     SCORE_KEY,
+    SCORE_OPTIONAL,
 )
+
+# What exports call ids, and times and addresses, by words of the column's name.
+IDS = frozenset({"guid", "hash", "id", "idx", "index", "ip", "uid", "uuid"})
+TIMES = frozenset(
+    {"date", "datetime", "duration", "elapsed", "seconds", "secs", "timestamp"}
+)
+# Names that end so are times: lead_time, created_at.
+LAST_OF_TIMES = frozenset({"at", "time"})
+UNNAMED = re.compile(r"(unnamed: ?[0-9]+)?", re.IGNORECASE)
+# Of fewer rows, values that rise may be chance.
+LEAST_ROWS = 10
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+
+
+def is_id_or_time(name: str, values: Array, *, of_answers: bool) -> bool:
+    """Say whether a column of numbers is an id or a time, by its name or its values.
+
+    Ids are whole numbers whose column is called so (``annotation_id``, ``HITId``), or
+    has no name, as the index of a frame that was written with it. Ten or more whole
+    numbers that rise with every row are ids whatever their name.
+
+    Examples
+    --------
+    >>> rows = np.arange(12.0)
+    >>> is_id_or_time("ResponseId", rows % 5, of_answers=True)
+    True
+    >>> is_id_or_time("ID", rows / 20, of_answers=False)
+    False
+    >>> [is_id_or_time("n", rows, of_answers=answers) for answers in (True, False)]
+    [True, False]
+    """
+    words = [word.lower() for word in _WORD.findall(name)]
+    if TIMES & {*words} or (words and words[-1] in LAST_OF_TIMES):
+        return True
+    known = values[np.isfinite(values)]
+    if not (known == np.round(known)).all():
+        return False
+    is_named = bool(IDS & {*words}) or UNNAMED.fullmatch(name.strip()) is not None
+    rises = len(values) >= LEAST_ROWS and bool((np.diff(values) > 0).all())
+    return is_named or (of_answers and rises)
+
+
+# 3, -0.5, 1e-3, and what is meant as a number: 0,5 or 1,000.25 or 12 %.
+LOOKS_NUMERIC = re.compile(
+    r"[+-]?[.,]*[0-9][0-9.,]*([eE][+-]?[0-9]+)?\s*%?|nan|[+-]?inf"
+)
+# Tables with both columns have one row a value.
+LONG = (("dimension", "rating"), ("metric", "score"), ("criterion", "rank"))
+LEFT_OUT = "columns left out"
+IDS_LEFT_OUT = "ids and times left out"
+
+
+@dataclass(frozen=True)
+class WideKeys:
+    """Where a wide table has its keys, and which columns are values though like ids."""
+
+    file: str
+    method: str
+    story: str
+    values: Collection[str] = ()
+
+
+def long_rows(
+    raw: pd.DataFrame,
+    keys: WideKeys,
+    name: str,
+    value: str,
+    largest: float,
+    limits: tuple[int, int] | None = None,
+) -> pd.DataFrame:
+    """Turn one column a dimension or metric into one row a value."""
+    for pair in LONG:
+        if set(pair) <= set(raw.columns):
+            both = " and ".join(pair)
+            what = f"one column a {name}; a table with {both} needs no --wide"
+            raise InputError([Problem(keys.file, what, 1)])
+    found = listed(raw.columns)
+    wanted = [(keys.method, "methods")]
+    if keys.story != "story":
+        wanted.append((keys.story, "stories"))
+    absent = [
+        Problem(keys.file, f"the column of the {what}; found {found}", 1, column)
+        for column, what in wanted
+        if column not in raw
+    ]
+    absent += [
+        Problem(keys.file, f"no column {usual!r} beside {name!r}", 1, usual)
+        for usual, name in (("method", keys.method), ("story", keys.story))
+        if name != usual and name in raw and usual in raw
+    ]
+    if absent:
+        raise InputError(absent)
+    raw = raw.rename(columns={keys.method: "method", keys.story: "story"})
+    if "story" not in raw:
+        raw["story"] = ""
+    known = ["story", "method"]
+    known += [c for c in ("annotator", *ANSWER_OPTIONAL, *SCORE_OPTIONAL) if c in raw]
+    values = [
+        column
+        for column in raw.columns
+        if column not in known and (column in keys.values or _is_numeric(raw[column]))
+    ]
+    ids = [
+        column
+        for column in values
+        if column not in keys.values
+        and is_id_or_time(
+            str(column), numbers(raw[column])[0], of_answers=name == "dimension"
+        )
+    ]
+    values = [column for column in values if column not in ids]
+    if not values:
+        told = f" beside ids and times ({listed(ids)})" if ids else ""
+        what = f"at least one column of numbers{told}"
+        raise InputError([Problem(keys.file, what, 1)])
+    check = TableCheck(raw, keys.file, ())
+    check.decimals(values)
+    for column in values:
+        check.number(column, required=False, largest=largest, limits=limits)
+    if check.problems:
+        raise InputError(by_line(check.problems))
+    kept = check.frame[list(dict.fromkeys(known))]
+    parts = []
+    for column in values:
+        part = kept.copy(deep=False)
+        part[name] = column
+        part[value] = check.frame[column]
+        parts.append(part[part[value].notna()])
+    long: pd.DataFrame = pd.concat(parts)
+    long.attrs[LEFT_OUT] = tuple(
+        str(column) for column in raw if column not in (*known, *values, *ids)
+    )
+    long.attrs[IDS_LEFT_OUT] = tuple(map(str, ids))
+    return long
+
+
+def left_out_columns(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of a wide table that were taken for descriptions."""
+    return tuple(table.attrs.get(LEFT_OUT, ()))
+
+
+def left_out_ids(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the columns of a wide table that were taken for ids and times."""
+    return tuple(table.attrs.get(IDS_LEFT_OUT, ()))
+
+
+def _is_numeric(column: "pd.Series[Any]") -> bool:
+    """Say whether a column is meant as numbers, those with separators included."""
+    cells = coded(column)
+    texts = [_plain(as_text(value)) for value in cells.values]
+    filled = cells.mask(lambda value: as_text(value) != "")
+    numeric = np.array([bool(LOOKS_NUMERIC.fullmatch(text)) for text in texts], bool)
+    return bool(filled.any()) and 2 * numeric[cells.codes].sum() >= filled.sum()
+
+
+def _plain(text: str) -> str:
+    """Return a text with signs and digits of ASCII, for what is meant by it."""
+    return unicodedata.normalize("NFKC", text).replace("\N{MINUS SIGN}", "-").lower()
+
 
 WITHOUT_SCORES = "metrics without scores"
 

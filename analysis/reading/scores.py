@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from analysis.options import OptionError
-from analysis.printing import counted
 from analysis.reading.column_cleaning import coded, combined, key_texts, true_flags
 from analysis.results import Array, Mask
-from analysis.sentences import chained, sentence
+from analysis.sentences import chained, counted, sentence
 from analysis.tables import UNVERSIONED
 
 # Beside the metrics stand one that ties every pair, and what a metric that guesses

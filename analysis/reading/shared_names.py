@@ -5,13 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analysis.notes import Notes
-from analysis.printing import counted
 from analysis.problems import SHOWN_OF_A_KIND, InputError, Problem, Problems, shown
 from analysis.reading.column_cleaning import Coded, Column, coded
 from analysis.reading.files import ROW, address
-from analysis.reading.spellings import Nearest, without_zeros, written
-from analysis.sentences import chained, sentence
+from analysis.reading.texts import Nearest, without_zeros, written
+from analysis.sentences import Notes, chained, counted, sentence
 
 # Where a checked table notes which file it is from.
 FILE = "file"

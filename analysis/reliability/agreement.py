@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
-from analysis.reading.number_text import step_of
+from analysis.reading.texts import step_of
 from analysis.reliability.chance_corrected import (
     CHUNK,
     alike,
@@ -19,8 +19,7 @@ from analysis.reliability.chance_corrected import (
     majority_share,
     ordinal_interval,
 )
-from analysis.reliability.icc import has_rest, icc, rater_vs_rest
-from analysis.reliability.matrices import Reliability
+from analysis.reliability.matrices import Reliability, has_rest, icc, rater_vs_rest
 from analysis.results import NAN, ONE, Array, Counts, Estimate, undefined
 from analysis.sentences import chained, sentence
 

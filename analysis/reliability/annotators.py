@@ -7,14 +7,16 @@ import numpy as np
 import pandas as pd
 from scipy import sparse, stats
 
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import divided
 from analysis.options import Sampling
 from analysis.reading.cells import same_within_tolerance
 from analysis.reading.column_cleaning import key_texts
-from analysis.reliability.icc import LARGEST_TABLE, correlate_tables, correlate_weighted
 from analysis.reliability.matrices import (
+    LARGEST_TABLE,
     Reliability,
     choice_reliability,
+    correlate_tables,
+    correlate_weighted,
     rating_reliability,
 )
 from analysis.reliability.random_responding import (

@@ -22,14 +22,12 @@ import pandas as pd
 from scipy import sparse
 from scipy.special import stdtrit
 
-from analysis.reading.number_text import step_of
-from analysis.reliability.matrices import Reliability
+from analysis.reading.texts import step_of
+from analysis.reliability.matrices import ROUNDING, Reliability
 from analysis.results import NAN, Array, Counts
 
 # Values of one block of resampled value counts.
 CHUNK = 4_000_000
-# Mean squares below this are rounding.
-ROUNDING = 1e-12
 # The krippendorff package needs units times values squared numbers at once.
 PACKAGE_SIZE = 10_000_000
 # Keys of several columns are whole numbers of 64 bits.

@@ -3,8 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from analysis.inference.resampling import cluster_counts, estimate, stream
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import cluster_counts, divided, estimate, stream
 from analysis.reading.kept_answers import are_means
 from analysis.results import Array, Estimate, TableRow, undefined
 from analysis.sentences import chained, sentence

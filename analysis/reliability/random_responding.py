@@ -6,8 +6,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import norm
 
-from analysis.inference.resampling import cluster_counts, estimate, expanded, stream
-from analysis.inference.scaling import divided
+from analysis.inference.resampling import (
+    cluster_counts,
+    divided,
+    estimate,
+    expanded,
+    stream,
+)
 from analysis.options import Sampling
 from analysis.reliability.chance_corrected import CHUNK
 from analysis.results import NAN, Array, Counts, Estimate, Mask, TableRow, undefined

@@ -6,16 +6,14 @@ from typing import Unpack
 import numpy as np
 import pandas as pd
 
-from analysis.inference.scaling import divided
-from analysis.notes import Notes
+from analysis.inference.resampling import divided
 from analysis.options import Sampling
-from analysis.printing import counted
 from analysis.reading.column_cleaning import is_true, kept_rows
 from analysis.reading.kept_answers import CHOICE_KEYS, RATING_KEYS
 from analysis.reading.rankings import ordered_choices
 from analysis.reliability.agreement import LEAST_DRAWN
-from analysis.reliability.chance_corrected import ROUNDING, alpha
-from analysis.reliability.matrices import Reliability
+from analysis.reliability.chance_corrected import alpha
+from analysis.reliability.matrices import ROUNDING, Reliability
 from analysis.reliability.random_responding import (
     AnnotatorMeasure,
     Sheet,
@@ -25,7 +23,7 @@ from analysis.reliability.random_responding import (
     summed,
 )
 from analysis.results import Array, Counts, TableRow
-from analysis.sentences import sentence
+from analysis.sentences import Notes, counted, sentence
 
 # The row that takes everybody's repeats together.
 EVERYBODY = "all annotators"

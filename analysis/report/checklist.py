@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pandas as pd
 
-from analysis.correlations.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.planning.best_subset import SPLITS
 from analysis.reading.scores import BASELINE, BASELINES, RANDOM

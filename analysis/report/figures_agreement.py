@@ -3,12 +3,8 @@
 import math
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
-from scipy.cluster.hierarchy import leaves_list, linkage
-from scipy.spatial.distance import squareform
 
-from analysis.reliability.annotator_pairs import FEW_UNITS
 from analysis.report import panels
 from analysis.report.figure import (
     MOST_ROWS,
@@ -18,19 +14,11 @@ from analysis.report.figure import (
     as_text,
     figure,
     grouped,
-    short,
     values,
 )
-from analysis.report.language import headed, listed, say, texts
-from analysis.report.metric_order import title_of
-from analysis.report.wording import Row, interval, number, per_cent, records
+from analysis.report.language import listed, say, texts
+from analysis.report.wording import per_cent
 
-# Of more people those who agree least are drawn, and in smaller cells no number has
-# room.
-MOST_PEOPLE, MOST_NUMBERS = 30, 12
-# With more letters in all, names stand at rows only, and columns have their numbers.
-MOST_LETTERS = 48
-MOST_QUESTIONS = 6
 RELIABILITIES = texts(
     generalizability_output="mean of an output",
     generalizability_method="mean of a method",
@@ -48,122 +36,6 @@ COMPONENTS = texts(
         "rest": "rest",
     }
 )
-
-
-@figure("annotator-pairs")
-def pair_matrices(annotator_pairs: pd.DataFrame) -> Iterator[Part]:
-    """Draw the agreement of each two annotators, question by question.
-
-    Questions of fewer than three people, or without any value, are not drawn.
-    """
-    n_drawn, empty, cut = 0, False, False
-    keys = ["question", "statistic"]
-    for (question, statistic), rows in annotator_pairs.groupby(keys, sort=True):
-        table = _both_ways(rows, "value").astype(float)
-        people = _by_agreement(table)
-        if len(people) < 3 or rows["value"].isna().all():
-            continue
-        shown = _side_by_side(people[-MOST_PEOPLE:], table)
-        cut |= len(shown) < len(people)
-        here = table.loc[shown, shown]
-        empty |= int(here.isna().to_numpy().sum()) > len(shown)
-        title = headed(question, title_of(str(statistic)))
-        yield _matrix(title, rows, here, headed(question, _told(rows)))
-        n_drawn += 1
-    yield empty and say(
-        "Empty: fewer than {n} units that both answered, or no value; the table has "
-        "the reason.",
-        n=FEW_UNITS,
-    )
-    yield cut and say(
-        "The {n} who agree least with the others are drawn; the table has all.",
-        n=MOST_PEOPLE,
-    )
-    n = MOST_QUESTIONS
-    yield n_drawn > n and say("The first {n} questions are drawn.", n=n)
-
-
-def _both_ways(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return a column by annotator and annotator."""
-    names = {"annotator_a": "annotator_b", "annotator_b": "annotator_a"}
-    both = pd.concat([rows, rows.rename(columns=names)])
-    return both.pivot(index="annotator_a", columns="annotator_b", values=column)
-
-
-def _by_agreement(table: pd.DataFrame) -> list[str]:
-    """Return who has no value, then all others, the highest mean of pairs first."""
-    means = table.mean(axis=1)
-    return sorted(
-        map(str, means.index),
-        key=lambda name: (means.notna()[name], -means[name], name),
-    )
-
-
-def _side_by_side(people: list[str], table: pd.DataFrame) -> list[str]:
-    """Order people so that who answer alike stand together, unknown ones last.
-
-    Leaves of a tree that joins the groups of the highest mean agreement first; a pair
-    without a value counts as the mean of all.
-    """
-    found = table.loc[people, people].to_numpy()
-    known = np.isfinite(found).any(axis=1)
-    if known.sum() < 3:
-        return people
-    here = found[np.ix_(known, known)]
-    apart = 1 - np.where(np.isfinite(here), here, np.nanmean(here))
-    np.fill_diagonal(apart, 0)
-    tree = linkage(squareform(apart), "average", optimal_ordering=True)
-    places = np.flatnonzero(known)[leaves_list(tree)].tolist()
-    # Of the two ends the one that stands higher by its mean comes first.
-    places = places if places[0] < places[-1] else places[::-1]
-    return [people[i] for i in (*places, *np.flatnonzero(~known))]
-
-
-def _matrix(title: str, rows: pd.DataFrame, table: pd.DataFrame, words: str) -> Panel:
-    people = [str(name) for name in table]
-    numbered = sum(map(len, people)) > MOST_LETTERS
-    told = rows.assign(told=[_evidence(row) for row in records(rows)])
-    told = _both_ways(told, "told").reindex(index=people, columns=people).fillna("")
-    text = table.map(lambda x: "" if math.isnan(x) else number(x))
-    if numbered:
-        table = table.set_axis([f"{i}  {name}" for i, name in enumerate(people, 1)])
-        table = table.set_axis([str(i + 1) for i in range(len(people))], axis=1)
-    return panels.heat(
-        title,
-        table,
-        text,
-        (-1, 1),
-        panels.red_to_blue("#dfe3e1"),  # none is the colour of a page
-        height=110 + 21 * len(people),
-        angle=-90 if numbered else -35,
-        words=words,
-        texttemplate="%{text}" if len(people) <= MOST_NUMBERS else "",
-        customdata=told.to_numpy().tolist(),
-        hovertemplate="%{customdata}<extra></extra>",
-    )
-
-
-def _evidence(row: Row) -> str:
-    """Return both names, value, interval and n; without a value n alone."""
-    names = f"{short(row['annotator_a'])} · {short(row['annotator_b'])}"
-    value = float(row["value"])
-    told = "" if math.isnan(value) else f"{number(value)}{interval(row)}, "
-    return f"{names}<br>{told}n = {row['n']}"
-
-
-def _told(rows: pd.DataFrame) -> str:
-    """Word the row of the two who agree least, and of the two who agree most."""
-    known = rows.sort_values("value", kind="stable").dropna(subset=["value"])
-    low, high = (known.iloc[place] for place in (0, -1))
-    return say(
-        "from {low} ({first} and {second}) to {high} ({third} and {fourth})",
-        low=number(low["value"]),
-        first=low["annotator_a"],
-        second=low["annotator_b"],
-        high=number(high["value"]),
-        third=high["annotator_a"],
-        fourth=high["annotator_b"],
-    )
 
 
 @figure("variance")

@@ -6,8 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.hypotheses import declared
-from analysis.printing import counted
+from analysis.questions import declared
 from analysis.report import metric_order, panels
 from analysis.report.figure import (
     MOST_ROWS,
@@ -27,6 +26,7 @@ from analysis.report.figure import (
 from analysis.report.language import headed, listed, say
 from analysis.report.metric_order import LEVEL_NAMES, level_texts, levels_in, title_of
 from analysis.report.wording import LEVELS, NAMES, number, per_cent, records
+from analysis.sentences import counted
 from analysis.verdicts import AGREES
 
 # Of more metrics than this those are drawn that stand highest in the first column.

@@ -9,7 +9,6 @@ from analysis.reading.scores import BASELINES
 from analysis.report import metric_order
 from analysis.report.figure import (
     MOST_ROWS,
-    Instead,
     Part,
     best_first,
     by_value,
@@ -109,30 +108,6 @@ def _named(rows: pd.DataFrame) -> pd.DataFrame:
 
 def _name(metric: str) -> str:
     return say(NO_METRICS.get(metric, metric))
-
-
-@figure("accuracy-levels")
-def accuracy_dots(accuracy_levels: pd.DataFrame) -> Iterator[Part]:
-    """Draw acc_eq by level, where two levels and two metrics or more have it."""
-    for question, rows in grouped(without_baselines(accuracy_levels)):
-        levels = metric_order.levels_in(rows)
-        order = by_value(rows)[:MOST_ROWS]
-        if len(levels) < 2 or len(order) < 2:
-            continue
-        parts = [rows[rows["level"] == level] for level in levels]
-        own = pd.concat(parts)
-        own = own[own["metric"].isin(order)]
-        first = metric_order.at_level(question, levels[0])
-        yield dots(
-            question,
-            own.assign(level=level_texts(own)),
-            "metric",
-            say("accuracy with ties"),
-            groups="level",
-            order=order,
-            words=headed(first, said(parts[0], "metric")),
-        )
-    yield Instead(alt=say("{text}.", text="acc_eq"))
 
 
 @figure("spa")

@@ -10,7 +10,6 @@ from analysis.report import panels
 from analysis.report.figure import (
     MOST_PANELS,
     MOST_ROWS,
-    Instead,
     Panel,
     Part,
     as_text,
@@ -203,10 +202,8 @@ def _ends(order: list[str]) -> list[str]:
 
 
 @figure("position")
-def position_dots(
-    position_bias: pd.DataFrame, side_effect: pd.DataFrame | None = None
-) -> Iterator[Part]:
-    """Draw how often the left side wins, and what that is worth in a leaderboard."""
+def position_dots(position_bias: pd.DataFrame) -> Iterator[Part]:
+    """Draw how often the left side wins."""
     rows = position_bias[position_bias["value"].notna()].head(MOST_ROWS)
     if rows.empty:
         return
@@ -226,19 +223,3 @@ def position_dots(
         span=(0.4, 0.6),
         words=said(rows, "question"),
     )
-    effects = None if side_effect is None else side_effect.dropna(subset=["elo"])
-    if effects is None or effects.empty:
-        return
-    per_point = effects["elo"] / effects["value"].where(effects["value"] != 0)
-    points = effects["elo"], effects["low"] * per_point, effects["high"] * per_point
-    yield dots(
-        say("What standing on the left is worth"),
-        effects.assign(**dict(zip(("value", "low", "high"), points, strict=True))),
-        "question",
-        say("points of a rating"),
-        order=list(rows["question"]),
-        lines=[0],
-        span=(-10, 10),
-        words="",
-    )
-    yield Instead(tables=("position_bias", "side_effect"))

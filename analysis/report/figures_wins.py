@@ -80,14 +80,6 @@ def wins(win_rates: pd.DataFrame) -> Iterator[Part]:
     yield from _bar_caption(rates)
 
 
-@figure("story-wins")
-def rated_wins(story_wins: pd.DataFrame) -> Iterator[Part]:
-    """Draw in how many stories one method is rated above another, for three or more."""
-    for question, rows in grouped(story_wins):
-        if len({*rows["method_a"], *rows["method_b"]}) >= 3:
-            yield _win_matrix(question, rows)
-
-
 def strata_wins(strata_win_rates: pd.DataFrame) -> list[Figure]:
     """Draw for each tag the wins, ties and losses of each pair in each group.
 

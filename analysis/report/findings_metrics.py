@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.pairwise.degraded_copies import MISSES
+from analysis.pairwise.metric_errors import MISSES
 from analysis.reading.scores import BASELINES
 from analysis.report.language import counted, listed, say, texts
 from analysis.report.metric_order import metric_ranks

@@ -19,7 +19,6 @@ from analysis.report.wording import (
     per_cent,
     records,
     share,
-    signed,
     with_interval,
 )
 
@@ -99,9 +98,7 @@ def _agreeing(
         )
 
 
-def side_claims(
-    position_bias: pd.DataFrame, side_effect: pd.DataFrame | None, confidence: float
-) -> Iterator[ClaimText]:
+def side_claims(position_bias: pd.DataFrame, confidence: float) -> Iterator[ClaimText]:
     """Say where the side on which an output stands moves people.
 
     The share counts once strong methods are taken into account that stood on one side
@@ -121,7 +118,14 @@ def side_claims(
             is_clear(x, CHANCE, choices=len(known), confidence=confidence)
             for x in (own, turned)
         ):
-            moved.append(_side_of(row, own, side_effect))
+            moved.append(
+                say(
+                    "{question} (left wins {share} of {answers} that choose)",
+                    question=row["question"],
+                    share=share(own),
+                    answers=counted(row["n"], "answer"),
+                )
+            )
     unmoved = len(known) - len(moved)
     if moved:
         yield claim(
@@ -140,27 +144,6 @@ def side_claims(
             n=unmoved,
             total=counted(len(known), "question"),
         )
-
-
-def _side_of(
-    row: Mapping[str, Any], own: Mapping[str, float], side_effect: pd.DataFrame | None
-) -> str:
-    """Name a question with how often the left side wins, and what that is worth."""
-    told = {
-        "question": row["question"],
-        "share": share(own),
-        "answers": counted(row["n"], "answer"),
-    }
-    if side_effect is not None:
-        here = side_effect["question"] == row["question"]
-        for points in side_effect.loc[here, "elo"][:1].dropna():
-            return say(
-                "{question} (left wins {share} of {answers} that choose, worth "
-                "{points} points of a rating)",
-                points=signed(points),
-                **told,
-            )
-    return say("{question} (left wins {share} of {answers} that choose)", **told)
 
 
 # Answers like chance ------------------------------------------------------------------

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from analysis.correlations.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.options import KNOWN_COEFFICIENTS
 from analysis.report.language import counted, listed, retold, say
 from analysis.report.wording import (

@@ -16,7 +16,7 @@ from typing import Any
 
 from markupsafe import Markup
 
-from analysis import printing
+from analysis import sentences
 from analysis.options import LANGUAGES
 from analysis.sentences import Sentence
 from analysis.statistics import coefficients
@@ -126,7 +126,7 @@ def counted(n: float, noun: str) -> str:
     template = f"{{n}} {noun}"
     if template in catalogue(current()):
         return say(template, n=int(n))
-    return printing.counted(n, noun)
+    return sentences.counted(n, noun)
 
 
 def listed(parts: Iterable[str], separator: str = ", ") -> str:

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.printing import column_texts
+from analysis.results import column_texts
 
 SPECIAL = {
     "\\": r"\textbackslash{}",

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from analysis.hypotheses import declared
 from analysis.options import KNOWN_COEFFICIENTS
+from analysis.questions import declared
 from analysis.reading.scores import BASELINES
 from analysis.report.figure import by_value
 from analysis.report.language import say, texts

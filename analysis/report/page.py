@@ -12,7 +12,7 @@ import pandas as pd
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from plotly.offline import get_plotlyjs
 
-from analysis.options import OptionError
+from analysis.options import VERSION, OptionError
 from analysis.report import checklist, formulas, language
 from analysis.report.figure import Figure
 from analysis.report.language import current, say
@@ -27,7 +27,6 @@ from analysis.report.uncertainty import (
 from analysis.report.verdict_grid import Grid, verdict_grids
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES, coefficients
-from analysis.version import VERSION
 
 # What templates say: see `analysis.report.language`.
 SPOKEN = ("say", "counted", "listed", "remark", "current")

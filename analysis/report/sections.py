@@ -57,7 +57,6 @@ SECTIONS = {
         figures=(
             figures_people.distribution_bars,
             figures_people.agreement_dots,
-            figures_agreement.pair_matrices,
             figures_people.position_dots,
         ),
         further=(figures_people.annotator_dots,),
@@ -88,7 +87,7 @@ SECTIONS = {
             figures_pairs.stability_dots,
             figures_pairs.judge_dots,
         ),
-        further=(figures_pairs.accuracy_dots, figures_pairs.calibration_dots),
+        further=(figures_pairs.calibration_dots,),
     ),
     "disagreement": Section(
         "Where do metrics and people disagree?",
@@ -109,7 +108,6 @@ SECTIONS = {
             figures_methods.standing_dots,
             figures_methods.ladders,
             figures_wins.wins,
-            figures_wins.rated_wins,
             figures_methods.ranking_ladders,
         ),
         further=(figures_methods.composite_dots, figures_methods.profiles),

@@ -5,9 +5,9 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.printing import column_texts
 from analysis.report.language import counted, retold, say, texts
 from analysis.report.wording import MINUS
+from analysis.results import column_texts
 from analysis.statistics import IN_WORDS, TABLE_GROUPS, TABLES
 
 FURTHER = texts("Further tables")

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.options import KNOWN_COEFFICIENTS
-from analysis.pairwise.degraded_copies import MISSES
+from analysis.pairwise.metric_errors import MISSES
 from analysis.report.findings_metrics import twins_text
 from analysis.report.forest_bars import Axis, Bar, axis_of
 from analysis.report.language import counted, say, texts

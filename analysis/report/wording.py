@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 from scipy.stats import norm
 
-from analysis.correlations.metric_clusters import SIGNIFICANT
+from analysis.correlations.metric_differences import SIGNIFICANT
 from analysis.report.language import listed, say, texts
 from analysis.statistics import named
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.options import AlignOptions, OptionError
+from analysis.options import VERSION, AlignOptions, OptionError
 from analysis.report import latex, static_figures
 from analysis.report.language import language, retold, say
 from analysis.report.page import as_html, check_story_link
@@ -23,7 +23,6 @@ from analysis.report.titles import Titles, apart, titled
 from analysis.result_tables.contract import Analysis
 from analysis.statistics import TABLES
 from analysis.tables import Lines, defused
-from analysis.version import VERSION
 
 LIBRARIES = ("numpy", "scipy", "pandas", "krippendorff", "plotly")
 

@@ -8,18 +8,16 @@ import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
 from analysis.correlations.metric_differences import metric_differences
-from analysis.notes import Notes
-from analysis.options import AlignOptions, supported_parts
+from analysis.options import AlignOptions
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.accuracy_differences import accuracy_differences
 from analysis.pairwise.output_pairs import Pairs
 from analysis.reading.cells import CELL_COLUMNS, CellGrid
 from analysis.reading.scores import BASELINES
 from analysis.reliability.agreement import Agreement, agreement
-from analysis.reliability.annotator_pairs import annotator_pairs
 from analysis.reliability.matrices import Reliability
 from analysis.results import Estimate, TableRow, undefined
-from analysis.sentences import Sentence, sentence
+from analysis.sentences import Notes, Sentence, sentence
 from analysis.statistics import COLUMNS, IN_WORDS, WHOLE_OR_EMPTY
 
 # Digits kept in tables: sums may differ in the last bits between machines.
@@ -28,9 +26,6 @@ DIGITS = 12
 LOW_ALPHA = 0.2
 # Answers are skewed where one of them, and agreement on it, is as frequent as this.
 SKEWED = 0.75
-# What tells how well two annotators agree: the first that suits the answers.
-LEADING = ("alpha_ordinal", "alpha_nominal")
-UNIT_PARTS = ("units", "stories", "methods")
 
 
 @dataclass(frozen=True)
@@ -288,23 +283,6 @@ def add_agreement(
                 },
             )
         found.notes.extend(_skew_notes(rows, data), question)
-        _add_annotator_pairs(question, data, statistics, found)
-
-
-def _add_annotator_pairs(
-    question: str,
-    data: Reliability,
-    statistics: tuple[str, ...],
-    found: TableCollector,
-) -> None:
-    options = found.options
-    parts = supported_parts(options.resample, "units", UNIT_PARTS)
-    statistic = next(name for name in LEADING if name in statistics)
-    rows, notes = annotator_pairs(
-        data, statistic, question=question, parts=parts, **options.sampling
-    )
-    found.notes.extend(notes, question)
-    found.extend("annotator_pairs", rows, parts)
 
 
 def _skew_notes(rows: list[Agreement], data: Reliability) -> list[str]:

@@ -9,12 +9,11 @@ import pandas as pd
 
 from analysis.options import OptionError, supported_parts
 from analysis.questions import QuestionData
-from analysis.rankings import leaderboard as boards
-from analysis.rankings.method_means import mean_ratings
+from analysis.rankings.bradley_terry import leaderboard
+from analysis.rankings.choice_votes import with_weights
+from analysis.rankings.method_means import mean_ratings, rating_leaderboard
 from analysis.rankings.method_verdicts import method_verdict_rows, top_rows
-from analysis.rankings.pair_votes import with_weights
-from analysis.rankings.ranking_leaderboard import ranking_leaderboard
-from analysis.rankings.rating_rankings import rating_leaderboard
+from analysis.rankings.plackett_luce import ranking_leaderboard
 from analysis.rankings.standings import Standings
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from analysis.result_tables.contract import TableCollector
@@ -36,13 +35,9 @@ def add_leaderboard(
     *,
     ties: str,
     by_majority: bool,
-    side: bool = False,
-    prior: float = 0.0,
 ) -> None:
     """Add ratings of the methods, and win rates of them and of their pairs."""
-    board = partial(
-        boards.leaderboard, ties=ties, by_majority=by_majority, side=side, prior=prior
-    )
+    board = partial(leaderboard, ties=ties, by_majority=by_majority)
     _add_standings("leaderboard", choices, board, found, parts)
     drawn = parts if found.options.resamples else ()
     level = found.options.confidence

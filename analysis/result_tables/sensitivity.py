@@ -6,18 +6,21 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.ranking_leaderboard import ranking_leaderboard
+from analysis.rankings.bradley_terry import leaderboard
+from analysis.rankings.plackett_luce import ranking_leaderboard
 from analysis.rankings.standings import ranks
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.rankings import KEPT_ANSWER, answer_codes
 from analysis.reliability.agreement import agreement
-from analysis.reliability.annotator_pairs import STATISTIC, ranking_agreement
 from analysis.reliability.annotators import ABOVE_CHANCE, SPEARMAN
 from analysis.reliability.matrices import choice_reliability, rating_reliability
 from analysis.reliability.random_responding import ALL_QUESTIONS, MARKED
-from analysis.reliability.ranking_annotators import MEAN_KENDALL
+from analysis.reliability.ranking_annotators import (
+    MEAN_KENDALL,
+    STATISTIC,
+    ranking_agreement,
+)
 from analysis.result_tables.contract import TableCollector
 from analysis.results import NAN, TableRow
 

@@ -9,30 +9,27 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.metric_clusters import cluster_rows
-from analysis.correlations.metric_differences import williams_rows
-from analysis.hypotheses import declared
+from analysis.correlations.metric_differences import cluster_rows
 from analysis.options import (
     check_known,
     resample_parts,
     supported_parts,
 )
-from analysis.pairwise.accuracy_differences import mcnemar_tests
-from analysis.pairwise.degraded_copies import sanity_rows
-from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.human_ceiling import human_pairs
+from analysis.pairwise.metric_errors import (
+    cell_disagreement,
+    pair_disagreement,
+    sanity_rows,
+)
 from analysis.pairwise.position_bias import position_bias, sides_of_annotators
 from analysis.pairwise.soft_accuracy import soft_pairwise_accuracy, spa_differences
-from analysis.pairwise.tie_calibration import LEVELS as ACCURACY_LEVELS
-from analysis.pairwise.tie_calibration import level_accuracy
 from analysis.planning.variance_components import (
     expected_reliability,
     variance_components,
 )
-from analysis.printing import counted
 from analysis.problems import listed
-from analysis.questions import QuestionData
+from analysis.questions import QuestionData, declared
 from analysis.rankings.composite_weights import (
     AT,
     Composite,
@@ -47,28 +44,23 @@ from analysis.rankings.composites import (
     part_cells,
     range_remarks,
 )
-from analysis.rankings.leaderboard import side_effect
-from analysis.rankings.rating_rankings import story_wins
-from analysis.reading.cells import CellGrid, annotator_cells, human_cells
+from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import without_methods
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.scores import ScoreTable
-from analysis.reliability.annotator_pairs import ranking_agreement, ranking_pairs
 from analysis.reliability.annotators import choice_annotators, rating_annotators
-from analysis.reliability.checklist_labels import box_dimensions, label_rows
-from analysis.reliability.internal_consistency import (
-    against_the_others,
-    panel_consistency,
-    scale_consistency,
-)
+from analysis.reliability.checklist_labels import label_rows
 from analysis.reliability.matrices import rating_distribution
-from analysis.reliability.ranking_annotators import ranking_annotators
+from analysis.reliability.ranking_annotators import (
+    ranking_agreement,
+    ranking_annotators,
+)
 from analysis.reliability.retest import choice_repeats, rating_repeats
 from analysis.result_tables.contract import TableCollector
 from analysis.result_tables.leaderboards import add_rating_leaderboard
 from analysis.result_tables.sensitivity import add_without_marked
 from analysis.results import NAN, TableRow
-from analysis.sentences import sentence
+from analysis.sentences import counted, sentence
 from analysis.verdicts import verdict_rows
 
 # With more ratings than this annotators' intervals draw stories, which is faster.
@@ -82,8 +74,7 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
     add_rating_leaderboard(question, found)
     if question.is_method_level:
         return
-    wins = story_wins(question.by_annotator, question=question.name)
-    found.extend("story_wins", wins)
+
     for table_name, analyse in (
         ("variance", variance_components),
         ("reliability", expected_reliability),
@@ -93,25 +84,14 @@ def add_rated(question: QuestionData, table: ScoreTable, found: TableCollector) 
         )
         found.extend(table_name, rows, ("stories",))
     if question.grid.metrics:
-        _add_comparisons(question.grid, found)
+        rows = spa_differences(question.grid, sampling=found.options.sampling)
+        found.extend("accuracy_comparisons", rows)
     for grid in question.judged_grids:
         if grid.metrics:
-            _add_of_grid(grid, table, found)
-
-
-def _add_comparisons(grid: CellGrid, found: TableCollector) -> None:
-    if "pearson" in found.options.coefficients:
-        found.extend("williams", williams_rows(grid))
-    rows = spa_differences(grid, sampling=found.options.sampling)
-    found.extend("accuracy_comparisons", rows)
-
-
-def _add_of_grid(grid: CellGrid, table: ScoreTable, found: TableCollector) -> None:
-    rows = soft_pairwise_accuracy(grid, **found.options.sampling)
-    found.extend("spa", rows, ("stories",))
-    for level in ACCURACY_LEVELS:
-        found.extend("accuracy_levels", level_accuracy(grid, level=level))
-    found.extend("disagreement", cell_disagreement(grid, table.higher_is_better))
+            rows = soft_pairwise_accuracy(grid, **found.options.sampling)
+            found.extend("spa", rows, ("stories",))
+            rows = cell_disagreement(grid, table.higher_is_better)
+            found.extend("disagreement", rows)
 
 
 def add_pairs_further(
@@ -121,7 +101,7 @@ def add_pairs_further(
     options, drawn = found.options, found.options.sampling
     pairs = question.pairs
     parts = resample_parts(options.resample, default="stories+methods")
-    found.extend("mcnemar", mcnemar_tests(pairs, parts=parts, **drawn), parts)
+
     rows = human_pairs(
         pairs,
         parts=parts,
@@ -137,24 +117,18 @@ def add_pairs_further(
     found.extend("disagreement", pair_disagreement(pairs, table.higher_is_better))
 
 
-def add_sides(choices: pd.DataFrame, found: TableCollector, ties: str = "half") -> None:
-    """Add whether the side mattered; `ties` count as in the leaderboard beside it."""
+def add_sides(choices: pd.DataFrame, found: TableCollector) -> None:
+    """Add whether the side mattered."""
     if "left_method" not in choices:
         return
     options = found.options
     allowed = ("stories", "annotators")
     parts = supported_parts(options.resample, "stories+annotators", allowed)
     drawn, confidence = parts if options.resamples else (), options.confidence
-    for criterion, rows in choices.groupby("criterion", sort=True):
-        name = str(criterion)
-        bias = position_bias(rows, parts=drawn, confidence=confidence)
-        found.extend("position_bias", bias, parts)
-        exact = sides_of_annotators(rows, confidence=confidence if drawn else None)
-        found.extend("annotator_sides", exact)
-        effect = side_effect(
-            rows, criterion=name, ties=ties, parts=drawn, confidence=confidence
-        )
-        found.extend("side_effect", effect, parts)
+    bias = position_bias(choices, parts=drawn, confidence=confidence)
+    found.extend("position_bias", bias, parts)
+    exact = sides_of_annotators(choices, confidence=confidence if drawn else None)
+    found.extend("annotator_sides", exact)
 
 
 def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
@@ -164,13 +138,8 @@ def add_ranking_agreement(people: KeptAnswers, found: TableCollector) -> None:
     for criterion, rows in people.rankings.groupby("criterion", sort=True):
         row = ranking_agreement(rows, question=str(criterion), **found.options.sampling)
         found.add("agreement", row)
-        name = str(criterion)
-        pairs, notes = ranking_pairs(rows, question=name, **found.options.sampling)
-        found.extend("annotator_pairs", pairs)
-        found.notes.extend(notes, name)
     if people.ratings is None and people.choices is None:
-        for table in ("agreement", "annotator_pairs"):
-            found.resample(table, ("stories",))
+        found.resample("agreement", ("stories",))
 
 
 def add_people(
@@ -187,15 +156,7 @@ def add_people(
         found.extend("labels", label_rows(people.ratings, **drawn), ("stories",))
         rows = rating_annotators(people.ratings, part=part, **drawn)
         found.extend("annotators", rows)
-        found.extend("scale_consistency", panel_consistency(people.ratings, **drawn))
-        # The boxes of a checklist are no parts of one scale.
-        boxes = box_dimensions(people.ratings)
-        if not boxes and people.ratings["dimension"].nunique() > 1:
-            rows = scale_consistency(people.ratings, **drawn)
-            found.extend("scale_consistency", rows)
-            found.notes.extend(against_the_others(people.ratings))
     found.resample("annotators", (part,))
-    found.resample("scale_consistency", ("stories",))
     if people.choices is not None:
         found.extend("annotators", choice_annotators(people.choices, **drawn))
     if people.rankings is not None:

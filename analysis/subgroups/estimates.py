@@ -8,13 +8,12 @@ import numpy as np
 import pandas as pd
 
 from analysis.correlations.level_estimates import level_estimates, level_spread
-from analysis.inference.scaling import unit_of
+from analysis.inference.resampling import unit_of
 from analysis.options import AlignOptions, Scale, supported_parts
 from analysis.pairwise.accuracy import pair_agreement
 from analysis.pairwise.output_pairs import restricted
-from analysis.printing import counted
 from analysis.questions import QuestionData, restricted_grid
-from analysis.rankings.choice_counts import PARTS
+from analysis.rankings.choice_votes import PARTS
 from analysis.rankings.method_means import mean_ratings
 from analysis.rankings.win_rates import method_win_rates
 from analysis.reading.cells import NO_CELL, CellGrid
@@ -23,7 +22,7 @@ from analysis.reading.story_tags import stratum_order
 from analysis.reliability.agreement import agreement
 from analysis.reliability.matrices import Reliability
 from analysis.results import NAN, Estimate, TableRow, in_unit, undefined
-from analysis.sentences import sentence
+from analysis.sentences import counted, sentence
 from analysis.tables import MEAN_OF_RATERS
 
 # A tag with more values than this names stories rather than groups of them.

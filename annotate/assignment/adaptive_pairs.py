@@ -190,7 +190,7 @@ def best_methods(study: Study, answers: QuerySet[Choice], size: int) -> "TopMeth
     """Return the best methods, by the texts of their keys, and the test of the set."""
     import pandas as pd
 
-    from analysis.rankings.leaderboard import leaderboard
+    from analysis.rankings.bradley_terry import leaderboard
     from analysis.rankings.method_verdicts import TopMethods, top_methods
 
     unit = "slot__unit__"

@@ -8,7 +8,7 @@ from hashlib import sha256
 from django.db import connection
 from django.utils import timezone
 
-from analysis.version import VERSION
+from analysis.options import VERSION
 from annotate.health import measures
 from annotate.health.jobs import Job, failed, unfinished
 from annotate.health.troubles import Trouble, troubles

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from analysis.problems import Problem, Problems
-from analysis.reading.number_text import as_number, step_of, with_code_points
+from analysis.reading.texts import as_number, step_of, with_code_points
 from analysis.tables import FLAGS, MEAN_OF_RATERS
 from annotate.models import Annotator, Question
 from annotate.responses.timing import LONGEST_SECONDS

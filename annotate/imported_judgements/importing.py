@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from analysis.problems import InputError, Problem, Problems, by_line
-from analysis.reading.number_text import as_number
+from analysis.reading.texts import as_number
 from analysis.tables import CHOICE_COLUMNS, FLAGS, RATING_COLUMNS
 from annotate import event_log
 from annotate.imported_judgements.answer_rows import (

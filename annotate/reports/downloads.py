@@ -98,7 +98,7 @@ def write_export(study: Study, out: Path) -> list[Path]:
 
 def describe(study: Study) -> dict[str, Any]:
     """Return what a reader of the tables must know about the study."""
-    from analysis.version import VERSION
+    from analysis.options import VERSION
 
     return {
         "plumbline": VERSION,

@@ -168,7 +168,7 @@ def _without_value(study: Study, moment: Moment) -> Iterator[str]:
     versions = Counter(metric for metric, *_version in valued)
     every = Counter(metric for metric, *_version in valued | absent.keys())
     # pandas, which this loads, is no web worker's business.
-    from analysis.printing import counted
+    from analysis.sentences import counted
 
     for key in sorted(present.keys() | absent.keys()):
         expected = {(s, m) for s, m in judged if not key[1].endswith(f" against {m}")}

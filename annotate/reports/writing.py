@@ -13,8 +13,7 @@ from django.urls import reverse
 from django.utils import translation
 
 from analysis.commands.arguments import join_names
-from analysis.commands.defaults import drawn, report_date
-from analysis.options import AlignOptions, Progress, silent
+from analysis.options import AlignOptions, Progress, drawn, report_date, silent
 from analysis.sentences import sentence
 from annotate.audit_log.as_of_event import Moment
 from annotate.kinds.registry import answer_tables
@@ -74,8 +73,8 @@ def write_study_report(
     date = report_date(
         _newest(study, moment)
     )  # before scipy, which reads the variable, too
-    from analysis.printing import counted
     from analysis.report.writing import run_table, write_report
+    from analysis.sentences import counted
 
     progress("reading")
     data = _data(study, view, moment)

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analysis.options import Sampling
-from analysis.rankings.bradley_terry import fit_model
-from analysis.rankings.leaderboard import leaderboard
+from analysis.rankings.bradley_terry import fit_model, leaderboard
 from analysis.rankings.standings import ELO_MEAN, ELO_SCALE
 from analysis.rankings.win_rates import method_win_rates, win_rates
 from benchmarks.coverage import counting

@@ -19,7 +19,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection
 
-from analysis.version import VERSION
+from analysis.options import VERSION
 from evalcore.backup.databases import FILES, BackupError, dumped
 from evalcore.media import file_digest, original_path
 from evalcore.models import MediaFile

@@ -9,7 +9,7 @@ from stat import S_ISDIR, S_ISREG
 from typing import Any, NoReturn
 
 from analysis.problems import InputError, Problem, Problems
-from analysis.reading.number_text import as_number, is_nan_word
+from analysis.reading.texts import as_number, is_nan_word
 from analysis.tables import is_text
 
 # All tasks of StoryBench together are a tenth of it.

@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterable
 
 from analysis.problems import Problem
-from analysis.reading.spellings import Nearest, written
+from analysis.reading.texts import Nearest, written
 from evalcore.models import Benchmark, Method, Output, Story, most_letters
 
 LONGEST_STORY = most_letters(Story, "key")

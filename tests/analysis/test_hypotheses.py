@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from analysis.commands.alignment import align
-from analysis.hypotheses import read_hypotheses
 from analysis.problems import InputError
+from analysis.questions import read_hypotheses
 from tests.analysis.commands.test_alignment import FAST, study
 
 QUESTIONS, METRICS = {"identity", "aesthetics"}, {"cids", "blur"}

@@ -24,11 +24,6 @@ def test_unknown_or_repeated_parts_are_refused(text):
         resample_parts(text, default="units")
 
 
-def test_three_parts_are_refused():
-    with pytest.raises(OptionError, match="joined by"):
-        resample_parts("stories+methods+annotators", default="units")
-
-
 def test_an_analysis_falls_back_to_its_own_unit_when_it_cannot_draw_the_one_asked_for():
     assert supported_parts("methods", "stories+annotators", ("stories",)) == (
         "stories",

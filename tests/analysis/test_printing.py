@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from analysis.printing import column_texts
 from analysis.report.latex import table
+from analysis.results import column_texts
 
 NAN = float("nan")
 

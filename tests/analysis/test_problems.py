@@ -19,13 +19,6 @@ def bad(line: int, column: str = "choice", expected: str = WORD) -> Problem:
     return Problem("c.csv", expected, line, column, "x")
 
 
-def test_few_problems_are_told_one_by_one_in_their_order():
-    problems = [bad(2), bad(2, "story", "a name"), bad(3), bad(4), bad(9, "story")]
-    error = InputError(problems)
-    assert str(error).splitlines() == [str(problem) for problem in problems]
-    assert error.problems == problems
-
-
 def test_an_error_reaches_the_process_that_waits_for_it():
     """A pool of processes hands errors over as pickles."""
     error = InputError(map(bad, range(2, 402)), table=[1])
@@ -67,11 +60,6 @@ def test_a_kind_is_what_is_said_apart_from_the_place(one, other):
     assert Problem("a", line=1, **one).kind == Problem("b", line=2, **other).kind
 
 
-def test_other_columns_and_other_words_are_other_kinds():
-    kinds = {bad(1).kind, bad(1, "story").kind, bad(1, expected="a name").kind}
-    assert len(kinds) == 3
-
-
 def test_what_is_kept_is_bounded_and_what_is_counted_is_not():
     problems = Problems(bad(line) for line in range(100_000))
     assert len(problems) == 100
@@ -80,15 +68,6 @@ def test_what_is_kept_is_bounded_and_what_is_counted_is_not():
     kinds = Problems(bad(1, expected=chr(n)) for n in range(0x4E00, 0x4E00 + 5000))
     assert len(kinds) == 100
     assert kinds.lines()[-1] == "... and 4,900 more"
-
-
-@pytest.mark.parametrize("kinds", [100, 101, 103])
-def test_kinds_that_are_only_counted_are_counted_though_none_comes_often(kinds):
-    error = InputError(bad(1, expected=chr(n)) for n in range(0x4E00, 0x4E00 + kinds))
-    lines = str(error).splitlines()
-    assert lines[:100] == [str(bad(1, expected=chr(0x4E00 + n))) for n in range(100)]
-    more = [f"... and {kinds - 100} more"] if kinds > 100 else []
-    assert lines[100:] == more
 
 
 def test_counts_survive_being_joined_and_sorted():

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from statsmodels.stats.multitest import multipletests
 
-from analysis.hypotheses import declared
 from analysis.report.findings_metrics import selection_limits
 from analysis.report.findings_verdicts import question_claims, tie_claims
 from analysis.statistics import COLUMNS
@@ -164,17 +163,6 @@ def test_declared_metrics_are_a_family_and_the_others_another():
     assert told == ("cannot be told", "not_adjusted")
 
 
-@pytest.mark.parametrize("name", ["look", "appearance", "fid"])
-def test_what_a_question_is_called_decides_nothing(name):
-    """Renaming a question changed the verdict: the family was chosen by its name."""
-    changes = [{"metric": m, "p_half": 0.02} for m in ("csd", "fid", "clip")]
-    table = pairwise(*changes).assign(question=name)
-    rows = found(verdicts(pairwise_accuracy=table, hypotheses=meant("csd")))
-    expected = "agrees" if name == "look" else "cannot be told"
-    assert rows["csd"]["verdict"] == expected
-    assert declared(meant("csd"), name) == (("csd",) if name == "look" else ())
-
-
 @pytest.mark.parametrize(
     ("n", "p_value", "verdict", "reason"),
     [
@@ -201,13 +189,6 @@ def test_exact_test_of_method_means_is_named():
         "over the means of 9 methods, p < 0.01, by the exact test of all orders of the "
         "methods."
     )
-
-
-def test_a_question_is_asked_by_the_first_coefficient_that_is_defined():
-    undefined = {"value": NAN, "low": NAN, "high": NAN, "p_value": NAN}
-    table = correlations(undefined, {"coefficient": "spearman"})
-    (row,) = verdict_rows({"correlations": table})
-    assert row["statistic"] == "spearman"
 
 
 def test_pairs_lead_and_method_means_where_there_are_none():
@@ -311,20 +292,6 @@ def test_nothing_is_best_over_other_stories():
     assert other["cluster"].isna().all()
 
 
-def test_the_ceiling_is_measured_on_what_the_metric_is():
-    """One annotator predicts the others; so must the metric beside that."""
-    people = pd.DataFrame(
-        {
-            "question": ["look", "look", "look", "mood"],
-            "source": ["ratings", "ratings", "choices", "ratings"],
-            "metric": ["one annotator", "csd", "one annotator", "one annotator"],
-            "value": [0.8, 0.66, 0.1, 0.2],
-        }
-    )
-    row = found(verdicts(pairwise_accuracy=pairwise({}), human_pairs=people))["csd"]
-    assert (row["value"], row["ceiling"], row["like_ceiling"]) == (0.7, 0.8, 0.66)
-
-
 def test_baselines_are_not_judged():
     rows = found(verdicts(pairwise_accuracy=pairwise({})))
     for name in ("constant", "random (expected)"):
@@ -375,16 +342,6 @@ def test_others_that_are_better_or_worse_are_counted_by_their_tests():
     assert text.endswith("; it is shown to be better than 1 of the 2 others.")
 
 
-def test_method_means_have_the_order_of_their_tests():
-    values = {"a": 0.5, "b": 0.3}
-    keys = {"dimension": "look", "level": "method", "coefficient": "kendall"}
-    tests = compared(values, {("a", "b"): 0.01}, **keys)
-    for tested, expected in ((tests, [1, 2]), (tests.assign(p_adjusted=NAN), [])):
-        changes = [{"metric": m, "value": x, "n": 9} for m, x in values.items()]
-        table = verdicts(correlations=correlations(*changes), metric_comparisons=tested)
-        assert table["cluster"].dropna().tolist() == expected
-
-
 # Words --------------------------------------------------------------------------------
 
 
@@ -419,15 +376,6 @@ def test_demanded_accuracy_is_compared_with_the_interval(low, high, line):
     assert "demanded" not in text
 
 
-def test_the_words_of_method_means():
-    (claim,) = said(correlations=correlations({"metric": "cids", "p_value": 0.03}))
-    assert claim == (
-        True,
-        "look: cids, the only metric explored, agrees with people: Kendall's tau-b "
-        "0.50 [0.20, 0.70] over the means of 23 methods, p = 0.03.",
-    )
-
-
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -441,27 +389,6 @@ def test_what_is_not_shown_is_no_claim(change, words):
     assert words in text
     reason = "cannot be distinguished from" if "p_half" in change else "is below"
     assert text.endswith(f"; it {reason} chance.")
-
-
-def test_of_several_explored_the_agreeing_are_counted():
-    changes = [
-        {"metric": "a", "ppa_half": 0.9, "p_half": 0.2},
-        {"metric": "b", "ppa_half": 0.6},
-        {"metric": "c", "ppa_half": 0.55},
-    ]
-    ((shown, text),) = said(pairwise_accuracy=pairwise(*changes))
-    assert shown
-    start = "look: of 3 metrics explored 2 agree with people; the highest of them is b:"
-    assert text.startswith(start)
-    assert "p < 0.01 adjusted over 3 metrics of this question)" in text
-    one = [changes[0], changes[1], changes[2] | {"p_half": 0.6}]
-    ((shown, text),) = said(pairwise_accuracy=pairwise(*one))
-    assert text.startswith("look: of 3 metrics explored 1 agrees with people; it is b")
-    none = [change | {"p_half": 0.5} for change in changes]
-    ((shown, text),) = said(pairwise_accuracy=pairwise(*none))
-    assert not shown
-    assert text.startswith("look: of 3 metrics explored none is shown to agree")
-    assert "by half accuracy in pairs; a has the highest value: it prefers" in text
 
 
 def test_the_highest_of_several_is_said_to_be_chosen():
@@ -514,18 +441,3 @@ def test_soft_accuracy_never_leads_nor_does_that_of_ties():
     assert said(spa=soft("csd")) == [
         (False, "look: no metric has a value of a statistic that could lead it.")
     ]
-
-
-def test_only_ties_are_told_of_ties():
-    """A metric that is below chance by half accuracy alone is not named there."""
-    assert not list(tie_claims(verdicts(pairwise_accuracy=pairwise(BELOW))))
-
-
-def test_questions_stand_together_in_order():
-    rows = [pairwise({}).assign(question=name) for name in ("b", "a")]
-    tables = {
-        "pairwise_accuracy": pd.concat(rows),
-        "correlations": correlations({"dimension": "a"}),
-    }
-    names = verdicts(**tables)["question"].tolist()
-    assert names == sorted(names)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.version import VERSION
+from analysis.options import VERSION
 
 ROOT = Path(__file__).resolve().parents[2]
 LIBRARY = ROOT / "analysis"

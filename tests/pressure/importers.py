@@ -16,8 +16,8 @@ from django.core.management.base import CommandError
 from django.test import Client
 from PIL import Image
 
-from analysis.hypotheses import read_hypotheses
 from analysis.problems import InputError
+from analysis.questions import read_hypotheses
 from analysis.rankings.composite_weights import read_composites
 from analysis.reading.inputs import (
     read_choices,

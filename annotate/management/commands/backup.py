@@ -3,7 +3,7 @@ from pathlib import Path
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.printing import counted
+from analysis.sentences import counted
 from evalcore.backup import making
 from evalcore.backup.databases import BackupError
 

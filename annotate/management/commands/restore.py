@@ -5,7 +5,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.printing import counted
+from analysis.sentences import counted
 from annotate.access import permissions
 from annotate.kinds.registry import KINDS
 from annotate.models import Report, Study

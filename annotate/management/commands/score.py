@@ -4,7 +4,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db.models import Count
 from tqdm import tqdm
 
-from analysis.printing import counted
+from analysis.sentences import counted
 from annotate.models import Study
 from evalcore.metrics import registry
 from evalcore.models import Benchmark, MetricChunk, MetricRun

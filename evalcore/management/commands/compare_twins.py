@@ -6,7 +6,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from analysis.printing import counted
+from analysis.sentences import counted
 from analysis.tables import Lines, defused
 from evalcore.formats.written_files import write_files
 from evalcore.importing.commands import ImportCommand

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management.base import CommandError
 
 from analysis.commands.arguments import split_names
-from analysis.printing import counted
+from analysis.sentences import counted
 from evalcore.exporting import (
     FILE,
     prompts_without,

@@ -14,7 +14,6 @@ from analysis.commands.alignment import agreement, align, leaderboard
 from analysis.options import AlignOptions, OptionError
 from analysis.problems import InputError
 from analysis.rankings.composite_weights import equally
-from analysis.rankings.leaderboard import side_effect
 from analysis.statistics import COLUMNS
 from tests.cases import slow
 
@@ -114,13 +113,6 @@ def test_the_order_of_rows_does_not_matter(seed):
     assert_same(plain(), run(*shuffled))
 
 
-def test_turned_choices_are_the_same_choices():
-    ratings, choices, scores = study()
-    turned = choices.rename(columns={"method_a": "method_b", "method_b": "method_a"})
-    turned["choice"] = turned["choice"].replace({"a": "b", "b": "a"})
-    assert_same(plain(), run(ratings, turned, scores))
-
-
 def test_gold_repeated_and_excluded_rows_change_nothing_but_notes():
     ratings, choices, scores = study()
     known = plain()
@@ -198,37 +190,6 @@ def test_without_resamples_only_exact_p_values_remain():
     assert correlations["value"].notna().all()
     assert found["metric_comparisons"]["difference"].notna().all()
     assert found["metric_comparisons"]["p_value"].isna().all()
-
-
-def test_method_means_by_hand():
-    rows = [
-        ("1", "m", "Ann", 0),
-        ("1", "m", "Bob", 4),
-        ("2", "m", "Ann", 3),
-    ]
-    ratings = pd.DataFrame(rows, columns=["story", "method", "annotator", "rating"])
-    scores = pd.DataFrame(
-        {"story": ["1"], "method": ["m"], "metric": ["k"], "score": [1.0]}
-    )
-    row = (
-        run(ratings.assign(dimension="d"), None, scores).tables["method_means"].iloc[0]
-    )
-    assert row["mean"] == 2.5  # of the cells 2 and 3; the rows average 7/3
-    assert row["sd_annotators"] == pytest.approx(np.std([1.5, 4], ddof=1))
-    assert (row["n_ratings"], row["n_annotators"], row["n_stories"]) == (3, 2, 2)
-    assert row["low"] < 2.5 < row["high"]
-
-
-def test_holm_is_within_level_and_coefficient():
-    ratings, _, scores = study(dimensions=("identity",), methods="ABCDE")
-    third = scores[scores["metric"] == "cids"].assign(metric="csd")
-    third["score"] = np.random.default_rng(5).normal(size=len(third))
-    table = run(ratings, None, pd.concat([scores, third])).tables["metric_comparisons"]
-    for _, family in table.groupby(["level", "coefficient"]):
-        assert len(family) == 3
-        smallest = family["p_value"].idxmin()
-        expected = min(1, 3 * family.loc[smallest, "p_value"])
-        assert family.loc[smallest, "p_adjusted"] == pytest.approx(expected)
 
 
 def test_a_metric_without_common_cells_is_listed_with_a_reason():
@@ -403,33 +364,6 @@ def test_published_coefficients_of_tifa(shared):
             assert table[metric, name] == pytest.approx(number, abs=5.1e-7)
 
 
-def test_agree_draws_annotators_where_it_is_asked_to():
-    ratings, choices, _ = study()
-    more = pd.concat([ratings, ratings.assign(annotator=ratings["annotator"] + "2")])
-    drawn = agreement(
-        ratings=more, options=AlignOptions(resamples=30, resample="annotators")
-    )
-    units = agreement(ratings=more, options=AlignOptions(resamples=30))
-    assert drawn.resampled["agreement"] == ("annotators",)
-    one, other = (a.tables["agreement"].set_index("statistic") for a in (drawn, units))
-    assert (one["value"].dropna() == other["value"].dropna()).all()
-    alphas = [each.loc["alpha_ordinal", "low"].tolist() for each in (one, other)]
-    assert alphas[0] != alphas[1]
-    found = agreement(ratings=ratings, choices=choices, options=FAST)
-    questions = found.tables["agreement"].groupby("question", sort=False).size()
-    assert questions.to_dict() == {"aesthetics": 9, "identity": 9, "quality": 4}
-
-
-def test_skewed_ratings_get_a_remark():
-    ratings, _, _ = study(dimensions=("identity",))
-    rng = np.random.default_rng(0)
-    ratings["rating"] = np.where(rng.random(len(ratings)) < 0.05, 3, 4)
-    options = AlignOptions(resamples=0, scale=(0, 4))
-    notes = agreement(ratings=ratings, options=options).notes
-    assert "alpha is low" in notes[0]
-    assert "identity: 93 % of the answers are the same" in notes[0]
-
-
 @pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
 @pytest.mark.parametrize("majority", [False, True])
 def test_rank_counts_votes_or_majorities(ties, majority):
@@ -446,16 +380,6 @@ def test_rank_counts_votes_or_majorities(ties, majority):
     assert (rates[["wins_a", "ties", "wins_b"]].sum(axis=1) == 60).all()
     majorities = ["majority_wins_a", "majority_ties", "majority_wins_b"]
     assert (rates[majorities].sum(axis=1) == rates["n_stories"]).all()
-
-
-@pytest.mark.parametrize(
-    ("people", "drawn"), [(2, "stories+annotators"), (1, "stories")]
-)
-def test_a_leaderboard_speaks_of_others_than_the_only_annotator(people, drawn):
-    _, choices, _ = study(n_stories=20)
-    kept = choices["annotator"].isin(sorted(choices["annotator"].unique())[:people])
-    found = leaderboard(choices=choices[kept], options=AlignOptions(resamples=99))
-    assert set(found.tables["leaderboard"]["drawn"]) == {drawn}
 
 
 def test_both_bad_is_told_apart():
@@ -522,21 +446,6 @@ def test_each_table_says_what_was_drawn_for_its_intervals():
     assert run(ratings, choices, scores, LEAST).resampled == {}
 
 
-@pytest.mark.slow
-def test_drawing_methods_leaves_their_own_means_alone():
-    ratings, _, scores = study()
-    means = {
-        unit: run(
-            ratings, None, scores, AlignOptions(resamples=25, resample=unit, **LITTLE)
-        ).tables["method_means"]
-        for unit in ("stories", "stories+methods", "methods")
-    }
-    pd.testing.assert_frame_equal(means["stories"], means["stories+methods"])
-    assert set(means["stories"]["drawn"]) == {"stories"}
-    # No other methods move a mean: what is drawn by default is.
-    assert set(means["methods"]["drawn"]) == {"stories+annotators"}
-
-
 def test_ratings_without_a_story_beside_others_are_left_out():
     ratings, _, scores = study()
     stray = ratings.iloc[:2].assign(story="", rating=0)
@@ -569,13 +478,6 @@ def test_a_metric_without_a_coefficient_is_named():
     assert not any("metric cids has no coefficient" in note for note in notes)
 
 
-def test_what_choices_drop_is_noted():
-    _, choices, scores = study()
-    lacking = scores.drop(scores[scores["metric"] == "cids"].index[0])
-    notes = run(None, choices, lacking).notes
-    assert any("with each other on 33 of 36 compared pairs" in note for note in notes)
-
-
 def test_components_choose_what_is_calibrated():
     ratings, choices, scores = study()
     options = AlignOptions(resamples=0, components=("cids",), **LITTLE)
@@ -585,67 +487,6 @@ def test_components_choose_what_is_calibrated():
     assert "blur" not in set(found["metric"])
     with pytest.raises(OptionError, match="--components: 'sharp': expected blur, cids"):
         run(ratings, choices, scores, AlignOptions(components=("sharp",)))
-
-
-@pytest.mark.parametrize("ties", ["half", "drop", "davidson"])
-def test_the_side_is_worth_what_the_leaderboard_takes_away(ties):
-    """Two methods: an answer for the left more often, the rest ties."""
-    outcomes = ["a"] * 6 + ["b"] * 2 + ["tie"] * 4
-    choices = pd.DataFrame(
-        [
-            (f"s{i}{left}", "m", "n", "q", "p", word, left)
-            for left, words in (("m", outcomes), ("n", ["a", *"bbb", *outcomes[6:]]))
-            for i, word in enumerate(words)
-        ],
-        columns=[
-            "story",
-            "method_a",
-            "method_b",
-            "criterion",
-            "annotator",
-            "choice",
-            "left_method",
-        ],
-    )
-    found = leaderboard(
-        choices=choices, ties=ties, side=True, options=AlignOptions(resamples=0)
-    )
-    (row,) = side_effect(choices, criterion="q", ties=ties, parts=())
-    assert found.tables["side_effect"]["value"].item() == pytest.approx(row["value"])
-    others = {
-        t: side_effect(choices, criterion="q", ties=t, parts=())[0]["value"]
-        for t in ("half", "drop", "davidson")
-    }
-    assert others["half"] < min(others["drop"], others["davidson"]) - 0.1
-
-
-def test_a_leaderboard_may_be_adjusted_for_the_side():
-    # Whoever stands left mostly wins: adjusted, the methods are nearly equal.
-    _, choices, _ = study(n_stories=60)
-    rng = np.random.default_rng(1)
-    left = np.where(rng.random(len(choices)) < 0.2, "method_a", "method_b")
-    choices["left_method"] = [
-        row[side] for side, (_, row) in zip(left, choices.iterrows(), strict=True)
-    ]
-    won = np.where(choices["left_method"] == choices["method_a"], "a", "b")
-    flipped = np.where(won == "a", "b", "a")
-    choices["choice"] = np.where(rng.random(len(choices)) < 0.2, flipped, won)
-    options = AlignOptions(resamples=0)
-    plain, adjusted = (
-        leaderboard(choices=choices, side=side, options=options)
-        for side in (False, True)
-    )
-    spread = [
-        np.ptp(found.tables["leaderboard"]["rating"]) for found in (plain, adjusted)
-    ]
-    assert spread[1] < spread[0] / 3
-    assert (adjusted.tables["side_effect"]["value"] > 1).all()
-    assert (
-        "side_effect"
-        not in leaderboard(
-            choices=choices.drop(columns="left_method"), options=options
-        ).tables
-    )
 
 
 def ranked(n_stories=12, seed=0, k=3):
@@ -709,21 +550,6 @@ def test_a_verdict_on_methods_is_what_comparisons_and_ranks_say(kind):
         assert verdict["p_adjusted"] == with_first["p_adjusted"].max()
 
 
-@pytest.mark.parametrize("other", [{"majority": True}, {"ties": "drop"}])
-def test_a_verdict_has_the_value_by_which_methods_are_ranked(other):
-    """Win rates count single votes, ties as halves; other ranks have their rating."""
-    choices = study()[1]
-    plain, changed = (
-        leaderboard(choices=choices, options=FAST, **more).tables
-        for more in ({}, other)
-    )
-    assert set(plain["method_verdicts"]["statistic"]) == {"win_rate"}
-    rows = changed["method_verdicts"].set_index("question")
-    assert set(rows["statistic"]) == {"rating"}
-    best = changed["leaderboard"].sort_values("rank").groupby("criterion").first()
-    assert rows["value"].to_dict() == pytest.approx(best["rating"].to_dict())
-
-
 def test_rankings_beside_metrics():
     rankings, (_, _, scores) = ranked(6), study()
     found = align(
@@ -743,75 +569,17 @@ def test_rankings_beside_metrics():
     assert found.resampled["agreement"] == ("stories",)
 
 
-def test_rankings_beside_other_answers_change_nothing_of_these():
-    ratings, choices, scores = study()
-    alone = plain()
-    both = align(
-        ratings=ratings,
-        choices=choices,
-        rankings=ranked(6),
-        scores=scores,
-        options=FAST,
-    )
-    for name in ("correlations", "leaderboard", "win_rates", "method_means"):
-        pd.testing.assert_frame_equal(both.tables[name], alone.tables[name])
-    assert set(both.tables) == {*alone.tables, "ranking_leaderboard"}
-
-
-def test_rankings_by_tags_of_their_stories():
-    tags = pd.DataFrame(
-        {"story": [f"{i:02d}" for i in range(6)], "style": list("ababab")}
-    )
-    found = align(
-        ratings=None,
-        choices=None,
-        rankings=ranked(6),
-        scores=study()[2],
-        tags=tags,
-        options=FAST,
-    )
-    strata = found.tables["strata"]
-    assert set(strata.loc[strata["question"] == "best", "statistic"]) == {
-        "ppa_strict",
-        "ppa_half",
-    }
-
-
 def test_how_alike_people_rank():
     found = agreement(rankings=ranked(60), options=AlignOptions(resamples=200))
     table = found.tables["agreement"]
-    assert set(found.tables) == {"agreement", "annotator_pairs", "annotators"}
+    assert set(found.tables) == {"agreement", "annotators"}
     assert (table["low"] > 0).all()
-
-
-def test_both_kinds_of_leaderboards():
-    found = leaderboard(choices=study()[1], rankings=ranked(), options=FAST)
-    assert set(found.tables) == {
-        "leaderboard",
-        "win_rates",
-        "method_win_rates",
-        "ranking_leaderboard",
-        "method_comparisons",
-        "method_verdicts",
-    }
-    only = leaderboard(rankings=ranked(), options=FAST)
-    assert set(only.tables) == {
-        "ranking_leaderboard",
-        "method_comparisons",
-        "method_verdicts",
-    }
-    pd.testing.assert_frame_equal(
-        only.tables["ranking_leaderboard"], found.tables["ranking_leaderboard"]
-    )
-    board = only.tables["ranking_leaderboard"]
-    assert board.groupby("criterion")["method"].first().tolist() == ["swap", "swap"]
 
 
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
         ({}, "--choices, --rankings: expected one of them, or both"),
-        ({"rankings": ranked(), "side": True}, "--side: expected --choices beside it"),
         ({"rankings": ranked(), "majority": True}, "--majority: expected --choices"),
         ({"rankings": ranked(), "ties": "drop"}, "--ties: expected --choices beside"),
         (

@@ -92,15 +92,6 @@ def test_peoples_overall_stands_against_the_judges_by_the_same_weights(inputs, t
     assert row["low"].item() < row["value"].item() <= row["high"].item()
 
 
-def test_peoples_value_moves_so_far_over_rounds(inputs, tables):
-    ratings = pd.read_csv(inputs / "ratings.csv")
-    by_round = ratings.groupby(["dimension", "method", "round"])["rating"].mean()
-    overall = sum(w * by_round[q] for q, w in WEIGHTS.items()).unstack()
-    found = tables("composites").query("composite == 'overall'").set_index("method")
-    assert found["sd_rounds"].to_dict() == pytest.approx(overall.std(axis=1).to_dict())
-    assert set(found["n_rounds"]) == {2}
-
-
 def test_a_composite_by_angle_has_pairs_of_its_own(tables):
     """Six of nine stories; chance of acc_eq is that of its ties and people's there."""
     pairs = tables("verdicts").query("question == 'overall' and level == 'pairs'")
@@ -124,26 +115,6 @@ def test_a_composite_by_angle_has_pairs_of_its_own(tables):
     assert (inside["n_groups"]["artist"], inside["n_groups"]["clip"]) == (6, 9)
     assert inside["cluster"]["clip"] >= 1
     assert np.isnan(inside["cluster"]["artist"])
-
-
-@pytest.mark.slow
-def test_a_composite_may_be_declared_to_measure_a_question(inputs, tmp_path):
-    path = tmp_path / "declared.csv"
-    path.write_text("question,metric\naesthetic,artist\noverall,clip\n")
-    more = ["--composites", str(inputs / "composites.yaml"), "--hypotheses", str(path)]
-    more += ["--levels", "method"]
-    assert run(inputs, tmp_path / "out", *more) == 0
-    found = pd.read_csv(tmp_path / "out/tables/verdicts.csv")
-    roles = (
-        found.set_index(["question", "metric"])["role"].groupby(level=[0, 1]).first()
-    )
-    assert roles["aesthetic", "artist"] == roles["overall", "clip"] == "declared"
-    assert roles["overall", "artist"] == "composite"
-
-
-def test_the_report_words_a_composite_as_what_it_is(report):
-    page = (report / "report.html").read_text()
-    assert "overall (metrics), a composite, agrees with people" in page
 
 
 def test_what_names_nothing_ends_with_a_line_and_writes_nothing(

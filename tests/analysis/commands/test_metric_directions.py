@@ -70,24 +70,6 @@ def test_vistorybenchs_leaderboard_turns_copy_paste_and_counts_parts_once(
 
 
 @pytest.mark.shared
-def test_higher_is_better_and_declared_ranks_have_it_as_asked(aligned, tmp_path):
-    parts = tmp_path / "all.yaml"
-    asked = ", ".join([*TWELVE, "pa_average"])
-    parts.write_text(
-        f"composites: {{all: {{over: metrics, kind: ranks, weights: [{asked}]}}}}"
-    )
-    tables, page = aligned("--higher-is-better", "copy_paste", "--composites", parts)
-    value, n_parts = ranks(tables, "all")
-    assert n_parts == 13
-    places = value.rank().astype(int)
-    shown = ["Gemini-2.5", "Sora2 (img ref)", "StoryDiffusion (text only)"]
-    assert places[shown].tolist() == [1, 9, 20]
-    assert ranks(tables)[1] == 12
-    assert "all: counts pa_average and also what it contains: pa_scene" in page
-    assert BY_NAME not in page
-
-
-@pytest.mark.shared
 def test_a_direction_asked_for_twice_or_of_no_metric_is_refused(aligned):
     both = aligned("--higher-is-better", "occm", "--lower-is-better", "occm")
     assert both == "--higher-is-better: 'occm': expected lower or higher\n"
@@ -97,48 +79,7 @@ def test_a_direction_asked_for_twice_or_of_no_metric_is_refused(aligned):
 
 
 CELLS = pd.DataFrame({"story": [*"aaabbb"], "method": [*"xyzxyz"]})
-RATED = CELLS.assign(dimension="look", annotator="Ann", rating=[1, 2, 3, 2, 3, 4])
 FID = CELLS.assign(metric="FID", score=[9.0, 6, 3, 8, 5, 4])
-
-
-@pytest.mark.parametrize(
-    ("scores", "options", "sign", "n_remarks"),
-    [
-        (FID, {}, 1, 1),
-        (FID, {"lower_is_better": "FID"}, 1, 0),
-        (FID, {"higher_is_better": "FID"}, -1, 0),
-        (FID.assign(higher_is_better=True), {}, -1, 0),
-        (FID.assign(higher_is_better=False), {}, 1, 0),
-        (FID.assign(higher_is_better=False), {"higher_is_better": ["FID"]}, -1, 0),
-        (FID.assign(metric="nearness"), {}, -1, 0),
-        (FID.assign(higher_is_better=None), {}, 1, 1),
-        (FID.assign(higher_is_better=["false", *[""] * 5]), {}, 1, 0),
-        (FID.assign(metric="LPIPS-x"), {}, 1, 1),
-    ],
-)
-def test_what_is_said_goes_before_the_name(scores, options, sign, n_remarks):
-    report = analysis.align(ratings=RATED, scores=scores, resamples=0, **options)
-    kendall = report["correlations"].query(
-        "level == 'story' & coefficient == 'kendall'"
-    )
-    assert kendall["value"].tolist() == [sign]
-    assert sum("by the name alone" in note for note in report.notes) == n_remarks
-
-
-def test_a_subset_turns_the_same_metrics_by_name():
-    more = [FID.assign(story=FID["story"] + str(i)) for i in range(3)]
-    found = analysis.subset(scores=pd.concat(more), subset=["a0", "b0"], resamples=0)
-    assert any("by the name alone" in note for note in found.notes)
-
-
-def test_metrics_whose_direction_nothing_tells_are_listed_once():
-    more = [FID.assign(metric=name) for name in ("nearness", "aroma", "NIQE")]
-    told = FID.assign(metric="told", higher_is_better=True)
-    report = analysis.align(ratings=RATED, scores=pd.concat([*more, told]), resamples=0)
-    assert [note for note in report.notes if "nothing says so" in note] == [
-        "Higher is assumed to be better for aroma, nearness: nothing says so. A column "
-        "higher_is_better tells, and so does --lower-is-better of align."
-    ]
 
 
 MANY = pd.DataFrame({"story": [*"abcd"] * 4, "method": sorted([*"wxyz"] * 4)})

@@ -115,23 +115,6 @@ def test_a_subset_may_be_a_table_of_its_own(files):
     assert means["mean_subset"] == pytest.approx(lite["score"].mean())
 
 
-def test_of_five_methods_no_stories_are_chosen(files):
-    scores = pd.read_csv(files / "scores.csv").query("method != 'm0'")
-    scores.to_csv(files / "five.csv", index=False)
-    assert run(files, "subset", "--scores", files / "five.csv") == 0
-    (row,) = table(files, "best_subset").to_dict("records")
-    assert row["reason"] == "fewer than 6 methods: no half could check the other"
-    assert not (files / "out/tables/subset_stories.csv").exists()
-    page = (files / "out/report.html").read_text()
-    assert "There are none: the tables give the reasons." in page
-    assert "--resamples 0" not in page
-
-
-def test_ratings_have_subsets_too(files):
-    assert run(files, "subset", "--ratings", files / "ratings.csv") == 0
-    assert set(table(files, "best_subset")["question"]) == {"look"}
-
-
 @pytest.mark.parametrize(
     ("given", "says"),
     [
@@ -202,27 +185,3 @@ def test_judges_without_a_partner_are_refused(files, capsys, given, says):
     names = [files / x if x.endswith(".csv") else x for x in given]
     assert run(files, "stability", *names) == 2
     assert says in capsys.readouterr().err
-
-
-@pytest.mark.shared
-def test_vistorybenchs_lite_against_full(shared, tmp_path):
-    published = shared / "published"
-    assert (
-        run(
-            tmp_path,
-            "subset",
-            "--wide",
-            "--scores",
-            published / "vistorybench_full_metrics.csv",
-            "--subset",
-            published / "vistorybench_lite_metrics.csv",
-            "--value",
-            "lite",
-        )
-        == 0
-    )
-    found = table(tmp_path, "subset")
-    found = found[found["statistic"] == "difference_percent"].set_index("metric")
-    # Means of the 22 methods that both tables hold: see test_published.
-    assert found.loc["csd_cross", "value"] == pytest.approx(11.4, abs=0.06)
-    assert found.loc["inception_score", "value"] == pytest.approx(-16.9, abs=0.06)

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from analysis.correlations import kendall, kendall_large
-from analysis.correlations.coefficients import correlate, standardise
+from analysis.correlations import kendall
+from analysis.correlations.coefficients import correlate
 from analysis.options import COEFFICIENTS
 from tests.analysis.inference.test_scaling import exact_pearson
 
@@ -69,26 +69,6 @@ def test_a_weight_is_that_many_copies(points, data):
         assert value == pytest.approx(SCIPY[name](cx, cy), abs=1e-9)
 
 
-def test_blocks_bound_memory_without_changing_results(monkeypatch):
-    rng = np.random.default_rng(0)
-    human = rng.integers(0, 4, (3, 20)).astype(float)
-    scores = rng.integers(0, 6, (2, 3, 20)).astype(float)
-    weights = rng.integers(0, 3, (3, 5, 20)).astype(float)
-    whole = correlate(human, scores, weights, COEFFICIENTS)
-    monkeypatch.setattr(kendall, "BLOCK", 70)
-    cut = correlate(human, scores, weights, COEFFICIENTS)
-    for name in COEFFICIENTS:
-        np.testing.assert_array_equal(whole[name], cut[name])
-
-
-def test_standardise_keeps_equal_values_at_zero():
-    # 0.1 three times does not average to exactly 0.1.
-    np.testing.assert_array_equal(
-        standardise(np.array([0.1, 0.1, 0.1, 9.0]), np.array([1.0, 1, 1, 0])),
-        np.zeros(4),
-    )
-
-
 last_digits = st.lists(
     st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(0, 2)),
     min_size=2,
@@ -113,16 +93,9 @@ def test_pearson_of_values_that_differ_in_their_last_digits(points, large):
 
 @pytest.mark.parametrize("decimals", [0, 1, 8])
 @pytest.mark.parametrize("human_decimals", [1, 8])
-@pytest.mark.parametrize("least", [0, 10**6])
-def test_many_points_in_blocks_equal_scipy(
-    monkeypatch, decimals, human_decimals, least
-):
+def test_many_points_equal_scipy(monkeypatch, decimals, human_decimals):
     monkeypatch.setattr(kendall, "FEW_POINTS", 8)
-    monkeypatch.setattr(kendall_large, "BLOCK_POINTS", 4)
-    monkeypatch.setattr(kendall_large, "BLOCKS_AT_ONCE", 2)
-    monkeypatch.setattr(kendall_large, "BUCKETS", 3)
-    monkeypatch.setattr(kendall_large, "LEAST_WORK", least)
-    monkeypatch.setattr(kendall_large, "BLOCK_WEIGHTS", 2)
+    monkeypatch.setattr(kendall, "BLOCK", 700)
     rng = np.random.default_rng(3)
     human = np.round(rng.normal(size=(2, 60)), human_decimals)
     scores = np.round(rng.normal(size=(3, 2, 60)) + human, decimals)
@@ -142,7 +115,7 @@ def test_single_precision_is_taken_only_where_it_is_exact(monkeypatch, most):
     scores = np.round(rng.normal(size=(1, 1, 3000)) + human / 100, 1)
     weights = rng.integers(0, most + 1, (1, 2, 3000)).astype(float)
     found = correlate(human, scores, weights, ALL)
-    monkeypatch.setattr(kendall_large, "EXACT", 0)
+    monkeypatch.setattr(kendall, "EXACT", 0)
     exact = correlate(human, scores, weights, ALL)
     for name in ("kendall", "kendall_c", "spearman"):
         np.testing.assert_array_equal(found[name], exact[name])

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from analysis.correlations.metric_clusters import cluster_rows
+from analysis.correlations.metric_differences import cluster_rows
 from analysis.statistics import COLUMNS
 
 FAMILY = {"dimension": "d", "level": "story", "coefficient": "kendall"}
@@ -70,13 +70,3 @@ def test_undefined_metrics_stand_last_without_a_cluster():
     assert rows[2]["not_worse_than_best"] is None
     assert rows[2]["reason"] == "all the same"
     assert set(rows[0]) == set(COLUMNS["clusters"])
-
-
-def test_without_tests_there_are_no_clusters():
-    correlations, comparisons = tables({"a": 0.1, "b": 0.9}, {})
-    comparisons["p_adjusted"] = np.nan
-    rows = cluster_rows(correlations, comparisons)
-    assert all(np.isnan(row["cluster"]) for row in rows)
-    assert {row["reason"] for row in rows} == {"no tests between metrics were made"}
-    alone = cluster_rows(*tables({"a": 0.1}, {}))
-    assert alone[0]["cluster"] == 1

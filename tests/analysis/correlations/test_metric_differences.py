@@ -7,11 +7,9 @@ from scipy import stats
 from analysis.correlations.level_estimates import (
     coefficient_variances,
     level_spread,
-    story_draws,
 )
 from analysis.correlations.levels import level_values
 from analysis.correlations.metric_differences import metric_differences
-from analysis.inference.cluster_variance import leave_outs
 from analysis.inference.resampling import no_draws
 from analysis.options import COEFFICIENTS
 from tests.analysis.correlations.test_levels import small
@@ -45,21 +43,6 @@ def differences(grid, level, parts=CROSSED, resamples=99, seed=0, coefficients=A
 def without(grid, kept):
     """Return the cells of some methods only."""
     return type(grid)(**{**vars(grid), "cells": grid.cells & (kept > 0)})
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("holes", [set(), {(0, 1), (3, 2)}])
-def test_values_without_methods_are_those_of_the_rest(level, holes):
-    grid = two_metrics(holes=holes, digits=1)
-    found = coefficient_variances(grid, level, ALL, CROSSED, seed=0)
-    for column, kept in enumerate(leave_outs(6)):
-        rest = without(grid, kept)
-        expected = level_values(rest, level, no_draws(*grid.cells.shape), ALL)
-        for name in ALL:
-            values = found[name].left_out[..., column]
-            if level == "story":
-                values = np.nanmean(values, axis=1)
-            np.testing.assert_allclose(values, expected[name][:, 0], atol=1e-9)
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -102,44 +85,3 @@ def test_the_test_is_of_what_is_drawn(level, parts):
     assert row["high"] - row["low"] == pytest.approx(
         2 * np.sqrt(expected.variance) * stats.t.ppf(0.975, expected.freedom)
     )
-
-
-@pytest.mark.parametrize(
-    ("parts", "test"),
-    [(CROSSED, "methods"), (("methods",), "methods"), (("stories",), "")],
-)
-def test_ratings_of_whole_methods_have_no_stories(parts, test):
-    grid = two_metrics(n_stories=1, n_methods=8)
-    whole = type(grid)(**{**vars(grid), "stories": ("",)})
-    row = differences(whole, "method", parts)["a", "b", "kendall"]
-    assert row["test"] == test
-    assert bool(row["reason"]) == (not test)
-
-
-def test_methods_without_a_cell_are_no_methods():
-    grid = two_metrics()
-    cells = np.column_stack([grid.cells, np.zeros(len(grid.cells), bool)])
-    wide = type(grid)(
-        **{
-            **vars(grid),
-            "methods": (*grid.methods, "empty"),
-            "cells": cells,
-            "human": np.pad(grid.human, ((0, 0), (0, 1))),
-            "scores": np.pad(grid.scores, ((0, 0), (0, 0), (0, 1))),
-            "votes": np.pad(
-                grid.votes, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan
-            ),
-        }
-    )
-    assert differences(wide, "story") == differences(grid, "story")
-
-
-def test_stories_are_drawn_as_wholes_or_for_each_method():
-    cells = np.ones((5, 3), bool)
-    cells[0, 1] = False
-    by_story, by_output = story_draws(cells, np.random.default_rng(0))
-    assert (by_story.stories.sum(axis=1) == 5).all()
-    assert by_story.units is None
-    assert (by_output.units.sum(axis=1) == cells.sum(axis=0)).all()
-    assert not by_output.units[:, 0, 1].any()
-    assert (by_output.units[:, :, 0] != by_output.units[:, :, 2]).any()

@@ -17,7 +17,6 @@ from analysis.inference.cluster_variance import (
     pair_values,
     pair_variance,
     variance_of_methods,
-    variances_of_pairs,
     variances_of_stories,
 )
 
@@ -31,21 +30,6 @@ def means_left(values):
     """Return the mean over methods, the last axis, by `leave_outs`."""
     without = leave_outs(values.shape[-1])
     return values @ without.T / without.sum(axis=1)
-
-
-def pair_means_left(kernel, n):
-    """Return the mean over pairs of methods, the last axis, by `leave_outs`."""
-    i, j = np.triu_indices(n, 1)
-    both = leave_outs(n)[:, i] * leave_outs(n)[:, j]
-    return kernel @ both.T / both.sum(axis=1)
-
-
-@given(st.integers(4, 9), st.integers(0, 2**32 - 1))
-def test_a_mean_over_pairs_is_taken_apart_exactly(n, seed):
-    kernel = np.random.default_rng(seed).normal(size=(2, n * (n - 1) // 2))
-    np.testing.assert_allclose(
-        pair_values(pair_means_left(kernel, n), n), kernel, atol=1e-9
-    )
 
 
 @given(st.integers(5, 9), st.integers(0, 2**32 - 1))
@@ -99,41 +83,6 @@ def test_stories_add_what_an_analysis_of_variance_finds(seed, of_story):
     assert found.variance == pytest.approx(expected)
 
 
-def test_stories_by_pairs_are_stories_by_leave_outs():
-    S, M = 7, 5
-    kernel = np.random.default_rng(2).normal(size=(S, M * (M - 1) // 2))
-    by_pairs = variances_of_pairs(kernel, M, STEP, BOTH)
-    left_out = pair_means_left(kernel, M)
-    by_leave_outs = variances_of_stories(left_out, M, STEP, BOTH)
-    for part in ("methods", "stories", "outputs"):
-        assert getattr(by_pairs, part) == pytest.approx(getattr(by_leave_outs, part))
-
-
-def test_degrees_of_freedom_are_joined_from_those_of_the_parts():
-    """Satterthwaite's: (a + b)^2 over the sum of squares by degrees of freedom."""
-    of_methods = ClusterVariances(2.0, 0.0, 0.0, 8, 40, STEP)
-    assert of_methods.freedom == pytest.approx(7 / 2)
-    both = ClusterVariances(2.0, 2.0, 0.0, 8, 40, STEP)
-    assert both.freedom == pytest.approx(16 / (8 / 7 + 8 / 39))
-    # Where clusters scatter no more than their outputs, these are counted.
-    assert ClusterVariances(1.0, 1.0, 1.0, 8, 40, STEP).freedom == pytest.approx(7 * 39)
-
-
-@pytest.mark.parametrize(
-    ("parts", "variance", "freedom"),
-    [
-        (("stories",), 3.0, 9 / (16 / 39 + 1 / 273)),
-        (("methods",), 2.0, 4 / (6 / 7 + 1 / 273)),
-        (("units",), 1.0, 7 * 39),
-        (("methods", "stories"), 4.0, 16 / (6 / 7 + 16 / 39 + 1 / 273)),
-    ],
-)
-def test_only_what_is_drawn_is_in_the_error(parts, variance, freedom):
-    found = ClusterVariances(2.0, 3.0, 1.0, 8, 40, STEP, parts)
-    assert found.variance == variance
-    assert found.freedom == pytest.approx(freedom)
-
-
 @given(
     st.tuples(*[st.floats(0, 0.1)] * 3),
     st.sampled_from([0.0, 0.01, 0.3, 0.5, 0.9, 1.0]),
@@ -170,25 +119,6 @@ def test_interval_of_a_coefficient_holds_zero_where_the_test_does_not_reject(
     found = known.coefficient(value, confidence, of_pairs=of_pairs)
     assert (found.p_value > 1 - confidence) == (found.low <= 0 <= found.high)
     assert -1 <= found.low <= found.value <= found.high <= 1
-
-
-def test_kendalls_is_tested_as_it_is_and_pearsons_as_students_t_test_does():
-    """Of normal variables V is (1 - r^2)^2 / n, so that t is r sqrt(n / (1 - r^2))."""
-    r, n = 0.6, 30
-    known = ClusterVariances((1 - r**2) ** 2 / n, 0, 0, 31, 40, STEP, ("methods",))
-    t, raw = r * np.sqrt(n / (1 - r**2)), r / (1 - r**2) * np.sqrt(n)
-    for of_pairs, expected in ((False, t), (True, raw)):
-        found = known.coefficient(r, 0.95, of_pairs=of_pairs)
-        assert found.p_value == pytest.approx(2 * stats.t.sf(expected, 15))
-
-
-@given(st.floats(-1, 1), st.floats(1e-6, 9))
-def test_interval_of_a_difference_stays_inside_and_follows_its_test(value, variance):
-    known = ClusterVariances(variance, 0, 0, 8, 40, STEP)
-    low, high = known.interval(value, 0.95, 1.0)
-    assert -1 <= low <= value <= high <= 1
-    p_value = known.p_value(value)
-    assert (low <= 0 <= high) == (p_value > 0.05) or p_value == pytest.approx(0.05)
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,8 @@ from statsmodels.stats.proportion import proportion_confint
 
 from analysis.inference.crossed_clusters import (
     NOTHING,
-    ClusteredVariance,
     Errors,
     crossed_covariance,
-    half_p_values,
-    joined_errors,
     share_intervals,
 )
 
@@ -102,49 +99,6 @@ def test_what_has_one_cluster_is_not_drawn():
     assert crossed_covariance(*added(y), [], rank=1) is None
 
 
-def test_variances_move_to_their_common_factor():
-    """Two estimates of four clusters: (3 v + 4 f v0) / 7, and three degrees more."""
-    kind = ClusteredVariance(np.array([4.0, 1.0]), np.array([4.0, 4.0]), factor=2.0)
-    single = np.array([1.0, 1.0])
-    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=2)
-    np.testing.assert_allclose(found.variance, [(12 + 8) / 7, (3 + 8) / 7])
-    # As many as both have together, at most.
-    np.testing.assert_allclose(found.freedom, [6, 6])
-    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=5)
-    np.testing.assert_allclose(found.freedom, [7, 7])
-    # Of one estimate nothing else is known.
-    found = joined_errors([kind], single, np.array([20.0, 20.0]), rank=1)
-    np.testing.assert_allclose(found.variance, [4, 1])
-    np.testing.assert_allclose(found.freedom, [3, 3])
-
-
-def test_the_model_weighs_the_factor_and_may_be_the_least():
-    story, _, y = answers()
-    influence, cell = added(y)
-    # The second belongs to no story, and varies ten times as much.
-    mixed = np.random.default_rng(1).permutation(influence)
-    two = np.hstack([influence, 10 * mixed])
-    kinds = [(story, STORIES)]
-    plain = crossed_covariance(two, cell, kinds, rank=2)
-    model = np.diag([1.0, 100.0]) / len(y)
-    weighed = crossed_covariance(two, cell, kinds, rank=2, model=model)
-    assert not np.allclose(plain.of(np.eye(2)).variance, weighed.of(np.eye(2)).variance)
-    # Estimates on another scale have the same factor, weighed so.
-    again = crossed_covariance(
-        two * [1, 0.1], cell, kinds, rank=2, model=np.eye(2) / len(y)
-    )
-    np.testing.assert_allclose(
-        weighed.of(np.eye(2)).variance, again.of(np.eye(2)).variance * [1, 100]
-    )
-    floor = crossed_covariance(
-        two, cell, kinds, rank=2, model=1e6 * model, is_least=True
-    )
-    np.testing.assert_allclose(floor.of(np.eye(2)).variance, 1e6 * np.diag(model))
-    # Stories did not tell it: it is known as well as answers are many.
-    assert floor.of(np.eye(2)).freedom.tolist() == [len(y) - 1] * 2
-    assert (plain.of(np.eye(2)).freedom < len(y) - 1).all()
-
-
 def test_intervals_and_p_values_are_students():
     errors = Errors(np.array([4.0, NOTHING / 10]), np.array([5.0, 5.0]))
     values = np.array([5.0, 0.5])
@@ -165,12 +119,3 @@ def test_shares_have_wilsons_interval(won, more):
     )
     expected = proportion_confint(won, n, method="wilson")
     assert (low, high) == pytest.approx(expected)
-
-
-@given(st.floats(0.01, 0.99), st.floats(2, 500), st.floats(2, 500))
-def test_a_share_is_told_from_a_half_where_its_interval_is(share, n, freedom):
-    found = half_p_values(np.array([share]), np.array([n]), np.array([freedom]))[0]
-    quantile = np.array([student.ppf(0.975, freedom)])
-    (low,), (high,) = share_intervals(np.array([share]), np.array([n]), quantile)
-    if abs(found - 0.05) > 1e-9:
-        assert (found < 0.05) == (not low <= 0.5 <= high)

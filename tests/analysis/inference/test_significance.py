@@ -11,7 +11,6 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from analysis.inference.significance import (
-    centred_ranks,
     follow_test,
     holm,
     permutation_p,
@@ -50,12 +49,6 @@ def test_bounds_hold_chance_where_it_is_not_rejected(a, b, value, chance, reject
     low, high = follow_test(min(a, b), max(a, b), value, chance, rejected)
     assert (low <= chance <= high) != rejected
     assert low <= high
-
-
-def test_centred_ranks_are_scipys_ranks_centred_and_doubled():
-    x = np.array([[3.0, 1, 3, 2], [5, 5, 5, 5]])
-    expected = 2 * (stats.rankdata(x, axis=1) - 2.5)
-    np.testing.assert_array_equal(centred_ranks(x), expected)
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,5 @@
 """The commands as functions: the same tables, checks and files."""
 
-import hashlib
 import json
 import os
 from pathlib import Path
@@ -11,9 +10,8 @@ import pytest
 
 import analysis
 from analysis.__main__ import main
-from analysis.commands.defaults import WIDE
 from analysis.notebook.functions import Options
-from analysis.options import AlignOptions, OptionError
+from analysis.options import WIDE, AlignOptions, OptionError
 from analysis.problems import InputError
 from tests.analysis.commands.test_alignment import study
 
@@ -243,21 +241,6 @@ def test_rows_of_frames_are_named_by_their_positions():
     assert str(caught.value).startswith("scores.iloc[0]: method: X")
 
 
-def test_a_wrong_table_of_people_or_of_a_subset_is_named_so():
-    wrong = RATINGS.assign(rating="x")
-    with pytest.raises(InputError, match=r"^people\.iloc\[0\]: rating"):
-        analysis.stability(ratings=TRIALS, people=wrong)
-    with pytest.raises(InputError, match=r"^subset: score: expected a column"):
-        analysis.subset(scores=SCORES, subset=SCORES.drop(columns="score"))
-    with pytest.raises(InputError, match=r"^other_scores: score: expected a column"):
-        analysis.stability(scores=SCORES, other_scores=SCORES.drop(columns="score"))
-
-
-def test_a_subset_may_be_names_of_stories():
-    found = analysis.subset(scores=SCORES, subset=["00", "01"], name="two", resamples=0)
-    assert set(found["subset"]["subset"]) == {"two"}
-
-
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -285,12 +268,6 @@ def test_an_unknown_keyword_names_the_nearest():
         aligned(resample_s=3)
 
 
-def test_stability_takes_ratings_or_two_tables_of_scores():
-    for given in ({}, {"scores": SCORES}, {"ratings": TRIALS, "scores": SCORES}):
-        with pytest.raises(OptionError, match="expected ratings with or without"):
-            analysis.stability(**given)
-
-
 def test_every_option_of_an_analysis_is_a_keyword():
     """A scale for each question is what studies have, which know their questions."""
     options = {*AlignOptions.__dataclass_fields__} - {"scales"}
@@ -310,16 +287,3 @@ def test_a_wide_frame():
     assert found.notes[0] == (
         "Columns of scores that hold no numbers are left out: family."
     )
-
-
-def test_a_sheet_of_a_workbook_is_read_and_the_workbook_hashed(tmp_path):
-    path = tmp_path / "all.xlsx"
-    with pd.ExcelWriter(path) as book:
-        RATINGS.to_excel(book, sheet_name="Pilot", index=False)
-        RATINGS.iloc[:9].to_excel(book, sheet_name="Other", index=False)
-    found = analysis.agreement(ratings=f"{path}#Pilot", resamples=0)
-    expected = analysis.agreement(ratings=RATINGS, resamples=0)
-    pd.testing.assert_frame_equal(found["agreement"], expected["agreement"])
-    run = found["run"].set_index("key")["value"]
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    assert run["sha256 of ratings (all.xlsx)"] == digest

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.pairwise.accuracy import pair_agreement
-from analysis.pairwise.output_pairs import choice_pairs, rating_pairs, restricted
+from analysis.pairwise.output_pairs import choice_pairs, rating_pairs
 from analysis.reading.cells import annotator_cells, common_grid
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.rankings import ordered_choices
-from analysis.reading.scores import RANDOM, score_table
+from analysis.reading.scores import score_table
 
 RATING_KEYS = ["dimension", "story", "method", "annotator"]
 SCORE_KEYS = ["metric", "story", "method"]
@@ -93,32 +93,6 @@ def test_ties_of_people_are_dropped_and_ties_of_the_metric_counted():
     assert constant.acc_eq.value == pytest.approx(1 / 6)
 
 
-def test_what_guessing_reaches_stands_beside_the_metrics():
-    pairs = rating_pairs(grid_of(*example()))
-    for resamples in (0, 50):
-        row = measure(pairs, resamples=resamples, epsilon="insample")[RANDOM]
-        assert (row.strict.value, row.half.value, row.tie_rate) == (0.5, 0.5, 0.0)
-        assert row.acc_eq.value == pytest.approx(5 / 6 / 2)
-        assert (row.n_pairs, row.epsilon, row.in_sample) == (5, 0.0, False)
-        assert np.isnan([row.half.low, row.half.high]).all()
-    assert list(measure(pairs)) == ["x", "constant", RANDOM]
-
-
-def test_a_stratum_is_the_study_of_its_stories():
-    ratings, scores = example()
-    pairs = rating_pairs(grid_of(ratings, scores))
-    for story in ("s1", "s2"):
-        alone = rating_pairs(grid_of(ratings[ratings["story"] == story], scores))
-        part = restricted(pairs, {story, "unknown"})
-        assert part.stories == (story,)
-        options = {"parts": ("methods", "annotators"), "resamples": 40}
-        assert measure(part, **options) == measure(alone, **options)
-        for here, there in zip(part.left_out(), alone.left_out(), strict=True):
-            for found, expected in zip(here, there, strict=True):
-                np.testing.assert_array_equal(found, expected)
-    assert np.isnan(measure(restricted(pairs, ()))["x"].strict.value)
-
-
 def sampled(human, score):
     """Four stories of three methods."""
     keys = list(itertools.product((f"s{i}" for i in range(4)), "abc"))
@@ -173,40 +147,6 @@ def test_held_out_epsilon_comes_from_the_other_stories_only():
     # s1 wants all differences to be ties (2), s2 none of them (0).
     assert measure(pairs, epsilon="heldout")["k"].acc_eq.value == 0.0
     assert measure(pairs, epsilon="insample")["k"].acc_eq.value == 0.5
-
-
-def one_story(human, score):
-    frame = pd.DataFrame({"story": "s", "method": list("abc"[: len(human)])})
-    ratings = frame.assign(dimension="d", annotator="Ann", rating=human)
-    return ratings, frame.assign(metric="k", score=score)
-
-
-def test_a_pair_counts_only_where_somebody_drawn_judged_both_outputs():
-    ratings, scores = one_story([1, 2], [1.0, 2.0])
-    shared = pd.concat([ratings, ratings.assign(annotator="Bob")])
-    # In the second story Ann judged one output and Bob the other.
-    apart = ratings.assign(story="t", annotator=["Ann", "Bob"])
-    scores = pd.concat([scores, scores.assign(story="t")])
-    pairs = rating_pairs(grid_of(pd.concat([shared, apart]), scores))
-    row = measure(pairs, parts=("annotators",), resamples=100)["k"]
-    # Else 0.75 would be drawn too.
-    assert row.strict.value == 1
-    assert row.strict.reason == "no interval: every resample gives the same value"
-
-
-def test_of_few_methods_intervals_speak_of_new_stories_of_these():
-    ratings, scores = example()
-    more = [
-        frame.assign(story=frame["story"] + str(copy))
-        for copy in range(4)
-        for frame in (ratings, scores)
-    ]
-    pairs = rating_pairs(grid_of(pd.concat(more[::2]), pd.concat(more[1::2])))
-    row = measure(pairs, parts=("stories", "methods"), resamples=9)["x"]
-    assert row.drawn == "stories"
-    assert row.half.low < row.half.value < row.half.high
-    row = measure(rating_pairs(grid_of(ratings, scores)), resamples=9)["x"]
-    assert (row.drawn, row.half.reason) == ("", "2 stories are too few")
 
 
 def test_choices_by_majority_against_scores():

@@ -14,9 +14,9 @@ from analysis.pairwise.accuracy_differences import (
     STATISTICS,
     accuracy_differences,
     accuracy_variances,
+    predicted_pairs,
 )
 from analysis.pairwise.output_pairs import rating_pairs
-from analysis.pairwise.tie_calibration import predicted_pairs
 from tests.analysis.correlations.test_metric_differences import two_metrics, without
 
 BOTH = ("stories", "methods")
@@ -97,21 +97,6 @@ def test_chance_of_acc_eq_is_estimated_and_so_is_its_error():
     p_value = expected.p_value(right.mean() - chance)
     assert 0.001 < p_value < 0.999
     assert known.estimate(1, 0.95).p_value == pytest.approx(p_value, rel=1e-4)
-
-
-def test_where_people_tie_everything_acc_eq_has_no_test():
-    """Right pairs are then those that the metric ties, whatever it knows."""
-    grid = two_metrics(n_stories=6, n_methods=5)
-    flat = type(grid)(**{**vars(grid), "human": np.zeros(grid.cells.shape)})
-    options = {"epsilon": "0", "parts": BOTH, **SAMPLING}
-    for row in pair_agreement(rating_pairs(flat), **options)[:-1]:
-        assert row.acc_eq.value == pytest.approx(row.chance)
-        assert np.isnan(row.acc_eq.p_value)
-        assert "nothing to test" in row.acc_eq.reason
-    constant = pair_agreement(rating_pairs(grid), **options)[-2]
-    for found in (constant.half, constant.acc_eq):
-        assert np.isnan(found.p_value)
-        assert "nothing to test" in found.reason
 
 
 def test_difference_to_a_constant_metric_has_the_p_value_of_chance():

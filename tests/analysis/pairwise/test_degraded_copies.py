@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
-from analysis.pairwise.degraded_copies import sanity_rows, share_interval
+from analysis.pairwise.metric_errors import sanity_rows
 from analysis.problems import InputError
 from analysis.reading.inputs import read_twins
 from analysis.reading.scores import score_table
@@ -48,29 +48,6 @@ def test_the_interval_is_exact_with_one_output_a_story(scores, missed, alike, ve
     assert row["high"] == pytest.approx(np.nan_to_num(high, nan=1.0))
     assert row["low"] < row["high"]
     assert row["verdict"] == verdict
-
-
-def test_outputs_of_one_story_say_no_more_than_the_story_where_they_agree():
-    nine = np.repeat(np.arange(9), 4)
-    all_missed = share_interval(np.ones(36, bool), nine, 0.95)
-    assert all_missed == pytest.approx((0.025 ** (1 / 9), 1.0))
-    # Eight stories agree in all their outputs: as eight, not as 32.
-    eight = np.repeat(np.arange(8), 4)
-    low, high = share_interval(eight < 2, eight, 0.95)
-    assert low < proportion_confint(2, 8, method="beta")[0]
-    assert high > proportion_confint(2, 8, method="beta")[1]
-    # Where a story says nothing of the next output, outputs count nearly all.
-    apart = np.tile([True, False, True, False], 9)
-    wide = share_interval(apart, np.random.default_rng(0).permutation(nine), 0.95)
-    assert wide[1] - wide[0] < 0.45
-    assert share_interval(np.ones(3, bool), np.zeros(3, int), 0.95)[0] < 0.03
-
-
-def test_originals_are_those_beside_the_twin_or_those_of_the_scores():
-    table = originals(3)
-    frame = twins([0.6, 0.6, 0.6, 0.6]).assign(original=[0.7, np.nan, 0.7, np.nan])
-    (row,) = sanity_rows(table, frame)
-    assert (row["n"], row["n_missed"], row["n_unknown"]) == (3, 1, 1)
 
 
 def sanity(*rows):

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.pairwise import disagreement
-from analysis.pairwise.disagreement import cell_disagreement, pair_disagreement
+from analysis.pairwise import metric_errors as disagreement
+from analysis.pairwise.metric_errors import cell_disagreement, pair_disagreement
 from analysis.pairwise.output_pairs import rating_pairs
 from analysis.statistics import COLUMNS
 from tests.analysis.pairwise.test_accuracy import grid_of
@@ -61,19 +61,3 @@ def test_pairs_in_which_the_metric_prefers_what_people_reject():
     # 30 shares ranks 3 and 4.
     assert first["value"] == pytest.approx((5.5 - 0.5) / 6 + (3.5 - 0.5) / 6)
     assert first["n"] == 6
-
-
-def test_no_more_than_the_first_and_no_rows_of_what_ranks_nothing(monkeypatch):
-    grid = study(HUMAN, SCORE)
-    monkeypatch.setattr(disagreement, "MOST", 2)
-    assert len(cell_disagreement(grid, UP)) == 2
-    monkeypatch.setattr(disagreement, "MOST", 1)
-    assert len(pair_disagreement(rating_pairs(grid), UP)) == 1
-    monkeypatch.undo()
-    flat = study(HUMAN, {s: [1, 1, 1] for s in HUMAN})
-    assert cell_disagreement(flat, UP) == []
-    assert pair_disagreement(rating_pairs(flat), UP) == []
-    agreed = study(HUMAN, HUMAN)
-    assert pair_disagreement(rating_pairs(agreed), UP) == []
-    undecided = study({s: [1, 1, 1] for s in HUMAN}, SCORE)
-    assert pair_disagreement(rating_pairs(undecided), UP) == []

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from statsmodels.api import Logit
 
-from analysis.inference.resampling import cluster_counts
 from analysis.pairwise import fitted_weights
 from analysis.pairwise.fitted_weights import calibrate
 from analysis.pairwise.output_pairs import rating_pairs
@@ -96,29 +95,6 @@ def test_composite_of_a_pair_ignores_answers_in_its_story(monkeypatch):
         for each in (pairs, other)
     )
     np.testing.assert_allclose(one[:, about], two[:, about], rtol=1e-9)
-
-
-def test_one_newton_step_is_nearly_a_fit_to_the_resample():
-    pairs = study({"a": 1.0, "b": 0.4, "c": -0.2}, 80, n_methods=12)
-    rng = np.random.default_rng(0)
-    data = fitted_weights._Data.of(
-        pairs, pairs.scores, np.ones(len(pairs.human), bool), rng
-    )
-    beta = fitted_weights._fit(data.x, 1e-3)
-    rng = np.random.default_rng(1)
-    stories, methods = (
-        cluster_counts(n, 20, rng) for n in (len(pairs.stories), len(pairs.methods))
-    )
-    drawn = fitted_weights._drawn_weights(pairs, data, beta, 1e-3, (stories, methods))
-    counts = stories[:, pairs.story]
-    counts *= methods[:, pairs.first] * methods[:, pairs.second]
-    refits = np.array(
-        [fitted_weights._fit(data.x.repeat(c[data.rows], axis=0), 1e-3) for c in counts]
-    )
-    shares = refits / np.abs(refits).sum(axis=1, keepdims=True)
-    assert np.std(shares, axis=0).min() > 0.01
-    # Whole methods move weights further from the fit than stories alone.
-    np.testing.assert_allclose(drawn, shares, atol=0.025)
 
 
 @pytest.mark.parametrize(

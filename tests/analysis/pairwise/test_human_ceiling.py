@@ -80,19 +80,3 @@ def test_choices_against_the_majority_of_the_others():
     # t: three times right.
     assert (one["n"], one["value"]) == (4, 0.75)
     assert measure(restricted(pairs, {"t"}))["one annotator"]["value"] == 1.0
-
-
-def test_a_choice_without_others_counts_nowhere():
-    columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
-    rows = [
-        ("s", "x", "y", "q", "A", "a"),
-        ("s", "x", "y", "q", "B", "a"),
-        ("t", "x", "y", "q", "A", "a"),
-    ]
-    scores = pd.DataFrame(
-        list(itertools.product("st", "xy")), columns=["story", "method"]
-    ).assign(metric="k", score=[2.0, 1.0, 2.0, 1.0])
-    choices = ordered_choices(pd.DataFrame(rows, columns=columns))
-    found = measure(choice_pairs("q", choices, score_table(scores)))
-    assert found["one annotator"]["n"] == 2
-    assert found["one annotator"]["acc_eq"] == found["k"]["acc_eq"] == 1.0

@@ -83,17 +83,6 @@ def test_pairs_shown_in_one_order_say_nothing_adjusted():
     assert (row["adjusted"], row["n_adjusted"]) == (1.0, 10)
 
 
-def test_dependent_answers_widen_the_interval():
-    # One annotator always chooses left, one always right: 25 answers each.
-    rows = pd.concat([answers(25, "a", "x"), answers(25, "b", "x")])
-    rows["annotator"] = ["Ann"] * 25 + ["Bob"] * 25
-    both = position_bias(rows, **OPTIONS)[0]
-    stories = position_bias(rows, parts=("stories",), **OPTIONS)[0]
-    assert both["low"] < 0.05 < 0.95 < both["high"]
-    # In every story one of each: that says nothing of other stories.
-    assert np.isnan([stories["low"], stories["high"]]).all()
-
-
 def test_each_annotator_has_an_exact_test():
     """Intervals and p-values of statsmodels and scipy."""
     rows = pd.concat([answers(9, "a", "x"), answers(1, "b", "x", start=9)])

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.options import COEFFICIENTS
 from analysis.planning.stability import (
     judge_values,
     judges,
@@ -94,32 +93,6 @@ def test_reliability_of_trials_as_shrout_and_fleiss_print_it():
     assert found["gpt", "", "icc_2_k"]["value"] == pytest.approx(0.62, abs=0.005)
 
 
-def test_trials_are_correlated_two_by_two():
-    cube = simulated(K=3)
-    found = table(rating_trials(answers(cube)))
-    flat = cube.reshape(3, -1)
-    for name, function in (
-        ("kendall", stats.kendalltau),
-        ("spearman", stats.spearmanr),
-        ("pearson", stats.pearsonr),
-    ):
-        expected = np.mean(
-            [function(flat[a], flat[b])[0] for a, b in ((0, 1), (0, 2), (1, 2))]
-        )
-        value = found["gpt", "", f"retest_{name}"]["value"]
-        assert value == pytest.approx(expected), name
-
-
-def test_the_noise_of_methods_beside_their_spread():
-    cube = simulated(noise=0.01)
-    found = table(rating_trials(answers(cube)))
-    means = cube.mean(axis=1)
-    noise = np.sqrt(means.var(axis=0, ddof=1).mean())
-    expected = noise / means.mean(axis=0).std(ddof=1)
-    assert found["gpt", "", "noise_to_methods"]["value"] == pytest.approx(expected)
-    assert expected < 0.1
-
-
 def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
     # Between 0.9 and 1.1 five trials have a deviation of .0791; SciPy's own interval
     # of a variance, by its square: 4 s^2 / chi2.
@@ -134,18 +107,6 @@ def test_the_interval_of_a_deviation_over_trials_is_chi_squares():
     trials = rating_trials(answers(cube + np.arange(3)))
     noise = table(trials, 50)["gpt", "", "noise_to_methods"]
     assert [noise["low"], noise["high"]] == pytest.approx(expected)
-
-
-def test_the_same_answer_in_every_trial():
-    cube = np.repeat(simulated(K=1), 4, axis=0)
-    found = table(rating_trials(answers(cube)))
-    assert found["gpt", "", "sd"]["value"] == pytest.approx(0, abs=1e-12)
-    again = table(rating_trials(answers(cube)), 20)["gpt", "", "sd"]
-    assert np.isnan(again["low"])
-    assert again["reason"] == "no interval: the trials have the same means"
-    assert found["gpt", "", "same_share"]["value"] == 1
-    assert found["gpt", "", "icc_2_1"]["value"] == pytest.approx(1)
-    assert found["gpt", "", "retest_kendall"]["value"] == pytest.approx(1)
 
 
 @pytest.mark.parametrize("rounds", [1, 2])
@@ -220,43 +181,3 @@ def test_agreement_with_people_is_that_of_the_metric(shared):
     once = no_draws(*grid.cells.shape)
     expected = level_values(grid, "story", once, ["kendall"])["kendall"][0, 0]
     assert found["story", "kendall"]["value"] == pytest.approx(expected)
-
-
-def two_judges(n_stories=5, n_methods=5):
-    """Two judges of one question that agree in part, in scores without ties."""
-    rng = np.random.default_rng(1)
-    stories, methods = np.divmod(np.arange(n_stories * n_methods), n_methods)
-    rows = pd.DataFrame(
-        {"question": "q", "story": stories.astype(str), "method": methods.astype(str)}
-    )
-    first = rng.uniform(1, 9, len(rows))
-    second = first * rng.uniform(0.5, 1.5, len(rows))
-    return rows.assign(metric="A", value=first), rows.assign(metric="B", value=second)
-
-
-def correlated(a, b, parts=("stories",)):
-    rows = judges(
-        pd.concat([a, b]),
-        levels=("story", "within_method", "method"),
-        coefficients=COEFFICIENTS,
-        parts=parts,
-        resamples=20,
-        confidence=0.9,
-        seed=0,
-    )
-    return {(r["level"], r["coefficient"]): r for r in rows}
-
-
-def test_stories_in_which_a_judge_says_the_same_of_all_are_named_as_theirs():
-    a, b = two_judges()
-    a.loc[a["story"] == "1", "value"] = 3.0
-    b.loc[b["story"].isin(["2", "3"]), "value"] = 4.0
-    assert correlated(a, b)["story", "kendall"]["left_out"] == (
-        "3 of 5 stories left out: A's values all the same in 1, "
-        "B's scores all the same in 2"
-    )
-    found = correlated(a.assign(value=1.0), b)
-    assert {found[level, "kendall"]["reason"] for level in ("story", "method")} == {
-        "in no story do both A and B tell two methods apart",
-        "A's values are all the same",
-    }

@@ -1,19 +1,14 @@
 """A part of a benchmark against the whole."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
 
-from analysis.inference.scaling import unit_of
-from analysis.options import OptionError
+from analysis.inference.resampling import unit_of
 from analysis.planning import best_subset
-from analysis.planning.best_subset import best_subsets, rating_boards, score_boards
-from analysis.planning.subset import subset_rows, tagged_stories
-from analysis.reading.cells import annotator_cells
-from analysis.reading.column_cleaning import kept_rows
+from analysis.planning.best_subset import best_subsets, score_boards
+from analysis.planning.subset import subset_rows
 from analysis.reading.scores import score_table
 from analysis.statistics import COLUMNS
 
@@ -114,19 +109,6 @@ def test_nothing_to_compare_has_a_reason(values, subset, word):
     assert np.isnan(found["k", "mean_full"]["value"])
 
 
-@pytest.mark.shared
-def test_ratings_have_a_board_for_each_question(shared):
-    ratings = pd.read_csv(shared / "data/dsg/ratings.csv")
-    keys = ("dimension", "story", "method", "annotator")
-    whole = rating_boards(annotator_cells(kept_rows(ratings, keys)))
-    subset = whole[0].stories[:40]
-    rows = subset_rows(
-        whole, subset, name="first", resamples=100, confidence=0.95, seed=0
-    )
-    assert {row["question"] for row in rows} == {"alignment"}
-    assert all(row["n"] == 5 for row in rows)
-
-
 def best(values, sizes=(4,)):
     rows, stories = best_subsets(
         boards(scores(values)), sizes=sizes, confidence=0.95, seed=0
@@ -145,40 +127,6 @@ def test_the_best_subset_finds_the_stories_that_are_like_the_whole():
     assert len(set(chosen)) == 4
     assert found["kendall", "gain"]["value"] > 0.05
     assert found["kendall", "heldout"]["value"] > found["kendall", "random"]["value"]
-
-
-def test_a_subset_is_named_by_a_tag_of_its_stories():
-    tags = pd.DataFrame({"story": ["a", "b", "c"], "lite": ["yes", "no", ""]})
-    assert tagged_stories(tags, "lite", "yes") == ["a"]
-    with pytest.raises(OptionError, match="--tag: 'light': expected lite"):
-        tagged_stories(tags, "light", "yes")
-    with pytest.raises(OptionError, match="--value: '1': expected one of no, yes"):
-        tagged_stories(tags, "lite", "1")
-
-
-def test_method_level_values_and_means_of_raters_have_rows():
-    flat = scores(np.arange(8.0)[None]).assign(story="")
-    board = score_boards(score_table(flat))
-    (row,) = subset_rows(
-        board, ["s000"], name="x", resamples=20, confidence=0.95, seed=0
-    )
-    assert "without stories" in row["reason"]
-    rows, listed = best_subsets(board, confidence=0.95, seed=0)
-    assert listed == []
-    assert all("without stories" in row["reason"] for row in rows)
-    rated = pd.DataFrame(
-        {
-            "dimension": "d",
-            "story": ["a", "a", "b", "b"],
-            "method": ["m", "n"] * 2,
-            "annotator": "mean",
-            "rating": [1.5, 2.5, 2.0, 3.0],
-        }
-    )
-    found = subset_rows(
-        rating_boards(rated), ["a"], name="x", resamples=0, confidence=0.95, seed=0
-    )
-    assert {row["statistic"]: row["value"] for row in found}["mean_subset"] == 2.0
 
 
 def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
@@ -208,15 +156,3 @@ def test_the_methods_of_the_check_had_no_part_in_the_choice(monkeypatch):
         assert not chosen_on & held
         assert same == chosen_on
         assert random == held
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_no_exchange_of_one_story_betters_the_choice(seed):
-    apart = np.random.default_rng(seed).normal(size=(30, 4))
-    products = apart @ apart.T
-    chosen = best_subset._search(products, 8)
-    assert len(set(chosen)) == 8
-    cost = products[np.ix_(chosen, chosen)].sum()
-    for out, come in itertools.product(chosen, set(range(30)) - set(chosen)):
-        other = [*(s for s in chosen if s != out), come]
-        assert products[np.ix_(other, other)].sum() >= cost - 1e-6

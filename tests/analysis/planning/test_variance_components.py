@@ -12,11 +12,9 @@ from analysis.planning import variance_components as components
 from analysis.planning.sums_of_squares import (
     estimate_components,
     rating_design,
-    resampled_components,
 )
 from analysis.planning.variance_components import (
     StudySize,
-    expected_reliability,
     reliability,
     variance_components,
 )
@@ -174,31 +172,6 @@ def test_a_mixed_model_fitted_by_another_program():
     assert found["rest"]["value"] == pytest.approx(fit.scale, rel=1e-3)
 
 
-def test_a_drawn_story_counts_as_so_many_stories():
-    cube = simulated(
-        {"method": 1, "story": 1, "method x story": 1, "rest": 1}, (3, 5, 4)
-    )
-    holes = {(0, 1, 2), (2, 4, 0), (1, 0, 3), (1, 0, 1)}
-    rows = frame(cube, holes)
-    counts = np.array([[1, 1, 1, 1, 1], [2, 0, 1, 0, 2], [0, 3, 1, 1, 0]])
-    found = resampled_components(
-        rating_design(rows), rows["rating"].to_numpy(), drawn="story", counts=counts
-    )
-    for b, times in enumerate(counts):
-        copies = pd.concat(
-            [
-                rows[rows["story"] == f"s{s:03d}"].assign(story=f"s{s:03d}/{i}")
-                for s, n in enumerate(times)
-                for i in range(n)
-            ]
-        )
-        expected = estimate_components(
-            rating_design(copies), copies["rating"].to_numpy()[:, None]
-        )
-        for source, matrix in expected.values.items():
-            assert found[source][b] == pytest.approx(matrix[0, 0], abs=1e-9), source
-
-
 @pytest.mark.parametrize(
     ("shape", "name", "word"),
     [
@@ -220,23 +193,6 @@ def test_what_a_design_cannot_tell_has_a_reason(shape, name, word):
     assert expected in found[name]["reason"]
 
 
-def test_reliability_grows_with_annotators_as_spearman_and_brown_say():
-    rows = frame(simulated({"method": 1, "story": 1, "rest": 2}, (4, 20, 5)))
-    found = expected_reliability(
-        rows, question="d", resamples=50, confidence=0.95, seed=0
-    )
-    assert all(set(row) == set(COLUMNS["reliability"]) for row in found)
-    by = {
-        row["n_annotators"]: row["value"]
-        for row in found
-        if row["statistic"] == "generalizability_output"
-    }
-    one = by[1]
-    for k, value in by.items():
-        assert value == pytest.approx(k * one / (1 + (k - 1) * one))
-    assert all(row["low"] <= row["value"] <= row["high"] for row in found)
-
-
 def test_the_interval_of_a_variance_is_satterthwaites():
     """Brennan 2001, equation 6.15, by Wilson and Hilferty's cube of a normal."""
     draws = np.tile([1.5, 2.5], 500)
@@ -246,11 +202,3 @@ def test_the_interval_of_a_variance_is_satterthwaites():
         quantile = df * (1 - 2 / (9 * df) + z * math.sqrt(2 / (9 * df))) ** 3
         assert bound == pytest.approx(df * 2.0 / quantile, rel=2e-3)
     assert reason == ""
-
-
-def test_the_interval_of_a_small_variance_is_moved_to_its_estimate():
-    """Copies of stories lift all resamples by as much."""
-    rng = np.random.default_rng(0)
-    draws = 0.5 + 0.1 * rng.normal(size=2000)
-    low, high, _ = components.variance_interval(0.02, draws, 0.95)
-    assert (low, high) == pytest.approx((0.02 - 0.196, 0.02 + 0.196), abs=0.02)

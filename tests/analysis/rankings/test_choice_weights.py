@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.rankings.pair_votes import inverse_weights, with_weights
+from analysis.rankings.choice_votes import inverse_weights, with_weights
 
 
 def chosen(**columns):
@@ -23,24 +23,6 @@ def test_answers_weigh_in_the_order_of_submission():
     np.testing.assert_allclose(rows["weight"], expected)
     mixed = with_weights(chosen().iloc[[2, 0, 1]])[0]
     np.testing.assert_allclose(mixed["weight"], expected[[2, 0, 1]])
-
-
-def test_answers_that_were_not_chosen_count_as_chosen_alike():
-    rows, _ = with_weights(
-        chosen(probability=[0.5, None, 0.5], alternatives=[4, None, 2])
-    )
-    assert rows["weight"].iloc[1] == 1
-    rows, _ = with_weights(chosen(probability=["0.5", "", "0.5"]))
-    assert rows["weight"].iloc[1] == 1
-
-
-def test_a_study_has_at_least_as_many_slots_as_answers():
-    rows, _ = with_weights(
-        chosen(alternatives=[2, None, 1], probability=[0.8, None, 1])
-    )
-    expected = inverse_weights([0.8, 1, 1], [2, 1, 1], 3)
-    np.testing.assert_allclose(rows["weight"], expected)
-    assert (rows["weight"] > 0).all()
 
 
 @pytest.mark.parametrize(

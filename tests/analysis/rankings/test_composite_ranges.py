@@ -30,9 +30,3 @@ def test_ranges_within_a_factor_of_two_are_taken_for_chance():
 def test_known_scales_count_before_what_was_seen(slider, expected):
     scales = {"stars": (0, 4), "slider": slider}
     assert len([*range_remarks(VALUES, OVERALL, scales.get)]) == expected
-
-
-def test_ranks_and_one_part_at_two_tags_have_one_range():
-    ranks = Composite("ranks", {"stars": 1, "slider": 1}, kind="ranks")
-    tags = Composite("tags", {"slider@a": 1, "slider@b": 2})
-    assert not [*range_remarks(VALUES, by_name([ranks, tags]))]

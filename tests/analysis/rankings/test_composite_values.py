@@ -4,14 +4,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.notes import Notes
-from analysis.questions import chosen_questions
 from analysis.rankings.composite_values import composite_answers, composite_scores
 from analysis.rankings.composite_weights import Composite, by_name, equally
 from analysis.reading.kept_answers import KeptAnswers
 from analysis.reading.rankings import ordered_choices
 from analysis.reading.scores import score_table
-from analysis.tables import MEAN_OF_RATERS
+from analysis.sentences import Notes
 
 TAGS = pd.DataFrame({"story": list("abcd"), "angle": ["SF", "SF", "MA", "TR"]})
 
@@ -99,19 +97,6 @@ def test_people_rate_a_composite_by_their_ratings_of_its_parts():
     )
 
 
-def test_where_somebody_rated_some_parts_only_cell_means_make_it():
-    rows = [
-        ("a", "x", "look", "Ann", "1", 4),
-        ("a", "x", "plot", "Ann", "1", 1),
-        ("a", "x", "look", "Bob", "1", 2),
-    ]
-    found, notes = rated(rows)
-    assert found[["annotator", "rating"]].values.tolist() == [
-        [MEAN_OF_RATERS, (3 * 3 + 1) / 4]
-    ]
-    assert "says nothing of how well annotators agree" in notes[0]
-
-
 def choices(rows):
     columns = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
     return ordered_choices(pd.DataFrame(rows, columns=columns))
@@ -155,56 +140,3 @@ def test_what_is_not_asked_is_told():
     rows = [("a", "x", "y", "p", "Ann", "a")]
     _, notes = chosen(rows, equally("all", "pz", over="questions"))
     assert notes == ("all: no composite, since nobody was asked z.",)
-
-
-@pytest.fixture
-def vistar():
-    """Eight prompts of style fusion and eight of materials, four methods: 6 pairs each.
-
-    `hwpq` scores them all, `tr`, meant for texts, one prompt of each, and `light` all
-    but one of style fusion.
-    """
-    rng = np.random.default_rng(2)
-    stories = [f"{angle}{n}" for angle in ("SF", "MA") for n in range(8)]
-    given, scored = [], []
-    for story in stories:
-        for method in "wxyz":
-            for metric in ("hwpq", "light", "tr"):
-                has = {"tr": story.endswith("0"), "light": story != "SF0"}
-                if has.get(metric, True):
-                    scored.append((story, method, metric, rng.normal()))
-        for a, b in ("wx", "wy", "wz", "xy", "xz", "yz"):
-            criterion = {"S": "style", "M": "stuff"}[story[0]]
-            given.append((story, a, b, criterion, "Ann", rng.choice(["a", "b"])))
-    tags = pd.DataFrame({"story": stories, "angle": [s[:2] for s in stories]})
-    return choices(given), scores(scored), tags
-
-
-def test_pairs_of_a_composite_are_those_of_its_parts_whatever_others_have(vistar):
-    given, table, tags = vistar
-    table, _ = made(
-        table,
-        Composite("artist", {"hwpq@SF": 3, "hwpq@MA": 1}),
-        equally("plain", ["hwpq", "light"]),
-        equally("stuff only", ["hwpq@MA"]),
-        tags=tags,
-    )
-    style, stuff = (
-        {
-            "compared": (question.pairs.metrics, len(question.pairs.human)),
-            **{own.pairs.metrics: len(own.pairs.human) for own in question.alone},
-        }
-        for question in reversed([*chosen_questions(given, table, Notes())])
-    )
-    # light lacks one prompt of style fusion: the metrics share 42 pairs, and the
-    # composite of both has these, too.
-    assert style == {
-        "compared": (("hwpq", "light", "plain"), 42),
-        ("artist",): 48,
-        ("hwpq",): 48,
-        ("tr",): 6,
-    }
-    assert stuff == {
-        "compared": (("artist", "hwpq", "light", "plain", "stuff only"), 48),
-        ("tr",): 6,
-    }

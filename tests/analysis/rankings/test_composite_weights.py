@@ -158,12 +158,6 @@ def test_names_that_name_nothing_are_told_the_nearest(part, over, right):
     assert caught.value.lines() == [f"c.yaml: x: {part}: expected {right}"]
 
 
-@pytest.mark.parametrize("name", ["hwpq", "look"])
-def test_a_composite_has_a_name_of_its_own(name):
-    with pytest.raises(InputError, match=f"c.yaml: {name}: expected a name that"):
-        check(equally(name, ["csd@paper"]))
-
-
 def check(*composites):
     check_composites(
         composites,

@@ -84,29 +84,6 @@ def test_a_drop_is_in_per_cent_of_the_first_and_least_is_best():
     assert row["reason"] == "its first part is 0"
 
 
-def test_intervals_draw_stories_together_for_all_parts():
-    rng = np.random.default_rng(0)
-    quality = rng.normal(size=40)
-    found = cells(
-        {
-            m: {p: list(quality + k + rng.normal(0, 0.01, 40)) for p in "pq"}
-            for k, m in enumerate("abc")
-        }
-    )
-    rows = composites(found, by_name([equally("x", "pq")]), resamples=400)
-    # Of the mean of 40 stories, which both parts share: not divided by sqrt(2).
-    error = quality.std() / np.sqrt(40)
-    for row in rows:
-        assert (row["high"] - row["low"]) / 3.92 == pytest.approx(error, rel=0.15)
-        # Methods share their stories, too, so that ranks are sure.
-        assert row["rank"] == row["rank_low"] == row["rank_high"]
-    assert composites(found, by_name([equally("x", "pq")]), resamples=50) == composites(
-        found.sample(frac=1, random_state=2),
-        by_name([equally("x", "pq")]),
-        resamples=50,
-    )
-
-
 def test_a_part_with_a_tag_is_a_mean_over_the_stories_of_the_tag():
     tags = pd.DataFrame({"story": ["s0", "s1", "s2"], "angle": ["SF", "MA", "SF"]})
     known = by_name([Composite("artist", {"hwpq@SF": 3, "csd": 1, "hwpq@MA": 0})])

@@ -33,16 +33,6 @@ def drawn(rng, annotators=6, stories=20, methods=3):
     )
 
 
-def test_a_mean_has_one_interval_in_a_report():
-    ratings = rated(drawn(np.random.default_rng(3)), (1, 5))
-    report = analysis.align(ratings=ratings, scale=(1, 5))
-    means = report["method_means"].set_index("method").sort_index()
-    board = report["rating_leaderboard"].set_index("method").sort_index()
-    for one, other in (("mean", "mean"), ("low", "mean_low"), ("high", "mean_high")):
-        assert means[one].tolist() == board[other].tolist()
-    assert set(means["drawn"]) == set(board["drawn"]) == {"stories+annotators"}
-
-
 @pytest.mark.parametrize("level", [1.1, 2.0, 2.9])
 def test_intervals_stay_inside_the_scale(level):
     values = drawn(np.random.default_rng(5), annotators=3, stories=4) - 3 + level

@@ -17,11 +17,6 @@ def test_of_a_mean_beside_some_parts_these_are_left_out():
     assert f"twice: {', '.join(PARTS[1:])}. " in remark
 
 
-def test_without_its_parts_a_mean_counts_as_any_metric():
-    assert counted_once(["occm", "pa_average"]) == (["occm", "pa_average"], [])
-    assert counted_once(PARTS) == (PARTS, [])
-
-
 def test_declared_ranks_count_what_they_name_and_are_remarked_on():
     inner = equally("pair", ["csd", "occm"])
     asked = [

@@ -7,11 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analysis.problems import InputError
-from analysis.rankings import likelihood
-from analysis.rankings.choice_counts import PARTS
-from analysis.rankings.leaderboard import leaderboard
-from analysis.rankings.plackett_luce import choice_sets, fit, ranking_stages
-from analysis.rankings.ranking_leaderboard import ranking_leaderboard
+from analysis.rankings.bradley_terry import leaderboard
+from analysis.rankings.plackett_luce import (
+    ranking_leaderboard,
+)
 from analysis.reading.rankings import implied_choices
 
 STRENGTH = dict(zip("abcdef", np.linspace(1, -1, 6), strict=True))
@@ -71,66 +70,6 @@ def test_rankings_of_two_have_the_intervals_of_their_choices(parts):
         assert row == pytest.approx({**there, "source": "rankings"}, abs=1e-6)
 
 
-def test_units_are_sets_of_outputs_of_a_story():
-    rankings = simulated(60, n_stories=6)
-    stages = ranking_stages(rankings)
-    assert set(stages.clusters) == set(PARTS)
-    sets = rankings.groupby("slot").agg({"story": "first", "method": frozenset})
-    assert stages.clusters["units"][1] == len(sets.drop_duplicates())
-    assert len(stages.cell) == 60 * 3
-
-
-def test_stages_are_the_orders():
-    rankings = simulated(50)
-    theta = fit(ranking_stages(rankings).sets, ranking_stages(rankings).counts())
-    orders = [
-        ["abcdef".index(m) for m in rows.sort_values("rank")["method"]]
-        for _, rows in rankings.groupby("slot")
-    ]
-    sets, cell, _ = choice_sets([np.array(orders)], 6)
-    counts = np.bincount(cell, minlength=sets.size).astype(float)
-    np.testing.assert_allclose(
-        theta.parameters, fit(sets, counts).parameters, atol=1e-9
-    )
-
-
-def test_an_unbeaten_method_leads_and_the_others_are_ranked():
-    rankings = simulated()
-    always = rankings.groupby("slot")["method"].transform(lambda m: "a" in set(m))
-    first = rankings["method"] == "a"
-    rankings.loc[first, "rank"] = 0  # before all others
-    standings, notes = board(rankings[always], parts=BOTH)
-    assert notes == [
-        "no finite ratings fit best, since a never lost to the others; they rest on a "
-        "weak prior: as if each method had won half an answer more, and lost half of "
-        "one, against an average one."
-    ]
-    first, *others = standings
-    assert (first.method, first.rank_low, first.rank_high) == ("a", 1, 1)
-    assert first.reason == f"never lost in {first.n_rankings} answers"
-    rest = rankings[always & (rankings["method"] != "a")]
-    expected = [row.rating for row in board(rest)[0]]
-    np.testing.assert_allclose(
-        np.diff([row.rating for row in others]), np.diff(expected), atol=6
-    )
-
-
-def test_the_prior_is_that_of_pairs():
-    rankings = simulated(60, k=2)
-    wins = rankings[rankings["method"] == "a"]["slot"]
-    rankings.loc[rankings["slot"].isin(wins), "rank"] = np.where(
-        rankings.loc[rankings["slot"].isin(wins), "method"] == "a", 1, 2
-    )
-    mine = ranking_leaderboard(rankings, criterion="quality", parts=BOTH)
-    other = leaderboard(implied_choices(rankings), criterion="quality", parts=BOTH)
-    assert mine.notes == other.notes
-    for row, there in zip(mine.rows, other.rows, strict=True):
-        assert (row.method, row.reason) == (there.method, there.reason)
-        assert (row.rating, row.low, row.high) == pytest.approx(
-            (there.rating, there.low, there.high), abs=1e-5
-        )
-
-
 def test_islands_are_named_and_ranked_apart():
     rankings = simulated(k=2)
     sets = rankings.groupby("slot")["method"].transform(lambda m: "".join(sorted(m)))
@@ -142,13 +81,6 @@ def test_islands_are_named_and_ranked_apart():
     placed = [(row.part, row.method, row.rank) for row in standings]
     assert placed == [(1, "c", 1), (1, "d", 2), (1, "e", 3), (2, "a", 1), (2, "b", 2)]
     assert all(row.low < row.rating < row.high for row in standings)
-
-
-def test_worths_that_are_not_found_are_not_told(monkeypatch):
-    monkeypatch.setattr(likelihood, "STEPS", 1)
-    standings, notes = board(simulated())
-    assert all(np.isnan([row.rating, row.log_worth]).all() for row in standings)
-    assert notes == ["no ratings, since their maximum was not found."]
 
 
 @pytest.mark.parametrize(

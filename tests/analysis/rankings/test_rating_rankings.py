@@ -9,8 +9,8 @@ import statsmodels.formula.api as smf
 from scipy.stats import t, ttest_rel, zscore
 from statsmodels.stats.multitest import multipletests
 
+from analysis.rankings.method_means import rating_leaderboard
 from analysis.rankings.mixed_model import fit_mixed
-from analysis.rankings.rating_rankings import rating_leaderboard
 from analysis.reading.cells import annotator_cells, human_cells
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
@@ -86,21 +86,6 @@ def test_the_mixed_model_is_that_of_statsmodels(several, options):
     assert mine.log_likelihood >= reference.llf - 1e-7
 
 
-def test_means_have_satterthwaites_degrees_of_freedom():
-    ratings = simulated(share=1.1)
-    mine = fit_mixed(ratings["rating"].to_numpy(), *codes(ratings))
-    # Of five annotators, twelve stories and sixty ratings of each of four methods.
-    parts = np.array(
-        [mine.annotator / 5, (mine.story + mine.output) / 12, mine.residual / 60]
-    )
-    expected = parts.sum() ** 2 / (parts**2 / [4, 11, 236]).sum()
-    np.testing.assert_allclose(mine.freedom, expected)
-    assert 4 < expected < 15
-    found, _ = board(ratings)
-    width = (found["mixed_high"] - found["mixed_low"]).sort_index()
-    np.testing.assert_allclose(width / 2, t.ppf(0.975, expected) * mine.errors)
-
-
 def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     ratings = simulated(share=0.6)
     found, notes = board(ratings)
@@ -121,34 +106,6 @@ def test_means_are_means_of_cells_and_standardised_ones_of_z_scores():
     )
     assert found["n_ratings"].sum() == len(ratings)
     assert (found["reason"] == "").all()
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("parts", [("stories",), ("units",), ("annotators",)])
-def test_errors_are_those_of_resampled_clusters(parts):
-    """Bootstrap of whole stories, outputs or annotators, means made anew in each."""
-    ratings = simulated(n_stories=30, n_annotators=25, share=0.4)
-    found, _ = board(ratings, parts=parts)
-    rng = np.random.default_rng(0)
-    cells = annotator_cells(ratings)
-    column = {"stories": "story", "annotators": "annotator"}.get(parts[0])
-    if column is None:
-        column = "output"
-        cells[column] = cells["story"] + " " + cells["method"]
-    groups = dict(list(cells.groupby(column)))
-    draws = []
-    for _ in range(120):
-        drawn = rng.choice(list(groups), len(groups))
-        rows = pd.concat(groups[name].assign(copy=k) for k, name in enumerate(drawn))
-        # A story or output that is drawn twice is two; an annotator weighs twice.
-        key = ["story", "method"] + (["copy"] if column != "annotator" else [])
-        means = rows.groupby(key)["rating"].mean()
-        draws.append(means.groupby("method").mean())
-    spread = pd.DataFrame(draws).std().sort_index()
-    mine = found.sort_index()
-    n = {"story": 30, "annotator": 25, "output": 120}[column]
-    error = (mine["mean_high"] - mine["mean_low"]) / 2 / t.ppf(0.975, n - 1)
-    np.testing.assert_allclose(error / spread, 1, atol=0.25)
 
 
 def test_the_interval_of_a_mean_is_scipys_of_the_means_of_stories():
@@ -240,10 +197,3 @@ def test_what_is_undefined_has_a_reason(change, reason):
     assert found["mixed_rank"].isna().all()
     assert found["reason"].str.contains(reason).all()
     assert found["mean"].notna().all()
-
-
-def test_ratings_without_any_rest_have_no_mixed_model():
-    ratings = simulated(share=1.1)
-    story, annotator = ratings["story"].astype(int), ratings["annotator"].astype(int)
-    exact = fit_mixed((story + annotator).to_numpy(float), *codes(ratings))
-    assert "no rest" in exact.reason

@@ -1,20 +1,15 @@
 """Win rates of pairs and of methods, against counts, StoryBench and resamples."""
 
-import itertools
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statsmodels.stats.multitest import multipletests
 
-from analysis.rankings.pair_votes import pair_votes
 from analysis.rankings.win_rates import method_win_rates, win_rates
 
 COLUMNS = ["story", "method_a", "method_b", "criterion", "annotator", "choice"]
 BOTH = ("stories", "annotators")
-EVEN = np.array([0.5])
 
 
 def rows_of(choices, story="s", a="x", b="y"):
@@ -150,13 +145,6 @@ def test_errors_are_those_of_resampled_clusters(parts):
     )
 
 
-def test_no_answer_counts_for_more_than_an_independent_one():
-    """Where stories are divided by design, their answers vary less than coins."""
-    divided = [rows_of(["a", "b"], f"s{i}") for i in range(30)]
-    choices = pd.concat([*divided, rows_of(["a", "a"], "t")])
-    assert frame(choices, parts=("stories",))["n_effective"].iloc[0] == 62
-
-
 def test_methods_average_over_the_methods_they_met():
     choices = pd.concat(
         [
@@ -177,14 +165,6 @@ def test_methods_average_over_the_methods_they_met():
     assert (found["rate"] < found["high"]).all()
 
 
-def test_p_values_are_adjusted_over_all_pairs():
-    table = frame(simulated(), parts=BOTH)
-    expected = multipletests(table["p_value"], method="holm")[1]
-    np.testing.assert_allclose(table["p_adjusted"], expected)
-    inside = (table["low"] <= 0.5) & (table["high"] >= 0.5)
-    np.testing.assert_array_equal(inside, table["p_value"] > 0.05)
-
-
 @given(st.integers(1, 1000))
 def test_weights_are_numbers_of_answers(seed):
     rng = np.random.default_rng(seed)
@@ -199,42 +179,3 @@ def test_weights_are_numbers_of_answers(seed):
     )
     one, two = rates
     pd.testing.assert_series_equal(one.sort_index(), two.sort_index())
-
-
-def test_uneven_weights_count_for_fewer_answers():
-    choices = independent(400, 0.6)
-    choices = choices.sample(frac=1, random_state=0).reset_index(drop=True)
-    even = frame(choices.assign(weight=3.0), parts=("units",))
-    plain = frame(choices, parts=("units",))
-    pd.testing.assert_frame_equal(even, plain)
-    uneven = choices.assign(weight=np.where(np.arange(400) % 2, 1.9, 0.1))
-    table = frame(uneven, parts=("units",))
-    # Kish: (sum w)^2 / sum w^2 = 400 / 1.81.
-    assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81, rel=0.05)
-    # Where all answers say the same, which have no variance, too.
-    table = frame(uneven.assign(choice="a"), parts=("units",))
-    assert table["n_effective"].iloc[0] == pytest.approx(400 / 1.81)
-
-
-def votes_of(outcomes, weights):
-    rows = [
-        (f"s{i}", "x", "y", "q", f"r{i}", outcome, weight)
-        for i, (outcome, weight) in enumerate(zip(outcomes, weights, strict=True))
-    ]
-    return pair_votes(pd.DataFrame(rows, columns=[*COLUMNS, "weight"]))[0]
-
-
-@pytest.mark.parametrize("weights", [(1, 1), (5, 1), (1, 2, 3), (100, 1, 1, 1)])
-def test_squares_of_what_answers_add_are_right_on_average(weights):
-    share, p = np.array(weights) / sum(weights), 0.3
-    expected = np.zeros(len(weights))
-    for outcomes in itertools.product("ab", repeat=len(weights)):
-        chance = np.prod([p if outcome == "a" else 1 - p for outcome in outcomes])
-        expected += chance * votes_of(outcomes, weights).added_unbiased(EVEN) ** 2
-    np.testing.assert_allclose(expected, share**2 * p * (1 - p))
-
-
-def test_the_only_answer_of_a_pair_varies_around_what_is_expected():
-    one = votes_of("a", [7])
-    assert one.added_unbiased(EVEN).tolist() == [0.5]
-    assert one.added_unbiased(np.array([0.75])).tolist() == [0.25]

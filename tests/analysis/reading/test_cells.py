@@ -9,11 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.options import OptionError
-from analysis.questions import SCORE_KEYS
 from analysis.reading.cells import (
-    CELL_COLUMNS,
     annotator_cells,
-    cell_frame,
     common_grid,
     human_cells,
     same_within_tolerance,
@@ -35,14 +32,6 @@ def scores(*rows, columns=("story", "method", "metric", "score")):
 def grid(rated, scored):
     cells = annotator_cells(kept_rows(rated, RATING_KEYS))
     return common_grid("d", cells, score_table(scored))
-
-
-@pytest.mark.parametrize("flag", ["is_gold", "is_repeat", "excluded"])
-@pytest.mark.parametrize("true", [True, "true", 1, "True"])
-def test_flagged_rows_are_dropped(flag, true):
-    frame = ratings(("s", "m", "Ann", 1), ("s", "m", "Bob", 2))
-    frame[flag] = pd.Series([true, None], dtype=object)
-    assert kept_rows(frame, RATING_KEYS)["annotator"].tolist() == ["Bob"]
 
 
 def test_a_cell_averages_within_an_annotator_first():
@@ -155,14 +144,6 @@ def test_scores_that_cannot_be_used_are_refused():
         score_table(versions)
 
 
-def test_method_level_scores_stand_in_every_story():
-    rated = ratings(*[(s, m, "Ann", 1) for s in "st" for m in "xy"])
-    scored = scores(("", "x", "fid", 3.0), ("", "y", "fid", 1.0))
-    found, _ = grid(rated, scored)
-    assert found.method_level == {"fid"}
-    assert found.scores[0].tolist() == [[3.0, 1.0], [3.0, 1.0]]
-
-
 # The same whatever the order of the rows ----------------------------------------------
 
 
@@ -219,33 +200,6 @@ def test_a_cell_is_a_mean_of_annotators_means(tables):
                 own.setdefault(other.annotator, []).append(other.rating)
         expected = fmean(fmean(values) for values in own.values())
         assert row.human == pytest.approx(expected, abs=1e-8)
-
-
-@given(shuffled_tables())
-def test_rows_of_cells_say_what_the_grid_says(tables):
-    rated, scored, _ = tables
-    scored["higher_is_better"] = scored["metric"] == "k"
-    table = score_table(kept_rows(scored, SCORE_KEYS))
-    by_annotator = annotator_cells(kept_rows(rated, RATING_KEYS))
-    found, _ = common_grid("p", by_annotator[by_annotator["dimension"] == "p"], table)
-    expected = [
-        (
-            "p",
-            metric,
-            story,
-            method,
-            found.human[s, m],
-            found.scores[k, s, m] * (1 if table.higher_is_better[metric] else -1),
-            table.higher_is_better[metric],
-        )
-        for k, metric in enumerate(found.metrics)
-        for s, story in enumerate(found.stories)
-        for m, method in enumerate(found.methods)
-        if found.cells[s, m]
-    ]
-    rows = cell_frame(found, table)
-    assert tuple(rows.columns) == CELL_COLUMNS
-    assert list(rows.itertuples(index=False, name=None)) == expected
 
 
 def test_sums_that_depend_on_their_order_are_made_in_one_order():

@@ -85,12 +85,3 @@ def test_what_is_not_there_is_refused_with_what_is(asked, told):
     options = replace(ALL, **asked)
     with pytest.raises(OptionError, match=told):
         align(ratings=ratings, choices=choices, scores=scores, options=options)
-
-
-def test_no_metric_is_a_report_of_people_alone():
-    ratings, choices, scores = tables()
-    options = replace(ALL, metrics=())
-    found = align(ratings=ratings, choices=choices, scores=scores, options=options)
-    alone = align(ratings=ratings, choices=choices, options=ALL)
-    assert "Left out as asked: metrics blur, csd." in found.notes
-    assert_same(found, alone)

@@ -13,9 +13,7 @@ from analysis.reading.column_cleaning import (
     as_number,
     as_text,
     coded,
-    combined,
     numbers,
-    plain,
 )
 
 CELLS = st.one_of(
@@ -88,27 +86,3 @@ def test_what_is_a_number(cell, number):
 )
 def test_what_is_no_number(cell):
     assert np.isnan(as_number(cell))
-
-
-@given(
-    st.lists(
-        st.tuples(*[st.sampled_from(["", "a", "b", "é", "狐", "\U0001f98a"])] * 3),
-        min_size=1,
-        max_size=20,
-    )
-)
-def test_combined_numbers_sort_and_group_like_the_rows(rows):
-    frame = pd.DataFrame(rows, columns=list("xyz"), dtype="str")
-    keys = combined(frame[c] for c in frame)
-    for i, first in enumerate(rows):
-        for j, second in enumerate(rows):
-            assert (keys[i] == keys[j]) == (first == second)
-            assert (keys[i] < keys[j]) == (first < second)
-
-
-def test_a_categorical_becomes_what_it_stands_for():
-    assert plain(pd.Series(["b", "a"]).astype("category")).tolist() == ["b", "a"]
-    assert plain(pd.Series([2, 1]).astype("category")).tolist() == [2, 1]
-    odd = plain(pd.Series(["b", None]).astype("category"))
-    assert odd[0] == "b"
-    assert pd.isna(odd[1])

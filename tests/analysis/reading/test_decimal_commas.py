@@ -3,7 +3,7 @@
 import pytest
 
 from analysis.problems import InputError
-from analysis.reading.inputs import read_ratings, read_scores
+from analysis.reading.inputs import read_scores
 from analysis.reading.story_tags import binned, read_stories
 
 HEAD = "story;method;metric;score\n"
@@ -43,15 +43,6 @@ def test_points_and_commas_in_one_table_are_refused(tmp_path):
         "s.csv:2: score: 0,5: expected a decimal point, as other numbers of this "
         "table have"
     ]
-
-
-def test_ratings_and_wide_tables_have_decimal_commas_too(tmp_path):
-    head = "story;method;dimension;annotator;rating\n"
-    path = written(tmp_path, head + "1,5;m;d;a;3,5\n")
-    (row,) = read_ratings(path, scale=(1, 5)).to_dict("records")
-    assert (row["story"], row["rating"]) == ("1,5", 3.5)  # a name stays as it is
-    path = written(tmp_path, "story\tmethod\tlook\ns\tm\t3,5\n", "w.tsv")
-    assert read_ratings(path, wide=True)["rating"].tolist() == [3.5]
 
 
 def test_tags_that_are_numbers_are_cut_into_classes(tmp_path):

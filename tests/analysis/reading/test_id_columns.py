@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import analysis
-from analysis.reading.wide_tables import is_id_or_time
+from analysis.reading.inputs import is_id_or_time
 
 ROWS = np.arange(12.0)
 # Names as Label Studio, Qualtrics, MTurk, Prolific and pandas write them.
@@ -27,11 +27,6 @@ def test_time_is_known_by_its_name(name):
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_question_is_no_id(name):
     assert not is_id_or_time(name, ROWS % 5, of_answers=True)
-
-
-def test_identity_metric_called_id_is_kept():
-    """ID is short for identity in papers on faces; its scores are fractions."""
-    assert not is_id_or_time("ID", ROWS / 20, of_answers=False)
 
 
 def test_whole_numbers_that_rise_with_every_row_are_ids_among_answers():

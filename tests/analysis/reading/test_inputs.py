@@ -163,15 +163,6 @@ def test_shots_are_whole_numbers(tmp_path, shot, expected):
         assert list(read_scores(path)["shot"]) == [expected]
 
 
-def test_a_story_column_that_is_not_there_is_named(tmp_path):
-    path = write(tmp_path, "method,stry,fid\nA,1,3\n")
-    (problem,) = complaints(path, read_scores, wide=True, story_column="story_key")
-    assert problem == (
-        "r.csv:1: story_key: expected the column of the stories; "
-        "found method, stry, fid"
-    )
-
-
 def test_a_table_that_is_not_wide_is_told(tmp_path):
     rated = write(tmp_path, HEAD + "s,m,d,R1,3\n")
     scored = write(tmp_path, f"{SCORES}\ns,m,k,1\n", "s.csv")
@@ -193,14 +184,6 @@ def test_names_of_baselines_are_no_metrics(tmp_path):
         f"r.csv:2: metric: constant: {expected}",
         f"r.csv:4: metric: random (expected): {expected}",
     ]
-
-
-def test_text_that_no_database_holds_is_a_problem(tmp_path):
-    path = write(tmp_path, f"{SCORES}\ns,U\0NO,k,1\n")
-    (problem,) = complaints(path, read_scores)
-    assert "method: U\\x00NO: expected text without NUL" in problem
-    half = write(tmp_path, '{"story": "s", "method": "\\ud800"}\n', "r.jsonl")
-    assert complaints(half, read_scores)[0].startswith("r.jsonl:1: expected a JSON")
 
 
 @pytest.mark.parametrize(

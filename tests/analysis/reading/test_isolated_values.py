@@ -6,7 +6,7 @@ import pytest
 
 from analysis.__main__ import main
 from analysis.reading.inputs import read_ratings
-from analysis.reading.isolated_values import isolated, isolated_ratings
+from analysis.reading.kept_answers import isolated, isolated_ratings
 
 FIVE = [1, 2, 3, 4, 5]
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.notes import Notes
 from analysis.options import AlignOptions
 from analysis.problems import InputError
 from analysis.reading.inputs import read_rankings
 from analysis.reading.kept_answers import kept_people
 from analysis.reading.rankings import implied_choices
+from analysis.sentences import Notes
 
 HEAD = "story,method,criterion,annotator,rank,slot\n"
 FIRST = "s,A,q,R1,2,7\ns,B,q,R1,1,7\ns,C,q,R1,3,7\n"

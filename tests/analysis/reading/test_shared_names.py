@@ -3,7 +3,6 @@
 import pandas as pd
 import pytest
 
-from analysis.notes import Notes
 from analysis.problems import InputError
 from analysis.reading.shared_names import (
     FILE,
@@ -12,7 +11,8 @@ from analysis.reading.shared_names import (
     check_shared_names,
     spelling_remarks,
 )
-from analysis.reading.spellings import Nearest
+from analysis.reading.texts import Nearest
+from analysis.sentences import Notes
 
 
 def table(methods, stories=("s",), file="", columns=("method",)):

@@ -10,7 +10,6 @@ from analysis.reading.story_tags import (
     binned,
     read_stories,
     stratum_order,
-    with_classes,
     word_count_class,
 )
 
@@ -81,14 +80,3 @@ def test_thirds_keep_order_and_equal_numbers_together(values, random):
     order = list(range(len(values)))
     random.shuffle(order)
     assert binned(tags.iloc[order], "chars").tolist() == found.iloc[order].tolist()
-
-
-def test_what_was_cut_is_told():
-    tags = pd.DataFrame(
-        {"story": list("abc"), "words": ["3", "40", ""], "style": ["oil", "1", "2"]}
-    )
-    found, notes = with_classes(tags)
-    assert found["style"].tolist() == ["oil", "1", "2"]
-    assert notes == [
-        "Tag words is cut into classes: short (below 30), middle (30 to 60)."
-    ]

@@ -5,7 +5,6 @@ import re
 import zipfile
 
 import openpyxl
-import pandas as pd
 import pytest
 
 from analysis.problems import InputError
@@ -154,11 +153,3 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
     path = saved(tmp_path / "r.xlsx", A=[RATINGS, ["s", "m", "d", "a", 3]])
     monkeypatch.setattr(workbooks, "LARGEST_UNPACKED", 1000)
     assert "MB when unpacked" in told(read_ratings, path)[0]
-
-
-@pytest.mark.shared
-def test_a_study_saved_by_pandas_is_the_same_as_its_csv(tmp_path, shared):
-    own = pd.read_csv(shared / "data/dsg/ratings.csv")
-    own.to_excel(tmp_path / "r.xlsx", index=False)
-    found = read_ratings(tmp_path / "r.xlsx")
-    pd.testing.assert_frame_equal(found, read_ratings(shared / "data/dsg/ratings.csv"))

@@ -1,7 +1,6 @@
 """Agreement against published values, other programs and laws."""
 
 import json
-from dataclasses import replace
 
 import krippendorff
 import numpy as np
@@ -17,7 +16,7 @@ from analysis.reliability.agreement import (
     STATISTICS,
     agreement,
 )
-from analysis.reliability.chance_corrected import alpha, alpha_value, gwet
+from analysis.reliability.chance_corrected import alpha, alpha_value
 from analysis.reliability.matrices import choice_reliability, rating_reliability
 
 KEYS = ["story", "method", "shot", "annotator"]
@@ -171,90 +170,6 @@ def test_a_constant_annotator_makes_nobody_agree_perfectly(units, constant):
         assert found < 1 if differs else np.isnan(found)
 
 
-def weighted_alpha(matrix, w, v):
-    """Alpha by loops over pairs of answers, from the definition in the docstring."""
-    answers = [
-        (u, a, matrix[a, u])
-        for u in range(matrix.shape[1])
-        for a in range(len(matrix))
-        if np.isfinite(matrix[a, u]) and v[a] > 0
-    ]
-    people = {u: {a for i, a, _ in answers if i == u} for u, _, _ in answers}
-    answers = [row for row in answers if len(people[row[0]]) > 1]
-    n = sum(w[u] * v[a] for u, a, _ in answers)
-    observed = 0.0
-    for u in {u for u, _, _ in answers}:
-        own = [(v[a], x) for i, a, x in answers if i == u]
-        total = sum(p for p, _ in own)
-        pairs = total**2 - sum(p**2 for p, _ in own)
-        unlike = sum(p * q for p, x in own for q, y in own if x != y)
-        observed += w[u] * total / pairs * unlike / n
-    every = n**2 - sum(w[u] * v[a] ** 2 for u, a, _ in answers)
-    unlike = sum(
-        w[u] * v[a] * w[t] * v[b]
-        for u, a, x in answers
-        for t, b, y in answers
-        if x != y
-    )
-    return 1 - observed / (unlike / every)
-
-
-def test_a_drawn_annotator_is_never_paired_with_himself():
-    rng = np.random.default_rng(3)
-    matrix = rng.integers(0, 3, (5, 9)).astype(float)
-    matrix[rng.random(matrix.shape) < 0.3] = np.nan
-    w, v = np.array([1, 2, 0, 1, 3, 1, 1, 0, 1]), np.array([2, 0, 1, 1, 3])
-    found = alpha(reliability(matrix), w[None] * 1.0, "nominal", v[None] * 1.0)[0]
-    assert found == pytest.approx(weighted_alpha(matrix, w, v), abs=1e-12)
-    # Two people, however often one of them counts, agree as they do once each.
-    two = np.array([[2.0, 0, 3, 0, 0]])
-    data = reliability(np.where(np.isfinite(matrix), matrix, 1.0))
-    pair = reliability(np.where(np.isfinite(matrix), matrix, 1.0)[[0, 2]])
-    once = np.ones((1, 9))
-    assert gwet(data, once, "ac1", np.array([[1.0, 0, 1, 0, 0]]))[0] == pytest.approx(
-        value(replace(pair, scale=(0, 2)), "ac1")
-    )
-    assert STATISTICS["icc_2_1"](data, once, people=two)[0] == pytest.approx(
-        value(pair, "icc_2_1")
-    )
-
-
-def test_intervals_over_annotators():
-    rng = np.random.default_rng(0)
-    quality = rng.integers(0, 5, 60)
-    matrix = np.clip(quality + rng.integers(-1, 2, (8, 60)), 0, 4)
-    names = (*RATING_STATISTICS, "majority_share")
-    found = table(reliability(matrix), names, 200, ("annotators",))
-    for name, row in found.items():
-        if name.startswith(("rater", "majority")):
-            assert np.isnan(row.estimate.low)
-            assert "annotators cannot be drawn" in row.estimate.reason
-        else:
-            assert row.estimate.low < row.estimate.value < row.estimate.high
-    for name, row in table(
-        reliability(matrix[:4]), names[:5], 99, ("stories", "annotators")
-    ).items():
-        assert np.isnan(row.estimate.low), name
-        assert row.estimate.reason.endswith("4 annotators are too few to draw from")
-
-
-def test_a_weighted_unit_is_that_many_units():
-    matrix = np.array([[0, 1, 2, 2, np.nan], [0, 2, 2, 1, 1], [1, 1, 2, 2, 3]])
-    w = np.array([2, 1, 3, 1, 2])
-    small, copied = reliability(matrix), reliability(np.repeat(matrix, w, axis=1))
-    for name, statistic in STATISTICS.items():
-        found = statistic(small, w[None].astype(float))[0]
-        assert found == pytest.approx(value(copied, name), abs=1e-9), name
-
-
-def test_the_scale_names_categories_that_nobody_used():
-    observed, scaled = reliability([[3, 3, 4], [3, 4, 4]]), [[3, 3, 4], [3, 4, 4]]
-    # pa = 2/3, pi = 1/2 each: q = 2 gives pe = 1/2, q = 5 gives pe = 1/8.
-    assert value(observed, "ac1") == pytest.approx((2 / 3 - 1 / 2) / (1 / 2))
-    wide = reliability(scaled, (0, 4))
-    assert value(wide, "ac1") == pytest.approx((2 / 3 - 1 / 8) / (7 / 8))
-
-
 @pytest.mark.parametrize(
     ("matrix", "name", "reason"),
     [
@@ -321,28 +236,6 @@ def test_means_over_raters_have_a_reason_of_their_own_and_no_counts():
         assert (row.n_annotators, row.n_answers) == (None, None)
 
 
-def test_intervals_hold_the_value_and_shrink_with_units():
-    rng = np.random.default_rng(0)
-    quality = rng.integers(0, 5, 400)
-    matrix = np.clip(quality + rng.integers(-1, 2, (3, 400)), 0, 4)
-    widths = []
-    for n in (50, 400):
-        row = table(reliability(matrix[:, :n]), resamples=200)["alpha_ordinal"].estimate
-        assert row.low < row.value < row.high
-        widths.append(row.high - row.low)
-    assert widths[1] < widths[0] / 2
-
-
-def test_shots_of_an_output_are_drawn_together():
-    rng = np.random.default_rng(0)
-    rows = ratings(rng.integers(0, 5, (2, 40)))
-    rows["shot"] = rows["story"].str[-1]
-    rows["story"] = rows["story"].str[:-1]
-    data = rating_reliability(kept_rows(rows, KEYS))
-    assert len(data.per_unit) == 40
-    assert data.clusters["units"].max() == 3
-
-
 def choices(answers):
     rows = [
         {"story": f"s{u}", "annotator": f"r{a}", "choice": answer}
@@ -360,28 +253,3 @@ def test_choices_count_majorities_and_kappa():
     kappa = (2 / 3 - 26 / 36) / (10 / 36)
     assert found["fleiss_kappa"].estimate.value == pytest.approx(kappa)
     assert alpha(data, np.ones((1, 2)), "nominal")[0] == pytest.approx(0.0, abs=1e-9)
-
-
-def clustered_study():
-    """Twenty stories of six outputs; in some stories people agree, in others not."""
-    rng = np.random.default_rng(2)
-    noise = np.repeat(rng.integers(0, 3, 20), 6)
-    matrix = np.clip(
-        rng.integers(0, 4, 120) + np.round(noise * rng.normal(size=(3, 120))), 0, 3
-    )
-    rows = ratings(matrix)
-    unit = rows["story"].str[1:].astype(int)
-    rows["story"] = "s" + (unit // 6).astype(str).str.zfill(2)
-    rows["method"] = "m" + (unit % 6).astype(str)
-    return rating_reliability(kept_rows(rows, KEYS))
-
-
-@pytest.mark.parametrize("name", ["alpha_nominal", "ac1", "icc_2_1"])
-def test_stories_are_drawn_whole(name):
-    data = clustered_study()
-    story = data.clusters["stories"][:, 0]
-    counts = np.random.default_rng(0).multinomial(20, np.full(20, 1 / 20), size=3000)
-    draws = STATISTICS[name](data, counts[:, story].astype(float))
-    row = table(data, (name,), 3000, ("stories",))[name].estimate
-    plain = np.quantile(draws, [0.025, 0.975])
-    assert [row.low, row.high] == pytest.approx(plain, abs=0.015)

@@ -64,23 +64,6 @@ def test_correlations_as_scipy_computes_them():
         assert rows.loc[(f"r{a}", "spearman_others"), "n"] == shared.sum()
 
 
-@pytest.mark.parametrize("part", ["units", "stories"])
-def test_intervals_are_those_of_a_plain_bootstrap(part):
-    rng = np.random.default_rng(0)
-    quality = rng.integers(0, 5, 120)
-    matrix = np.clip(quality + rng.integers(-1, 2, (4, 120)), 0, 4).astype(float)
-    rows = found(ratings(matrix), 2000, part=part)
-    gap = matrix[0] - matrix[1:].mean(axis=0)
-    if part == "stories":
-        gap = gap.reshape(-1, 4).mean(axis=1)
-    error = gap.std() / np.sqrt(len(gap))
-    row = rows.loc[("r0", "severity")]
-    assert row["high"] - row["low"] == pytest.approx(2 * 1.96 * error, rel=0.1)
-    for name in ("spearman_others", "kendall_others", "exact_agreement", "sd"):
-        row = rows.loc[("r0", name)]
-        assert row["low"] < row["value"] < row["high"]
-
-
 @pytest.mark.parametrize(
     ("matrix", "statistic", "reason"),
     [

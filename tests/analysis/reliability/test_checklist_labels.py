@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from analysis.reliability.checklist_labels import ALL, box_dimensions, label_rows
+from analysis.reliability.checklist_labels import ALL, label_rows
 from analysis.statistics import COLUMNS
 
 NO_DRAWS = {"resamples": 0, "confidence": 0.95, "seed": 1}
@@ -65,12 +65,3 @@ def test_intervals_draw_stories_and_hold_the_value():
     assert label_rows(table.sample(frac=1, random_state=3), **options) == label_rows(
         table, **options
     )
-
-
-def test_a_box_without_its_other_and_other_questions_are_left_out():
-    table = ratings(("s", "A", 1, "ann", "pan", 1, 1))
-    alone = table.assign(dimension=["zoom|text", "look"])
-    assert label_rows(alone, **NO_DRAWS) == []
-    assert box_dimensions(pd.concat([table, alone])) == ["pan|text", "pan|video"]
-    half = pd.concat([table, table.iloc[:1].assign(annotator="bob")])
-    assert of(label_rows(half, **NO_DRAWS), "pan", "A")["n"] == 1

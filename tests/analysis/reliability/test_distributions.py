@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.reliability.matrices import MOST_RATINGS, rating_distribution
+from analysis.reliability.matrices import rating_distribution
 from analysis.statistics import COLUMNS
 
 
@@ -21,10 +21,3 @@ def test_counts_and_shares_with_a_row_for_what_was_never_given():
         ("q", "B", 1.0, 0, 0.0),
         ("q", "B", 3.0, 1, 1.0),
     ]
-
-
-def test_a_continuous_scale_has_no_bars_and_others_keep_theirs():
-    many = [("fine", "A", i / 7) for i in range(MOST_RATINGS + 1)]
-    rows = rating_distribution(ratings(*many, ("q", "A", 1)))
-    assert {row["question"] for row in rows} == {"q"}
-    assert len(rating_distribution(ratings(*many[:-1]))) == MOST_RATINGS

@@ -44,21 +44,3 @@ def test_interval_is_the_jackknife():
     low, high = ordinal_interval(data, value, ("stories",), 0.95)
     assert low == pytest.approx(value - 2.2621571628 * error)
     assert high == pytest.approx(min(1, value + 2.2621571628 * error))
-
-
-def test_few_values_keep_percentiles_of_resamples():
-    data = slider(np.random.default_rng(4), 0.5)
-    few = rating_reliability(
-        pd.DataFrame(
-            {
-                "story": data.units.astype(str),
-                "annotator": data.annotators.astype(str),
-                "method": "m",
-                "dimension": "d",
-                "rating": np.round(data.values[data.codes] / 20),
-            }
-        )
-    )
-    row = ordinal(few)
-    low, high = ordinal_interval(few, row.value, ("units",), 0.95)
-    assert (row.low, row.high) != (low, high)

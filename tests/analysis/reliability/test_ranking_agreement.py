@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import kendalltau
 
-from analysis.reliability.annotator_pairs import ranking_agreement
+from analysis.reliability.ranking_annotators import ranking_agreement
 
 
 def ranked(noise, n_stories=12, annotators=4, k=4, seed=0):

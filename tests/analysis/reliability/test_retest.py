@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.notes import Notes
-from analysis.reliability.retest import EVERYBODY, choice_repeats, rating_repeats
+from analysis.reliability.retest import choice_repeats, rating_repeats
+from analysis.sentences import Notes
 from analysis.statistics import COLUMNS
 
 
@@ -52,18 +52,6 @@ def test_statistics_by_hand():
     assert value["r0", "intra_rater_kappa"] == pytest.approx(kappa)
 
 
-def test_alpha_of_two_occasions_is_that_of_two_coders():
-    # Case B of Krippendorff (2011), two coders, nominal alpha .692: as choices.
-    first = [1, 1, 2, 2, 4, 3, 3, 3, 5, 4, 4, 1]
-    second = [2, 1, 2, 2, 2, 3, 3, 3, 5, 4, 4, 4]
-    rows = ratings(list(zip(first, second, strict=True)))
-    chosen = rows.rename(columns={"dimension": "criterion", "method": "method_a"})
-    chosen["choice"] = chosen.pop("rating").astype(str)
-    value = found(chosen.assign(method_b="n"), 0, choice_repeats)["value"]
-    alpha = value["r0", "intra_rater_alpha_nominal"]
-    assert alpha == pytest.approx(0.691964, abs=1e-6)
-
-
 def test_cohens_kappa_of_choices():
     answers = [("a", "a"), ("a", "a"), ("b", "b"), ("b", "a")]
     rows = ratings(answers).rename(
@@ -92,16 +80,6 @@ def test_a_turned_pair_is_the_same_answer():
     assert value["r0", "intra_rater_exact"] == 1
 
 
-def test_gold_excluded_and_unpaired_rows_do_not_enter():
-    rows = ratings([(0, 0), (1, 1), (2, 4), (3, 0), (4, 0)])
-    rows["excluded"] = ["", "", "", "", "", "true", "", "", "", ""]
-    rows["is_gold"] = [False] * 6 + [True, True, False, False]
-    rows = rows.drop(index=8)
-    table = found(rows)
-    assert table.loc[("r0", "intra_rater_exact"), "n"] == 2
-    assert table.loc[("r0", "intra_rater_exact"), "value"] == 1
-
-
 def test_repeats_without_a_first_answer_are_told():
     rows = ratings([(0, 0), (1, 1), (2, 2), (3, 3)])
     other = ratings([(1, 1)]).assign(dimension="e")
@@ -121,24 +99,3 @@ def test_repeats_without_a_first_answer_are_told():
     complete = Notes()
     rating_repeats(ratings([(0, 0)]), **options | {"notes": complete})
     assert complete.sentences() == ()
-
-
-def test_everybody_is_drawn_by_annotator_where_there_are_enough():
-    rng = np.random.default_rng(0)
-    parts = []
-    for a in range(6):
-        first = rng.integers(0, 5, 30)
-        # Some people repeat themselves exactly, others guess.
-        second = first if a % 2 else rng.integers(0, 5, 30)
-        pairs = list(zip(first, second, strict=True))
-        parts.append(ratings(pairs, f"r{a}"))
-    table = found(pd.concat(parts), 400)
-    row = table.loc[(EVERYBODY, "intra_rater_exact")]
-    few = found(pd.concat(parts[:4]), 400).loc[(EVERYBODY, "intra_rater_exact")]
-    assert row["n"] == 180
-    assert row["high"] - row["low"] > 2 * (few["high"] - few["low"])
-    same = table.loc[("r1", "intra_rater_exact")]
-    assert (same["value"], same["reason"]) == (
-        1,
-        "no interval: every resample gives the same value",
-    )

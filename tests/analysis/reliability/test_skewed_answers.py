@@ -4,10 +4,8 @@ import itertools
 
 import numpy as np
 import pandas as pd
-import pytest
 
 import analysis
-from analysis.reliability.matrices import rating_reliability
 
 COLUMNS = ["story", "method", "dimension", "annotator", "rating"]
 
@@ -33,13 +31,6 @@ def test_raters_who_never_agree_get_no_remark():
     assert remarks(rated(never)) == []
 
 
-@pytest.mark.shared
-@pytest.mark.parametrize("name", ["a04-noise-ac2/ratings.csv", "min/r.csv"])
-def test_noise_gets_no_remark(shared, name):
-    path = shared / "cases/01-noise-called-agreement" / name
-    assert remarks(pd.read_csv(path)) == []
-
-
 def test_remark_needs_agreement_beside_a_frequent_answer():
     """Each of four raters has other stories below the ceiling: 80 % are 5."""
     below = np.full((4, 20), 5)
@@ -56,10 +47,3 @@ def test_remark_gives_both_shares():
     assert "95 % of the answers are the same" in note
     assert "the same answer in 90 % of cases" in note
     assert "(-0.03)" in note
-
-
-def test_exact_agreement_counts_pairs_of_annotators():
-    """One of three pairs agrees in the first story, all three in the second."""
-    data = rating_reliability(rated({"a": [1, 2], "b": [1, 2], "c": [3, 2]}))
-    assert data.exact_agreement == pytest.approx((1 / 3 + 1) / 2)
-    assert data.top_share == pytest.approx(3 / 6)

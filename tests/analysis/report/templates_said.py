@@ -4,8 +4,8 @@ import ast
 import re
 from pathlib import Path
 
-from analysis.commands.defaults import title
-from analysis.commands.parsers import parser
+from analysis.commands.arguments import parser
+from analysis.options import title
 from analysis.report.figure import DECLARED
 from analysis.report.language import catalogue
 from analysis.statistics import TABLE_GROUPS, TABLES, coefficients, named

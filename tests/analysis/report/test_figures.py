@@ -192,10 +192,6 @@ FURTHER = {
         "human-pairs",
         [row(source="ratings"), row(source="ratings", metric="one annotator")],
     ),
-    "accuracy_levels": (
-        "accuracy-levels",
-        [row(metric=m, level=level) for m in "kl" for level in ("story", "pooled")],
-    ),
     "reliability": (
         "reliability",
         [row(statistic="generalizability_output", n_annotators=n) for n in (1, 5)],
@@ -437,19 +433,6 @@ def test_many_pairs_are_a_matrix_of_wins():
     assert plot["layout"]["yaxis"]["ticktext"] == list("ABCDEFGH")
 
 
-def test_rated_methods_stand_in_the_order_of_their_wins():
-    rows = wins("ABC").rename(columns={"criterion": "question"})
-    rows["wins_a"], rows["ties"], rows["wins_b"] = [1, 9, 6], [0, 0, 2], [9, 1, 2]
-    figure = figures(story_wins=rows.assign(n_stories=10))["story-wins"]
-    plot = drawn(figure)
-    # Of ten stories: A beats B in 1, C in 9; B beats C in 6 and ties in 2.
-    assert plot["layout"]["yaxis"]["ticktext"] == ["B", "A", "C"]
-    assert plot["data"][0]["z"] == [[None, 90, 70], [10, None, 90], [30, 10, None]]
-    assert plot["data"][0]["text"][0][2] == "6 / 2 / 2"
-    assert figure.alt == "Matrix of wins. q: most wins B."
-    assert figures(story_wins=rows[:1].assign(n_stories=10)) == {}
-
-
 @pytest.mark.parametrize("name", ["<!--<script>", "<b>bold</b>", "a<br>b", "&lt;"])
 def test_names_are_drawn_as_they_stand_and_never_end_the_script(name):
     escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
@@ -630,16 +613,10 @@ def test_an_annotator_stands_in_the_same_row_everywhere():
     assert second.layout["yaxis"]["ticktext"] == ["Bob", "Ann"]
 
 
-def test_the_side_has_a_share_counted_both_ways_and_its_worth():
+def test_the_side_has_a_share_counted_both_ways():
     bias = pd.DataFrame(FURTHER["position_bias"][1])
-    effect = pd.DataFrame(
-        [{"question": "q", "value": 0.2, "low": 0.1, "high": 0.3, "elo": 34.7}]
-    )
-    figure = figures(position_bias=bias, side_effect=effect)["position"]
-    assert figure.tables == ("position_bias", "side_effect")
-    share, worth = figure.panels
+    (share,) = figures(position_bias=bias)["position"].panels
     assert [trace["x"] for trace in share.data] == [[0.5], [0.55]]
-    assert worth.data[0]["error_x"]["array"] == [17.35]
 
 
 # Panels -----------------------------------------------------------------------------

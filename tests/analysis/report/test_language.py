@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from analysis import printing
+from analysis import sentences
 from analysis.__main__ import main
 from analysis.options import LANGUAGES, AlignOptions, OptionError
 from analysis.report import language
@@ -105,7 +105,7 @@ def test_unknown_notes_are_marked_and_escaped_on_pages_of_another_language():
 
 def test_a_sentence_is_said_with_what_stands_in_it():
     lacking = sentence("{names} lack {n}", names=["fid", "csd"], n=3)
-    rated = printing.counted(5, "rated output")
+    rated = sentences.counted(5, "rated output")
     text = "{n} of {rated} used, those with a score ({lacking})."
     note = sentence(text, n=2, rated=rated, lacking=lacking)
     assert note == ("2 of 5 rated outputs used, those with a score (fid, csd lack 3).")

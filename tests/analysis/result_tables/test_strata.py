@@ -7,8 +7,7 @@ from statsmodels.stats.multitest import multipletests
 
 from analysis.commands.alignment import align
 from analysis.options import AlignOptions
-from analysis.rankings.pair_votes import with_weights
-from analysis.report.uncertainty import by_answers, resampled_units
+from analysis.rankings.choice_votes import with_weights
 
 OPTIONS = AlignOptions(resamples=100)
 METHODS = ("a", "b", "c")
@@ -74,16 +73,6 @@ def test_p_values_are_adjusted_over_all_pairs_and_strata_of_a_question_and_tag()
         np.testing.assert_allclose(rows["p_adjusted"], adjusted)
 
 
-def test_intervals_are_said_to_sum_answers():
-    found = split(chosen())
-    assert any(TABLE in told for told in by_answers(found))
-    assert not any(TABLE in told for told in resampled_units(found))
-
-
-def test_one_annotator_is_not_drawn():
-    assert set(split(chosen(people="x")).tables[TABLE]["drawn"]) == {"stories"}
-
-
 def test_chosen_pairs_weigh_as_in_the_whole_question():
     choices = chosen()
     rng = np.random.default_rng(2)
@@ -108,26 +97,6 @@ def test_chosen_pairs_weigh_as_in_the_whole_question():
         assert mine.loc[stratum, "value"] == pytest.approx(rate)
 
 
-def test_only_side_by_side_answers_have_them():
-    ratings = pd.DataFrame(
-        [
-            (f"s{s:02}", m, "look", who, (s + i) % 5)
-            for s in range(30)
-            for i, m in enumerate(METHODS)
-            for who in "xy"
-        ],
-        columns=["story", "method", "dimension", "annotator", "rating"],
-    )
-    found = align(ratings=ratings, tags=tags(), options=OPTIONS)
-    assert "strata" in found.tables
-    assert TABLE not in found.tables
-    rankings = ratings.rename(columns={"dimension": "criterion"}).drop(columns="rating")
-    rankings["rank"] = [1, 1, 2, 2, 3, 3] * 30
-    found = align(rankings=rankings, tags=tags(), options=OPTIONS)
-    assert TABLE not in found.tables
-    assert any("ranks of methods are over all stories" in note for note in found.notes)
-
-
 def test_win_rates_by_group_draw_what_was_asked_for():
     options = AlignOptions(resamples=100, resample="stories", confidence=0.8)
     tables = split(chosen(), options).tables
@@ -144,27 +113,3 @@ def test_win_rates_by_group_draw_what_was_asked_for():
         pd.testing.assert_series_equal(
             found, expected[column], check_names=False, check_like=True
         )
-
-
-def test_a_group_with_one_annotator_draws_none():
-    rows = chosen()
-    of_cont = rows["story"].isin(tags().loc[tags()["task"] == "cont", "story"])
-    table = split(rows[~of_cont | (rows["annotator"] == "x")]).tables[TABLE]
-    drawn = table[table["tag"] == "task"].groupby("stratum")["drawn"].unique()
-    assert drawn.map(list).to_dict() == {
-        "cont": ["stories"],
-        "gen": ["stories+annotators"],
-    }
-
-
-@pytest.mark.parametrize(
-    ("people", "drawn"), [("xyz", "stories+annotators"), ("x", "stories")]
-)
-def test_what_win_rates_by_group_draw_is_in_their_rows(people, drawn):
-    found = split(chosen(people=people))
-    rows = found.tables["strata"]
-    rows = rows[rows["statistic"] == "win_rate"]
-    assert set(rows["drawn"]) == {drawn}
-    assert found.resampled["strata"] == tuple(drawn.split("+"))
-    assert set(found.tables["strata_differences"]["drawn"]) <= {"stories", ""}
-    assert found.resampled["strata_differences"] == ("stories",)

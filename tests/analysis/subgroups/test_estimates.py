@@ -1,6 +1,5 @@
 """Strata: the same numbers as from the stratum's stories alone, and differences."""
 
-from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -8,12 +7,12 @@ import pandas as pd
 import pytest
 
 from analysis.commands.alignment import align
-from analysis.notes import Notes
 from analysis.options import AlignOptions, OptionError
 from analysis.questions import kept_scores, rated_questions
 from analysis.reading.column_cleaning import kept_rows
 from analysis.reading.kept_answers import RATING_KEYS
 from analysis.report.sections import all_figures
+from analysis.sentences import Notes
 from analysis.subgroups.estimates import OTHERS, splits
 from tests.cases import slow
 
@@ -118,18 +117,6 @@ def test_a_difference_is_the_one_less_the_other():
             assert row.low <= row.high
 
 
-def test_a_metric_that_fails_in_one_stratum_is_found():
-    tags = halves()
-    hard = set(tags.loc[tags["set"] == "hard", "story"])
-    rows = strata(AlignOptions(resamples=300), flip=hard).tables["strata_differences"]
-    rows = rows[(rows["statistic"] == "kendall") & (rows["level"] == "story")]
-    rows = rows.set_index("metric")
-    assert rows.loc["good", "value"] > 1
-    assert rows.loc["good", "low"] > 0
-    assert rows.loc["good", "p_adjusted"] < 0.05
-    assert rows.loc["noise", "p_value"] > 0.05
-
-
 def question(seed=0, **study_options):
     """One rated question beside its scores."""
     ratings, scores = study(seed=seed, **study_options)
@@ -185,23 +172,6 @@ def test_tags_that_make_no_strata_are_named():
     assert "20 values among 20 stories" in notes[1]
 
 
-def test_a_stratum_without_scores_is_undefined_with_a_reason():
-    ratings, scores = study()
-    tags = halves()
-    core = tags.loc[tags["set"] == "core", "story"]
-    found = align(
-        ratings=ratings,
-        choices=None,
-        scores=scores[scores["story"].isin(core)],
-        options=replace(OPTIONS, resamples=9),
-        tags=tags,
-    ).tables["strata"]
-    hard = found[(found["stratum"] == "hard") & found["statistic"].eq("kendall")]
-    assert len(hard) == 6
-    assert hard["value"].isna().all()
-    assert set(hard["reason"]) == {"no output has a rating and a score of every metric"}
-
-
 def test_split_by_chooses_tags_and_refuses_unknown_ones():
     tags = halves().assign(genre=halves()["set"].map({"core": "a", "hard": "b"}))
     rows = strata(AlignOptions(resamples=0, split_by=("genre",)), tags=tags).tables
@@ -228,19 +198,6 @@ def test_choices_are_split_too():
     statistics = set(found["strata"]["statistic"])
     assert {"ppa_strict", "ppa_half", "fleiss_kappa"} <= statistics
     assert "kendall" not in statistics
-
-
-def test_scores_are_split_by_the_stories_of_all_questions():
-    ratings, scores = study()
-    few = ratings[ratings["story"] < "s04"].assign(dimension="first")
-    rows = align(
-        ratings=pd.concat([few, ratings]),
-        choices=None,
-        scores=scores,
-        options=OPTIONS,
-        tags=halves(),
-    ).tables["strata"]
-    assert set(rows.loc[rows["question"] == "", "n"]) == {6}
 
 
 def chosen(n_stories=12, seed=0):

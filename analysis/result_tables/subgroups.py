@@ -9,8 +9,8 @@ from analysis.inference.significance import holm
 from analysis.options import PARTS as UNITS
 from analysis.options import Progress, check_known, resample_parts, supported_parts
 from analysis.questions import QuestionData
-from analysis.rankings.leaderboard import PARTS
-from analysis.rankings.pair_votes import with_weights
+from analysis.rankings.bradley_terry import PARTS
+from analysis.rankings.choice_votes import with_weights
 from analysis.rankings.win_rates import win_rates
 from analysis.reading.scores import ScoreTable
 from analysis.reading.story_tags import with_classes

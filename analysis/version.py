@@ -1,3 +1,0 @@
-"""The version of Plumbline; `pyproject.toml` names the same one."""
-
-VERSION = "0.1.0"
