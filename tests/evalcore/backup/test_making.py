@@ -54,7 +54,7 @@ def test_a_backup_says_what_it_holds(study, report, key, back_up, folder):
         "secret_key",
     }
     assert manifest["rows"]["annotate_slot"] == 12
-    assert ["annotate", "0009_example_shots"] in manifest["migrations"]
+    assert ["annotate", "0002_squashed_0014_study_plans"] in manifest["migrations"]
     held = {name: media.file_digest(backup / name) for name in manifest["files"]}
     assert held == manifest["files"]
     assert (manifest["missing"], manifest["version"]) == ([], "0.1.0")
