@@ -13,7 +13,7 @@ from django.db.migrations.loader import MigrationLoader
 from annotate.models import User
 from evalcore.management.unprepared import why_unprepared
 from evalcore.models import Benchmark
-from evalcore.serving import readiness
+from evalcore.serving import health
 from tests.conftest import is_sqlite
 
 APPS = ("annotate", "evalcore")
@@ -163,7 +163,7 @@ def test_database_of_the_version_before_squashing_migrates(fresh_schema):
     assert read_schema() == fresh_schema
     assert User.objects.get().username == "alice"
     assert Benchmark.objects.get().title == "A benchmark"
-    assert not readiness.missing_migrations()
+    assert not health.missing_migrations()
 
 
 @pytest.mark.postgresql

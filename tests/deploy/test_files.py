@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from evalcore.serving.processes import PART, QUEUES
+from evalcore.serving.supervisor import PART, QUEUES
 from tests.serving import ROOT
 from tests.variables import ENVIRONMENT
 

@@ -22,7 +22,7 @@ from evalcore import media
 from evalcore.backup.making import TIME
 from evalcore.backup.restoring import ASIDE
 from evalcore.models import MediaFile
-from evalcore.serving import readiness
+from evalcore.serving import health
 from tests.evalcore.backup.conftest import rewrite, rows_of, tree
 from tests.factories import make_study
 
@@ -391,7 +391,7 @@ def test_a_backup_of_older_tables_is_migrated(study, back_up):
     backup = back_up()
     call_command("migrate", verbosity=0)
     call_command("restore", str(backup), "--replace")
-    assert not readiness.missing_migrations()
+    assert not health.missing_migrations()
     assert Rating.objects.count() == 24
 
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from evalcore.serving import key_file
-from evalcore.serving.key_file import kept_key
+from evalcore.serving import environment
+from evalcore.serving.environment import kept_key
 
 ROOT = Path(__file__).resolve().parents[3]
 ASK = """
 import sys
 from pathlib import Path
-from evalcore.serving.key_file import kept_key
+from evalcore.serving.environment import kept_key
 sys.stdin.readline()
 print(kept_key(Path(sys.argv[1])))
 """
@@ -43,7 +43,7 @@ def test_processes_that_start_at_once_have_one_key(tmp_path):
 
 def test_key_is_refused_where_everybody_reads_every_file(tmp_path, monkeypatch):
     """As exFAT mounts are by default."""
-    monkeypatch.setattr(key_file, "OTHERS", 0o700)
+    monkeypatch.setattr(environment, "OTHERS", 0o700)
     with pytest.raises(ImproperlyConfigured, match=r"umask=077.*or set SECRET_KEY"):
         kept_key(tmp_path / "secret_key")
 

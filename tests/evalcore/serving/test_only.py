@@ -9,7 +9,7 @@ import sys
 import pytest
 from django.core.management import CommandError, call_command
 
-from evalcore.serving import processes, schema
+from evalcore.serving import schema, supervisor
 from tests import migrated
 from tests.serving import ROOT, answers, free_port, wait_until
 
@@ -90,7 +90,7 @@ def test_only_pages_ask_for_the_port(monkeypatch, part, binds):
         became.append(command)
         raise SystemExit
 
-    monkeypatch.setattr(processes.os, "execv", exchange)
+    monkeypatch.setattr(supervisor.os, "execv", exchange)
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -26,8 +26,8 @@ from django.views.debug import get_exception_reporter_class
 
 from annotate.models import User
 from annotate.people import devices
-from evalcore.serving.processes import web_command
-from evalcore.serving.redacting import RedactedLine, redact
+from evalcore.serving.log import RedactedLine, redact
+from evalcore.serving.supervisor import web_command
 from tests.factories import make_study
 from tests.serving import answers, free_port
 

@@ -10,8 +10,7 @@ from django.test import Client
 
 from annotate.models import User
 from evalcore.serving import request_log
-from evalcore.serving.json_lines import JsonLine
-from evalcore.serving.redacting import RedactedLine
+from evalcore.serving.log import JsonLine, RedactedLine
 from tests.factories import make_study
 from tests.people import alice
 

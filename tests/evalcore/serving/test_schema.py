@@ -10,7 +10,7 @@ from axes.models import AccessLog
 from django.core.management import call_command
 from django.db import OperationalError, connection, connections
 
-from evalcore.serving import readiness, schema
+from evalcore.serving import health, schema
 from tests.conftest import is_sqlite
 from tests.serving import ROOT
 
@@ -57,7 +57,7 @@ def test_one_waits_until_the_other_has_done_it(monkeypatch):
 def test_it_migrates():
     call_command("migrate", "axes", "0008", verbosity=0)
     schema.bring_up_to_date()
-    assert not readiness.missing_migrations()
+    assert not health.missing_migrations()
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_table_in_use_is_waited_for_in_short_tries(in_use, monkeypatch, caplog
     monkeypatch.setattr(schema.time, "sleep", lambda _seconds: in_use.set())
     schema.bring_up_to_date()
     assert "A migration was refused a table in use" in caplog.text
-    assert not readiness.missing_migrations()
+    assert not health.missing_migrations()
 
 
 @pytest.mark.usefixtures("in_use")

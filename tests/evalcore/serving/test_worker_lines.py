@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings as live
 
 from annotate.models import Report
-from evalcore.serving import processes
+from evalcore.serving import supervisor
 from tests.factories import make_study
 from tests.serving import wait_until
 
@@ -30,7 +30,7 @@ def test_a_line_of_a_worker_names_its_task(tmp_path, transactional_db):
     log = tmp_path / "log.txt"
     with log.open("wb") as out:
         worker = subprocess.Popen(
-            [*processes.CELERY, *options.split()],
+            [*supervisor.CELERY, *options.split()],
             cwd=ROOT,
             env=os.environ | env,
             stdout=out,
