@@ -4,7 +4,6 @@ import errno
 import os
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import pytest
@@ -56,15 +55,6 @@ def test_key_that_cannot_be_written_leaves_no_file(tmp_path, monkeypatch):
     with pytest.raises(ImproperlyConfigured, match="No space left on device"):
         kept_key(tmp_path / "secret_key")
     assert not list(tmp_path.iterdir())
-
-
-def test_whoever_reads_while_the_key_is_written_waits(tmp_path):
-    path = tmp_path / "secret_key"
-    path.touch(0o600)
-    writer = threading.Timer(0.2, path.write_text, ["k" * 64])
-    writer.start()
-    assert kept_key(path) == "k" * 64
-    writer.join()
 
 
 def test_only_its_owner_reads_it(tmp_path):
